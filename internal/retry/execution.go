@@ -1,0 +1,52 @@
+package retry
+
+// Execution is the retry state of one command: "execute_command_retryable" in the specification's pseudocode, without
+// the sending. A command that is sent in several batches has one Execution for each. It is not safe for concurrent use.
+type Execution struct {
+	policy         *Policy
+	kind           Kind
+	readWriteLimit Limit
+
+	attempt int   // failed attempts that were or are to be retried, under any policy
+	limit   Limit // MaxRetries from the first retryable overload error on
+}
+
+// Failed takes the failure of an attempt and decides about a retry. The order of the checks is the specification's: the
+// labels and options, the limit, the deadline.
+func (e *Execution) Failed(f Failure) Verdict {
+	overload := e.policy != nil && f.Overload
+	if reason := e.refusal(f, overload); reason != 0 {
+		return Verdict{Reason: reason}
+	}
+
+	e.attempt++
+	if overload {
+		e.limit = MaxRetries
+	}
+	if Limit(e.attempt) > e.limit {
+		return Verdict{Reason: LimitReached}
+	}
+	if !overload {
+		return Verdict{Retry: true, Reason: RetryableReadWrite}
+	}
+
+	backoff := Backoff(e.attempt, e.policy.Jitter())
+	if backoff > f.Remaining {
+		return Verdict{Reason: DeadlineTooClose}
+	}
+	return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
+}
+
+// refusal returns why the failure is retryable under no policy, or zero if it is under one.
+func (e *Execution) refusal(f Failure, overload bool) Reason {
+	switch {
+	case f.ReadWrite && e.readWriteLimit != Never:
+		return 0
+	case !overload || !f.Retryable:
+		return NotRetryable
+	case !e.policy.permits(e.kind):
+		return OptionOff
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,74 @@
+package retry
+
+import (
+	"math"
+	"time"
+)
+
+// The constants of client-backpressure.md, "Overload retry policy". None of them is configurable.
+const (
+	// MaxRetries (MAX_RETRIES) is how often a command is retried, under whatever policy, once one of its attempts met
+	// an overload error.
+	MaxRetries Limit = 5
+
+	// BaseBackoff (BASE_BACKOFF) is the longest backoff before the first retry.
+	BaseBackoff = 100 * time.Millisecond
+
+	// MaxBackoff (MAX_BACKOFF) bounds every backoff.
+	MaxBackoff = 10 * time.Second
+)
+
+// Limit is a number of retries.
+type Limit int
+
+// The limits that hold for a command under the Retryable Reads and Retryable Writes specifications as long as it met no
+// overload error.
+const (
+	// Never is the limit of commands that those specifications do not retry.
+	Never Limit = 0
+	// Once is the limit without a client-side timeout.
+	Once Limit = 1
+	// Unlimited is the limit under a client-side timeout, which then ends the retries.
+	Unlimited Limit = math.MaxInt
+)
+
+// Kind says which of the client's options permits retries of a command after overload errors.
+type Kind uint8
+
+const (
+	// Generic is runCommand and every command of unknown kind. Both retryReads and retryWrites have to be on, see
+	// "Why must both retryWrites and retryReads be enabled to retry runCommand?".
+	Generic Kind = iota
+	// Read needs retryReads.
+	Read
+	// Write needs retryWrites.
+	Write
+)
+
+// Policy is a client's overload retry policy. It must not be changed once it is in use; it is safe for concurrent use if
+// Jitter is.
+type Policy struct {
+	// RetryReads and RetryWrites are the client's options of those names.
+	RetryReads, RetryWrites bool
+
+	// Jitter returns a random number in [0, 1). It is called once for each overload error that the limit lets be retried.
+	Jitter func() float64
+}
+
+// Start begins the execution of a command. The limit is the one of the Retryable Reads and Retryable Writes
+// specifications for this command; Never if they do not cover it or their option is off.
+func (p *Policy) Start(kind Kind, limit Limit) Execution {
+	return Execution{policy: p, kind: kind, readWriteLimit: limit, limit: limit}
+}
+
+// permits reports whether the client's options let commands of this kind be retried.
+func (p *Policy) permits(kind Kind) bool {
+	switch kind {
+	case Read:
+		return p.RetryReads
+	case Write:
+		return p.RetryWrites
+	default:
+		return p.RetryReads && p.RetryWrites
+	}
+}

@@ -1,0 +1,71 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// executeOperation runs the stream's aggregate and opens the cursor on its reply. The aggregate is retried as every read
+// is, by Operation.Execute: on the client's deployment rather than on a connection that was checked out beforehand, as a
+// retry after an overload error must neither hold a connection nor return to the same server.
+//
+//fork:replace a loop of its own, on one connection, cannot follow the overload retry policy
+//fork:watch newChangeStream ChangeStream.createPipelineOptionsDoc ChangeStream.replaceOptions ChangeStream.updatePbrtFromCommand
+//fork:watch x/mongo/driver.NewCursorResponse x/mongo/driver.CursorResponse
+func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) error {
+	if resuming {
+		if cs.err = cs.resumePipeline(); cs.err != nil {
+			return cs.Err()
+		}
+	}
+	if cs.client.retryReads {
+		cs.aggregate.Retry(driver.RetryOncePerCommand)
+	}
+	if cs.err = wrapErrors(cs.aggregate.Execute(ctx)); cs.err != nil {
+		return cs.err
+	}
+	return cs.openCursor()
+}
+
+// resumePipeline rewrites the pipeline to resume where the stream was interrupted. Which options that takes depends on
+// the wire version of the server that the stream was opened on.
+func (cs *ChangeStream) resumePipeline() error {
+	cs.replaceOptions(cs.wireVersion)
+	opts, err := cs.createPipelineOptionsDoc()
+	if err != nil {
+		return err
+	}
+	cs.pipelineSlice[0] = bsoncore.BuildDocument(nil, bsoncore.AppendDocumentElement(nil, "$changeStream", opts))
+
+	pipeline, err := cs.pipelineToBSON()
+	if err != nil {
+		return err
+	}
+	cs.aggregate.Pipeline(pipeline)
+	return nil
+}
+
+// openCursor opens the cursor on the aggregate's reply, and remembers where the stream starts if nothing else tells.
+func (cs *ChangeStream) openCursor() error {
+	reply := cs.aggregate.ResultCursorResponse()
+	cs.wireVersion = reply.Desc.WireVersion
+
+	cursor, err := driver.NewBatchCursor(reply, cs.sess, cs.client.clock, cs.cursorOptions)
+	if err != nil {
+		cs.err = wrapErrors(err)
+		return cs.err
+	}
+	cs.cursor = cursor
+	cs.updatePbrtFromCommand()
+
+	// Servers before 4.0 know no startAtOperationTime.
+	const startAtOperationTimeWireVersion = 7
+	startUnknown := cs.options.StartAtOperationTime == nil && cs.options.ResumeAfter == nil &&
+		cs.options.StartAfter == nil && cs.resumeToken == nil
+	if startUnknown && cs.emptyBatch() && cs.wireVersion != nil && cs.wireVersion.Max >= startAtOperationTimeWireVersion {
+		cs.operationTime = cs.sess.OperationTime
+	}
+	return cs.Err()
+}

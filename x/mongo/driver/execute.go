@@ -1,0 +1,197 @@
+package driver
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+// Execute runs this operation: it selects a server, sends the command, processes the reply and retries the command as
+// the Retryable Reads, Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent
+// as several commands, one for each batch.
+//
+// Retries after overload errors need a Deployment that has an overload policy, see OverloadRetrier.
+//
+//fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
+func (op Operation) Execute(ctx context.Context) error {
+	if err := op.Validate(); err != nil {
+		return err
+	}
+
+	ctx, cancel := csot.WithTimeout(ctx, op.Timeout)
+	defer cancel()
+
+	if op.Client != nil {
+		if err := op.Client.StartCommand(); err != nil {
+			return err
+		}
+	}
+
+	ex := newExecution(ctx, op)
+	defer ex.release()
+	for {
+		if err := ex.command(ctx); err != nil {
+			return err
+		}
+		if !ex.nextBatch() {
+			return ex.batchErrors()
+		}
+	}
+}
+
+// execution is the state of one call of Operation.Execute.
+type execution struct {
+	op       Operation // a copy: its name and write concern change with the attempts
+	overload *OverloadPolicy
+	kind     retry.Kind
+	limit    retry.Limit // of the Retryable Reads and Writes specifications, for each command
+
+	// The command being executed: all of its attempts.
+	retries       retry.Execution
+	deprioritized []description.Server
+	errs          attemptErrors
+	startsTxn     bool // the command is the first of a transaction
+	retrySupported,
+	begun bool // the first server has been found and retrySupported determined
+
+	// The current attempt.
+	srvr Server
+	conn *mnet.Connection
+	wm   *[]byte
+	sent sentCommand
+
+	// Over the batches.
+	currIndex int
+	failed    WriteCommandError
+}
+
+// sentCommand is what is known of the command that the current attempt has sent.
+type sentCommand struct {
+	desc         description.SelectedServer
+	res          bsoncore.Document
+	batchSize    int  // the number of documents of op.Batches in it
+	retryEnabled bool // by the operation's RetryMode, which building the command may set
+	moreToCome   bool // no reply will follow
+}
+
+func newExecution(ctx context.Context, op Operation) *execution {
+	ex := &execution{
+		op:       op,
+		overload: overloadPolicy(op.Deployment),
+		kind:     op.retryKind(),
+		limit:    op.readWriteLimit(ctx),
+		wm:       memoryPool.Get().(*[]byte),
+	}
+	ex.startCommand()
+	return ex
+}
+
+// startCommand resets what belongs to a single command. Each batch is a command of its own, with retries of its own.
+func (ex *execution) startCommand() {
+	ex.retries = ex.overload.start(ex.kind, ex.limit)
+	ex.deprioritized = nil
+	ex.errs = attemptErrors{}
+	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
+}
+
+// command executes one command: it makes attempts until one succeeds or its failure is not to be retried.
+func (ex *execution) command(ctx context.Context) error {
+	for {
+		fail := ex.attempt(ctx)
+		if fail == nil {
+			return ex.succeed(ctx)
+		}
+
+		reauthenticated, err := ex.reauthenticate(ctx, fail)
+		if err != nil {
+			return err
+		}
+		if reauthenticated {
+			ex.reset(fail)
+			continue
+		}
+
+		ex.classify(fail)
+		if err := ex.unpin(fail); err != nil {
+			return err
+		}
+		verdict := ex.retries.Failed(ex.describe(ctx, fail))
+		if !verdict.Retry {
+			return ex.giveUp(ctx, fail)
+		}
+		if err := ex.prepareRetry(ctx, fail, verdict); err != nil {
+			return err
+		}
+	}
+}
+
+// succeed processes the reply of a successful attempt.
+func (ex *execution) succeed(ctx context.Context) error {
+	if ex.sent.moreToCome {
+		return ErrUnacknowledgedWrite
+	}
+	return ex.processResponse(ctx, nil)
+}
+
+// processResponse hands the last reply to the operation, with the error that it was turned into, if any.
+func (ex *execution) processResponse(ctx context.Context, err error) error {
+	if ex.op.ProcessResponseFn == nil {
+		return nil
+	}
+	return ex.op.ProcessResponseFn(ctx, ex.sent.res, ResponseInfo{
+		Server:                ex.srvr,
+		Connection:            ex.conn,
+		ConnectionDescription: ex.sent.desc.Server,
+		CurrentIndex:          ex.currIndex,
+		Error:                 err,
+	})
+}
+
+// nextBatch prepares for the next batch, on the same connection, and reports whether there is one.
+func (ex *execution) nextBatch() bool {
+	batches := ex.op.Batches
+	if batches == nil || batches.Size() <= ex.sent.batchSize {
+		return false
+	}
+	// A batch is not a retry of the one before: it is a retryable write with a transaction number of its own.
+	if ex.retrySupported && ex.sent.retryEnabled && ex.op.Client != nil {
+		ex.op.Client.IncrementTxnNumber()
+	}
+	ex.currIndex += ex.sent.batchSize
+	batches.AdvanceBatches(ex.sent.batchSize)
+	ex.startCommand()
+	return true
+}
+
+// batchErrors returns the write errors and write concern errors of all batches.
+func (ex *execution) batchErrors() error {
+	if len(ex.failed.WriteErrors) == 0 && ex.failed.WriteConcernError == nil {
+		return nil
+	}
+	return ex.failed
+}
+
+// release ends the execution: the connection goes back to its pool, and so does the buffer.
+func (ex *execution) release() {
+	ex.releaseConnection()
+
+	// Buffers in a pool should be of about the same size. One that is mostly empty, or larger than the largest wire
+	// message, is left to the garbage collector.
+	const maxMessageSize = 16 * 1024 * 1024
+	if c := cap(*ex.wm); c < maxMessageSize && c/2 < len(*ex.wm) {
+		memoryPool.Put(ex.wm)
+	}
+}
+
+// releaseConnection gives the connection back, so that no attempt that fails holds one, neither during the backoff nor
+// while the next server is selected.
+func (ex *execution) releaseConnection() {
+	if ex.conn != nil {
+		_ = ex.conn.Close()
+	}
+	ex.srvr, ex.conn = nil, nil
+}

@@ -1,0 +1,192 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// stage is how far a failed attempt came.
+type stage uint8
+
+const (
+	// selecting: no server or no connection was to be had.
+	selecting stage = iota
+	// preparing: the command could not be built. No policy retries that.
+	preparing
+	// sending: the command was sent, or would have been if there were time left.
+	sending
+)
+
+// failure is the failure of one attempt.
+type failure struct {
+	err       error
+	stage     stage
+	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
+}
+
+// attempt sends the command once. It returns nil if the server executed it.
+func (ex *execution) attempt(ctx context.Context) *failure {
+	requestID := wiremessage.NextRequestID()
+	if ex.conn == nil {
+		srvr, conn, err := ex.op.getServerAndConnection(ctx, requestID, ex.deprioritized)
+		if err != nil {
+			return &failure{err: err, stage: selecting}
+		}
+		ex.srvr, ex.conn = srvr, conn
+		if err := ex.bindSession(); err != nil {
+			return &failure{err: err, stage: preparing}
+		}
+	}
+	ex.begin()
+
+	started, err := ex.buildCommand(ctx, requestID)
+	if err != nil {
+		return &failure{err: err, stage: preparing}
+	}
+	if err := ex.send(ctx, started); err != nil {
+		return &failure{err: err, stage: sending}
+	}
+	return nil
+}
+
+// bindSession gives an implicit session its server session. That is done only with a connection at hand, so that an
+// application never has more implicit sessions than connections.
+func (ex *execution) bindSession() error {
+	client := ex.op.Client
+	if client == nil || client.Server != nil || !client.IsImplicit {
+		return nil
+	}
+	if client.Terminated {
+		return errors.New("unexpected nil session for a terminated implicit session")
+	}
+	return client.SetServer()
+}
+
+// begin determines on the first server that is found whether it supports retries, which then holds for the whole
+// operation (retryable-writes.md, "Supported Server Versions"), and gives a retryable write its transaction number: once,
+// as all attempts have to use the same. A server without retryable writes would reject the number.
+func (ex *execution) begin() {
+	if ex.begun {
+		return
+	}
+	ex.begun = true
+	ex.retrySupported = ex.op.retryable(ex.conn.Description())
+
+	client := ex.op.Client
+	if ex.retrySupported && ex.op.Type == Write && ex.op.retryEnabled() &&
+		client != nil && !client.Committing && !client.Aborting {
+		client.IncrementTxnNumber()
+	}
+}
+
+// buildCommand writes the command's wire message to the buffer.
+func (ex *execution) buildCommand(ctx context.Context, requestID int32) (startedInformation, error) {
+	rtt := ex.srvr.RTTMonitor()
+	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
+	if err != nil {
+		return startedInformation{}, err
+	}
+	desc := description.SelectedServer{Server: ex.conn.Description(), Kind: ex.op.Deployment.Kind()}
+	if desc.IsCryptd {
+		// The encrypted command may carry a maxTimeMS of its own; there must not be two.
+		maxTimeMS = 0
+	}
+
+	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*ex.wm)[:0], desc, ex.conn, requestID)
+	*ex.wm = wm
+	if err != nil {
+		return startedInformation{}, err
+	}
+	ex.sent = sentCommand{
+		desc:         desc,
+		batchSize:    started.processedBatches,
+		retryEnabled: ex.op.retryEnabled(),
+		moreToCome:   moreToCome,
+	}
+
+	started.cmdName = ex.op.getCommandName(started.cmd)
+	// What the server is told is the better name for logs and for snapshot reads than what the caller set.
+	ex.op.Name = started.cmdName
+	started.redacted = ex.op.redactCommand(started.cmdName, started.cmd)
+	started.connID = ex.conn.ID()
+	started.driverConnectionID = ex.conn.DriverConnectionID()
+	started.serverConnID = ex.conn.ServerConnectionID()
+	started.serviceID = desc.ServiceID
+	started.serverAddress = desc.Addr
+	return started, nil
+}
+
+// send publishes the command, sends it, and publishes how it ended: each started event has its counterpart.
+func (ex *execution) send(ctx context.Context, started startedInformation) error {
+	ex.op.publishStartedEvent(ctx, started)
+	begin := time.Now()
+
+	err := ex.compress(started.cmdName)
+	if err == nil {
+		err = ex.checkDeadline(ctx)
+	}
+	if err == nil {
+		err = ex.roundTrip(ctx)
+	}
+
+	ex.op.publishFinishedEvent(ctx, finishedInformation{
+		cmdName:            started.cmdName,
+		requestID:          started.requestID,
+		response:           ex.sent.res,
+		cmdErr:             err,
+		connID:             started.connID,
+		driverConnectionID: started.driverConnectionID,
+		serverConnID:       started.serverConnID,
+		redacted:           started.redacted,
+		serviceID:          started.serviceID,
+		serverAddress:      started.serverAddress,
+		duration:           time.Since(begin),
+	})
+	return err
+}
+
+// compress replaces the wire message in the buffer by a compressed one where both sides agreed on that. It comes after
+// the started event, which still reads the plain message.
+func (ex *execution) compress(command string) error {
+	compressor := ex.conn.Compressor
+	if compressor == nil || !ex.op.canCompress(command) {
+		return nil
+	}
+	compressed := memoryPool.Get().(*[]byte)
+	wm, err := compressor.CompressWireMessage(*ex.wm, (*compressed)[:0])
+	*compressed = wm
+	memoryPool.Put(ex.wm)
+	ex.wm = compressed
+	return err
+}
+
+// checkDeadline returns an error if there is not even the time for the fastest round trip that was seen.
+func (ex *execution) checkDeadline(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	deadline, ok := ctx.Deadline()
+	if rtt := ex.srvr.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
+		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
+	}
+	return nil
+}
+
+// roundTrip sends the message, reads the reply and lets the server know how that went.
+func (ex *execution) roundTrip(ctx context.Context) error {
+	exchange := ex.op.roundTrip
+	if ex.sent.moreToCome {
+		exchange = ex.op.moreToComeRoundTrip
+	}
+	var err error
+	ex.sent.res, err = exchange(ctx, ex.conn, *ex.wm)
+	if processor, ok := ex.srvr.(ErrorProcessor); ok {
+		_ = processor.ProcessError(err, ex.conn)
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
+)
+
+// retryEnabled reports whether the caller asked for retries by the Retryable Reads and Retryable Writes specifications.
+func (op Operation) retryEnabled() bool {
+	return op.RetryMode != nil && op.RetryMode.Enabled()
+}
+
+// readWriteLimit returns how often the Retryable Reads and Retryable Writes specifications let a command of this
+// operation be retried: once, or under a client-side timeout as often as the time allows.
+func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
+	switch {
+	case !op.retryEnabled():
+		return retry.Never
+	case op.Type != Read && (op.Type != Write || op.Client == nil):
+		return retry.Never
+	case csot.IsTimeoutContext(ctx) || *op.RetryMode == RetryContext:
+		return retry.Unlimited
+	default:
+		return retry.Once
+	}
+}
+
+// retryKind returns which of the client's options permits retries after overload errors. Commands of users (runCommand)
+// have neither a type nor a name of their own, and must not be looked into.
+func (op Operation) retryKind() retry.Kind {
+	switch {
+	case op.Type == Write || op.IsOutputAggregate:
+		return retry.Write
+	case op.Type == Read || op.Legacy == LegacyGetMore || op.Legacy == LegacyKillCursors:
+		return retry.Read
+	}
+	switch op.Name {
+	case driverutil.CreateIndexesOp, driverutil.DropIndexesOp, driverutil.DropOp, driverutil.DropDatabaseOp:
+		return retry.Write
+	}
+	return retry.Generic
+}
+
+// describe tells the retry policy what it has to know of a failure.
+func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure {
+	remaining := retry.NoDeadline
+	if deadline, ok := ctx.Deadline(); ok {
+		remaining = ex.overload.until(deadline)
+	}
+	return retry.Failure{
+		Overload:  hasErrorLabel(fail.err, SystemOverloadedError),
+		Retryable: hasErrorLabel(fail.err, RetryableError),
+		ReadWrite: fail.readWrite,
+		Remaining: remaining,
+	}
+}
+
+// prepareRetry leaves everything as the next attempt has to find it, and waits for the backoff. An error ends the
+// operation.
+func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict retry.Verdict) error {
+	overload := verdict.Reason == retry.Overloaded
+	if fail.stage == sending && !overload {
+		ex.strengthenCommit()
+	}
+	ex.deprioritize(overload)
+	ex.reset(fail)
+
+	if errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded) {
+		// There is no point in a retry on a context that is done.
+		return fail.err
+	}
+	if verdict.Backoff == 0 {
+		return nil
+	}
+	if err := ex.overload.sleep(ctx, verdict.Backoff); err != nil {
+		return interruptedBackoff(fail.err, err)
+	}
+	return nil
+}
+
+// reset records the failure and gives up its server and connection, so that the next attempt selects anew.
+func (ex *execution) reset(fail *failure) {
+	ex.errs.record(fail.err)
+	ex.releaseConnection()
+
+	// The server did not start the transaction, so the next attempt is the one that has to ask for it.
+	if client := ex.op.Client; ex.startsTxn && client.TransactionState == session.InProgress {
+		client.TransactionState = session.Starting
+	}
+}
+
+// deprioritize adds the failed server to the deprioritized servers: after an overload error on any topology, after
+// other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
+func (ex *execution) deprioritize(overload bool) {
+	if ex.conn == nil {
+		return
+	}
+	if overload || ex.op.Deployment.Kind() == description.TopologyKindSharded {
+		ex.deprioritized = append(ex.deprioritized, ex.conn.Description())
+	}
+}
+
+// strengthenCommit makes a commitTransaction that is sent again wait for the majority, as the first may have committed
+// (transactions.md, "Majority write concern is used when retrying commitTransaction"). An overload error says that it has
+// not, and leaves the write concern alone.
+func (ex *execution) strengthenCommit() {
+	if client := ex.op.Client; client != nil && client.Committing {
+		client.UpdateCommitTransactionWriteConcern()
+		ex.op.WriteConcern = client.CurrentWc
+	}
+}
+
+// unpin releases the server or connection that the session's transaction is pinned to, once the transaction's state there
+// is lost (transactions.md, "When to unpin").
+func (ex *execution) unpin(fail *failure) error {
+	serverErr, ok := fail.err.(Error)
+	if !ok || fail.stage != sending ||
+		!serverErr.HasErrorLabel(TransientTransactionError) && !serverErr.HasErrorLabel(UnknownTransactionCommitResult) {
+		return nil
+	}
+	return ex.op.Client.ClearPinnedResources()
+}
+
+// reauthenticate authenticates the connection anew if that is what the server asks for. Sending the command again is
+// then no retry under any policy: the server has not executed it.
+func (ex *execution) reauthenticate(ctx context.Context, fail *failure) (bool, error) {
+	const reauthenticationRequired = 391
+
+	serverErr, ok := fail.err.(Error)
+	if !ok || fail.stage != sending || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil {
+		return false, nil
+	}
+	err := ex.op.Authenticator.Reauth(ctx, &AuthConfig{
+		Description:  ex.conn.Description(),
+		Connection:   ex.conn,
+		ClusterClock: ex.op.Clock,
+		ServerAPI:    ex.op.ServerAPI,
+	})
+	if err != nil {
+		return false, fmt.Errorf("error reauthenticating: %w", err)
+	}
+	ex.strengthenCommit()
+	return true, nil
+}
+
+// interruptedBackoff is the error of an operation whose context ended during a backoff. It is the overload error, with
+// its code and labels, and wraps the context's error.
+func interruptedBackoff(overload, ctxErr error) error {
+	switch e := overload.(type) {
+	case Error:
+		e.Message += ": interrupted during the backoff before a retry"
+		e.Wrapped = ctxErr
+		return e
+	default:
+		return Error{
+			Message: fmt.Sprintf("%v: interrupted during the backoff before a retry", overload),
+			Labels:  []string{SystemOverloadedError, RetryableError},
+			Wrapped: ctxErr,
+		}
+	}
+}

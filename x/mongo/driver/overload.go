@@ -1,0 +1,101 @@
+package driver
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+)
+
+// Error labels of the Client Backpressure specification. An error with both is a retryable overload error.
+const (
+	// SystemOverloadedError is the label of errors by which an overloaded server sheds load.
+	SystemOverloadedError = "SystemOverloadedError"
+	// RetryableError is the label of errors after which any command can safely be sent again, whatever it does.
+	RetryableError = "RetryableError"
+)
+
+// OverloadRetrier is implemented by a Deployment or Server whose commands are subject to the overload retry policy of
+// the Client Backpressure specification. The deployments that monitor servers, establish connections and authenticate do
+// not implement it, as the specification exempts their commands.
+type OverloadRetrier interface {
+	// OverloadPolicy returns the policy of the client, or nil if there is none.
+	OverloadPolicy() *OverloadPolicy
+}
+
+// OverloadPolicy is the overload retry policy of one client, and what carries it out. It is made with the client, is
+// safe for concurrent use, and must not be changed. A nil policy retries nothing after overload errors.
+type OverloadPolicy struct {
+	// Policy decides which commands are retried and after what backoff.
+	Policy retry.Policy
+
+	// Clock measures and waits for backoffs.
+	Clock Clock
+}
+
+// Clock tells the time and waits.
+type Clock interface {
+	Now() time.Time
+
+	// Sleep waits for the duration. If the context ends before that, it returns the context's error at once.
+	Sleep(context.Context, time.Duration) error
+}
+
+// SystemClock is the Clock of the machine.
+type SystemClock struct{}
+
+var _ Clock = SystemClock{}
+
+// Now implements the Clock interface.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// Sleep implements the Clock interface.
+func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// overloadPolicy returns the policy of a deployment or server, or nil if it has none.
+func overloadPolicy(holder any) *OverloadPolicy {
+	if retrier, ok := holder.(OverloadRetrier); ok {
+		return retrier.OverloadPolicy()
+	}
+	return nil
+}
+
+// OverloadPolicy implements the OverloadRetrier interface. It returns the policy of the server.
+func (ssd SingleServerDeployment) OverloadPolicy() *OverloadPolicy {
+	return overloadPolicy(ssd.Server)
+}
+
+// OverloadPolicy implements the OverloadRetrier interface. It returns the policy of the server that the cursor was
+// opened on.
+func (lbcd *loadBalancedCursorDeployment) OverloadPolicy() *OverloadPolicy {
+	return overloadPolicy(lbcd.errorProcessor)
+}
+
+func (p *OverloadPolicy) start(kind retry.Kind, limit retry.Limit) retry.Execution {
+	if p == nil {
+		return (*retry.Policy)(nil).Start(kind, limit)
+	}
+	return p.Policy.Start(kind, limit)
+}
+
+func (p *OverloadPolicy) until(deadline time.Time) time.Duration {
+	if p == nil {
+		// Only backoffs are held against the deadline, and without a policy there are none.
+		return retry.NoDeadline
+	}
+	return deadline.Sub(p.Clock.Now())
+}
+
+func (p *OverloadPolicy) sleep(ctx context.Context, d time.Duration) error {
+	return p.Clock.Sleep(ctx, d)
+}

@@ -1,0 +1,64 @@
+package topology
+
+import (
+	"go.mongodb.org/mongo-driver/v2/internal/randutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+var (
+	_ driver.OverloadRetrier = (*Topology)(nil)
+	_ driver.OverloadRetrier = (*Server)(nil)
+)
+
+// Config holds the client's overload policy. There is one for each configuration, as there is one configuration for each
+// client.
+//
+//fork:extend the overload policy belongs to the client, and the topology is what the client has one of
+type Config struct {
+	overload *driver.OverloadPolicy
+}
+
+// serverConfig holds the overload policy of the client that the server belongs to.
+//
+//fork:extend cursors run their commands on the server alone and have to find the client's policy there
+type serverConfig struct {
+	overload *driver.OverloadPolicy
+}
+
+// NewAuthenticatorConfig adds the client's overload policy to the configuration, for the topology and for its servers.
+//
+//fork:wrap both the client and NewConfig come this way
+//fork:watch NewConfig New Topology Server Server.Connection SelectedServer authConfigOptions WithAuthConfigClientOptions newServerConfig
+func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
+	cfg, err := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
+	if err != nil {
+		return nil, err
+	}
+	settings := authConfigOptions{}
+	for _, apply := range clientOpts {
+		apply(&settings)
+	}
+	cfg.overload = newOverloadPolicy(settings.opts)
+	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
+	return cfg, nil
+}
+
+// newOverloadPolicy makes the overload policy of a client with these options.
+func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
+	return &driver.OverloadPolicy{
+		Policy: retry.Policy{
+			RetryReads:  opts.RetryReads == nil || *opts.RetryReads,
+			RetryWrites: opts.RetryWrites == nil || *opts.RetryWrites,
+			Jitter:      randutil.NewLockedRand().Float64,
+		},
+		Clock: driver.SystemClock{},
+	}
+}
+
+// OverloadPolicy implements the driver.OverloadRetrier interface.
+func (t *Topology) OverloadPolicy() *driver.OverloadPolicy { return t.cfg.overload }
+
+// OverloadPolicy implements the driver.OverloadRetrier interface.
+func (s *Server) OverloadPolicy() *driver.OverloadPolicy { return s.cfg.overload }
