@@ -15,3 +15,26 @@ func Backoff(attempt int, jitter float64) time.Duration {
 	}
 	return time.Duration(jitter * float64(longest))
 }
+
+// The constants of transactions-convenient-api.md, "Sequence of actions".
+const (
+	// BaseTransactionBackoff (BACKOFF_INITIAL) is the longest backoff before withTransaction's first retry.
+	BaseTransactionBackoff = 5 * time.Millisecond
+
+	// MaxTransactionBackoff (BACKOFF_MAX) bounds every backoff of withTransaction.
+	MaxTransactionBackoff = 500 * time.Millisecond
+)
+
+// TransactionBackoff returns jitter * min(MaxTransactionBackoff, BaseTransactionBackoff * 1.5^(attempt-1)), to wait for
+// before withTransaction runs the transaction anew. The attempt counts those that have failed and is at least 1; jitter is
+// in [0, 1).
+func TransactionBackoff(attempt int, jitter float64) time.Duration {
+	longest := float64(BaseTransactionBackoff)
+	for i := 1; i < attempt && longest < float64(MaxTransactionBackoff); i++ {
+		longest *= 1.5
+	}
+	if longest > float64(MaxTransactionBackoff) {
+		longest = float64(MaxTransactionBackoff)
+	}
+	return time.Duration(jitter * longest)
+}

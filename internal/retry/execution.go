@@ -11,10 +11,25 @@ type Execution struct {
 	limit   Limit // MaxRetries from the first retryable overload error on
 }
 
+// Succeeded takes note of the success of an attempt, which ends the execution.
+func (e *Execution) Succeeded() {
+	switch {
+	case e.policy == nil:
+	case e.attempt > 0:
+		e.policy.Bucket.deposit(retrySuccessReturn)
+	default:
+		e.policy.Bucket.deposit(successReturn)
+	}
+}
+
 // Failed takes the failure of an attempt and decides about a retry. The order of the checks is the specification's: the
-// labels and options, the limit, the deadline.
+// labels and options, the limit, the deadline, and the token bucket last, so that no other refusal costs a token.
 func (e *Execution) Failed(f Failure) Verdict {
 	overload := e.policy != nil && f.Overload
+	if e.policy != nil && !f.Overload && e.attempt > 0 {
+		// A server that fails a retry for another reason is healthy enough to handle requests.
+		e.policy.Bucket.deposit(retryReturn)
+	}
 	if reason := e.refusal(f, overload); reason != 0 {
 		return Verdict{Reason: reason}
 	}
@@ -33,6 +48,9 @@ func (e *Execution) Failed(f Failure) Verdict {
 	backoff := Backoff(e.attempt, e.policy.Jitter())
 	if backoff > f.Remaining {
 		return Verdict{Reason: DeadlineTooClose}
+	}
+	if !e.policy.Bucket.consume() {
+		return Verdict{Reason: BucketEmpty}
 	}
 	return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
 }

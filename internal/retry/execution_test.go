@@ -118,6 +118,10 @@ func TestExecutionFailed(t *testing.T) {
 		{"runCommand needs retryWrites", &Policy{RetryReads: true, Jitter: fixedJitter}, Generic, Never, []step{
 			{overloaded, refused(OptionOff)},
 		}},
+		{"the end of a transaction needs no option", &Policy{Jitter: fixedJitter}, TransactionEnd, Once, []step{
+			{overloaded, backoff(50)},
+			{readWrite, again},
+		}},
 		{"a backoff that passes the deadline is refused", both, Write, Once, []step{
 			{within(overloaded, 50*time.Millisecond), backoff(50)},
 			{within(overloaded, 99*time.Millisecond), refused(DeadlineTooClose)},
@@ -148,7 +152,7 @@ func TestExecutionFailed(t *testing.T) {
 
 func TestReasonString(t *testing.T) {
 	seen := map[string]Reason{}
-	for reason := Overloaded; reason <= DeadlineTooClose; reason++ {
+	for reason := Overloaded; reason <= BucketEmpty; reason++ {
 		text := reason.String()
 		if other, ok := seen[text]; ok || text == Reason(0).String() {
 			t.Errorf("reason %d has the text %q, as has reason %d", reason, text, other)

@@ -43,6 +43,9 @@ const (
 	Read
 	// Write needs retryWrites.
 	Write
+	// TransactionEnd is commitTransaction and abortTransaction, which are retried whatever the options say
+	// (transactions.md, "Interaction with Retryable Writes").
+	TransactionEnd
 )
 
 // Policy is a client's overload retry policy. It must not be changed once it is in use; it is safe for concurrent use if
@@ -53,6 +56,9 @@ type Policy struct {
 
 	// Jitter returns a random number in [0, 1). It is called once for each overload error that the limit lets be retried.
 	Jitter func() float64
+
+	// Bucket limits the retries after overload errors of a client with adaptiveRetries. Without that option it is nil.
+	Bucket *TokenBucket
 }
 
 // Start begins the execution of a command. The limit is the one of the Retryable Reads and Retryable Writes
@@ -68,6 +74,8 @@ func (p *Policy) permits(kind Kind) bool {
 		return p.RetryReads
 	case Write:
 		return p.RetryWrites
+	case TransactionEnd:
+		return true
 	default:
 		return p.RetryReads && p.RetryWrites
 	}

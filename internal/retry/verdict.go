@@ -44,6 +44,8 @@ const (
 	LimitReached
 	// DeadlineTooClose refuses a retry because its backoff would pass the operation's deadline.
 	DeadlineTooClose
+	// BucketEmpty refuses a retry because the client's token bucket holds no token for it.
+	BucketEmpty
 )
 
 // String returns the reason in words, for logs.
@@ -61,6 +63,8 @@ func (r Reason) String() string {
 		return "limit of retries reached"
 	case DeadlineTooClose:
 		return "backoff would pass the deadline"
+	case BucketEmpty:
+		return "token bucket is empty"
 	default:
 		return "unknown"
 	}

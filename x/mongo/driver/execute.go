@@ -119,6 +119,10 @@ func (ex *execution) command(ctx context.Context) error {
 		if err := ex.unpin(fail); err != nil {
 			return err
 		}
+		if fail.executed {
+			ex.retries.Succeeded()
+			return ex.giveUp(ctx, fail)
+		}
 		verdict := ex.retries.Failed(ex.describe(ctx, fail))
 		if !verdict.Retry {
 			return ex.giveUp(ctx, fail)
@@ -132,8 +136,10 @@ func (ex *execution) command(ctx context.Context) error {
 // succeed processes the reply of a successful attempt.
 func (ex *execution) succeed(ctx context.Context) error {
 	if ex.sent.moreToCome {
+		// Nothing is known of how the server fared, and nothing is deposited in the token bucket.
 		return ErrUnacknowledgedWrite
 	}
+	ex.retries.Succeeded()
 	return ex.processResponse(ctx, nil)
 }
 

@@ -27,6 +27,7 @@ type failure struct {
 	err       error
 	stage     stage
 	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
+	executed  bool // the server executed the command, with write errors
 }
 
 // attempt sends the command once. It returns nil if the server executed it.

@@ -7,12 +7,17 @@ import (
 
 // attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned.
 type attemptErrors struct {
-	previous   error // of the attempt before
+	previous   error // of the latest attempt that sent the command, else the first
 	meaningful error // the latest that leaves open whether the command was executed, else the first
 }
 
-// record takes the error of an attempt that is followed by another.
-func (errs *attemptErrors) record(err error) {
+// record takes the failure of an attempt that is followed by another.
+func (errs *attemptErrors) record(fail *failure) {
+	err := fail.err
+	if fail.stage == selecting && errs.previous != nil {
+		// Nothing was sent, so what came of the earlier attempts is still the news.
+		return
+	}
 	errs.previous = err
 
 	labeled, ok := err.(labeledError)
@@ -26,8 +31,9 @@ func (errs *attemptErrors) record(err error) {
 	}
 }
 
-// toReturn returns the error to return in place of err, the one of the last attempt: "if an error with the label
-// NoWritesPerformed is not retried, the previous error is returned". The first attempt has none before it.
+// toReturn returns the error to return in place of err, that of the last attempt. An error with NoWritesPerformed gives way
+// to a meaningful one of an earlier attempt (retryable-writes.md, "Executing Retryable Write Commands"). The first attempt
+// has none before it.
 func (errs *attemptErrors) toReturn(err error) error {
 	if errs.meaningful != nil && hasErrorLabel(err, NoWritesPerformed) {
 		return errs.meaningful
@@ -41,6 +47,11 @@ func hasErrorLabel(err error, label string) bool {
 	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
 }
 
+// isRetryableOverloadError reports whether the error has both labels of a retryable overload error.
+func isRetryableOverloadError(err error) bool {
+	return hasErrorLabel(err, SystemOverloadedError) && hasErrorLabel(err, RetryableError)
+}
+
 // classify finds out whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the
 // labels that those specifications tell drivers to add.
 func (ex *execution) classify(fail *failure) {
@@ -52,6 +63,8 @@ func (ex *execution) classify(fail *failure) {
 		retryable := ex.retryableReadWrite(fail.err)
 		fail.err = ex.addRetryableWriteError(fail.err, retryable)
 		fail.readWrite = retryable && ex.retrySupported && ex.sent.retryEnabled && !ex.unsupportedStorageEngine(fail.err)
+		_, writeFailed := fail.err.(WriteCommandError)
+		fail.executed = writeFailed && !fail.readWrite && !hasErrorLabel(fail.err, SystemOverloadedError)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
@@ -32,22 +31,6 @@ func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 	}
 }
 
-// retryKind returns which of the client's options permits retries after overload errors. Commands of users (runCommand)
-// have neither a type nor a name of their own, and must not be looked into.
-func (op Operation) retryKind() retry.Kind {
-	switch {
-	case op.Type == Write || op.IsOutputAggregate:
-		return retry.Write
-	case op.Type == Read || op.Legacy == LegacyGetMore || op.Legacy == LegacyKillCursors:
-		return retry.Read
-	}
-	switch op.Name {
-	case driverutil.CreateIndexesOp, driverutil.DropIndexesOp, driverutil.DropOp, driverutil.DropDatabaseOp:
-		return retry.Write
-	}
-	return retry.Generic
-}
-
 // describe tells the retry policy what it has to know of a failure.
 func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure {
 	remaining := retry.NoDeadline
@@ -65,11 +48,12 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 // prepareRetry leaves everything as the next attempt has to find it, and waits for the backoff. An error ends the
 // operation.
 func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict retry.Verdict) error {
-	overload := verdict.Reason == retry.Overloaded
-	if fail.stage == sending && !overload {
+	if fail.stage == sending && !isRetryableOverloadError(fail.err) {
 		ex.strengthenCommit()
 	}
-	ex.deprioritize(overload)
+	if verdict.Reason == retry.Overloaded || ex.op.Deployment.Kind() == description.TopologyKindSharded {
+		ex.deprioritize(fail)
+	}
 	ex.reset(fail)
 
 	if errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded) {
@@ -87,7 +71,7 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 
 // reset records the failure and gives up its server and connection, so that the next attempt selects anew.
 func (ex *execution) reset(fail *failure) {
-	ex.errs.record(fail.err)
+	ex.errs.record(fail)
 	ex.releaseConnection()
 
 	// The server did not start the transaction, so the next attempt is the one that has to ask for it.
@@ -96,14 +80,15 @@ func (ex *execution) reset(fail *failure) {
 	}
 }
 
-// deprioritize adds the failed server to the deprioritized servers: after an overload error on any topology, after
-// other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
-func (ex *execution) deprioritize(overload bool) {
-	if ex.conn == nil {
-		return
-	}
-	if overload || ex.op.Deployment.Kind() == description.TopologyKindSharded {
+// deprioritize adds the failed server to the deprioritized servers. That is done after an overload error on any topology,
+// after other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
+func (ex *execution) deprioritize(fail *failure) {
+	var establishment EstablishmentError
+	switch {
+	case ex.conn != nil:
 		ex.deprioritized = append(ex.deprioritized, ex.conn.Description())
+	case errors.As(fail.err, &establishment):
+		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: establishment.ServerAddress()})
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -20,14 +22,6 @@ import (
 
 const ms = time.Millisecond
 
-func repeat(reply any, n int) []any {
-	replies := make([]any, n)
-	for i := range replies {
-		replies[i] = reply
-	}
-	return replies
-}
-
 func then(replies []any, more ...any) []any { return append(replies, more...) }
 
 func TestExecuteOverload(t *testing.T) {
@@ -35,48 +29,48 @@ func TestExecuteOverload(t *testing.T) {
 
 	tests := []struct {
 		name    string
-		op      func(*script) driver.Operation
+		op      func(*overloadtest.Script) driver.Operation
 		options options
 		replies []any
 		code    int32 // of the error returned; zero for none
 		slept   []time.Duration
 	}{
-		{"a read is retried until it succeeds", (*script).read, options{}, then(repeat(overloaded, 2), ok), 0, []time.Duration{50 * ms, 100 * ms}},
-		{"a write is retried until it succeeds", (*script).write, options{}, then(repeat(overloaded, 2), ok), 0, []time.Duration{50 * ms, 100 * ms}},
-		{"a command of unknown kind is retried", (*script).command, options{}, then(repeat(overloaded, 2), ok), 0, []time.Duration{50 * ms, 100 * ms}},
-		{"a command in a transaction is retried", (*script).transaction, options{}, then(repeat(overloaded, 2), ok), 0, []time.Duration{50 * ms, 100 * ms}},
-		{"five times at most", (*script).write, options{}, repeat(overloaded, 6), 462, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{"retryReads off", (*script).read, options{noReads: true}, repeat(overloaded, 1), 462, nil},
-		{"retryWrites off", (*script).write, options{noWrites: true}, repeat(overloaded, 1), 462, nil},
-		{"a command of unknown kind needs retryReads", (*script).command, options{noReads: true}, repeat(overloaded, 1), 462, nil},
-		{"a command of unknown kind needs retryWrites", (*script).command, options{noWrites: true}, repeat(overloaded, 1), 462, nil},
-		{"one label is not enough", (*script).write, options{}, repeat(failure(473, driver.SystemOverloadedError), 1), 473, nil},
-		{"nor is the other", (*script).write, options{}, repeat(failure(1, driver.RetryableError), 1), 1, nil},
-		{"the limit of five holds for what follows an overload error", (*script).write, options{},
-			then(repeat(overloaded, 1), repeat(shuttingDown, 5)...), 91, []time.Duration{50 * ms}},
-		{"other errors have no backoff but count for the next", (*script).write, options{},
-			[]any{shuttingDown, overloaded, ok}, 0, []time.Duration{100 * ms}},
-		{"a broken connection counts too", (*script).read, options{}, []any{io.ErrUnexpectedEOF, overloaded, ok}, 0, []time.Duration{100 * ms}},
+		{"a read is retried until it succeeds", (*overloadtest.Script).Read, options{}, then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()), 0, []time.Duration{50 * ms, 100 * ms}},
+		{"a write is retried until it succeeds", (*overloadtest.Script).Write, options{}, then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()), 0, []time.Duration{50 * ms, 100 * ms}},
+		{"a command of unknown kind is retried", (*overloadtest.Script).Command, options{}, then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()), 0, []time.Duration{50 * ms, 100 * ms}},
+		{"a command in a transaction is retried", (*overloadtest.Script).Transaction, options{}, then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()), 0, []time.Duration{50 * ms, 100 * ms}},
+		{"five times at most", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(6, overloadtest.Overloaded()), 462, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{"retryReads off", (*overloadtest.Script).Read, options{noReads: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
+		{"retryWrites off", (*overloadtest.Script).Write, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
+		{"a command of unknown kind needs retryReads", (*overloadtest.Script).Command, options{noReads: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
+		{"a command of unknown kind needs retryWrites", (*overloadtest.Script).Command, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
+		{"one label is not enough", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(473, driver.SystemOverloadedError)), 473, nil},
+		{"nor is the other", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(1, driver.RetryableError)), 1, nil},
+		{"the limit of five holds for what follows an overload error", (*overloadtest.Script).Write, options{},
+			then(overloadtest.Repeat(1, overloadtest.Overloaded()), overloadtest.Repeat(5, overloadtest.ShuttingDown())...), 91, []time.Duration{50 * ms}},
+		{"other errors have no backoff but count for the next", (*overloadtest.Script).Write, options{},
+			[]any{overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK()}, 0, []time.Duration{100 * ms}},
+		{"a broken connection counts too", (*overloadtest.Script).Read, options{}, []any{io.ErrUnexpectedEOF, overloadtest.Overloaded(), overloadtest.OK()}, 0, []time.Duration{100 * ms}},
 
-		{"a rejected write whose retry is refused by the options is an error", (*script).write, options{noWrites: true}, repeat(rejected, 1), 462, nil},
-		{"a rejected write without retries is an error", (*script).transaction, options{noWrites: true}, repeat(rejected, 1), 462, nil},
-		{"a rejected write whose retries are used up is an error", (*script).write, options{}, repeat(rejected, 6), 462,
+		{"a rejected write whose retry is refused by the options is an error", (*overloadtest.Script).Write, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Rejected()), 462, nil},
+		{"a rejected write without retries is an error", (*overloadtest.Script).Transaction, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Rejected()), 462, nil},
+		{"a rejected write whose retries are used up is an error", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(6, overloadtest.Rejected()), 462,
 			[]time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{"a rejected command is an error", (*script).command, options{noReads: true}, repeat(rejected, 1), 462, nil},
-		{"the error that may have written is returned", (*script).write, options{}, then([]any{shuttingDown}, repeat(rejected, 5)...), 91,
+		{"a rejected command is an error", (*overloadtest.Script).Command, options{noReads: true}, overloadtest.Repeat(1, overloadtest.Rejected()), 462, nil},
+		{"the error that may have written is returned", (*overloadtest.Script).Write, options{}, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...), 91,
 			[]time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{"also if a later one says that it has not", (*script).write, options{},
-			[]any{shuttingDown, overloaded, failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), rejected, rejected, rejected}, 91,
+		{"also if a later one says that it has not", (*overloadtest.Script).Write, options{},
+			[]any{overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), overloadtest.Rejected(), overloadtest.Rejected(), overloadtest.Rejected()}, 91,
 			[]time.Duration{100 * ms, 400 * ms, 800 * ms}},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScript(t, tt.replies...)
-			s.policy.Policy.RetryReads = !tt.options.noReads
-			s.policy.Policy.RetryWrites = !tt.options.noWrites
+			s := overloadtest.New(t, tt.replies...)
+			s.Policy.Policy.RetryReads = !tt.options.noReads
+			s.Policy.Policy.RetryWrites = !tt.options.noWrites
 
-			err := s.execute(context.Background(), tt.op(s))
+			err := s.Execute(context.Background(), tt.op(s))
 			if tt.code == 0 {
 				require.NoError(t, err)
 			} else {
@@ -84,31 +78,110 @@ func TestExecuteOverload(t *testing.T) {
 				require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
 				assert.Equal(t, tt.code, serverErr.Code)
 			}
-			assert.Equal(t, tt.slept, s.slept)
-			assert.Len(t, s.sent, len(tt.replies))
+			assert.Equal(t, tt.slept, s.Slept)
+			assert.Len(t, s.Sent, len(tt.replies))
 		})
 	}
 }
 
-func TestExecuteOverloadExempt(t *testing.T) {
-	s := newScript(t, overloaded)
-	s.policy = nil
+func TestExecuteTokenBucket(t *testing.T) {
+	const full = 1000
+	writeError := overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
 
-	err := s.execute(context.Background(), s.command())
+	tests := []struct {
+		name    string
+		drained int // commands that are given up after five retries, before the one that is tested
+		replies []any
+		want    float64 // tokens left
+	}{
+		{"a success when full", 0, []any{overloadtest.OK()}, full},
+		{"a success", 1, []any{overloadtest.OK()}, full - 5 + 0.1},
+		{"a retry that succeeds", 1, []any{overloadtest.Overloaded(), overloadtest.OK()}, full - 5 - 1 + 1.1},
+		{"a retry that fails otherwise", 1, []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, full - 5 - 1 + 1},
+		{"write errors are a success", 1, []any{writeError}, full - 5 + 0.1},
+		{"write errors of a retry are a success", 1, []any{overloadtest.Overloaded(), writeError}, full - 5 - 1 + 1.1},
+		{"a retry by another policy", 1, []any{overloadtest.ShuttingDown(), overloadtest.OK()}, full - 5 + 1.1},
+		{"the last token", 199, then(overloadtest.Repeat(5, overloadtest.Overloaded()), overloadtest.OK()), 1.1},
+		{"no token", 200, []any{overloadtest.Overloaded()}, 0},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t)
+			bucket := retry.NewTokenBucket()
+			s.Policy.Policy.Bucket = bucket
+			for i := 0; i < tt.drained; i++ {
+				s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
+				require.Error(t, s.Execute(context.Background(), s.Write()))
+			}
+
+			s.Replies = tt.replies
+			_ = s.Execute(context.Background(), s.Write())
+			assert.InDelta(t, tt.want, bucket.Tokens(), 1e-9)
+		})
+	}
+}
+
+// establishmentError is a connection that an overloaded server closes before it is established.
+type establishmentError struct {
+	server address.Address
+}
+
+func (establishmentError) Error() string                    { return "closed" }
+func (e establishmentError) ServerAddress() address.Address { return e.server }
+func (establishmentError) HasErrorLabel(label string) bool {
+	return label == driver.SystemOverloadedError || label == driver.RetryableError
+}
+
+func TestExecuteOverloadDuringEstablishment(t *testing.T) {
+	closed := establishmentError{"a:27017"}
+
+	t.Run("is retried on another server", func(t *testing.T) {
+		s := overloadtest.New(t, closed, overloadtest.OK())
+		s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
+		require.NoError(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, []time.Duration{50 * ms}, s.Slept)
+		assert.Equal(t, []address.Address{"a:27017", "b:27017"}, s.Selected)
+	})
+	t.Run("is retried for commands of every kind", func(t *testing.T) {
+		s := overloadtest.New(t, closed, closed, overloadtest.OK())
+		require.NoError(t, s.Execute(context.Background(), s.Command()))
+		assert.Equal(t, []time.Duration{50 * ms, 100 * ms}, s.Slept)
+	})
+	t.Run("is returned in the end", func(t *testing.T) {
+		s := overloadtest.New(t, overloadtest.Repeat(6, closed)...)
+		err := s.Execute(context.Background(), s.Write())
+		assert.Equal(t, error(closed), err)
+		assert.Len(t, s.Slept, 5)
+	})
+	t.Run("leaves the earlier error to be returned", func(t *testing.T) {
+		s := overloadtest.New(t, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, closed)...)...)
+		err := s.Execute(context.Background(), s.Write())
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
+		assert.Equal(t, int32(91), serverErr.Code)
+	})
+}
+
+func TestExecuteOverloadExempt(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded())
+	s.Policy = nil
+
+	err := s.Execute(context.Background(), s.Command())
 	assert.True(t, err.(driver.Error).HasErrorLabel(driver.SystemOverloadedError))
-	assert.Empty(t, s.slept)
+	assert.Empty(t, s.Slept)
 }
 
 func TestExecuteOverloadDeadline(t *testing.T) {
-	s := newScript(t, rejected)
-	s.policy.Policy.Jitter = func() float64 { return 1 }
-	s.policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 99*ms)}
+	s := overloadtest.New(t, overloadtest.Rejected())
+	s.Policy.Policy.Jitter = func() float64 { return 1 }
+	s.Policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 99*ms)}
 
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(time.Hour))
 	defer cancel()
-	err := s.execute(ctx, s.write())
+	err := s.Execute(ctx, s.Write())
 	assert.Equal(t, int32(462), err.(driver.Error).Code)
-	assert.Empty(t, s.slept)
+	assert.Empty(t, s.Slept)
 }
 
 // fixedClock is a clock that stands still.
@@ -121,10 +194,10 @@ func (c fixedClock) Now() time.Time { return c.now }
 
 func TestExecuteOverloadCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := newScript(t, rejected)
-	s.onSleep = cancel
+	s := overloadtest.New(t, overloadtest.Rejected())
+	s.OnSleep = cancel
 
-	err := s.execute(ctx, s.write())
+	err := s.Execute(ctx, s.Write())
 	assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
 	var serverErr driver.Error
 	require.True(t, errors.As(err, &serverErr))
@@ -133,41 +206,41 @@ func TestExecuteOverloadCancelled(t *testing.T) {
 }
 
 func TestExecuteOverloadKeepsTransactionNumber(t *testing.T) {
-	s := newScript(t, overloaded, shuttingDown, overloaded, ok)
-	require.NoError(t, s.execute(context.Background(), s.write()))
-	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1)}, s.field("txnNumber"))
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK())
+	require.NoError(t, s.Execute(context.Background(), s.Write()))
+	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
 
 func TestExecuteOverloadStartsTransactionOnce(t *testing.T) {
-	s := newScript(t, overloaded, overloaded, ok, overloaded, ok)
-	op := s.transaction()
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	op := s.Transaction()
 	require.NoError(t, op.Execute(context.Background()))
-	require.NoError(t, s.execute(context.Background(), op))
+	require.NoError(t, s.Execute(context.Background(), op))
 
-	assert.Equal(t, []any{true, true, true, nil, nil}, s.field("startTransaction"))
-	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1)}, s.field("txnNumber"))
+	assert.Equal(t, []any{true, true, true, nil, nil}, s.Field("startTransaction"))
+	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
 
 func TestExecuteOverloadCommit(t *testing.T) {
-	commit := func(s *script) driver.Operation {
-		op := s.write()
-		op.Client = newSession(t)
+	commit := func(s *overloadtest.Script) driver.Operation {
+		op := s.Write()
+		op.Client = overloadtest.Session(t)
 		require.NoError(t, op.Client.StartTransaction(nil))
-		require.NoError(t, op.Client.ApplyCommand(s.servers[0]))
+		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 		op.Client.Committing = true
 		op.WriteConcern = &writeconcern.WriteConcern{W: 1}
 		return op
 	}
 
 	t.Run("keeps the write concern after overload errors", func(t *testing.T) {
-		s := newScript(t, overloaded, overloaded, ok)
-		require.NoError(t, s.execute(context.Background(), commit(s)))
-		assert.Equal(t, []any{int32(1), int32(1), int32(1)}, s.field("writeConcern", "w"))
+		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+		require.NoError(t, s.Execute(context.Background(), commit(s)))
+		assert.Equal(t, []any{int32(1), int32(1), int32(1)}, s.Field("writeConcern", "w"))
 	})
 	t.Run("uses majority after any other", func(t *testing.T) {
-		s := newScript(t, overloaded, shuttingDown, overloaded, ok)
-		require.NoError(t, s.execute(context.Background(), commit(s)))
-		assert.Equal(t, []any{int32(1), int32(1), "majority", "majority"}, s.field("writeConcern", "w"))
+		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK())
+		require.NoError(t, s.Execute(context.Background(), commit(s)))
+		assert.Equal(t, []any{int32(1), int32(1), "majority", "majority"}, s.Field("writeConcern", "w"))
 	})
 }
 
@@ -176,74 +249,74 @@ func TestExecuteOverloadBatches(t *testing.T) {
 	for i := range docs {
 		docs[i] = bsoncore.NewDocumentBuilder().AppendInt32("_id", int32(i)).Build()
 	}
-	insert := func(s *script) driver.Operation {
-		op := s.write()
+	insert := func(s *overloadtest.Script) driver.Operation {
+		op := s.Write()
 		op.Batches = &driver.Batches{Identifier: "documents", Documents: docs}
 		return op
 	}
 
 	t.Run("each batch has retries of its own", func(t *testing.T) {
-		s := newScript(t, then(then(repeat(overloaded, 5), ok), then(repeat(overloaded, 5), ok)...)...)
-		require.NoError(t, s.execute(context.Background(), insert(s)))
+		s := overloadtest.New(t, then(then(overloadtest.Repeat(5, overloadtest.Overloaded()), overloadtest.OK()), then(overloadtest.Repeat(5, overloadtest.Overloaded()), overloadtest.OK())...)...)
+		require.NoError(t, s.Execute(context.Background(), insert(s)))
 
 		first := bson.A{bson.D{{Key: "_id", Value: int32(0)}}, bson.D{{Key: "_id", Value: int32(1)}}}
 		second := bson.A{bson.D{{Key: "_id", Value: int32(2)}}}
-		assert.Equal(t, then(repeat(first, 6), repeat(second, 6)...), s.field("documents"))
-		assert.Equal(t, then(repeat(int64(1), 6), repeat(int64(2), 6)...), s.field("txnNumber"))
+		assert.Equal(t, then(overloadtest.Repeat(6, first), overloadtest.Repeat(6, second)...), s.Field("documents"))
+		assert.Equal(t, then(overloadtest.Repeat(6, int64(1)), overloadtest.Repeat(6, int64(2))...), s.Field("txnNumber"))
 	})
 	t.Run("a batch that is given up ends the write", func(t *testing.T) {
-		s := newScript(t, then([]any{ok}, repeat(rejected, 6)...)...)
-		err := s.execute(context.Background(), insert(s))
+		s := overloadtest.New(t, then([]any{overloadtest.OK()}, overloadtest.Repeat(6, overloadtest.Rejected())...)...)
+		err := s.Execute(context.Background(), insert(s))
 		assert.Equal(t, int32(462), err.(driver.Error).Code)
 	})
 }
 
 func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
-	secondaries := func(s *script) {
+	secondaries := func(s *overloadtest.Script) {
 		for _, host := range []string{"b", "c"} {
-			s.servers = append(s.servers, mockServer(host, description.ServerKindRSSecondary))
+			s.Servers = append(s.Servers, overloadtest.Server(host, description.ServerKindRSSecondary))
 		}
 	}
 
 	t.Run("overload errors on every topology", func(t *testing.T) {
-		s := newScript(t, overloaded, overloaded, ok)
+		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
 		secondaries(s)
-		require.NoError(t, s.execute(context.Background(), s.read()))
-		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.selected)
+		require.NoError(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.Selected)
 	})
 	t.Run("other errors not on replica sets", func(t *testing.T) {
-		s := newScript(t, shuttingDown, ok)
+		s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.OK())
 		secondaries(s)
-		require.NoError(t, s.execute(context.Background(), s.read()))
-		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.selected)
+		require.NoError(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.Selected)
 	})
 	t.Run("other errors on sharded clusters", func(t *testing.T) {
-		s := newScript(t, shuttingDown, overloaded, ok)
-		s.kind = description.TopologyKindSharded
-		s.servers = nil
+		s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK())
+		s.Topology = description.TopologyKindSharded
+		s.Servers = nil
 		for _, host := range []string{"a", "b", "c"} {
-			s.servers = append(s.servers, mockServer(host, description.ServerKindMongos))
+			s.Servers = append(s.Servers, overloadtest.Server(host, description.ServerKindMongos))
 		}
-		require.NoError(t, s.execute(context.Background(), s.read()))
-		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.selected)
+		require.NoError(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.Selected)
 	})
 	t.Run("unless no other is left", func(t *testing.T) {
-		s := newScript(t, overloaded, ok)
-		require.NoError(t, s.execute(context.Background(), s.write()))
-		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.selected)
+		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+		require.NoError(t, s.Execute(context.Background(), s.Write()))
+		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.Selected)
 	})
 }
 
 func TestExecuteEachCommandStartedEnds(t *testing.T) {
 	var events []string
-	s := newScript(t, overloaded, io.ErrUnexpectedEOF, ok)
-	op := s.read()
+	s := overloadtest.New(t, overloadtest.Overloaded(), io.ErrUnexpectedEOF, overloadtest.OK())
+	op := s.Read()
 	op.CommandMonitor = &event.CommandMonitor{
 		Started:   func(context.Context, *event.CommandStartedEvent) { events = append(events, "started") },
 		Succeeded: func(context.Context, *event.CommandSucceededEvent) { events = append(events, "succeeded") },
 		Failed:    func(context.Context, *event.CommandFailedEvent) { events = append(events, "failed") },
 	}
-	require.NoError(t, s.execute(context.Background(), op))
+	require.NoError(t, s.Execute(context.Background(), op))
 	assert.Equal(t, []string{"started", "failed", "started", "failed", "started", "succeeded"}, events)
 }
 
@@ -259,13 +332,13 @@ func (a *reauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
 }
 
 func TestExecuteReauthenticationIsNoRetry(t *testing.T) {
-	s := newScript(t, then([]any{failure(391)}, repeat(overloaded, 6)...)...)
+	s := overloadtest.New(t, then([]any{overloadtest.Failure(391)}, overloadtest.Repeat(6, overloadtest.Overloaded())...)...)
 	auth := &reauthenticator{}
-	op := s.write()
+	op := s.Write()
 	op.Authenticator = auth
 
-	err := s.execute(context.Background(), op)
+	err := s.Execute(context.Background(), op)
 	assert.Equal(t, int32(462), err.(driver.Error).Code)
 	assert.Equal(t, 1, auth.n)
-	assert.Equal(t, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}, s.slept)
+	assert.Equal(t, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}, s.Slept)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
 // Error labels of the Client Backpressure specification. An error with both is a retryable overload error.
@@ -21,6 +22,13 @@ const (
 type OverloadRetrier interface {
 	// OverloadPolicy returns the policy of the client, or nil if there is none.
 	OverloadPolicy() *OverloadPolicy
+}
+
+// EstablishmentError is implemented by errors of establishing a connection that have the labels of a retryable overload
+// error. It tells which server is overloaded.
+type EstablishmentError interface {
+	error
+	ServerAddress() address.Address
 }
 
 // OverloadPolicy is the overload retry policy of one client, and what carries it out. It is made with the client, is

@@ -47,14 +47,15 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 
 // newOverloadPolicy makes the overload policy of a client with these options.
 func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
-	return &driver.OverloadPolicy{
-		Policy: retry.Policy{
-			RetryReads:  opts.RetryReads == nil || *opts.RetryReads,
-			RetryWrites: opts.RetryWrites == nil || *opts.RetryWrites,
-			Jitter:      randutil.NewLockedRand().Float64,
-		},
-		Clock: driver.SystemClock{},
+	policy := retry.Policy{
+		RetryReads:  opts.RetryReads == nil || *opts.RetryReads,
+		RetryWrites: opts.RetryWrites == nil || *opts.RetryWrites,
+		Jitter:      randutil.NewLockedRand().Float64,
 	}
+	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
+		policy.Bucket = retry.NewTokenBucket()
+	}
+	return &driver.OverloadPolicy{Policy: policy, Clock: driver.SystemClock{}}
 }
 
 // OverloadPolicy implements the driver.OverloadRetrier interface.

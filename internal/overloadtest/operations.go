@@ -1,0 +1,106 @@
+package overloadtest
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/uuid"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
+)
+
+// OK is the reply to a command that succeeds.
+func OK(more ...bson.E) bson.D {
+	return append(bson.D{{Key: "ok", Value: 1}}, more...)
+}
+
+// Failure is the reply to a command that fails.
+func Failure(code int, labels ...string) bson.D {
+	return bson.D{
+		{Key: "ok", Value: 0},
+		{Key: "code", Value: code},
+		{Key: "errmsg", Value: "scripted"},
+		{Key: "errorLabels", Value: labels},
+	}
+}
+
+// Overloaded is the reply of an overloaded server.
+func Overloaded() bson.D {
+	return Failure(462, driver.SystemOverloadedError, driver.RetryableError)
+}
+
+// Rejected is the reply of an overloaded server from version 8.2.6 on.
+func Rejected() bson.D {
+	return Failure(462, driver.SystemOverloadedError, driver.RetryableError, driver.NoWritesPerformed)
+}
+
+// ShuttingDown is a reply after which the Retryable Reads and Retryable Writes specifications let a command be retried. The
+// server may have executed it.
+func ShuttingDown() bson.D {
+	return Failure(91, driver.RetryableWriteError)
+}
+
+// Repeat returns the reply n times.
+func Repeat(n int, reply any) []any {
+	replies := make([]any, n)
+	for i := range replies {
+		replies[i] = reply
+	}
+	return replies
+}
+
+// Command returns an operation of no type and no name, as runCommand is.
+func (s *Script) Command() driver.Operation {
+	return driver.Operation{
+		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+			return bsoncore.AppendInt32Element(dst, "anything", 1), nil
+		},
+		Database:   "db",
+		Deployment: s,
+	}
+}
+
+// Read returns a retryable read, which a secondary may answer.
+func (s *Script) Read() driver.Operation {
+	op := s.Command()
+	op.Type = driver.Read
+	op.RetryMode = RetryOncePerCommand()
+	op.ReadPreference = readpref.Nearest()
+	return op
+}
+
+// Write returns a retryable write in an implicit session.
+func (s *Script) Write() driver.Operation {
+	op := s.Command()
+	op.Type = driver.Write
+	op.RetryMode = RetryOncePerCommand()
+	op.Client = session.NewImplicitClientSession(session.NewPool(nil), uuid.UUID{})
+	return op
+}
+
+// Transaction returns a write in a transaction that has just been started.
+func (s *Script) Transaction() driver.Operation {
+	op := s.Command()
+	op.Type = driver.Write
+	op.Client = Session(s.t)
+	require.NoError(s.t, op.Client.StartTransaction(nil))
+	return op
+}
+
+// Session returns an explicit session.
+func Session(t *testing.T) *session.Client {
+	client, err := session.NewClientSession(session.NewPool(nil), uuid.UUID{})
+	require.NoError(t, err)
+	require.NoError(t, client.SetServer())
+	return client
+}
+
+// RetryOncePerCommand returns the retry mode that the client's retryReads and retryWrites stand for.
+func RetryOncePerCommand() *driver.RetryMode {
+	mode := driver.RetryOncePerCommand
+	return &mode
+}

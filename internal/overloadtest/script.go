@@ -1,0 +1,159 @@
+// Package overloadtest has a deployment that answers from a script, to test what the driver does under overload. It needs
+// no server, and no time passes.
+package overloadtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// Script is a deployment whose servers answer with a list of replies, in order, whichever of them is asked. It has an
+// overload policy with a jitter of 0.5, and it is the clock that the policy waits with. The fields may be changed before
+// the first operation. It is not safe for concurrent use.
+type Script struct {
+	Topology description.TopologyKind
+	Servers  []description.Server
+	Policy   *driver.OverloadPolicy
+
+	// Replies are the replies that are left. Each is a bson.D, or the error of a connection that breaks.
+	Replies []any
+	// OnSleep, if set, is called during each backoff.
+	OnSleep func()
+
+	// Sent are the commands that came to the servers.
+	Sent []Sent
+	// Slept are the backoffs.
+	Slept []time.Duration
+	// Selected are the servers that were selected.
+	Selected []address.Address
+
+	t    *testing.T
+	open int // connections that are checked out
+}
+
+// Sent is a command as it came to a server.
+type Sent struct {
+	Server  address.Address
+	Command bson.Raw
+}
+
+var (
+	_ driver.Deployment      = (*Script)(nil)
+	_ driver.OverloadRetrier = (*Script)(nil)
+	_ driver.Subscriber      = (*Script)(nil)
+	_ driver.Clock           = (*Script)(nil)
+)
+
+// New returns a script for a replica set of one server, the primary "a:27017".
+func New(t *testing.T, replies ...any) *Script {
+	s := &Script{
+		Topology: description.TopologyKindReplicaSetWithPrimary,
+		Servers:  []description.Server{Server("a", description.ServerKindRSPrimary)},
+		Replies:  replies,
+		t:        t,
+	}
+	s.Policy = &driver.OverloadPolicy{
+		Policy: retry.Policy{RetryReads: true, RetryWrites: true, Jitter: func() float64 { return 0.5 }},
+		Clock:  s,
+	}
+	return s
+}
+
+// MaxBatchCount is how many documents the servers take in one batch.
+const MaxBatchCount = 2
+
+// Server returns the description of a server at port 27017 of the host.
+func Server(host string, kind description.ServerKind) description.Server {
+	return description.Server{
+		Addr:                  address.Address(host + ":27017"),
+		Kind:                  kind,
+		MaxBatchCount:         MaxBatchCount,
+		MaxDocumentSize:       16 * 1024 * 1024,
+		MaxMessageSize:        48 * 1000 * 1000,
+		SessionTimeoutMinutes: sessionTimeoutMinutes(),
+		WireVersion:           &description.VersionRange{Max: driverutil.MaxWireVersion},
+	}
+}
+
+func sessionTimeoutMinutes() *int64 {
+	minutes := int64(30)
+	return &minutes
+}
+
+// OverloadPolicy implements the driver.OverloadRetrier interface.
+func (s *Script) OverloadPolicy() *driver.OverloadPolicy { return s.Policy }
+
+// Kind implements the driver.Deployment interface.
+func (s *Script) Kind() description.TopologyKind { return s.Topology }
+
+// GetServerSelectionTimeout implements the driver.Deployment interface. There is no timeout.
+func (s *Script) GetServerSelectionTimeout() time.Duration { return 0 }
+
+// SelectServer implements the driver.Deployment interface. It selects the first server that the selector leaves.
+func (s *Script) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
+	suitable, err := selector.SelectServer(description.Topology{Kind: s.Topology, Servers: s.Servers}, s.Servers)
+	if err != nil {
+		return nil, err
+	}
+	require.NotEmpty(s.t, suitable, "no server is suitable")
+	s.Selected = append(s.Selected, suitable[0].Addr)
+	return server{s, suitable[0]}, nil
+}
+
+// Subscribe implements the driver.Subscriber interface, for the session pool of a mongo.Client.
+func (s *Script) Subscribe() (*driver.Subscription, error) {
+	updates := make(chan description.Topology, 1)
+	updates <- description.Topology{Kind: s.Topology, SessionTimeoutMinutes: sessionTimeoutMinutes()}
+	return &driver.Subscription{Updates: updates}, nil
+}
+
+// Unsubscribe implements the driver.Subscriber interface.
+func (s *Script) Unsubscribe(*driver.Subscription) error { return nil }
+
+// Now implements the driver.Clock interface.
+func (s *Script) Now() time.Time { return time.Now() }
+
+// Sleep implements the driver.Clock interface. It notes the backoff, during which no connection may be held.
+func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
+	require.Equal(s.t, 0, s.open, "%d connections are checked out during a backoff", s.open)
+	s.Slept = append(s.Slept, d)
+	if s.OnSleep != nil {
+		s.OnSleep()
+	}
+	return ctx.Err()
+}
+
+// Execute executes the operation and checks what holds for all: each connection is given back, and each reply is used.
+func (s *Script) Execute(ctx context.Context, op driver.Operation) error {
+	err := op.Execute(ctx)
+	s.Finish()
+	return err
+}
+
+// Finish checks that each connection was given back and each reply used.
+func (s *Script) Finish() {
+	require.Equal(s.t, 0, s.open, "%d connections were not given back", s.open)
+	require.Empty(s.t, s.Replies, "%d replies were not asked for", len(s.Replies))
+}
+
+// Field returns the values of a field of all commands sent; nil where a command lacks it.
+func (s *Script) Field(path ...string) []any {
+	var values []any
+	for _, sent := range s.Sent {
+		var value any
+		if raw, err := sent.Command.LookupErr(path...); err == nil {
+			require.NoError(s.t, raw.Unmarshal(&value))
+		}
+		values = append(values, value)
+	}
+	return values
+}

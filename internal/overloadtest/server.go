@@ -1,0 +1,109 @@
+package overloadtest
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// server is one server of a script. As a driver.OverloadRetrier it answers for the cursors that are opened on it.
+type server struct {
+	*Script
+	desc description.Server
+}
+
+// RTTMonitor implements the driver.Server interface.
+func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
+
+// Connection implements the driver.Server interface. A reply that is a driver.EstablishmentError is used up at once.
+func (s server) Connection(context.Context) (*mnet.Connection, error) {
+	if len(s.Replies) > 0 {
+		if err, ok := s.Replies[0].(driver.EstablishmentError); ok {
+			s.Replies = s.Replies[1:]
+			return nil, err
+		}
+	}
+	s.open++
+	return mnet.NewConnection(&connection{Script: s.Script, desc: s.desc}), nil
+}
+
+// connection reads commands and answers from the script.
+type connection struct {
+	*Script
+	desc   description.Server
+	closed bool
+}
+
+func (c *connection) Description() description.Server { return c.desc }
+func (c *connection) ID() string                      { return string(c.desc.Addr) }
+func (c *connection) ServerConnectionID() *int64      { return nil }
+func (c *connection) DriverConnectionID() int64       { return 0 }
+func (c *connection) Address() address.Address        { return c.desc.Addr }
+func (c *connection) Stale() bool                     { return false }
+func (c *connection) OIDCTokenGenID() uint64          { return 0 }
+func (c *connection) SetOIDCTokenGenID(uint64)        {}
+
+// Close gives the connection back.
+func (c *connection) Close() error {
+	if !c.closed {
+		c.open--
+	}
+	c.closed = true
+	return nil
+}
+
+// Write notes the command, with its document sequences as arrays.
+func (c *connection) Write(_ context.Context, wm []byte) error {
+	require.False(c.t, c.closed, "a command is sent on a connection that was given back")
+
+	const header, flags, kind = 16, 4, 1
+	command, rest, ok := bsoncore.ReadDocument(wm[header+flags+kind:])
+	require.True(c.t, ok, "the message holds no command")
+
+	elements := append([]byte(nil), command[4:len(command)-1]...)
+	for len(rest) > 0 {
+		var name string
+		var docs []bsoncore.Document
+		_, rest, ok = wiremessage.ReadMsgSectionType(rest)
+		require.True(c.t, ok, "the message ends in the middle of a section")
+		name, docs, rest, ok = wiremessage.ReadMsgSectionDocumentSequence(rest)
+		require.True(c.t, ok, "the message has a malformed document sequence")
+		elements = appendDocuments(elements, name, docs)
+	}
+	c.Sent = append(c.Sent, Sent{c.desc.Addr, bson.Raw(bsoncore.BuildDocument(nil, elements))})
+	return nil
+}
+
+func appendDocuments(dst []byte, name string, docs []bsoncore.Document) []byte {
+	values := make([]bsoncore.Value, len(docs))
+	for i, doc := range docs {
+		values[i] = bsoncore.Value{Type: bsoncore.TypeEmbeddedDocument, Data: doc}
+	}
+	return bsoncore.BuildArrayElement(dst, name, values...)
+}
+
+// Read returns the next reply of the script.
+func (c *connection) Read(context.Context) ([]byte, error) {
+	require.NotEmpty(c.t, c.Replies, "command %d has no reply in the script", len(c.Sent))
+	reply := c.Replies[0]
+	c.Replies = c.Replies[1:]
+	if err, ok := reply.(error); ok {
+		return nil, err
+	}
+	doc, err := bson.Marshal(reply)
+	require.NoError(c.t, err)
+
+	idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), 0, wiremessage.OpMsg)
+	wm = wiremessage.AppendMsgFlags(wm, 0)
+	wm = wiremessage.AppendMsgSectionType(wm, wiremessage.SingleDocument)
+	wm = append(wm, doc...)
+	return bsoncore.UpdateLength(wm, idx, int32(len(wm))), nil
+}

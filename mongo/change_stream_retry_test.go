@@ -1,0 +1,76 @@
+package mongo
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+func batch(name string, id int64, docs ...any) bson.E {
+	return bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
+	}}
+}
+
+func TestChangeStreamRetries(t *testing.T) {
+	opened := overloadtest.OK(batch("firstBatch", 7))
+	event := overloadtest.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+	reading := options.Client()
+	withoutReads := options.Client().SetRetryReads(false)
+
+	tests := []struct {
+		name     string
+		opts     *options.ClientOptions
+		replies  []any
+		failing  bool
+		commands []string
+		slept    int
+	}{
+		{"overload", reading, []any{overloadtest.Overloaded(), overloadtest.Overloaded(), opened}, false, []string{"aggregate", "aggregate", "aggregate"}, 2},
+		{"overload, given up", reading, overloadtest.Repeat(6, overloadtest.Overloaded()), true, []string{"aggregate", "aggregate", "aggregate", "aggregate", "aggregate", "aggregate"}, 5},
+		{"retryable read", reading, []any{overloadtest.ShuttingDown(), opened}, false, []string{"aggregate", "aggregate"}, 0},
+		{"retryable read, given up", reading, overloadtest.Repeat(2, overloadtest.ShuttingDown()), true, []string{"aggregate", "aggregate"}, 0},
+		{"retryReads off", withoutReads, []any{overloadtest.ShuttingDown()}, true, []string{"aggregate"}, 0},
+		{"overload of getMore", reading, []any{opened, overloadtest.Overloaded(), event}, false, []string{"aggregate", "getMore", "getMore"}, 1},
+		{"resumed", reading, []any{opened, overloadtest.Failure(1, resumableErrorLabel), overloadtest.OK(), opened, event}, false,
+			[]string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"}, 0},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, tt.replies...)
+			coll := connectScript(t, s, tt.opts).Database("db").Collection("coll")
+
+			stream, err := coll.Watch(context.Background(), Pipeline{})
+			assert.Equal(t, tt.failing, err != nil, "got %v", err)
+			if err == nil && len(s.Replies) > 0 {
+				assert.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			}
+			s.Finish()
+
+			var commands []string
+			for _, sent := range s.Sent {
+				elements, err := sent.Command.Elements()
+				require.NoError(t, err)
+				commands = append(commands, elements[0].Key())
+			}
+			assert.Equal(t, tt.commands, commands)
+			assert.Len(t, s.Slept, tt.slept)
+		})
+	}
+}
+
+func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded())
+	s.Policy.Policy.Jitter = func() float64 { return 1 }
+	_, err := connectScript(t, s, options.Client().SetTimeout(50*time.Millisecond)).Watch(context.Background(), Pipeline{})
+	assert.True(t, errorHasLabel(err, driver.SystemOverloadedError), "got %v", err)
+	assert.Empty(t, s.Slept)
+}

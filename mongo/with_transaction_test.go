@@ -1,0 +1,174 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// connectScript returns a client whose deployment is the script.
+func connectScript(t *testing.T, s *overloadtest.Script, opts ...*options.ClientOptions) *Client {
+	t.Helper()
+
+	scripted := options.Client()
+	scripted.Deployment = s
+	client, err := Connect(append(opts, scripted)...)
+	require.NoError(t, err)
+	return client
+}
+
+// insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
+func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Script) (int, error) {
+	t.Helper()
+
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+
+	calls := 0
+	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		calls++
+		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+	})
+	s.Finish()
+	return calls, err
+}
+
+// aborted is the reply to a command of a transaction that the server has aborted.
+var aborted = overloadtest.Failure(251, driver.TransientTransactionError)
+
+func TestWithTransactionBackoff(t *testing.T) {
+	t.Run("grows with each attempt", func(t *testing.T) {
+		const failing = 13
+		s := overloadtest.New(t)
+		for i := 0; i < failing; i++ {
+			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+		}
+		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
+
+		calls, err := insertInTransaction(context.Background(), t, s)
+		require.NoError(t, err)
+		assert.Equal(t, failing+1, calls)
+		var want []time.Duration
+		for attempt := 1; attempt <= failing; attempt++ {
+			want = append(want, retry.TransactionBackoff(attempt, 0.5))
+		}
+		assert.Equal(t, want, s.Slept)
+	})
+	t.Run("follows an error of the callback", func(t *testing.T) {
+		s := overloadtest.New(t, aborted, overloadtest.OK() /* abort */, overloadtest.OK(), overloadtest.OK())
+		calls, err := insertInTransaction(context.Background(), t, s)
+		require.NoError(t, err)
+		assert.Equal(t, 2, calls)
+		assert.Equal(t, []time.Duration{retry.TransactionBackoff(1, 0.5)}, s.Slept)
+	})
+	t.Run("does not precede another commit", func(t *testing.T) {
+		unknown := overloadtest.Failure(1, driver.UnknownTransactionCommitResult)
+		s := overloadtest.New(t, overloadtest.OK(), unknown, unknown, overloadtest.OK())
+		calls, err := insertInTransaction(context.Background(), t, s)
+		require.NoError(t, err)
+		assert.Equal(t, 1, calls)
+		assert.Empty(t, s.Slept)
+	})
+	t.Run("does not follow other errors", func(t *testing.T) {
+		s := overloadtest.New(t, overloadtest.Failure(1), overloadtest.OK() /* abort */)
+		calls, err := insertInTransaction(context.Background(), t, s)
+		assert.Equal(t, 1, calls)
+		var cmdErr CommandError
+		require.True(t, errors.As(err, &cmdErr))
+		assert.Equal(t, int32(1), cmdErr.Code)
+	})
+}
+
+// TestWithTransactionOverload is about overload errors, which are retried command by command: the transaction is not run
+// again for them.
+func TestWithTransactionOverload(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	calls, err := insertInTransaction(context.Background(), t, s)
+	require.NoError(t, err)
+	assert.Equal(t, 1, calls)
+	assert.Equal(t, []any{true, true, nil, nil}, s.Field("startTransaction"))
+	assert.Equal(t, []time.Duration{50 * time.Millisecond, 50 * time.Millisecond}, s.Slept)
+
+	s = overloadtest.New(t, append(overloadtest.Repeat(6, overloadtest.Overloaded()), overloadtest.OK() /* abort */)...)
+	calls, err = insertInTransaction(context.Background(), t, s)
+	assert.Equal(t, 1, calls)
+	assert.True(t, errorHasLabel(err, driver.SystemOverloadedError), "got %v", err)
+}
+
+// leapingClock is a clock that moves only when somebody sleeps, and then by half a minute more.
+type leapingClock struct {
+	*overloadtest.Script
+	now time.Time
+}
+
+func (c *leapingClock) Now() time.Time { return c.now }
+
+func (c *leapingClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.now = c.now.Add(d + 30*time.Second)
+	return c.Script.Sleep(ctx, d)
+}
+
+func TestWithTransactionTimeout(t *testing.T) {
+	newScript := func(t *testing.T, transactions int) *overloadtest.Script {
+		s := overloadtest.New(t)
+		for i := 0; i < transactions; i++ {
+			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+		}
+		s.Policy.Clock = &leapingClock{Script: s, now: time.Now()}
+		return s
+	}
+	isTimeout := func(t *testing.T, err error) {
+		assert.True(t, IsTimeout(err), "%v is no timeout", err)
+		assert.True(t, errors.Is(err, context.DeadlineExceeded))
+		assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "the labels of the last error are lost")
+		var cmdErr CommandError
+		require.True(t, errors.As(err, &cmdErr))
+		assert.Equal(t, int32(251), cmdErr.Code)
+	}
+
+	t.Run("after 120 seconds", func(t *testing.T) {
+		defer func(timeout time.Duration) { withTransactionTimeout = timeout }(withTransactionTimeout)
+		withTransactionTimeout = 120 * time.Second
+
+		calls, err := insertInTransaction(context.Background(), t, newScript(t, 5))
+		assert.Equal(t, 5, calls)
+		isTimeout(t, err)
+	})
+	t.Run("at the context's deadline", func(t *testing.T) {
+		s := newScript(t, 3)
+		ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(59*time.Second))
+		defer cancel()
+		calls, err := insertInTransaction(ctx, t, s)
+		assert.Equal(t, 3, calls)
+		isTimeout(t, err)
+	})
+	t.Run("before a backoff that would pass the deadline", func(t *testing.T) {
+		s := newScript(t, 1)
+		deadline := time.Now().Add(time.Hour)
+		s.Policy.Clock = &leapingClock{Script: s, now: deadline.Add(-2 * time.Millisecond)}
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		calls, err := insertInTransaction(ctx, t, s)
+		assert.Equal(t, 1, calls)
+		assert.Empty(t, s.Slept)
+		isTimeout(t, err)
+	})
+	t.Run("cancellation is none", func(t *testing.T) {
+		s := newScript(t, 1)
+		ctx, cancel := context.WithCancel(context.Background())
+		s.OnSleep = cancel
+		_, err := insertInTransaction(ctx, t, s)
+		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+		assert.False(t, IsTimeout(err))
+	})
+}

@@ -1,0 +1,75 @@
+package operation_test
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/operation"
+)
+
+// TestWritesWithoutType is about the commands whose operations do not say that they are writes.
+func TestWritesWithoutType(t *testing.T) {
+	document := bsoncore.NewDocumentBuilder().Build()
+	tests := []struct {
+		name    string
+		execute func(driver.Deployment) error
+	}{
+		{"create", func(d driver.Deployment) error {
+			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(context.Background())
+		}},
+		{"createSearchIndexes", func(d driver.Deployment) error {
+			return operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d).Execute(context.Background())
+		}},
+		{"dropSearchIndex", func(d driver.Deployment) error {
+			return operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d).Execute(context.Background())
+		}},
+		{"updateSearchIndex", func(d driver.Deployment) error {
+			return operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d).Execute(context.Background())
+		}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+			s.Policy.Policy.RetryReads = false
+			require.NoError(t, tt.execute(s))
+			s.Finish()
+
+			s = overloadtest.New(t, overloadtest.Overloaded())
+			s.Policy.Policy.RetryWrites = false
+			assert.Error(t, tt.execute(s))
+			s.Finish()
+
+			assert.Error(t, tt.execute(nil), "without a deployment")
+		})
+	}
+}
+
+func TestRunCommandCursorNeedsBothOptions(t *testing.T) {
+	command := bsoncore.NewDocumentBuilder().AppendString("find", "coll").Build()
+	cursor := bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+	}}
+	s := overloadtest.New(t, overloadtest.OK(cursor), overloadtest.Overloaded())
+	s.Policy.Policy.RetryWrites = false
+
+	op := operation.NewCursorCommand(command, driver.CursorOptions{}).Database("db").Deployment(s)
+	require.NoError(t, op.Execute(context.Background()))
+	opened, err := op.ResultCursor()
+	require.NoError(t, err)
+	assert.False(t, opened.Next(context.Background()), "the first batch is empty")
+	assert.False(t, opened.Next(context.Background()))
+	assert.Error(t, opened.Err())
+	s.Finish()
+}
+
+func TestNoCursorOfACommandWithoutOne(t *testing.T) {
+	_, err := operation.NewCommand(nil).ResultCursor()
+	assert.Error(t, err)
+}

@@ -1,0 +1,108 @@
+package topology
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
+)
+
+var _ driver.EstablishmentError = ConnectionError{}
+
+// ConnectionError can have the labels of a retryable overload error, see HasErrorLabel.
+//
+//fork:extend a server that limits the rate of new connections closes them, and the error has to say so
+type ConnectionError struct {
+	overload bool
+	address  address.Address
+}
+
+// HasErrorLabel reports whether the error has the label. An I/O error or timeout while a pool establishes a connection
+// has SystemOverloadedError and RetryableError; no ConnectionError has any other label.
+func (e ConnectionError) HasErrorLabel(label string) bool {
+	return e.overload && (label == driver.SystemOverloadedError || label == driver.RetryableError)
+}
+
+// ServerAddress returns the address of the server if the error has the labels of a retryable overload error, else the
+// empty address.
+func (e ConnectionError) ServerAddress() address.Address { return e.address }
+
+// connect establishes the connection. It adds the labels of a retryable overload error to errors that an overloaded
+// server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"): those of pooled connections,
+// before authentication.
+//
+//fork:wrap adds the error labels
+//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection x/mongo/driver/ocsp.Error
+func (c *connection) connect(ctx context.Context) error {
+	err := c.upstreamConnect(ctx)
+	var connErr ConnectionError
+	if err == nil || c.pool == nil || !errors.As(err, &connErr) {
+		return err
+	}
+	helloDone := c.desc.Addr != ""
+	if helloDone || !mayBeOverload(connErr.Wrapped) {
+		return err
+	}
+
+	connErr.overload, connErr.address = true, c.addr
+	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
+		// The application is shown the labels of the innermost command error.
+		labels := helloErr.Labels
+		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.SystemOverloadedError, driver.RetryableError)
+		connErr.Wrapped = helloErr
+	}
+	return connErr
+}
+
+// mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout.
+// What cannot come from an overloaded server is none: a name that is not found, a certificate that is not accepted, a
+// reply that is no TLS, a TLS alert, a revoked certificate, a proxy that does not connect, a cancelled context. A broken
+// set-up must not look like overload, as then no pool is cleared and no server marked unknown.
+func mayBeOverload(err error) bool {
+	var (
+		dnsErr    *net.DNSError
+		recordErr tls.RecordHeaderError
+		ocspErr   *ocsp.Error
+	)
+	if errors.As(err, &dnsErr) || errors.As(err, &recordErr) || errors.As(err, &ocspErr) ||
+		errors.Is(err, context.Canceled) {
+		return false
+	}
+	var opErr *net.OpError
+	if errors.As(err, &opErr) {
+		return !isTLSAlert(opErr) && !isProxy(opErr)
+	}
+	var netErr net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr)
+}
+
+// isTLSAlert reports whether one side ended the TLS handshake by an alert. The standard library tells that by the name
+// of the operation alone.
+func isTLSAlert(err *net.OpError) bool {
+	return err.Op == "remote error" || err.Op == "local error"
+}
+
+// isProxy reports whether the error is one of connecting to or through a SOCKS proxy, as golang.org/x/net/proxy, which
+// applications dial with, reports it.
+func isProxy(err *net.OpError) bool {
+	return strings.HasPrefix(err.Op, "socks")
+}
+
+// ProcessHandshakeError leaves the server and its pool as they are after an error with the label SystemOverloadedError
+// (server-discovery-and-monitoring.md, "Error handling pseudocode").
+//
+//fork:wrap an overloaded server is neither unknown nor are its connections unusable
+func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
+	var connErr ConnectionError
+	if errors.As(err, &connErr) && connErr.HasErrorLabel(driver.SystemOverloadedError) {
+		return
+	}
+	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
+}

@@ -1,0 +1,232 @@
+package topology
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
+)
+
+func TestMayBeOverload(t *testing.T) {
+	opError := func(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
+
+	tests := []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"closed by the server", io.EOF, true},
+		{"closed in the middle of a reply", io.ErrUnexpectedEOF, true},
+		{"reset", opError("read", syscall.ECONNRESET), true},
+		{"broken pipe", opError("write", syscall.EPIPE), true},
+		{"refused", opError("dial", syscall.ECONNREFUSED), true},
+		{"dial timeout", opError("dial", os.ErrDeadlineExceeded), true},
+		{"read timeout", os.ErrDeadlineExceeded, true},
+		{"connectTimeoutMS", context.DeadlineExceeded, true},
+		{"wrapped by hello", driver.Error{Wrapped: ConnectionError{Wrapped: io.EOF}}, true},
+
+		{"cancelled", context.Canceled, false},
+		{"name not found", opError("dial", &net.DNSError{IsNotFound: true}), false},
+		{"name server timed out", opError("dial", &net.DNSError{IsTimeout: true}), false},
+		{"certificate of an unknown authority", x509.UnknownAuthorityError{}, false},
+		{"certificate for another host", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}, false},
+		{"certificate expired", x509.CertificateInvalidError{Reason: x509.Expired}, false},
+		{"reply is no TLS", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, false},
+		{"alert by the server", opError("remote error", errors.New("tls: bad certificate")), false},
+		{"alert by the client", opError("local error", errors.New("tls: unexpected message")), false},
+		{"OCSP", &ocsp.Error{}, false},
+		{"SOCKS5 proxy refuses", opError("socks connect", errors.New("connection refused")), false},
+		{"SOCKS5 proxy closes", opError("socks connect", io.EOF), false},
+		{"server refuses hello", driver.Error{Code: 18, Message: "no"}, false},
+		{"no load balancer", errLoadBalancedStateMismatch, false},
+		{"none of a kind that is known", errors.New("other"), false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.want, mayBeOverload(tt.err))
+			assert.Equal(t, tt.want, mayBeOverload(fmt.Errorf("wrapped: %w", tt.err)), "wrapped")
+		})
+	}
+}
+
+// establish connects a connection of a pool to a server on loopback that does with each connection what serve does. The
+// handshaker's hello sends a byte and waits for one.
+func establish(t *testing.T, pooled *pool, serve func(net.Conn), opts ...ConnectionOption) error {
+	t.Helper()
+
+	addr := bootstrapConnections(t, 1, func(nc net.Conn) {
+		defer nc.Close()
+		serve(nc)
+	})
+	handshaker := &testHandshaker{
+		getHandshakeInformation: func(ctx context.Context, addr address.Address, conn *mnet.Connection) (driver.HandshakeInformation, error) {
+			if err := conn.Write(ctx, []byte{0}); err != nil {
+				return driver.HandshakeInformation{}, driver.Error{Labels: []string{driver.NetworkError}, Wrapped: err}
+			}
+			if _, err := conn.Read(ctx); err != nil {
+				return driver.HandshakeInformation{}, driver.Error{Labels: []string{driver.NetworkError}, Wrapped: err}
+			}
+			return driver.HandshakeInformation{Description: description.Server{Addr: addr}}, nil
+		},
+		finishHandshake: func(ctx context.Context, conn *mnet.Connection) error {
+			_, err := conn.Read(ctx)
+			return err
+		},
+	}
+	opts = append(opts, WithHandshaker(func(Handshaker) Handshaker { return handshaker }))
+	conn := newConnection(address.Address(addr.String()), opts...)
+	conn.pool = pooled
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return conn.connect(ctx)
+}
+
+// message is a reply of no content.
+var message = []byte{16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+func withTLS(cfg *tls.Config) ConnectionOption {
+	return WithTLSConfig(func(*tls.Config) *tls.Config { return cfg })
+}
+
+func TestConnectOverloadLabels(t *testing.T) {
+	certificate := selfSigned(t)
+	trusting := &tls.Config{InsecureSkipVerify: true}
+
+	tests := []struct {
+		name    string
+		pool    *pool
+		serve   func(net.Conn)
+		opts    []ConnectionOption
+		labeled bool
+	}{
+		{"closed at once", &pool{}, func(net.Conn) {}, nil, true},
+		{"closed during hello", &pool{}, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) }, nil, true},
+		{"closed during authentication", &pool{}, func(nc net.Conn) {
+			_, _ = nc.Read(make([]byte, 1))
+			_, _ = nc.Write(message)
+		}, nil, false},
+		{"a monitor's connection", nil, func(net.Conn) {}, nil, false},
+		{"closed during the TLS handshake", &pool{}, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) },
+			[]ConnectionOption{withTLS(trusting)}, true},
+		{"closed during hello over TLS", &pool{}, func(nc net.Conn) {
+			secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}})
+			_, _ = secure.Read(make([]byte, 1))
+		}, []ConnectionOption{withTLS(trusting)}, true},
+		{"plain text in reply to TLS", &pool{}, func(nc net.Conn) {
+			_, _ = nc.Write([]byte("this is no TLS record\n"))
+			_, _ = io.Copy(io.Discard, nc)
+		}, []ConnectionOption{withTLS(trusting)}, false},
+		{"certificate of an unknown authority", &pool{}, func(nc net.Conn) {
+			_ = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
+		}, []ConnectionOption{withTLS(&tls.Config{RootCAs: x509.NewCertPool()})}, false},
+		{"alert: the server has no certificate", &pool{}, func(nc net.Conn) {
+			_ = tls.Server(nc, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+				return nil, errors.New("none")
+			}}).Handshake()
+		}, []ConnectionOption{withTLS(trusting)}, false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			err := establish(t, tt.pool, tt.serve, tt.opts...)
+			var connErr ConnectionError
+			require.True(t, errors.As(err, &connErr), "got %T (%v), want a ConnectionError", err, err)
+			for _, label := range []string{driver.SystemOverloadedError, driver.RetryableError} {
+				assert.Equal(t, tt.labeled, connErr.HasErrorLabel(label), "%s of %v", label, err)
+			}
+			assert.Equal(t, tt.labeled, connErr.ServerAddress() != "")
+
+			var helloErr driver.Error
+			if errors.As(err, &helloErr) {
+				assert.Equal(t, tt.labeled, helloErr.HasErrorLabel(driver.SystemOverloadedError), "the labels that the application sees")
+				assert.True(t, helloErr.HasErrorLabel(driver.NetworkError))
+			}
+		})
+	}
+}
+
+// selfSigned makes a certificate that nobody trusts.
+func selfSigned(t *testing.T) tls.Certificate {
+	t.Helper()
+
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "overload test"},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// TestServerOverloadDuringEstablishment is about what becomes of the server and its pool.
+func TestServerOverloadDuringEstablishment(t *testing.T) {
+	for _, loadBalanced := range []bool{false, true} {
+		loadBalanced := loadBalanced
+		t.Run(fmt.Sprintf("load balanced %v", loadBalanced), func(t *testing.T) {
+			events := eventtest.NewTestPoolMonitor()
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNRESET}
+			}
+			server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
+				withMonitoringDisabled(func(bool) bool { return true }),
+				WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
+				WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return events.PoolMonitor }),
+				WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
+					return []ConnectionOption{WithDialer(func(Dialer) Dialer { return DialerFunc(dial) })}
+				}),
+			)
+			require.NoError(t, server.Connect(nil))
+			if !loadBalanced {
+				// A load balancer is known from the start.
+				server.updateDescription(description.Server{Addr: server.address, Kind: description.ServerKindRSPrimary})
+				require.NoError(t, server.pool.ready())
+			}
+			known := server.Description()
+
+			const attempts = 3
+			for i := 0; i < attempts; i++ {
+				_, err := server.Connection(context.Background())
+				var labeled ConnectionError
+				require.True(t, errors.As(err, &labeled) && labeled.HasErrorLabel(driver.SystemOverloadedError), "got %v", err)
+				assert.Equal(t, server.address, labeled.ServerAddress())
+			}
+			// Disconnecting waits for the pool's background work, and so for the handling of the errors.
+			after := server.Description()
+			require.NoError(t, server.Disconnect(context.Background()))
+
+			assert.Equal(t, known.Kind, after.Kind)
+			assert.Empty(t, events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionPoolCleared }))
+			failed := events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionCheckOutFailed })
+			assert.Len(t, failed, attempts)
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package topology
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
+	t.Helper()
+
+	cfg, err := NewConfig(opts, nil)
+	require.NoError(t, err)
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	return topology
+}
+
+func TestTopologyOverloadPolicy(t *testing.T) {
+	tests := []struct {
+		name          string
+		opts          *options.ClientOptions
+		reads, writes bool
+		bucket        bool
+	}{
+		{"default", options.Client(), true, true, false},
+		{"retryReads off", options.Client().SetRetryReads(false), false, true, false},
+		{"retryWrites off", options.Client().SetRetryWrites(false), true, false, false},
+		{"adaptiveRetries", options.Client().SetAdaptiveRetries(true), true, true, true},
+		{"adaptiveRetries off", options.Client().SetAdaptiveRetries(false), true, true, false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			policy := newTopology(t, tt.opts).OverloadPolicy().Policy
+			assert.Equal(t, tt.reads, policy.RetryReads)
+			assert.Equal(t, tt.writes, policy.RetryWrites)
+			assert.Equal(t, tt.bucket, policy.Bucket != nil)
+
+			jitter := policy.Jitter()
+			assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
+		})
+	}
+}
+
+// TestServersShareTheClientsOverloadPolicy is about cursors: they run their commands on a server, without the topology.
+func TestServersShareTheClientsOverloadPolicy(t *testing.T) {
+	client := newTopology(t, options.Client().SetAdaptiveRetries(true))
+	for _, addr := range []address.Address{"a:27017", "b:27017"} {
+		server := NewServer(addr, bson.NewObjectID(), 0, client.cfg.ServerOpts...)
+		assert.True(t, client.OverloadPolicy() == server.OverloadPolicy())
+		cursors := driver.SingleServerDeployment{Server: &SelectedServer{Server: server}}
+		assert.True(t, client.OverloadPolicy() == cursors.OverloadPolicy())
+	}
+
+	other := newTopology(t, options.Client().SetAdaptiveRetries(true))
+	assert.True(t, client.OverloadPolicy().Policy.Bucket != other.OverloadPolicy().Policy.Bucket, "each client has its own bucket")
+}
+
+// TestMonitoringIsExempt is about the commands of connection establishment, authentication and monitoring.
+func TestMonitoringIsExempt(t *testing.T) {
+	_, covered := driver.Deployment(driver.SingleConnectionDeployment{}).(driver.OverloadRetrier)
+	assert.False(t, covered)
+}
