@@ -189,44 +189,49 @@ func selfSigned(t *testing.T) tls.Certificate {
 
 // TestServerOverloadDuringEstablishment is about what becomes of the server and its pool.
 func TestServerOverloadDuringEstablishment(t *testing.T) {
-	for _, loadBalanced := range []bool{false, true} {
-		loadBalanced := loadBalanced
-		t.Run(fmt.Sprintf("load balanced %v", loadBalanced), func(t *testing.T) {
-			events := eventtest.NewTestPoolMonitor()
-			dial := func(context.Context, string, string) (net.Conn, error) {
-				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNRESET}
-			}
-			server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
-				withMonitoringDisabled(func(bool) bool { return true }),
-				WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
-				WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return events.PoolMonitor }),
-				WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-					return []ConnectionOption{WithDialer(func(Dialer) Dialer { return DialerFunc(dial) })}
-				}),
-			)
-			require.NoError(t, server.Connect(nil))
-			if !loadBalanced {
-				// A load balancer is known from the start.
-				server.updateDescription(description.Server{Addr: server.address, Kind: description.ServerKindRSPrimary})
-				require.NoError(t, server.pool.ready())
-			}
-			known := server.Description()
-
-			const attempts = 3
-			for i := 0; i < attempts; i++ {
-				_, err := server.Connection(context.Background())
-				var labeled ConnectionError
-				require.True(t, errors.As(err, &labeled) && labeled.HasErrorLabel(driver.SystemOverloadedError), "got %v", err)
-				assert.Equal(t, server.address, labeled.ServerAddress())
-			}
-			// Disconnecting waits for the pool's background work, and so for the handling of the errors.
-			after := server.Description()
-			require.NoError(t, server.Disconnect(context.Background()))
-
-			assert.Equal(t, known.Kind, after.Kind)
-			assert.Empty(t, events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionPoolCleared }))
-			failed := events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionCheckOutFailed })
-			assert.Len(t, failed, attempts)
-		})
+	errs := map[string]error{
+		"reset":   &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNRESET},
+		"timeout": &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded},
 	}
+	for name, dialErr := range errs {
+		dialErr := dialErr
+		t.Run(name, func(t *testing.T) { keepsPool(t, false, dialErr) })
+		t.Run(name+" behind a load balancer", func(t *testing.T) { keepsPool(t, true, dialErr) })
+	}
+}
+
+func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
+	events := eventtest.NewTestPoolMonitor()
+	dialer := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, dialErr })
+	server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
+		withMonitoringDisabled(func(bool) bool { return true }),
+		WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
+		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return events.PoolMonitor }),
+		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
+			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dialer })}
+		}),
+	)
+	require.NoError(t, server.Connect(nil))
+	if !loadBalanced {
+		// A load balancer is known from the start.
+		server.updateDescription(description.Server{Addr: server.address, Kind: description.ServerKindRSPrimary})
+		require.NoError(t, server.pool.ready())
+	}
+	known := server.Description()
+
+	const attempts = 3
+	for i := 0; i < attempts; i++ {
+		_, err := server.Connection(context.Background())
+		var labeled ConnectionError
+		require.True(t, errors.As(err, &labeled) && labeled.HasErrorLabel(driver.SystemOverloadedError), "got %v", err)
+		assert.Equal(t, server.address, labeled.ServerAddress())
+	}
+	// Disconnecting waits for the pool's background work, and so for the handling of the errors.
+	after := server.Description()
+	require.NoError(t, server.Disconnect(context.Background()))
+
+	assert.Equal(t, known.Kind, after.Kind)
+	assert.Empty(t, events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionPoolCleared }))
+	failed := events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionCheckOutFailed })
+	assert.Len(t, failed, attempts)
 }
