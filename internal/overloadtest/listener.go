@@ -1,0 +1,136 @@
+package overloadtest
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// Listener is a server on loopback, a primary, that gives each command the same reply. It is for what needs real
+// connections, pools and monitors.
+type Listener struct {
+	// Refuse is how many connections the server closes as soon as they come, before it accepts any.
+	Refuse atomic.Int64
+	// Commands counts the commands that the server has answered, hello apart.
+	Commands atomic.Int64
+
+	reply    bson.Raw
+	listener net.Listener
+	open     sync.WaitGroup
+}
+
+// Listen starts a server that ends with the test. It waits then until the client has closed all connections.
+func Listen(t *testing.T, reply bson.D) *Listener {
+	t.Helper()
+
+	doc, err := bson.Marshal(reply)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := &Listener{reply: doc, listener: listener}
+
+	go l.accept()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		l.open.Wait()
+	})
+	return l
+}
+
+// URI returns the connection string of the server.
+func (l *Listener) URI() string { return "mongodb://" + l.listener.Addr().String() + "/?replicaSet=rs" }
+
+func (l *Listener) accept() {
+	for {
+		nc, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		if l.Refuse.Add(-1) >= 0 {
+			_ = nc.Close()
+			continue
+		}
+		l.open.Add(1)
+		go func() {
+			defer l.open.Done()
+			defer nc.Close()
+			l.serve(nc)
+		}()
+	}
+}
+
+// serve answers commands until the client closes the connection.
+func (l *Listener) serve(nc net.Conn) {
+	const header = 16
+	for {
+		head := make([]byte, header)
+		if _, err := io.ReadFull(nc, head); err != nil {
+			return
+		}
+		length, request, _, opcode, _, _ := wiremessage.ReadHeader(head)
+		body := make([]byte, length-header)
+		if _, err := io.ReadFull(nc, body); err != nil {
+			return
+		}
+		if _, err := nc.Write(l.answer(request, opcode, body)); err != nil {
+			return
+		}
+	}
+}
+
+func (l *Listener) answer(request int32, opcode wiremessage.OpCode, body []byte) []byte {
+	if opcode == wiremessage.OpQuery {
+		idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpReply)
+		wm = wiremessage.AppendReplyFlags(wm, 0)
+		wm = wiremessage.AppendReplyCursorID(wm, 0)
+		wm = wiremessage.AppendReplyStartingFrom(wm, 0)
+		wm = wiremessage.AppendReplyNumberReturned(wm, 1)
+		wm = append(wm, l.hello()...)
+		return bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+	}
+
+	const flags, kind = 4, 1
+	reply := l.reply
+	if command := bson.Raw(body[flags+kind:]); isHello(command) {
+		reply = l.hello()
+	} else {
+		l.Commands.Add(1)
+	}
+	idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpMsg)
+	wm = wiremessage.AppendMsgFlags(wm, 0)
+	wm = wiremessage.AppendMsgSectionType(wm, wiremessage.SingleDocument)
+	wm = append(wm, reply...)
+	return bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+}
+
+func isHello(command bson.Raw) bool {
+	_, err := command.LookupErr("helloOk")
+	return err == nil
+}
+
+func (l *Listener) hello() bson.Raw {
+	addr := l.listener.Addr().String()
+	return bson.Raw(bsoncore.NewDocumentBuilder().
+		AppendInt32("ok", 1).
+		AppendBoolean("helloOk", true).
+		AppendBoolean("isWritablePrimary", true).
+		AppendString("setName", "rs").
+		AppendString("me", addr).
+		AppendString("primary", addr).
+		AppendArray("hosts", bsoncore.NewArrayBuilder().AppendString(addr).Build()).
+		AppendInt32("maxBsonObjectSize", 16*1024*1024).
+		AppendInt32("maxMessageSizeBytes", 48*1000*1000).
+		AppendInt32("maxWriteBatchSize", 100000).
+		AppendInt32("logicalSessionTimeoutMinutes", 30).
+		AppendInt32("minWireVersion", 0).
+		AppendInt32("maxWireVersion", int32(driverutil.MaxWireVersion)).
+		Build())
+}

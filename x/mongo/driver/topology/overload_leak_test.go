@@ -1,0 +1,112 @@
+package topology
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// impatientClock is the clock of the machine, but for backoffs, which take no time.
+type impatientClock struct {
+	driver.SystemClock
+}
+
+func (impatientClock) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// connectTopology returns a connected topology, with a policy that does not wait, and its only server.
+func connectTopology(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions) *Topology {
+	t.Helper()
+
+	cfg, err := NewConfig(opts.ApplyURI(l.URI()), nil)
+	require.NoError(t, err)
+	cfg.overload.Clock = impatientClock{}
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	require.NoError(t, topology.Connect())
+	return topology
+}
+
+func ping(ctx context.Context, d driver.Deployment) error {
+	return driver.Operation{
+		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+			return bsoncore.AppendInt32Element(dst, "ping", 1), nil
+		},
+		Database:   "admin",
+		Deployment: d,
+	}.Execute(ctx)
+}
+
+func TestOverloadLeavesNothingBehind(t *testing.T) {
+	const (
+		operations = 10000
+		goroutines = 20
+		attempts   = 1 + 5
+	)
+	before := runtime.NumGoroutine()
+	l := overloadtest.Listen(t, overloadtest.Overloaded())
+	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
+
+	var wg sync.WaitGroup
+	for i := 0; i < goroutines; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := 0; j < operations/goroutines; j++ {
+				err := ping(context.Background(), topology)
+				if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.SystemOverloadedError) {
+					t.Errorf("got %v, want an overload error", err)
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	assert.Equal(t, int64(operations*attempts), l.Commands.Load())
+
+	for _, server := range topology.servers {
+		assert.Equal(t, server.pool.totalConnectionCount(), server.pool.availableConnectionCount(), "connections are checked out")
+		assert.Equal(t, int64(0), server.OperationCount())
+	}
+	require.NoError(t, topology.Disconnect(context.Background()))
+	assertGoroutines(t, before+1) // and the listener's
+}
+
+// assertGoroutines waits until no more goroutines are left. Those of closed connections end on their own time.
+func assertGoroutines(t *testing.T, want int) {
+	t.Helper()
+
+	var left int
+	for i := 0; i < 1000; i++ {
+		if left = runtime.NumGoroutine(); left <= want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines are left, want at most %d", left, want)
+}
+
+// TestOverloadOfConnectionRateLimiter is about a server that accepts no connections for a while: that ends in a slower
+// success rather than in an error.
+func TestOverloadOfConnectionRateLimiter(t *testing.T) {
+	l := overloadtest.Listen(t, overloadtest.OK())
+	topology := connectTopology(t, l, options.Client())
+	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
+
+	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
+	require.NoError(t, err)
+
+	l.Refuse.Store(5)
+	require.NoError(t, ping(context.Background(), topology))
+	assert.Equal(t, int64(1), l.Commands.Load())
+}
