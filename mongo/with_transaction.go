@@ -24,8 +24,9 @@ import (
 // committed in vain.
 //
 // Before the transaction is run again there is a backoff: a random part of 5 milliseconds, which grow by half with each
-// attempt, up to 500 milliseconds. Retries end at the context's deadline, or after 120 seconds if it has none. The error
-// is then one for which IsTimeout is true; it wraps the last error and has its labels.
+// attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if
+// that is not set either, after 120 seconds. The error is then one for which IsTimeout is true; it wraps the last error and
+// has its labels.
 //
 // Commands in the transaction, its commit and its abort are also retried on their own after overload errors, as all
 // commands are.
@@ -37,7 +38,7 @@ func (s *Session) WithTransaction(
 	fn func(ctx context.Context) (any, error),
 	opts ...options.Lister[options.TransactionOptions],
 ) (any, error) {
-	retries := newTransactionRetries(ctx, s.deployment)
+	retries := s.newTransactionRetries(ctx)
 	for {
 		if err := retries.backOff(ctx); err != nil {
 			return nil, err
@@ -113,13 +114,18 @@ type transactionRetries struct {
 	last    error // its error
 }
 
-func newTransactionRetries(ctx context.Context, deployment driver.Deployment) *transactionRetries {
+func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
 	r := &transactionRetries{clock: driver.SystemClock{}, jitter: rand.Float64}
-	if retrier, ok := deployment.(driver.OverloadRetrier); ok && retrier.OverloadPolicy() != nil {
+	if retrier, ok := s.deployment.(driver.OverloadRetrier); ok && retrier.OverloadPolicy() != nil {
 		policy := retrier.OverloadPolicy()
 		r.clock, r.jitter = policy.Clock, policy.Policy.Jitter
 	}
-	r.deadline = r.clock.Now().Add(withTransactionTimeout)
+
+	timeout := withTransactionTimeout
+	if s.client.timeout != nil && *s.client.timeout > 0 {
+		timeout = *s.client.timeout
+	}
+	r.deadline = r.clock.Now().Add(timeout)
 	if deadline, ok := ctx.Deadline(); ok {
 		r.deadline = deadline
 	}

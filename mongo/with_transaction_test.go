@@ -27,10 +27,10 @@ func connectScript(t *testing.T, s *overloadtest.Script, opts ...*options.Client
 }
 
 // insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
-func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Script) (int, error) {
+func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Script, opts ...*options.ClientOptions) (int, error) {
 	t.Helper()
 
-	client := connectScript(t, s)
+	client := connectScript(t, s, opts...)
 	session, err := client.StartSession()
 	require.NoError(t, err)
 
@@ -149,6 +149,19 @@ func TestWithTransactionTimeout(t *testing.T) {
 		ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(59*time.Second))
 		defer cancel()
 		calls, err := insertInTransaction(ctx, t, s)
+		assert.Equal(t, 3, calls)
+		isTimeout(t, err)
+	})
+	t.Run("after the client's timeout", func(t *testing.T) {
+		calls, err := insertInTransaction(context.Background(), t, newScript(t, 4), options.Client().SetTimeout(80*time.Second))
+		assert.Equal(t, 4, calls)
+		isTimeout(t, err)
+	})
+	t.Run("at the context's deadline rather than after the client's timeout", func(t *testing.T) {
+		s := newScript(t, 3)
+		ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(59*time.Second))
+		defer cancel()
+		calls, err := insertInTransaction(ctx, t, s, options.Client().SetTimeout(time.Hour))
 		assert.Equal(t, 3, calls)
 		isTimeout(t, err)
 	})

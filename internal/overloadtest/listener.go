@@ -19,12 +19,25 @@ import (
 type Listener struct {
 	// Refuse is how many connections the server closes as soon as they come, before it accepts any.
 	Refuse atomic.Int64
+	// RefuseEach, if positive, lets the server close each connection but every n-th.
+	RefuseEach int64
 	// Commands counts the commands that the server has answered, hello apart.
 	Commands atomic.Int64
 
 	reply    bson.Raw
 	listener net.Listener
+	accepted int64
 	open     sync.WaitGroup
+
+	mu         sync.Mutex
+	handshakes []bson.Raw
+}
+
+// Handshakes returns the first command of each connection so far.
+func (l *Listener) Handshakes() []bson.Raw {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]bson.Raw(nil), l.handshakes...)
 }
 
 // Listen starts a server that ends with the test. It waits then until the client has closed all connections.
@@ -54,7 +67,7 @@ func (l *Listener) accept() {
 		if err != nil {
 			return
 		}
-		if l.Refuse.Add(-1) >= 0 {
+		if l.refuses() {
 			_ = nc.Close()
 			continue
 		}
@@ -65,6 +78,14 @@ func (l *Listener) accept() {
 			l.serve(nc)
 		}()
 	}
+}
+
+func (l *Listener) refuses() bool {
+	if l.Refuse.Add(-1) >= 0 {
+		return true
+	}
+	l.accepted++
+	return l.RefuseEach > 0 && l.accepted%l.RefuseEach != 0
 }
 
 // serve answers commands until the client closes the connection.

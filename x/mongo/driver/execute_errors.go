@@ -5,40 +5,39 @@ import (
 	"errors"
 )
 
-// attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned.
+// attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned
+// (retryable-writes.md, "Executing Retryable Write Commands").
 type attemptErrors struct {
-	previous   error // of the latest attempt that sent the command, else the first
-	meaningful error // the latest that leaves open whether the command was executed, else the first
+	first     error
+	attempted error // the latest that leaves open whether the server executed the command
 }
 
 // record takes the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(fail *failure) {
-	err := fail.err
-	if fail.stage == selecting && errs.previous != nil {
-		// Nothing was sent, so what came of the earlier attempts is still the news.
-		return
+	if errs.first == nil {
+		errs.first = fail.err
 	}
-	errs.previous = err
-
-	labeled, ok := err.(labeledError)
-	if !ok {
-		return
-	}
-	// An error with NoWritesPerformed tells less than one of an earlier attempt that may have written. If all have that
-	// label the first of them is kept.
-	if errs.meaningful == nil || labeled.HasErrorLabel(RetryableWriteError) && !labeled.HasErrorLabel(NoWritesPerformed) {
-		errs.meaningful = err
+	if fail.attempted() {
+		errs.attempted = fail.err
 	}
 }
 
-// toReturn returns the error to return in place of err, that of the last attempt. An error with NoWritesPerformed gives way
-// to a meaningful one of an earlier attempt (retryable-writes.md, "Executing Retryable Write Commands"). The first attempt
-// has none before it.
-func (errs *attemptErrors) toReturn(err error) error {
-	if errs.meaningful != nil && hasErrorLabel(err, NoWritesPerformed) {
-		return errs.meaningful
+// toReturn returns the error of a command whose last attempt has failed: the latest one after which the server may have
+// executed the command, or the first if there is none.
+func (errs *attemptErrors) toReturn(last *failure) error {
+	switch {
+	case last.attempted() || errs.first == nil:
+		return last.err
+	case errs.attempted != nil:
+		return errs.attempted
+	default:
+		return errs.first
 	}
-	return err
+}
+
+// attempted reports whether the server may have executed the command. It has not if it says so, or if nothing was sent.
+func (fail *failure) attempted() bool {
+	return fail.stage == sending && !hasErrorLabel(fail.err, NoWritesPerformed)
 }
 
 // hasErrorLabel reports whether the error, or one that it wraps, has the label.
@@ -130,16 +129,15 @@ func (ex *execution) unsupportedStorageEngine(err error) bool {
 // an unordered write goes on with the next batch.
 func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
 	switch {
-	case fail.stage == selecting && ex.errs.previous != nil:
-		// Without a server for the retry there is only the earlier error to tell of.
-		return ex.errs.toReturn(ex.errs.previous)
-	case fail.stage != sending:
+	case fail.stage == selecting:
+		return ex.errs.toReturn(fail)
+	case fail.stage == preparing:
 		return fail.err
 	case ex.unsupportedStorageEngine(fail.err):
 		return ErrUnsupportedStorageEngine
 	}
 
-	err := ex.errs.toReturn(fail.err)
+	err := ex.errs.toReturn(fail)
 	_ = ex.processResponse(ctx, err)
 	switch e := err.(type) {
 	case WriteCommandError:

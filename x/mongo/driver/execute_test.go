@@ -60,7 +60,7 @@ func TestExecuteOverload(t *testing.T) {
 		{"the error that may have written is returned", (*overloadtest.Script).Write, options{}, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...), 91,
 			[]time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
 		{"also if a later one says that it has not", (*overloadtest.Script).Write, options{},
-			[]any{overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), overloadtest.Rejected(), overloadtest.Rejected(), overloadtest.Rejected()}, 91,
+			[]any{overloadtest.ShuttingDown(), overloadtest.Rejected(), overloadtest.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), overloadtest.Rejected(), overloadtest.Rejected(), overloadtest.Rejected()}, 91,
 			[]time.Duration{100 * ms, 400 * ms, 800 * ms}},
 	}
 	for _, tt := range tests {

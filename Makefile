@@ -1,0 +1,88 @@
+# The version of upstream that the fork is built on.
+BASE ?= v2.5.0
+export BASE
+
+# Linters are run at exact versions and come through the Go module proxy.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+MONGOFORK := go run ./cmd/mongofork
+RIG := go run ./cmd/rig
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: fork
+fork: ## Build the fork in build/$(BASE)
+	$(MONGOFORK) build
+
+.PHONY: test
+test: ## Run everything that a change has to pass
+	$(RIG) test
+
+.PHONY: check
+check: ## Check formatting, vet, the overlay's assertions, and compile the fork
+	$(RIG) test --only check
+
+.PHONY: test-unit
+test-unit: ## Run the tests of this module
+	$(RIG) test --only unit
+
+.PHONY: test-fork
+test-fork: ## Run the tests that the overlay adds to the driver, with the race detector
+	$(RIG) test --only fork
+
+.PHONY: test-upstream
+test-upstream: ## Run upstream's tests in the fork and in the untouched module; print the difference
+	$(RIG) upstream
+
+.PHONY: test-spec
+test-spec: ## Run the specification's tests on a real server
+	$(RIG) spec
+
+.PHONY: race
+race: ## Run the policy's tests with the race detector, many times over
+	go test -race -count=20 ./internal/retry/...
+
+.PHONY: server
+server: ## Start a MongoDB server for tests; it runs until it is interrupted
+	$(RIG) server
+
+.PHONY: demo
+demo: ## Show the fork and upstream's driver on a server that sheds load
+	$(RIG) demo
+
+.PHONY: patch
+patch: ## Write the fork as a patch against upstream's repository
+	$(MONGOFORK) patch
+
+.PHONY: drift
+drift: ## Say what upstream changed under the overlay: make drift TO=v2.6.0
+	@test -n "$(TO)" || { echo "which version? make drift TO=v2.6.0" >&2; exit 2; }
+	$(MONGOFORK) drift $(TO)
+
+.PHONY: release
+release: ## Write the fork as a module that a GOPROXY can serve
+	$(MONGOFORK) release
+
+.PHONY: verify
+verify: ## Build the fork twice and compare with the lock
+	$(MONGOFORK) verify
+
+.PHONY: lock
+lock: ## Record upstream's present declarations in the lock
+	$(MONGOFORK) accept --all
+
+.PHONY: fmt
+fmt: ## Format the Go files
+	gofmt -l -w $$(git ls-files --cached --others --exclude-standard '*.go' ':!**/testdata/**')
+
+.PHONY: lint
+lint: ## Run staticcheck on this module
+	go run $(STATICCHECK) ./...
+
+.PHONY: clean
+clean: ## Remove what was built; edits in build/ are kept and named
+	$(MONGOFORK) clean

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"mongofork/internal/rig/demo"
+	"mongofork/internal/rig/server"
+)
+
+type demoCmd struct {
+	rigFlags
+	Workers    int   `default:"8" help:"How many workers use the server at the same time."`
+	Operations int   `default:"2000" help:"How many operations they do in each of the four runs."`
+	Seed       int64 `default:"1" help:"What the workers' choices are drawn from."`
+}
+
+// Run compares the fork with upstream's driver on a server that sheds load.
+func (c *demoCmd) Run(ctx context.Context) error {
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	err = demo.Run(ctx, demo.Config{
+		Root: root, Base: c.Base, Workers: c.Workers, Operations: c.Operations, Seed: c.Seed,
+		OpenServer: func(ctx context.Context) (*server.Server, error) {
+			return server.Open(ctx, server.Config{Root: root, Progress: os.Stderr})
+		},
+		Environ: os.Environ(), Output: os.Stdout, Progress: os.Stderr,
+	})
+	if errors.Is(err, demo.ErrNotBetter) {
+		return fmt.Errorf("%w: %w", errFailed, err) // the verdict has been printed
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/internal/rig/suite"
+)
+
+func TestCommandLine(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"help", []string{"--help"}, exitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
+		{"help of a command", []string{"spec", "--help"}, exitOK, "--revision", ""},
+		{"no command", nil, exitEnvironment, "", "see rig --help"},
+		{"unknown command", []string{"tests"}, exitEnvironment, "", "see rig --help"},
+		{"file without revision", []string{"spec", "--file", "a"}, exitEnvironment, "", "--file needs --revision"},
+		{"unknown flag", []string{"test", "--onyl", "fork"}, exitEnvironment, "", "--onyl"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			assert.Equal(t, tt.code, run(t.Context(), tt.args, &stdout, &stderr))
+			assert.Contains(t, stdout.String(), tt.stdout)
+			assert.Contains(t, stderr.String(), tt.stderr)
+		})
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	exit := exec.Command("go", "tool", "no-such-tool").Run()
+	var coded *exec.ExitError
+	require.ErrorAs(t, exit, &coded)
+	tests := []struct {
+		err     error
+		code    int
+		printed string
+	}{
+		{nil, exitOK, ""},
+		{errFailed, exitFailed, ""},
+		{fmt.Errorf("%w: reported", errFailed), exitFailed, ""},
+		{errors.New("no root"), exitEnvironment, "rig: no root\n"},
+		{fmt.Errorf("child: %w", exit), coded.ExitCode(), "rig: child: " + exit.Error() + "\n"},
+	}
+	for _, tt := range tests {
+		var stderr bytes.Buffer
+		assert.Equal(t, tt.code, exitCode(tt.err, &stderr))
+		assert.Equal(t, tt.printed, stderr.String())
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	missing, other := errors.New("missing"), errors.New("other")
+	assert.NoError(t, unavailable(nil, missing))
+	assert.ErrorIs(t, unavailable(fmt.Errorf("%w: install it", missing), missing), suite.ErrUnavailable)
+	assert.NotErrorIs(t, unavailable(other, missing), suite.ErrUnavailable)
+	assert.NotErrorIs(t, unavailable(context.Canceled, missing), suite.ErrUnavailable)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mongofork/internal/rig/gotest"
+	"mongofork/internal/rig/server"
+	"mongofork/internal/rig/specs"
+	"mongofork/internal/rig/suite"
+)
+
+// newRig wires the suites to this machine.
+func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
+	pins, err := specs.ReadPins(filepath.Join(root, "etc", "specifications"))
+	if err != nil {
+		return nil, err
+	}
+	store := &specs.Store{
+		Root: root, Pins: pins, Local: os.Getenv("SPECIFICATIONS"),
+		Client: http.DefaultClient, Archive: specs.Archive, Progress: progress,
+	}
+	return &suite.Rig{
+		Root: root, Base: base, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
+		Tests: gotest.Go{}, Tools: suite.OSTools{},
+		Specifications: func(ctx context.Context, revision string) (string, error) {
+			project, err := store.Project(ctx, revision)
+			return project, unavailable(err, specs.ErrUnavailable)
+		},
+		OpenServer: func(ctx context.Context) (*suite.Server, error) {
+			s, err := server.Open(ctx, server.Config{Root: root, Progress: progress})
+			if err != nil {
+				return nil, unavailable(err, server.ErrUnavailable)
+			}
+			name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
+			return &suite.Server{URI: s.URI, Name: name, Close: s.Close}, nil
+		},
+		Progress: suite.NewProgress(progress, time.Now),
+		Now:      time.Now,
+	}, nil
+}
+
+// unavailable marks an error that wraps missing as one for which the suites have
+// a skip.
+func unavailable(err, missing error) error {
+	if errors.Is(err, missing) {
+		return fmt.Errorf("%w: %w", suite.ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"mongofork/internal/rig/server"
+)
+
+// commandGrace is how long a command may take to end after it was asked to.
+const commandGrace = 10 * time.Second
+
+type serverCmd struct {
+	Command []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
+}
+
+// Run starts or finds a server, and stops it in the end if it was started.
+func (c *serverCmd) Run(ctx context.Context) (err error) {
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	s, err := server.Open(ctx, server.Config{Root: root, Progress: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return serve(ctx, s, os.Stdout)
+	}
+	return runWith(ctx, s.URI, command)
+}
+
+// serve prints the server's URI and waits until it is interrupted or the server
+// ends.
+func serve(ctx context.Context, s *server.Server, out io.Writer) error {
+	if _, err := fmt.Fprintln(out, s.URI); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil // that is how it is stopped
+	case <-s.Done():
+		return fmt.Errorf("the server ended by itself; the end of its log:\n%s", s.Log())
+	}
+}
+
+// runWith runs a command that finds the server in MONGODB_URI. The error of a
+// command that failed has its exit code.
+func runWith(ctx context.Context, uri string, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	// Asked to end as we were, and given time to: it may have children to stop.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = commandGrace
+	cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", command[0], err)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mongofork/internal/rig/report"
+	"mongofork/internal/rig/suite"
+)
+
+// rigFlags are common to the commands that run suites.
+type rigFlags struct {
+	Base string `env:"BASE" default:"v2.5.0" help:"Version of upstream that the fork is built on."`
+}
+
+type testCmd struct {
+	rigFlags
+	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: check, unit, fork, upstream, spec."`
+}
+
+// Run runs the suites.
+func (c *testCmd) Run(ctx context.Context) error {
+	names := c.Only
+	if len(names) == 0 {
+		names = suite.Names()
+	}
+	return c.run(ctx, names, suite.Options{})
+}
+
+type upstreamCmd struct{ rigFlags }
+
+// Run runs the suite "upstream".
+func (c *upstreamCmd) Run(ctx context.Context) error {
+	return c.run(ctx, []string{"upstream"}, suite.Options{})
+}
+
+type specCmd struct {
+	rigFlags
+	Revision string `placeholder:"NAME" help:"Run only the tests of this revision of the specifications, such as 2026-03-12."`
+	File     string `placeholder:"NAME" help:"Run only the test file of this name, such as getMore-retried. Needs --revision."`
+}
+
+// Validate is called by kong.
+func (c *specCmd) Validate() error {
+	if c.File != "" && c.Revision == "" {
+		return errors.New("--file needs --revision")
+	}
+	return nil
+}
+
+// Run runs the suite "spec".
+func (c *specCmd) Run(ctx context.Context) error {
+	return c.run(ctx, []string{"spec"}, suite.Options{Revision: c.Revision, File: c.File})
+}
+
+// run runs the named suites and prints the report.
+func (f rigFlags) run(ctx context.Context, names []string, options suite.Options) error {
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	rig, err := newRig(root, f.Base, os.Stderr)
+	if err != nil {
+		return err
+	}
+	suites := rig.Run(ctx, names, options)
+	if err := report.Write(os.Stdout, suites); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if report.Sum(suites).Failed > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// findRoot returns the nearest folder above the working directory that is the
+// root of the repository.
+func findRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "etc", "specifications")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no etc/specifications in %s or above; run this inside the repository", start)
+		}
+	}
+}

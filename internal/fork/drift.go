@@ -1,0 +1,168 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Class says what became of an upstream declaration in another version.
+type Class string
+
+// The classes of drift, from none to the worst.
+const (
+	Same      Class = "same"      // token for token, comments included
+	Moved     Class = "moved"     // in another file of its package
+	Comment   Class = "comment"   // comments or layout differ, no token does
+	Body      Class = "body"      // the same signature or kind says something else
+	Signature Class = "signature" // callers see a difference
+	Gone      Class = "gone"      // the package does not declare it any more
+	Collides  Class = "collides"  // upstream now has a name that is ours
+)
+
+// NeedsReview reports whether somebody has to look before the overlay can be
+// used with the other version.
+func (c Class) NeedsReview() bool {
+	return slices.Contains([]Class{Body, Signature, Gone, Collides}, c)
+}
+
+// DriftRow is the drift of one declaration or file of the overlay.
+type DriftRow struct {
+	// Subject is the declaration's key, or the path of an overlay file.
+	Subject string `json:"subject"`
+	// How is the directive's verb, or "add".
+	How   string `json:"how"`
+	Class Class  `json:"class"`
+	// Ours, Was and Now are "file:line" in the overlay and in the two versions.
+	Ours string `json:"ours"`
+	Was  string `json:"was,omitempty"`
+	Now  string `json:"now,omitempty"`
+	// Hint says where to look on.
+	Hint string `json:"hint,omitempty"`
+	// Diff shows upstream's change as a unified diff.
+	Diff string `json:"diff,omitempty"`
+}
+
+// Drift compares the overlay's upstream declarations with those of another
+// version. The overlay itself is read as for the project's base.
+func (p *Project) Drift(ctx context.Context, version string) ([]DriftRow, error) {
+	plan, err := p.Match(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target, err := p.Source.Module(ctx, plan.Module.Path, version)
+	if err != nil {
+		return nil, err
+	}
+	d := drifter{plan: plan, target: target}
+	for _, t := range plan.Touches {
+		d.declaration(t.Key, t.How, t.Ours.at(), []*Decl{t.Theirs})
+		d.newNames(t)
+	}
+	for _, w := range plan.Watched {
+		d.declaration(w.Key, Watch, w.at(), w.Theirs)
+	}
+	for _, a := range plan.Added {
+		if !a.unnamed() {
+			d.collision(a.Key.String(), "add", a.at(), d.lookup(a.Key))
+		}
+	}
+	for _, f := range plan.Overlay.Files {
+		if _, taken := target.Tree[f.Path]; taken {
+			d.rows = append(d.rows, DriftRow{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path, Hint: "upstream has a file of this name"})
+		}
+	}
+	return d.rows, d.err
+}
+
+type drifter struct {
+	plan   *Plan
+	target *Module
+	rows   []DriftRow
+	err    error // the first one, from parsing the other version
+}
+
+func (d *drifter) lookup(key Key) []*Decl {
+	found, err := d.target.Lookup(key)
+	if err != nil && d.err == nil {
+		d.err = err
+	}
+	return found
+}
+
+// declaration classifies one touched or watched declaration.
+func (d *drifter) declaration(key Key, how Verb, ours string, was []*Decl) {
+	now := d.lookup(key)
+	row := DriftRow{Subject: key.String(), How: string(how), Ours: ours, Was: places(was), Now: places(now)}
+	row.Class = d.classify(was, now)
+	switch row.Class {
+	case Gone:
+		if others := sameName(d.target, key); others != "" {
+			row.Hint = "the name is declared in " + others
+		}
+	case Comment, Body, Signature:
+		row.Diff = string(newFileDiff("", row.Was, texts(was), row.Now, texts(now)).Text)
+	}
+	d.rows = append(d.rows, row)
+}
+
+func (d *drifter) classify(was, now []*Decl) Class {
+	switch {
+	case len(now) == 0:
+		return Gone
+	case fingerprint(was...) != fingerprint(now...):
+		if d.signatures(d.plan.Module, was) != d.signatures(d.target, now) {
+			return Signature
+		}
+		return Body
+	case !slices.EqualFunc(was, now, func(a, b *Decl) bool { return a.File.Path == b.File.Path }):
+		return Moved
+	case !bytes.Equal(texts(was), texts(now)):
+		return Comment
+	}
+	return Same
+}
+
+// signatures describes what callers see of declarations.
+func (d *drifter) signatures(m *Module, decls []*Decl) string {
+	var parts []string
+	for _, decl := range decls {
+		parts = append(parts, string(decl.Kind))
+		if decl.fn != nil {
+			parts = append(parts, packageNamer{module: m}.signature(decl))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func texts(decls []*Decl) []byte {
+	var out []byte
+	for _, d := range decls {
+		out = append(out, declText(d)...)
+	}
+	return out
+}
+
+// newNames checks the names that a directive brings along: those of wrapped
+// declarations and of added fields.
+func (d *drifter) newNames(t Touch) {
+	switch t.How {
+	case Wrap:
+		key := wrappedKey(t)
+		d.collision(key.String(), string(Wrap), t.Ours.at(), d.lookup(key))
+	case Extend:
+		for _, now := range d.lookup(t.Key) {
+			for _, name := range commonFields(t.Ours.Decl, now) {
+				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(Extend), t.Ours.at(), []*Decl{now})
+			}
+		}
+	}
+}
+
+func (d *drifter) collision(subject, how, ours string, now []*Decl) {
+	if len(now) > 0 {
+		d.rows = append(d.rows, DriftRow{Subject: subject, How: how, Class: Collides, Ours: ours, Now: places(now)})
+	}
+}

@@ -1,0 +1,46 @@
+package fork
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// declOf parses a file and returns one of its declarations.
+func declOf(t *testing.T, code, name string) *Decl {
+	t.Helper()
+	s, err := parseSource("p.go", []byte("package p\n\n"+code))
+	require.NoError(t, err)
+	for _, d := range s.Decls {
+		if d.Key.Name == name {
+			return d
+		}
+	}
+	t.Fatalf("no %s in %s", name, code)
+	return nil
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, what, a, b string
+		same             bool
+	}{
+		{"f", "comments", "// Doc.\nfunc f() { /* here */ g() }", "func f() { g() }", true},
+		{"f", "line breaks", "func f() { g(); h() }", "func f() {\n\tg()\n\th()\n}", true},
+		{"f", "a token", "func f() { g() }", "func f() { h() }", false},
+		{"f", "tokens that touch", "func f() { a(b) }", "func f() { ab() }", false},
+		{"f", "a keyword and a name", "func f() { go x() }", "func f() { gox() }", false},
+		{"s", "a string's content", "var s = `a b`", "var s = `a  b`", false},
+		{"s", "a struct tag", "type s struct{ A int `x:\"a\"` }", "type s struct{ A int `x:\"b\"` }", false},
+		{"a", "parentheses around one", "var a = 1", "var (\n\ta = 1\n)", true},
+		{"a", "neighbours", "var (\n\ta = 1\n\tb = 2\n)", "var (\n\ta = 1\n\tb = 3\n)", true},
+		{"a", "the group's keyword", "var (\n\ta = 1\n\tb = 2\n)", "const (\n\ta = 1\n\tb = 2\n)", false},
+		{"b", "the place in an iota group", "const (\n\ta = iota\n\tb\n)", "const (\n\tz = iota\n\ta\n\tb\n)", false},
+		{"T.m", "the receiver", "func (t T) m() {}", "func (t *T) m() {}", false},
+	} {
+		a, b := fingerprint(declOf(t, tc.a, tc.name)), fingerprint(declOf(t, tc.b, tc.name))
+		require.Regexp(t, fingerprintForm, a)
+		require.Equal(t, tc.same, a == b, "%s: %s | %s", tc.what, tc.a, tc.b)
+	}
+}

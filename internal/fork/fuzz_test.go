@@ -1,0 +1,86 @@
+package fork
+
+import (
+	"errors"
+	"testing"
+)
+
+func FuzzParseDirective(f *testing.F) {
+	for _, seed := range []string{"//fork:replace a b", "//fork:watch A.B x/y.Z", "//fork:base >=v2.6.0 <v3.0.0", "//fork:", "// fork:wrap", "//fork:base <"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		d, ok, err := ParseDirective(line)
+		if !ok || err != nil {
+			return
+		}
+		again, ok, err := ParseDirective(d.String())
+		if !ok || err != nil {
+			t.Fatalf("%q was read from %q, but cannot be read again: %v", d, line, err)
+		}
+		if again.String() != d.String() {
+			t.Fatalf("%q reads as %q", d, again)
+		}
+	})
+}
+
+// Whatever the overlay's author writes, reading it must not panic, and what is
+// accepted must come out of a build unchanged or spliced into valid Go.
+func FuzzOverlayFile(f *testing.F) {
+	for _, seed := range []string{
+		"package pool\n\nfunc added() {}\n",
+		"package pool\n\n//fork:replace x\nfunc retryable(err error) bool { return true }\n",
+		"package pool\n\n//fork:wrap x\nfunc taken() { upstreamTaken() }\n",
+		"package pool\n\n//fork:extend x\ntype Pair struct{ a int }\n",
+		"package pool\n\n//fork:watch Open\n",
+		"//fork:base >=v2.0.0\n\npackage pool\n",
+		"package pool\n\nimport \"time\"\n\n//fork:extend x\ntype Empty struct {\n\tt time.Time // why\n}\n",
+		"package pool\n\n//fork:replace x\ntype Handle = int // comment",
+		"package pool\n\n//fork:replace x\nvar single = func() int { return 1 }()\n",
+	} {
+		f.Add(seed)
+	}
+	m, err := upstream(f).Module(f.Context(), testModule, testBase)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, code string) {
+		plan := acceptedPlan(m, code)
+		if plan == nil {
+			return
+		}
+		for _, assemble := range []func(*Plan) (*Assembly, error){Assemble, AssembleInPlace} {
+			a, err := assemble(plan)
+			if errors.As(err, &Problems{}) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, data := range a.Tree {
+				if isGoFile(name) {
+					if _, err := parseSource(name, data); err != nil {
+						t.Fatalf("%s does not parse: %v\n%s", name, err, data)
+					}
+				}
+			}
+		}
+	})
+}
+
+// acceptedPlan matches an overlay of one file; nil if anything about it is
+// refused.
+func acceptedPlan(m *Module, code string) *Plan {
+	o := &Overlay{}
+	var problems Problems
+	file := o.readFile("pool/overlay.go", []byte(code), testBase, &problems)
+	if file == nil || len(problems) > 0 {
+		return nil
+	}
+	o.Files = []*OverlayFile{file}
+	plan, problems, err := Match(m, o)
+	if err != nil || len(problems) > 0 {
+		return nil
+	}
+	return plan
+}

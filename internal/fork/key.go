@@ -1,0 +1,66 @@
+package fork
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Key names a package-level declaration: the package and the declaration's
+// name in it. Its text form is "x/mongo/driver Operation.Execute".
+type Key struct {
+	// Package is the folder relative to the module's root ("." for the root
+	// itself). The external test package of a folder has "_test" appended, as
+	// in the go command's own output.
+	Package string
+	// Name is the identifier, or "Receiver.Method" for a method.
+	Name string
+}
+
+// String returns the key's text form, which ParseKey reads.
+func (k Key) String() string { return k.Package + " " + k.Name }
+
+// Compare orders keys by package, then by name.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Package, other.Package), cmp.Compare(k.Name, other.Name))
+}
+
+// ParseKey reads "folder Name" or "folder:Name", where Name may be
+// "Receiver.Method". The colon form needs no quoting in a shell.
+func ParseKey(s string) (Key, error) {
+	folder, name, ok := strings.Cut(strings.TrimSpace(s), " ")
+	if !ok {
+		folder, name, ok = strings.Cut(s, ":")
+	}
+	k := Key{Package: folder, Name: strings.TrimSpace(name)}
+	if !ok || !fs.ValidPath(folder) || !isDeclName(k.Name) {
+		return Key{}, fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
+	}
+	return k, nil
+}
+
+// parseReference reads a name as a //fork:watch directive gives it: "Name" or
+// "Receiver.Method" belong to the package pkg, "folder.Name" names another one. A
+// folder of one element is written with a leading slash ("/event.PoolEvent"),
+// because "event.PoolEvent" alone would read as a method.
+func parseReference(s, pkg string) (Key, error) {
+	k := Key{Package: pkg, Name: s}
+	if slash := strings.LastIndexByte(s, '/'); slash >= 0 {
+		folder, name, ok := strings.Cut(s[slash+1:], ".")
+		if !ok {
+			return Key{}, fmt.Errorf("%q names a folder but no declaration", s)
+		}
+		k = Key{Package: strings.TrimPrefix(s[:slash+1]+folder, "/"), Name: name}
+	}
+	if !isDeclName(k.Name) || !fs.ValidPath(k.Package) {
+		return Key{}, fmt.Errorf("%q is no declaration: want Name, Receiver.Method or folder/package.Name", s)
+	}
+	return k, nil
+}
+
+// isDeclName reports whether s is an identifier or two of them joined by a dot.
+func isDeclName(s string) bool {
+	receiver, method, dotted := strings.Cut(s, ".")
+	return isIdent(receiver) && (!dotted || isIdent(method))
+}

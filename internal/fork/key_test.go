@@ -1,0 +1,39 @@
+package fork
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseKey(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"x/mongo/driver Operation.Execute", "x/mongo/driver:Operation.Execute", " x/mongo/driver  Operation.Execute "} {
+		key, err := ParseKey(text)
+		require.NoError(t, err)
+		require.Equal(t, Key{"x/mongo/driver", "Operation.Execute"}, key)
+		require.Equal(t, "x/mongo/driver Operation.Execute", key.String())
+	}
+	for _, wrong := range []string{"", "Execute", "x/ Execute", "../x Execute", "x A.B.C", "x 1", "x "} {
+		_, err := ParseKey(wrong)
+		require.Error(t, err, wrong)
+	}
+}
+
+func TestParseReference(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Key{
+		"Get":             {"pool", "Get"},
+		"Pool.Get":        {"pool", "Pool.Get"},
+		"x/pool.Pool.Get": {"x/pool", "Pool.Get"},
+		"/event.Kind":     {"event", "Kind"},
+	} {
+		key, err := parseReference(text, "pool")
+		require.NoError(t, err, text)
+		require.Equal(t, want, key, text)
+	}
+	for _, wrong := range []string{"", ".", "a.b.c", "x/y", "/", "/.A", "x//y.A", "x/y.", "x/y.1"} {
+		_, err := parseReference(wrong, "pool")
+		require.Error(t, err, wrong)
+	}
+}

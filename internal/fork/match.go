@@ -1,0 +1,289 @@
+package fork
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Touch is a declaration of ours laid over one of upstream's.
+type Touch struct {
+	How    Verb
+	Key    Key
+	Reason string
+	Ours   *OverlayDecl
+	Theirs *Decl
+	// Hash is the fingerprint of upstream's declaration.
+	Hash Fingerprint
+}
+
+// Watching is a watched upstream declaration.
+type Watching struct {
+	Key Key
+	Watched
+	Theirs []*Decl
+	Hash   Fingerprint
+}
+
+// Plan is an overlay whose every directive has found its upstream declaration.
+type Plan struct {
+	Module  *Module
+	Overlay *Overlay
+	Touches []Touch
+	Added   []*OverlayDecl
+	Watched []Watching
+}
+
+// Match looks up what each overlay declaration is about and checks what its
+// directive, or the lack of one, asserts. The plan holds what did match.
+func Match(m *Module, o *Overlay) (*Plan, Problems, error) {
+	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[Key]*OverlayDecl{}, names: packageNamer{m, o}}
+	for _, f := range o.Files {
+		if err := mt.file(f); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, f := range o.Files {
+		for _, d := range f.Decls {
+			if err := mt.decl(d); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, w := range f.Watches {
+			if err := mt.watch(w); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, t := range mt.plan.Touches {
+		if err := mt.relations(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	return mt.plan, mt.problems, nil
+}
+
+type matcher struct {
+	plan     *Plan
+	problems Problems
+	owner    map[Key]*OverlayDecl
+	names    packageNamer
+	clauses  map[string]*OverlayFile // first file of each folder that upstream lacks
+}
+
+// file checks the file's name and package clause and completes its keys.
+func (mt *matcher) file(f *OverlayFile) error {
+	if _, taken := mt.plan.Module.Tree[f.Path]; taken {
+		mt.problems.add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
+	}
+	if f.Source == nil {
+		return nil
+	}
+	folder := path.Dir(f.Path)
+	p, err := mt.plan.Module.Package(folder)
+	if err != nil {
+		return err
+	}
+	want, from := p.Name, "upstream's package in "+folder
+	if want == "" {
+		want, from = mt.newFolder(folder, f)
+	}
+	pkg, ok := (&Package{Folder: folder, Name: want}).packageOf(f.Source)
+	if !ok {
+		mt.problems.add(f.Path, f.Source.line(f.Source.AST.Package), "write: package "+want,
+			"package %s, but %s is %s", f.Source.AST.Name.Name, from, want)
+		pkg = folder // so that the file's other problems are found too
+	}
+	for _, d := range f.Decls {
+		d.Key.Package = pkg
+		if d.unnamed() {
+			continue
+		}
+		if first, twice := mt.owner[d.Key]; twice {
+			mt.problems.add(f.Path, d.Line, "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key, first.at())
+			continue
+		}
+		mt.owner[d.Key] = d
+	}
+	return nil
+}
+
+// newFolder returns the package clause of a folder that upstream lacks: that of
+// the overlay's first file there.
+func (mt *matcher) newFolder(folder string, f *OverlayFile) (name, from string) {
+	if mt.clauses == nil {
+		mt.clauses = map[string]*OverlayFile{}
+	}
+	first := mt.clauses[folder]
+	if first == nil {
+		first, mt.clauses[folder] = f, f
+	}
+	return libraryName([]*SourceFile{first.Source}), "that of " + first.Path
+}
+
+// decl matches one declaration with upstream's of the same key.
+func (mt *matcher) decl(d *OverlayDecl) error {
+	if d.unnamed() {
+		mt.plan.Added = append(mt.plan.Added, d)
+		return nil
+	}
+	if d.unclear {
+		return nil // its problem is in the report already
+	}
+	found, err := mt.plan.Module.Lookup(d.Key)
+	if err != nil {
+		return err
+	}
+	if d.Directive == nil {
+		if len(found) > 0 {
+			mt.fail(d, "rename it, or add //fork:replace or //fork:wrap with a reason", "%s is new here, but upstream has it (%s)", d.Key.Name, places(found))
+		}
+		mt.plan.Added = append(mt.plan.Added, d)
+		return nil
+	}
+	if mt.touchable(d, found) {
+		mt.plan.Touches = append(mt.plan.Touches, Touch{
+			How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason,
+			Ours: d, Theirs: found[0], Hash: fingerprint(found[0]),
+		})
+	}
+	return nil
+}
+
+func (mt *matcher) fail(d *OverlayDecl, mend, format string, args ...any) {
+	what := ""
+	if d.Directive != nil {
+		what = fmt.Sprintf("//fork:%s %s: ", d.Directive.Verb, d.Key.Name)
+	}
+	mt.problems.add(d.File.Path, d.Line, mend, "%s", what+fmt.Sprintf(format, args...))
+}
+
+// touchable checks what all three touching directives assert of upstream.
+func (mt *matcher) touchable(d *OverlayDecl, found []*Decl) bool {
+	before := len(mt.problems)
+	switch {
+	case len(found) == 0:
+		mend := "remove the directive if the declaration is new"
+		if others := sameName(mt.plan.Module, d.Key); others != "" {
+			mend = "upstream has that name in " + others + "; move our file there if it is the same"
+		}
+		mt.fail(d, mend, "upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
+		return false
+	case len(found) > 1:
+		mt.fail(d, "declare something new and call it from upstream's seams instead",
+			"upstream has several under different build constraints (%s)", places(found))
+		return false
+	}
+	theirs := found[0]
+	if theirs.Kind != d.Kind {
+		mt.fail(d, "declare the same kind", "ours is a %s, upstream's is a %s (%s)", d.Kind, theirs.Kind, theirs.at())
+	}
+	if theirs.shared > 1 {
+		mt.fail(d, "set the value in an init function instead", "upstream declares %d names at once (%s)", theirs.shared, theirs.at())
+	}
+	if theirs.grouped() && inImpliedGroup(theirs) {
+		mt.fail(d, "declare a constant of another name", "upstream's value depends on its place in a group with iota (%s)", theirs.at())
+	}
+	if ours, up := d.File.Constraint, theirs.File.Constraint; ours != up {
+		mt.fail(d, "give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]", ours, theirs.at(), up)
+	}
+	return len(mt.problems) == before
+}
+
+// inImpliedGroup reports whether taking the constant out of its group would
+// change the value of another one, or its own.
+func inImpliedGroup(d *Decl) bool {
+	for _, spec := range d.gen.Specs {
+		if (&Decl{Kind: d.Kind, spec: spec}).impliedValue() {
+			return true
+		}
+	}
+	return false
+}
+
+// sameName lists other packages of upstream that declare the name, as a hint.
+func sameName(m *Module, key Key) string {
+	var in []string
+	for _, folder := range m.Folders() {
+		p, err := m.Package(folder)
+		if err != nil {
+			continue // a hint is not worth failing for
+		}
+		for other := range p.decls {
+			if other.Name == key.Name && other != key {
+				in = append(in, other.Package)
+			}
+		}
+	}
+	slices.Sort(in)
+	return strings.Join(in, ", ")
+}
+
+// watchHint says what somebody may have meant by a name that is not there.
+func (m *Module) watchHint(key Key) string {
+	if others := sameName(m, key); others != "" {
+		return "upstream has that name in " + others
+	}
+	pkg, name, _ := strings.Cut(key.Name, ".")
+	for _, folder := range m.Folders() {
+		if found, err := m.Lookup(Key{folder, name}); path.Base(folder) == pkg && err == nil && len(found) > 0 {
+			return "name the package by its folder: /" + folder + "." + name
+		}
+	}
+	return "remove the name, after checking what replaced the declaration"
+}
+
+// watch looks up one watched name.
+func (mt *matcher) watch(w Watched) error {
+	p, err := mt.plan.Module.Package(path.Dir(w.File.Path))
+	if err != nil {
+		return err
+	}
+	pkg, ok := p.packageOf(w.File)
+	if !ok {
+		pkg = path.Dir(w.File.Path)
+	}
+	key, err := parseReference(w.Target, pkg)
+	if err != nil {
+		mt.problems.add(w.File.Path, w.Line, "write it as docs/builder.md says", "//fork:watch: %v", err)
+		return nil
+	}
+	found, err := mt.plan.Module.Lookup(key)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		mt.problems.add(w.File.Path, w.Line, mt.plan.Module.watchHint(key), "//fork:watch %s: upstream %s has no such declaration in %s", key.Name, mt.plan.Module.Version, key.Package)
+		return nil
+	}
+	mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: fingerprint(found...)})
+	return nil
+}
+
+// places lists where declarations stand, with build constraints.
+func places(decls []*Decl) string {
+	var list []string
+	for _, d := range decls {
+		at := d.at()
+		if d.File.Constraint != "" {
+			at += " [" + d.File.Constraint + "]"
+		}
+		list = append(list, at)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Counts says how many declarations the plan touches, by directive.
+func (p *Plan) Counts() string {
+	count := map[Verb]int{}
+	for _, t := range p.Touches {
+		count[t.How]++
+	}
+	watched := map[Key]bool{}
+	for _, w := range p.Watched {
+		watched[w.Key] = true
+	}
+	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched",
+		count[Replace], count[Wrap], count[Extend], len(p.Added), len(watched))
+}

@@ -1,0 +1,108 @@
+package fork
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/mod/modfile"
+)
+
+// Module is an unpacked upstream module, together with what its source says
+// about it.
+type Module struct {
+	Path, Version string
+	// Sum and GoModSum are the hashes that the source states; empty when it
+	// states none.
+	Sum, GoModSum string
+	Tree          Tree
+
+	packages map[string]*Package // by folder, parsed on demand
+}
+
+// Source hands out upstream modules.
+type Source interface {
+	Module(ctx context.Context, path, version string) (*Module, error)
+}
+
+// RunFunc runs a command in dir with env added to the environment and
+// returns its standard output.
+type RunFunc func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error)
+
+// ModuleCache is the go command's module cache, which downloads what it lacks
+// and checks it against the checksum database.
+type ModuleCache struct{ Run RunFunc }
+
+// Module downloads path@version if needed and reads it.
+func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module, error) {
+	// Outside any module no go.mod, go.work or vendor folder can redirect it.
+	dir, err := os.MkdirTemp("", "mongofork-download-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out, runErr := c.Run(ctx, dir, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json", path+"@"+version)
+	var got struct{ Dir, Sum, GoModSum, Error string }
+	if err := json.Unmarshal(out, &got); err != nil && runErr == nil {
+		runErr = fmt.Errorf("unexpected output of go mod download: %w", err)
+	}
+	if got.Error != "" {
+		runErr = errors.New(got.Error)
+	}
+	if runErr != nil {
+		return nil, fmt.Errorf("module %s@%s cannot be had: %w", path, version, runErr)
+	}
+	tree, err := ReadTree(got.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("module %s@%s in the module cache: %w", path, version, err)
+	}
+	return &Module{Path: path, Version: version, Sum: got.Sum, GoModSum: got.GoModSum, Tree: tree}, nil
+}
+
+// sums returns the module's hashes as computed from its files.
+func (m *Module) sums() (sum, goMod string, err error) {
+	if sum, err = m.Tree.Hash(m.Path + "@" + m.Version + "/"); err != nil {
+		return "", "", err
+	}
+	goMod, err = Tree{"go.mod": m.Tree["go.mod"]}.Hash("")
+	return sum, goMod, err
+}
+
+// goVersion returns the version in the module's go directive.
+func (m *Module) goVersion() (string, error) {
+	f, err := modfile.ParseLax("go.mod", m.Tree["go.mod"], nil)
+	if err != nil {
+		return "", err
+	}
+	if f.Go == nil {
+		return "", fmt.Errorf("go.mod of %s@%s has no go directive", m.Path, m.Version)
+	}
+	return f.Go.Version, nil
+}
+
+// verify compares the module with the lock in every way that they can differ.
+func (m *Module) verify(lock *Lock, lockFile string) (Problems, error) {
+	sum, goModSum, err := m.sums()
+	if err != nil {
+		return nil, err
+	}
+	goVersion, err := m.goVersion()
+	if err != nil {
+		return nil, err
+	}
+	var ps Problems
+	const clean = "go clean -modcache, then run the command again"
+	compare := func(what, got, want, mend string) {
+		if got != want && got != "" {
+			ps.add(lockFile, 0, mend, "%s of %s@%s is %s, but the lock has %s", what, m.Path, m.Version, got, want)
+		}
+	}
+	compare("the module hash", m.Sum, lock.Sum, clean)
+	compare("the hash of the files in the module cache", sum, lock.Sum, clean)
+	compare("the go.mod hash", m.GoModSum, lock.GoModSum, clean)
+	compare("the hash of the go.mod file", goModSum, lock.GoModSum, clean)
+	compare("the go directive", goVersion, lock.Go, "restore the lock from version control; if it is right: "+clean)
+	return ps, nil
+}

@@ -1,0 +1,85 @@
+package fork
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/scanner"
+	"slices"
+	"strings"
+)
+
+// Problem is one failed assertion about the overlay, the lock or the output.
+type Problem struct {
+	// File is relative to the repository's root, with slashes.
+	File string
+	// Line is 1-based; 0 means the file as a whole.
+	Line int
+	// Message says what failed and what stands there now.
+	Message string
+	// Mend is the command, or the edit, that cures it.
+	Mend string
+}
+
+// String returns the problem as one line "file:line: message", followed by an
+// indented line with the cure if there is one.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	b.WriteString(": " + p.Message)
+	if p.Mend != "" {
+		b.WriteString("\n  mend: " + p.Mend)
+	}
+	return b.String()
+}
+
+// Problems is every assertion that failed, as one error. Nothing has been
+// written when an operation returns it.
+type Problems []Problem
+
+// Error lists the problems sorted by file, line and message.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps.sorted() {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sorted returns the problems in report order, each once.
+func (ps Problems) sorted() Problems {
+	out := slices.Clone(ps)
+	slices.SortFunc(out, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Message, b.Message), cmp.Compare(a.Mend, b.Mend))
+	})
+	return slices.Compact(out)
+}
+
+// orNil returns the problems as an error, or nil when there are none. (A nil
+// Problems in an error variable would not compare equal to nil.)
+func (ps Problems) orNil() error {
+	if len(ps) == 0 {
+		return nil
+	}
+	return ps.sorted()
+}
+
+// add appends a problem.
+func (ps *Problems) add(file string, line int, mend, format string, args ...any) {
+	*ps = append(*ps, Problem{File: file, Line: line, Mend: mend, Message: fmt.Sprintf(format, args...)})
+}
+
+// addSyntax appends the mistakes that keep a Go file from being read.
+func (ps *Problems) addSyntax(file string, err error) {
+	var list scanner.ErrorList
+	if !errors.As(err, &list) {
+		ps.add(file, 0, "correct the //go:build line", "%v", err)
+	}
+	for _, e := range list {
+		ps.add(file, e.Pos.Line, "gofmt -l "+file, "%s", e.Msg)
+	}
+}

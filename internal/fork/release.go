@@ -1,0 +1,160 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+	"golang.org/x/mod/zip"
+)
+
+// Release is a version of the fork in a folder that serves as a GOPROXY.
+type Release struct {
+	Path, Version string
+	// Sum and GoModSum are the hashes that go.sum will have.
+	Sum, GoModSum string
+	// Files are the files that belong to the version, relative to the folder.
+	Files []string
+}
+
+// Release writes the fork as module version into dir, in the layout of the
+// module proxy protocol, with the lines for go.sum and SHA256SUMS beside it. A
+// version that is there with another content is a problem: the checksum
+// database and users' go.sum never forget a version.
+func (p *Project) Release(ctx context.Context, dir, version string) (*Release, error) {
+	plan, a, err := p.Assemble(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := module.Version{Path: plan.Module.Path, Version: version}
+	files, err := releaseFiles(v, a.Tree)
+	if err != nil {
+		return nil, err
+	}
+	r := &Release{Path: v.Path, Version: v.Version, Files: files.Paths()}
+	if r.Sum, err = a.Tree.Hash(v.Path + "@" + v.Version + "/"); err != nil {
+		return nil, err
+	}
+	if r.GoModSum, err = (Tree{"go.mod": a.Tree["go.mod"]}).Hash(""); err != nil {
+		return nil, err
+	}
+	if err := released(dir, files); err != nil {
+		return nil, err
+	}
+	if err := addIndex(dir, path.Dir(r.Files[0]), version, files); err != nil {
+		return nil, err
+	}
+	files["go.sum"] = fmt.Appendf(nil, "%s %s %s\n%s %s/go.mod %s\n", r.Path, version, r.Sum, r.Path, version, r.GoModSum)
+	for _, name := range files.Paths() {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), files[name]); err != nil {
+			return nil, fmt.Errorf("the release cannot be written: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// releaseFiles returns the files of one version as the proxy protocol wants
+// them. The .info has no time, so that the same sources give the same files.
+func releaseFiles(v module.Version, t Tree) (Tree, error) {
+	if semver.Canonical(v.Version) != v.Version {
+		return nil, fmt.Errorf("version %q: want a full version such as v2.5.0-fork.1", v.Version)
+	}
+	if err := module.Check(v.Path, v.Version); err != nil {
+		return nil, err
+	}
+	escaped, err := module.EscapePath(v.Path)
+	if err != nil {
+		return nil, err
+	}
+	escapedVersion, err := module.EscapeVersion(v.Version)
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	members := make([]zip.File, 0, len(t))
+	for _, p := range t.Paths() {
+		members = append(members, zipMember{p, t[p]})
+	}
+	if err := zip.Create(&archive, v, members); err != nil {
+		return nil, err
+	}
+	base := path.Join(escaped, "@v", escapedVersion)
+	return Tree{
+		base + ".info": fmt.Appendf(nil, "{%q:%q}\n", "Version", v.Version),
+		base + ".mod":  t["go.mod"],
+		base + ".zip":  archive.Bytes(),
+	}, nil
+}
+
+// released reports files of the version that exist with another content.
+func released(dir string, files Tree) error {
+	var ps Problems
+	for _, name := range files.Paths() {
+		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(have, files[name]) {
+			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "mongofork release --version with a higher version", "this version was released with another content")
+		}
+	}
+	return ps.orNil()
+}
+
+// addIndex adds the list of versions and SHA256SUMS for all of them.
+func addIndex(dir, folder, version string, files Tree) error {
+	versions := []string{version}
+	old, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(folder), "list"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	versions = append(versions, strings.Fields(string(old))...)
+	semver.Sort(versions)
+	list := strings.Join(slices.Compact(versions), "\n") + "\n"
+	sums := Manifest{}
+	old, err = os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(old)) {
+		if sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			sums[name] = sum
+		}
+	}
+	for name, data := range files {
+		sums[name] = digest(data)
+	}
+	files[path.Join(folder, "list")] = []byte(list)
+	files["SHA256SUMS"] = sums.Format()
+	return nil
+}
+
+// zipMember is a file of a tree as package zip wants it.
+type zipMember struct {
+	path string
+	data []byte
+}
+
+func (m zipMember) Path() string                 { return m.path }
+func (m zipMember) Lstat() (fs.FileInfo, error)  { return m, nil }
+func (m zipMember) Open() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.data)), nil }
+func (m zipMember) Name() string                 { return path.Base(m.path) }
+func (m zipMember) Size() int64                  { return int64(len(m.data)) }
+func (m zipMember) Mode() fs.FileMode            { return 0o644 }
+func (m zipMember) ModTime() time.Time           { return time.Time{} }
+func (m zipMember) IsDir() bool                  { return false }
+func (m zipMember) Sys() any                     { return nil }

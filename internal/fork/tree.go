@@ -1,0 +1,81 @@
+package fork
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/mod/sumdb/dirhash"
+)
+
+// Tree is the content of a directory: regular files by their slash-separated
+// path. Modes are not part of it; files are written as 0644.
+type Tree map[string][]byte
+
+// ReadTree reads all regular files below dir. Anything else, a symbolic link
+// for instance, is an error: module zips drop it silently.
+func ReadTree(dir string) (Tree, error) {
+	t := Tree{}
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if !e.Type().IsRegular() {
+			return fmt.Errorf("%s is not a regular file (remove it, or put a copy in its place)", name)
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		t[filepath.ToSlash(rel)], err = os.ReadFile(name)
+		return err
+	})
+	return t, err
+}
+
+// Paths returns the files' paths in order.
+func (t Tree) Paths() []string { return slices.Sorted(maps.Keys(t)) }
+
+// Hash returns the "h1:" hash of the tree, each path after prefix. With the
+// prefix "module@version/" it is the hash that go.sum has; without any it is
+// that of dirhash.HashDir(dir, "", dirhash.Hash1).
+func (t Tree) Hash(prefix string) (string, error) {
+	names := make([]string, 0, len(t))
+	for _, p := range t.Paths() {
+		names = append(names, prefix+p)
+	}
+	return dirhash.Hash1(names, func(name string) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(t[name[len(prefix):]])), nil
+	})
+}
+
+// digest returns the hexadecimal SHA-256 of a file's content.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// write creates the tree's files below dir.
+func (t Tree) write(dir string) error {
+	made := map[string]bool{}
+	for _, p := range t.Paths() {
+		name := filepath.Join(dir, filepath.FromSlash(p))
+		if parent := filepath.Dir(name); !made[parent] {
+			if err := os.MkdirAll(parent, 0o755); err != nil {
+				return err
+			}
+			made[parent] = true
+		}
+		if err := os.WriteFile(name, t[p], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// Comparison is how the application fared with both drivers in one scenario.
+type Comparison struct {
+	Scenario       string
+	Upstream, Fork Summary
+}
+
+// Table lays the comparisons out, two lines each.
+func Table(comparisons []Comparison) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"Server's answer", "Driver", "Operations", "Errors", "of overload", "Lost writes", "Commands", "Seconds"})
+	for _, c := range comparisons {
+		t.AppendSeparator()
+		t.AppendRow(row(c.Scenario, "upstream", c.Upstream))
+		t.AppendRow(row(c.Scenario, "fork", c.Fork))
+	}
+	return t.Render()
+}
+
+func row(scenario, driver string, s Summary) table.Row {
+	return table.Row{
+		scenario, driver, s.Operations, s.Errors, s.OverloadErrors, s.LostWrites, s.Commands, fmt.Sprintf("%.1f", s.Seconds),
+	}
+}
+
+// Verdict tells whether the fork did better than upstream in every scenario:
+// fewer errors for as many operations, and no lost write. The sentence has the
+// numbers, and what is missing if it did not.
+func Verdict(comparisons []Comparison) (better bool, sentence string) {
+	var upstream, fork Summary
+	var problems []string
+	for _, c := range comparisons {
+		upstream.add(c.Upstream)
+		fork.add(c.Fork)
+		for _, problem := range c.problems() {
+			problems = append(problems, c.Scenario+": "+problem)
+		}
+	}
+	if len(comparisons) == 0 {
+		problems = append(problems, "nothing was compared")
+	}
+	numbers := fmt.Sprintf("upstream showed the application %d errors and lost %d writes in %d operations, the fork %d and %d in %d",
+		upstream.Errors, upstream.LostWrites, upstream.Operations, fork.Errors, fork.LostWrites, fork.Operations)
+	if len(problems) > 0 {
+		return false, fmt.Sprintf("The fork did not do better (%s): %s.", strings.Join(problems, "; "), numbers)
+	}
+	return true, fmt.Sprintf("The fork did better: %s.", numbers)
+}
+
+func (s *Summary) add(other Summary) {
+	s.Operations += other.Operations
+	s.Errors += other.Errors
+	s.LostWrites += other.LostWrites
+}
+
+// problems lists what keeps the fork from having done better.
+func (c Comparison) problems() []string {
+	var problems []string
+	if c.Upstream.Operations != c.Fork.Operations || c.Fork.Operations == 0 {
+		problems = append(problems, fmt.Sprintf("%d operations against %d", c.Fork.Operations, c.Upstream.Operations))
+	}
+	if c.Fork.Errors >= c.Upstream.Errors {
+		problems = append(problems, fmt.Sprintf("%d errors against %d", c.Fork.Errors, c.Upstream.Errors))
+	}
+	if c.Fork.LostWrites > 0 {
+		problems = append(problems, fmt.Sprintf("%d lost writes", c.Fork.LostWrites))
+	}
+	return problems
+}

@@ -1,0 +1,31 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// isolate puts the command into a process group of its own, because "go test"
+// leaves its test binaries running when it alone is killed.
+func isolate(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+}
+
+// Reap kills what is left of the group of a command that has been waited for.
+func Reap(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		// There being nothing left is the usual case, and no error.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+}

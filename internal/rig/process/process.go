@@ -1,0 +1,24 @@
+// Package process runs child processes so that they and what they start in turn
+// end when the caller's context does.
+package process
+
+import (
+	"context"
+	"os/exec"
+	"time"
+)
+
+// Grace is how long a process may take to end after it was interrupted before
+// it is killed.
+const Grace = 5 * time.Second
+
+// Command returns a command in a process group of its own. When ctx ends, the
+// whole group is interrupted, and killed when it has not ended after Grace.
+func Command(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = env
+	cmd.WaitDelay = Grace
+	isolate(cmd)
+	return cmd
+}

@@ -1,0 +1,41 @@
+package server
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// secantusReplicaSet is the name that SecantusDB gives itself.
+const secantusReplicaSet = "secantus"
+
+func startSecantus(ctx context.Context, cfg Config, env venv) (*Server, error) {
+	return start(ctx, cfg, launch{
+		origin:     SecantusDB,
+		replicaSet: secantusReplicaSet,
+		command: func(dir, port string) (command, error) {
+			// An empty configuration keeps it from looking for one.
+			settings := filepath.Join(dir, "secantusd.toml")
+			if err := os.WriteFile(settings, nil, 0o600); err != nil {
+				return command{}, err
+			}
+			return command{
+				path: env.executable("secantusd-py"),
+				args: []string{
+					"--config", settings,
+					"--host", "127.0.0.1",
+					"--port", port,
+					"--storage-path", ":memory:",
+					"--enable-test-commands",
+				},
+				// Its storage is a temporary directory after all.
+				env: append(privateTemp(dir), isolatedPython...),
+			}, nil
+		},
+	})
+}
+
+// privateTemp makes dir a program's directory for temporary files.
+func privateTemp(dir string) []string {
+	return []string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
+}

@@ -1,0 +1,144 @@
+package suite
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"mongofork/internal/rig/gotest"
+)
+
+// ownTests are the test functions that the overlay adds to the fork, by the
+// folder of their package.
+type ownTests map[string][]string
+
+// findOwnTests reads the test functions of the overlay's test files. Files that
+// were not laid into the fork, or that the build constraints leave out on this
+// machine, don't count.
+func findOwnTests(root, fork string) (ownTests, error) {
+	folders, err := overlayFolders(root)
+	if err != nil {
+		return nil, err
+	}
+	own := ownTests{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(file string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if entry.IsDir() && entry.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			if !entry.Type().IsRegular() || !strings.HasSuffix(file, "_test.go") {
+				return nil
+			}
+			relative, err := filepath.Rel(root, file)
+			if err != nil {
+				return err
+			}
+			return own.addFile(fork, filepath.ToSlash(relative))
+		})
+		if err != nil && !os.IsNotExist(err) {
+			return nil, fmt.Errorf("find the tests of the overlay: %w", err)
+		}
+	}
+	return own, nil
+}
+
+// overlayFolders reads etc/overlay.
+func overlayFolders(root string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "etc", "overlay"))
+	if err != nil {
+		return nil, fmt.Errorf("read the overlay's folders: %w", err)
+	}
+	var folders []string
+	for _, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
+			folders = append(folders, line)
+		}
+	}
+	return folders, nil
+}
+
+// addFile adds the test functions of one file of the overlay, as it stands in
+// the fork.
+func (own ownTests) addFile(fork, name string) error {
+	file := filepath.Join(fork, filepath.FromSlash(name))
+	if _, err := os.Stat(file); os.IsNotExist(err) {
+		return nil
+	}
+	matches, err := build.Default.MatchFile(filepath.Dir(file), filepath.Base(file))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if !matches {
+		return nil
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	folder := path.Dir(name)
+	for _, declaration := range parsed.Decls {
+		f, ok := declaration.(*ast.FuncDecl)
+		if ok && f.Recv == nil && isTest(f.Name.Name) {
+			own[folder] = append(own[folder], f.Name.Name)
+		}
+	}
+	sort.Strings(own[folder])
+	return nil
+}
+
+// isTest reports whether go test runs a function of that name, if only in the
+// form of a fuzz test's seeds.
+func isTest(name string) bool {
+	if name == "TestMain" {
+		return false
+	}
+	return slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(prefix string) bool {
+		rest, ok := strings.CutPrefix(name, prefix)
+		return ok && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
+	})
+}
+
+// has reports whether the test is one of ours.
+func (own ownTests) has(key gotest.Key) bool {
+	folder := strings.TrimPrefix(key.Package, Module+"/")
+	return slices.Contains(own[folder], gotest.TopLevel(key.Test))
+}
+
+// folders returns the folders that have tests of ours and for which keep returns
+// true.
+func (own ownTests) folders(keep func(folder string) bool) []string {
+	var folders []string
+	for folder, functions := range own {
+		if len(functions) > 0 && keep(folder) {
+			folders = append(folders, folder)
+		}
+	}
+	sort.Strings(folders)
+	return folders
+}
+
+// unrun returns the test functions of a folder that a run of it did not report.
+// Examples are left out: go test runs only those that state their output.
+func (own ownTests) unrun(folder string, result *gotest.Result) []string {
+	var missing []string
+	for _, function := range own[folder] {
+		key := gotest.Key{Package: Module + "/" + folder, Test: function}
+		if !strings.HasPrefix(function, "Example") && result.Outcome(key) == gotest.Missing {
+			missing = append(missing, function)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,238 @@
+// Package suite runs the project's test suites: those of the repository itself,
+// and upstream's in the fork, judged against the untouched module.
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mongofork/internal/rig/gotest"
+	"mongofork/internal/rig/report"
+)
+
+// Module is the path of upstream's module, and thereby of the fork.
+const Module = "go.mongodb.org/mongo-driver/v2"
+
+// ErrUnavailable says that a suite needs something that cannot be had on this
+// machine. The text of an error that wraps it is one line.
+var ErrUnavailable = errors.New("not available here")
+
+// Server is a running MongoDB server.
+type Server struct {
+	// URI is what goes into MONGODB_URI.
+	URI string
+	// Name says what server it is, for the table.
+	Name string
+	// Close stops the server if it was started for us.
+	Close func() error
+}
+
+// Rig runs suites. All its fields but CI are required.
+type Rig struct {
+	// Root is the root of the repository.
+	Root string
+	// Base is the version of upstream that the fork is built on.
+	Base string
+	// CI makes what cannot be had a failure instead of a skip.
+	CI bool
+	// Environ is the environment of the children.
+	Environ []string
+	// Tests runs go test.
+	Tests gotest.Runner
+	// Tools runs other commands.
+	Tools Tools
+	// Specifications returns the PROJECT_DIRECTORY for a revision's tests, or an
+	// error that wraps ErrUnavailable.
+	Specifications func(ctx context.Context, revision string) (string, error)
+	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
+	// there is none.
+	OpenServer func(ctx context.Context) (*Server, error)
+	// Progress is told what goes on.
+	Progress *Progress
+	// Now is the clock that suites are timed with.
+	Now func() time.Time
+
+	// trees and buildErr are what build returns.
+	trees    *trees
+	buildErr error
+	// absent holds what was found not to be available, so that it is looked for
+	// and said once only.
+	absent map[string]error
+}
+
+// Tools runs commands.
+type Tools interface {
+	// Run returns what the command wrote to its standard output and standard
+	// error, also when it fails.
+	Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error)
+}
+
+// Options choose a part of a suite.
+type Options struct {
+	// Revision restricts the specification suites to one revision.
+	Revision string
+	// File restricts the specification suites to the test file of this name,
+	// without ".json".
+	File string
+}
+
+// Names lists the suites in the order in which they run.
+func Names() []string { return []string{"check", "unit", "fork", "upstream", "spec"} }
+
+// Run runs the named suites and returns what they found. A suite that yields
+// several results, such as one per revision, is named with them.
+func (r *Rig) Run(ctx context.Context, names []string, options Options) []report.Suite {
+	var results []report.Suite
+	for i, name := range names {
+		if ctx.Err() != nil {
+			// Not a skip: an interrupted run must not look like a good one.
+			results = append(results, failed(name, "not run: interrupted"))
+			continue
+		}
+		r.Progress.Step(i+1, len(names), name)
+		switch name {
+		case "check":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.check(ctx, s) }))
+		case "unit":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.unit(ctx, s) }))
+		case "fork":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.fork(ctx, s) }))
+		case "upstream":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.upstream(ctx, s) }))
+		case "spec":
+			results = append(results, r.spec(ctx, options)...)
+		default:
+			results = append(results, failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", ")))
+		}
+	}
+	return results
+}
+
+// failed returns a suite that failed as a whole.
+func failed(name, what string) report.Suite {
+	return report.Suite{Name: name, Failures: []report.Failure{{Name: name, What: what}}}
+}
+
+// timed runs one suite. An error of the suite is one more failed case, or one
+// skipped case when the error says that something cannot be had.
+func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
+	s := report.Suite{Name: name}
+	start := r.Now()
+	err := run(&s)
+	s.Elapsed = r.Now().Sub(start)
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrUnavailable) && !r.CI:
+		s.AddSkips("not run: " + err.Error())
+		s.Note = joinNotes(s.Note, "not run")
+	default:
+		what, output, _ := strings.Cut(err.Error(), "\n")
+		f := report.Failure{Name: name, What: what}
+		if output != "" {
+			f.Output = strings.Split(output, "\n")
+		}
+		s.Failures = append(s.Failures, f)
+	}
+	return s
+}
+
+// once calls get unless an earlier call for the same thing found that it is not
+// available here. That is also said on the progress output.
+func (r *Rig) once(thing string, get func() error) error {
+	if err := r.absent[thing]; err != nil {
+		return err
+	}
+	err := get()
+	if errors.Is(err, ErrUnavailable) {
+		r.Progress.Printf("      %v", err)
+		if r.absent == nil {
+			r.absent = map[string]error{}
+		}
+		r.absent[thing] = err
+	}
+	return err
+}
+
+// project returns the PROJECT_DIRECTORY for a revision's tests.
+func (r *Rig) project(ctx context.Context, revision string) (project string, err error) {
+	err = r.once("specifications "+revision, func() error {
+		project, err = r.Specifications(ctx, revision)
+		return err
+	})
+	return project, err
+}
+
+// server finds or starts a server.
+func (r *Rig) server(ctx context.Context) (server *Server, err error) {
+	err = r.once("server", func() error {
+		server, err = r.OpenServer(ctx)
+		return err
+	})
+	return server, err
+}
+
+// joinNotes puts notes into one line; empty ones are left out.
+func joinNotes(notes ...string) string {
+	var kept []string
+	for _, note := range notes {
+		if note != "" {
+			kept = append(kept, note)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// env returns the environment of a child: the rig's own without the variables
+// that would make runs differ, and with the given assignments.
+func (r *Rig) env(assignments ...string) []string {
+	var env []string
+	for _, assignment := range r.Environ {
+		name, _, _ := strings.Cut(assignment, "=")
+		switch name {
+		case "MONGODB_URI", "PROJECT_DIRECTORY", "GOWORK":
+		default:
+			env = append(env, assignment)
+		}
+	}
+	// A go.work above the repository must not draw the built modules in.
+	env = append(env, "GOWORK=off")
+	return append(env, assignments...)
+}
+
+// file returns the path of a file of the repository.
+func (r *Rig) file(slashed ...string) string {
+	return filepath.Join(r.Root, filepath.FromSlash(path.Join(slashed...)))
+}
+
+// record adds the cases of a run to the suite as they are. rerun returns the
+// command that runs one of them alone.
+func record(s *report.Suite, result *gotest.Result, rerun func(gotest.Key) string) {
+	for _, c := range result.Cases() {
+		switch c.Outcome {
+		case gotest.Passed:
+			s.Passed++
+		case gotest.Skipped:
+			s.AddSkips(tidyReason(c.Reason()))
+		default:
+			s.Failures = append(s.Failures, report.Failure{
+				Name: c.Key.String(), What: "failed", Output: lastLines(c.Output), Rerun: rerun(c.Key),
+			})
+		}
+	}
+}
+
+// excerptLines is how much of a failed test's output the report shows.
+const excerptLines = 30
+
+func lastLines(output []string) []string {
+	if len(output) <= excerptLines {
+		return output
+	}
+	cut := len(output) - excerptLines
+	return append([]string{fmt.Sprintf("[%d lines left out]", cut)}, output[cut:]...)
+}

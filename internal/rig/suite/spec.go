@@ -1,0 +1,199 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mongofork/internal/rig/gotest"
+	"mongofork/internal/rig/report"
+)
+
+const (
+	// backpressureRevision is the revision of the specifications that the fork
+	// implements.
+	backpressureRevision = "2026-03-12"
+	// backpressureTest runs that revision's test files; the overlay adds it.
+	backpressureTest = "TestClientBackpressureSpec"
+	unifiedFolder    = "internal/integration/unified"
+	// specTimeout bounds one run. Upstream's tests take about three minutes.
+	specTimeout = 20 * time.Minute
+)
+
+// spec runs the specification's tests on a real server: upstream's runner with
+// its own revision in both trees, the fork's revision in the fork, and the
+// overlay's own integration tests.
+func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
+	var results []report.Suite
+	if options.Revision == "" || options.Revision == r.basePin() {
+		results = append(results, r.timed("spec "+r.basePin(), func(s *report.Suite) error {
+			return r.baseSpec(ctx, s, options.File)
+		}))
+	}
+	if options.Revision == "" || options.Revision == backpressureRevision {
+		results = append(results, r.timed("spec "+backpressureRevision, func(s *report.Suite) error {
+			return r.backpressureSpec(ctx, s, options.File)
+		}))
+	}
+	if options.Revision == "" && options.File == "" {
+		results = append(results, r.timed("integration", func(s *report.Suite) error {
+			return r.integration(ctx, s)
+		}))
+	}
+	if len(results) == 0 {
+		results = append(results, failed("spec "+options.Revision,
+			fmt.Sprintf("no suite runs this revision; there are %s and %s", r.basePin(), backpressureRevision)))
+	}
+	return results
+}
+
+// baseSpec compares the unified tests of upstream's own revision. Both trees get
+// a server that nothing ran on before, unless the user named one.
+func (r *Rig) baseSpec(ctx context.Context, s *report.Suite, file string) error {
+	t, project, err := r.specSetup(ctx, r.basePin())
+	if err != nil {
+		return err
+	}
+	command := gotest.Command{Flags: moduleFlags(), Timeout: specTimeout, Packages: []string{"./" + unifiedFolder}}
+	if own := t.own[unifiedFolder]; len(own) > 0 {
+		command.Flags = append(command.Flags, "-skip="+gotest.AnyOf(own))
+	}
+	if file != "" {
+		command.Run = filePattern("TestUnifiedSpec", file)
+	}
+	return r.compare(ctx, s, t, comparison{
+		list:    "spec",
+		command: command,
+		open: func(ctx context.Context) ([]string, func() error, error) {
+			server, err := r.server(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return []string{"PROJECT_DIRECTORY=" + project, "MONGODB_URI=" + server.URI}, server.Close, nil
+		},
+		covers: func(test string) bool { return file == "" || strings.Contains(test, "/"+file+".json") },
+		rerun:  serverCommand(r.basePin()),
+	})
+}
+
+// filePattern returns the argument of -run for one test file. The folder that it
+// stands in is part of the subtest's name: "crud/tests/unified" or "sessions/tests".
+func filePattern(test, file string) string {
+	var patterns []string
+	for _, depth := range []int{2, 3} {
+		patterns = append(patterns, "^"+test+"$/"+strings.Repeat(".*/", depth)+"^"+regexp.QuoteMeta(file)+`\.json$`)
+	}
+	return strings.Join(patterns, "|")
+}
+
+// serverCommand is what the user types in front of a command that needs a server
+// and a revision's tests.
+func serverCommand(revision string) []string {
+	return []string{"go run ./cmd/rig server -- env", projectVariable(revision)}
+}
+
+// specSetup gets the trees and a revision's tests.
+func (r *Rig) specSetup(ctx context.Context, revision string) (*trees, string, error) {
+	t, err := r.build(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	project, err := r.project(ctx, revision)
+	return t, project, err
+}
+
+// backpressureSpec runs the test files of the revision that the fork implements,
+// in the fork.
+func (r *Rig) backpressureSpec(ctx context.Context, s *report.Suite, file string) error {
+	t, project, err := r.specSetup(ctx, backpressureRevision)
+	if err != nil {
+		return err
+	}
+	command := gotest.Command{
+		Dir: r.file(t.fork), Flags: moduleFlags(), Timeout: specTimeout,
+		Run: gotest.AnyOf([]string{backpressureTest}), Packages: []string{"./" + unifiedFolder},
+	}
+	if file != "" {
+		command.Run = filePattern(backpressureTest, file)
+	}
+	result, err := r.onServer(ctx, s, command, project)
+	if err != nil {
+		return err
+	}
+	record(s, result, func(key gotest.Key) string {
+		return rerunCommand(t.fork, command, key, "./"+unifiedFolder, serverCommand(backpressureRevision)...)
+	})
+	s.Remarks = append(s.Remarks, skippedCases(result)...)
+	return checkComplete(result, project, file)
+}
+
+// skippedCases returns a remark that names each skipped case with its reason.
+func skippedCases(result *gotest.Result) []string {
+	var skipped []string
+	for _, c := range result.Cases() {
+		if c.Outcome == gotest.Skipped {
+			skipped = append(skipped, fmt.Sprintf("%s: %s", c.Test, c.Reason()))
+		}
+	}
+	if len(skipped) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("cannot run here (%d):\n  %s", len(skipped), strings.Join(skipped, "\n  "))}
+}
+
+// onServer runs a command in the fork with a server of its own.
+func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Command, project string) (*gotest.Result, error) {
+	server, err := r.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.Note = joinNotes(s.Note, server.Name)
+	command.Env = r.env("PROJECT_DIRECTORY="+project, "MONGODB_URI="+server.URI)
+	result, err := r.Tests.Test(ctx, command, r.Progress.Counter(s.Name))
+	if closeErr := server.Close(); err == nil {
+		err = closeErr
+	}
+	return result, err
+}
+
+// integration runs the overlay's own tests that need a server, but for the one
+// that backpressureSpec runs.
+func (r *Rig) integration(ctx context.Context, s *report.Suite) (err error) {
+	t, project, err := r.specSetup(ctx, backpressureRevision)
+	if err != nil {
+		return err
+	}
+	own := ownTests{}
+	for folder, functions := range t.own {
+		if folder != integrationFolder && !strings.HasPrefix(folder, integrationFolder+"/") {
+			continue
+		}
+		own[folder] = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return name == backpressureTest })
+	}
+	folders := own.folders(func(string) bool { return true })
+	if len(folders) == 0 {
+		s.Note = "the overlay has no tests of this kind"
+		return nil
+	}
+	server, err := r.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	s.Note = server.Name
+	restricted := &trees{fork: t.fork, upstream: t.upstream, own: own}
+	for _, folder := range folders {
+		command := gotest.Command{
+			Dir: r.file(t.fork), Flags: moduleFlags(), Timeout: specTimeout,
+			Env: r.env("PROJECT_DIRECTORY="+project, "MONGODB_URI="+server.URI),
+		}
+		if err := r.ownFolder(ctx, s, restricted, folder, command, serverCommand(backpressureRevision)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
