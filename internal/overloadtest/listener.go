@@ -1,6 +1,7 @@
 package overloadtest
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -20,12 +21,13 @@ type Listener struct {
 	// Refuse is how many connections the server closes as soon as they come, before it accepts any.
 	Refuse atomic.Int64
 	// RefuseEach, if positive, lets the server close each connection but every n-th.
-	RefuseEach int64
+	RefuseEach atomic.Int64
 	// Commands counts the commands that the server has answered, hello apart.
 	Commands atomic.Int64
 
 	reply    bson.Raw
 	listener net.Listener
+	tls      *tls.Config
 	accepted int64
 	open     sync.WaitGroup
 
@@ -40,15 +42,16 @@ func (l *Listener) Handshakes() []bson.Raw {
 	return append([]bson.Raw(nil), l.handshakes...)
 }
 
-// Listen starts a server that ends with the test. It waits then until the client has closed all connections.
-func Listen(t *testing.T, reply bson.D) *Listener {
+// Listen starts a server that ends with the test. It waits then until the client has closed all connections. The server
+// speaks TLS if cfg is not nil.
+func Listen(t *testing.T, reply bson.D, cfg *tls.Config) *Listener {
 	t.Helper()
 
 	doc, err := bson.Marshal(reply)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	l := &Listener{reply: doc, listener: listener}
+	l := &Listener{reply: doc, listener: listener, tls: cfg}
 
 	go l.accept()
 	t.Cleanup(func() {
@@ -71,6 +74,9 @@ func (l *Listener) accept() {
 			_ = nc.Close()
 			continue
 		}
+		if l.tls != nil {
+			nc = tls.Server(nc, l.tls)
+		}
 		l.open.Add(1)
 		go func() {
 			defer l.open.Done()
@@ -85,13 +91,14 @@ func (l *Listener) refuses() bool {
 		return true
 	}
 	l.accepted++
-	return l.RefuseEach > 0 && l.accepted%l.RefuseEach != 0
+	n := l.RefuseEach.Load()
+	return n > 0 && l.accepted%n != 0
 }
 
 // serve answers commands until the client closes the connection.
 func (l *Listener) serve(nc net.Conn) {
 	const header = 16
-	for {
+	for first := true; ; first = false {
 		head := make([]byte, header)
 		if _, err := io.ReadFull(nc, head); err != nil {
 			return
@@ -101,9 +108,27 @@ func (l *Listener) serve(nc net.Conn) {
 		if _, err := io.ReadFull(nc, body); err != nil {
 			return
 		}
+		if first {
+			l.noteHandshake(opcode, body)
+		}
 		if _, err := nc.Write(l.answer(request, opcode, body)); err != nil {
 			return
 		}
+	}
+}
+
+// noteHandshake keeps the command of a message as it came.
+func (l *Listener) noteHandshake(opcode wiremessage.OpCode, body []byte) {
+	const msgFlags, msgKind, queryFlags, querySkipAndReturn = 4, 1, 4, 8
+	command := body[msgFlags+msgKind:]
+	if opcode == wiremessage.OpQuery {
+		_, command, _ = wiremessage.ReadQueryFullCollectionName(body[queryFlags:])
+		command = command[querySkipAndReturn:]
+	}
+	if doc, _, ok := bsoncore.ReadDocument(command); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.handshakes = append(l.handshakes, bson.Raw(doc))
 	}
 }
 

@@ -2,16 +2,11 @@ package topology
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"syscall"
@@ -22,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -114,7 +110,7 @@ func withTLS(cfg *tls.Config) ConnectionOption {
 }
 
 func TestConnectOverloadLabels(t *testing.T) {
-	certificate := selfSigned(t)
+	certificate := overloadtest.SelfSigned(t)
 	trusting := &tls.Config{InsecureSkipVerify: true}
 
 	tests := []struct {
@@ -168,23 +164,6 @@ func TestConnectOverloadLabels(t *testing.T) {
 			}
 		})
 	}
-}
-
-// selfSigned makes a certificate that nobody trusts.
-func selfSigned(t *testing.T) tls.Certificate {
-	t.Helper()
-
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "overload test"},
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 // TestServerOverloadDuringEstablishment is about what becomes of the server and its pool.

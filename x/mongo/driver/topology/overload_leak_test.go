@@ -54,7 +54,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 		attempts   = 1 + 5
 	)
 	before := runtime.NumGoroutine()
-	l := overloadtest.Listen(t, overloadtest.Overloaded())
+	l := overloadtest.Listen(t, overloadtest.Overloaded(), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
 
 	var wg sync.WaitGroup
@@ -99,7 +99,7 @@ func assertGoroutines(t *testing.T, want int) {
 // TestOverloadOfConnectionRateLimiter is about a server that accepts no connections for a while: that ends in a slower
 // success rather than in an error.
 func TestOverloadOfConnectionRateLimiter(t *testing.T) {
-	l := overloadtest.Listen(t, overloadtest.OK())
+	l := overloadtest.Listen(t, overloadtest.OK(), nil)
 	topology := connectTopology(t, l, options.Client())
 	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
 

@@ -1,0 +1,230 @@
+package mongo
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// The prose tests of the specifications' revision of 2026-03-12 that are about client backpressure. Their fail points are
+// replies of a script, and their durations are what the clock was asked to sleep.
+
+func findOne(s *overloadtest.Script, client *Client) error {
+	err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	s.Finish()
+	return err
+}
+
+func assertOverloadError(t *testing.T, err error) {
+	t.Helper()
+
+	var labeled LabeledError
+	require.True(t, errors.As(err, &labeled), "got %v", err)
+	assert.True(t, labeled.HasErrorLabel(driver.SystemOverloadedError))
+	assert.True(t, labeled.HasErrorLabel(driver.RetryableError))
+}
+
+// client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
+func TestBackpressureProse1(t *testing.T) {
+	duration := func(jitter float64) time.Duration {
+		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Failure(2, driver.SystemOverloadedError, driver.RetryableError))...)
+		s.Policy.Policy.Jitter = func() float64 { return jitter }
+		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{{Key: "a", Value: 1}})
+		assert.True(t, errors.As(err, &CommandError{}), "got %T (%v)", err, err)
+
+		var slept time.Duration
+		for _, d := range s.Slept {
+			slept += d
+		}
+		return slept
+	}
+	without, with := duration(0), duration(1)
+	assert.Equal(t, time.Duration(0), without)
+	assert.Equal(t, 3100*time.Millisecond, with, "the sum of 5 backoffs")
+}
+
+// client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
+func TestBackpressureProse2(t *testing.T) {
+	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
+	require.NoError(t, err)
+	defer func() { _ = client.Disconnect(context.Background()) }()
+
+	bucket := client.deployment.(driver.OverloadRetrier).OverloadPolicy().Policy.Bucket
+	assert.Equal(t, 1000.0, bucket.Tokens())
+	require.NoError(t, client.Ping(context.Background(), nil))
+	assert.Equal(t, 1000.0, bucket.Tokens())
+}
+
+// client-backpressure/tests, "Test 3: Overload Errors are Retried a Maximum of MAX_RETRIES times".
+func TestBackpressureProse3(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+	assertOverloadError(t, findOne(s, connectScript(t, s)))
+	assert.Len(t, s.Sent, 6)
+}
+
+// client-backpressure/tests, "Test 4: Adaptive Retries are Limited by Token Bucket Tokens".
+func TestBackpressureProse4(t *testing.T) {
+	s := overloadtest.New(t)
+	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	client := connectScript(t, s)
+	for s.Policy.Policy.Bucket.Tokens() > 5 {
+		s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
+		assertOverloadError(t, findOne(s, client))
+	}
+	// A command whose context is cancelled during its first backoff has taken one token.
+	for s.Policy.Policy.Bucket.Tokens() > 2 {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Replies, s.OnSleep = []any{overloadtest.Overloaded()}, cancel
+		_ = client.Ping(ctx, nil)
+	}
+	s.OnSleep, s.Sent = nil, nil
+	require.Equal(t, 2.0, s.Policy.Policy.Bucket.Tokens())
+
+	s.Replies = overloadtest.Repeat(3, overloadtest.Overloaded())
+	assertOverloadError(t, findOne(s, client))
+	assert.Len(t, s.Sent, 3)
+}
+
+// retryable-reads/tests, "3. Retrying Reads in a Replica Set".
+func TestRetryableReadsProse3(t *testing.T) {
+	sameServer := func(first any) bool {
+		s := overloadtest.New(t, first, overloadtest.OK(batch("firstBatch", 0, bson.D{})))
+		s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
+		client := connectScript(t, s, options.Client().ApplyURI("mongodb://a/?readPreference=primaryPreferred"))
+		require.NoError(t, findOne(s, client))
+		require.Len(t, s.Selected, 2)
+		return s.Selected[0] == s.Selected[1]
+	}
+	assert.False(t, sameServer(overloadtest.Failure(6, driver.RetryableError, driver.SystemOverloadedError)), "3.1")
+	assert.True(t, sameServer(overloadtest.Failure(6, driver.RetryableError)), "3.2")
+}
+
+// retryable-writes/tests, "6. Test error propagation after encountering multiple errors".
+func TestRetryableWritesProse6(t *testing.T) {
+	const shutdown, notPrimary = 91, 10107
+	overload := []string{driver.RetryableError, driver.SystemOverloadedError}
+	nothingWritten := append(append([]string(nil), overload...), driver.NoWritesPerformed)
+
+	tests := []struct {
+		name        string
+		first, rest any
+		code        int32
+		noWrites    bool
+	}{
+		{"case 1: only errors without NoWritesPerformed",
+			overloadtest.Failure(shutdown, overload...), overloadtest.Failure(notPrimary, overload...), notPrimary, false},
+		{"case 2: only errors with NoWritesPerformed",
+			overloadtest.Failure(shutdown, nothingWritten...), overloadtest.Failure(notPrimary, nothingWritten...), shutdown, true},
+		{"case 3: both",
+			overloadtest.Failure(shutdown, overload...), overloadtest.Failure(shutdown, nothingWritten...), shutdown, false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, append([]any{tt.first}, overloadtest.Repeat(5, tt.rest)...)...)
+			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{})
+			s.Finish()
+			var serverErr ServerError
+			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+			assert.True(t, serverErr.HasErrorCode(int(tt.code)), "got %v", err)
+			assert.Equal(t, tt.noWrites, serverErr.HasErrorLabel(driver.NoWritesPerformed))
+		})
+	}
+}
+
+// mongodb-handshake/tests, "Test 9: Handshake documents include backpressure: true".
+func TestHandshakeProse9(t *testing.T) {
+	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	client, err := Connect(options.Client().ApplyURI(l.URI()))
+	require.NoError(t, err)
+	require.NoError(t, client.Ping(context.Background(), nil))
+	require.NoError(t, client.Disconnect(context.Background()))
+
+	handshakes := l.Handshakes()
+	assert.True(t, len(handshakes) >= 2, "got %d handshakes, want those of a monitor and a pool", len(handshakes))
+	for _, handshake := range handshakes {
+		backpressure, err := handshake.LookupErr("backpressure")
+		require.NoError(t, err, "%v", handshake)
+		assert.True(t, backpressure.Boolean())
+	}
+}
+
+// server-discovery-and-monitoring/tests, "Connection Pool Backpressure". The rate limiter is a server that closes nine of
+// ten connections.
+func TestSDAMProseConnectionPoolBackpressure(t *testing.T) {
+	t.Run("without TLS", func(t *testing.T) { connectionPoolBackpressure(t, nil, nil) })
+	t.Run("with TLS", func(t *testing.T) {
+		cfg := &tls.Config{Certificates: []tls.Certificate{overloadtest.SelfSigned(t)}}
+		connectionPoolBackpressure(t, cfg, &tls.Config{InsecureSkipVerify: true})
+	})
+}
+
+func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
+	l := overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0)), server)
+	var failed, cleared atomic.Int64
+	client, err := Connect(options.Client().ApplyURI(l.URI()).SetMaxConnecting(100).SetTLSConfig(ours).SetPoolMonitor(&event.PoolMonitor{
+		Event: func(e *event.PoolEvent) {
+			switch e.Type {
+			case event.ConnectionCheckOutFailed:
+				failed.Add(1)
+			case event.ConnectionPoolCleared:
+				cleared.Add(1)
+			}
+		},
+	}))
+	require.NoError(t, err)
+	require.NoError(t, client.Ping(context.Background(), nil))
+
+	l.RefuseEach.Store(10)
+	var wg sync.WaitGroup
+	for i := 0; i < 100; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if cursor, err := client.Database("test").Collection("test").Find(context.Background(), bson.D{}); err == nil {
+				_ = cursor.Close(context.Background())
+			}
+		}()
+	}
+	wg.Wait()
+	require.NoError(t, client.Disconnect(context.Background()))
+
+	assert.True(t, failed.Load() >= 10, "%d checkouts failed, want at least 10", failed.Load())
+	assert.Equal(t, int64(0), cleared.Load(), "the pool was cleared")
+}
+
+// transactions-convenient-api/tests, "Retry Backoff is Enforced".
+func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
+	duration := func(jitter float64) time.Duration {
+		s := overloadtest.New(t)
+		s.Policy.Policy.Jitter = func() float64 { return jitter }
+		for i := 0; i < 13; i++ {
+			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+		}
+		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
+		_, err := insertInTransaction(context.Background(), t, s)
+		require.NoError(t, err)
+
+		var slept time.Duration
+		for _, d := range s.Slept {
+			slept += d
+		}
+		return slept
+	}
+	assert.InDelta(t, (duration(0) + 1800*time.Millisecond).Seconds(), duration(1).Seconds(), 0.5)
+}
