@@ -24,6 +24,12 @@ const ms = time.Millisecond
 
 func then(replies []any, more ...any) []any { return append(replies, more...) }
 
+// overloadedWriteConcern is the reply of a server that has not got to the write concern.
+var overloadedWriteConcern = overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+	{Key: "code", Value: 462},
+	{Key: "errorLabels", Value: bson.A{driver.SystemOverloadedError, driver.RetryableError}},
+}})
+
 func TestExecuteOverload(t *testing.T) {
 	type options struct{ noReads, noWrites bool }
 
@@ -44,6 +50,7 @@ func TestExecuteOverload(t *testing.T) {
 		{"retryWrites off", (*overloadtest.Script).Write, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
 		{"a command of unknown kind needs retryReads", (*overloadtest.Script).Command, options{noReads: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
 		{"a command of unknown kind needs retryWrites", (*overloadtest.Script).Command, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
+		{"the labels of a write concern error count", (*overloadtest.Script).Write, options{}, []any{overloadedWriteConcern, overloadtest.OK()}, 0, []time.Duration{50 * ms}},
 		{"one label is not enough", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(473, driver.SystemOverloadedError)), 473, nil},
 		{"nor is the other", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(1, driver.RetryableError)), 1, nil},
 		{"the limit of five holds for what follows an overload error", (*overloadtest.Script).Write, options{},
