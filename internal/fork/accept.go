@@ -103,7 +103,7 @@ func knownKeys(keys []Key, sets ...map[Entry]Fingerprint) error {
 			return false
 		})
 		if !known {
-			errs = append(errs, fmt.Errorf("%s is neither touched nor watched, nor in the lock (mongofork status lists what is)", key))
+			errs = append(errs, fmt.Errorf("%s is neither touched nor watched, nor in the lock (go run ./cmd/mongofork status lists what is)", key))
 		}
 	}
 	return errors.Join(errs...)
@@ -125,7 +125,7 @@ type NewLockOptions struct {
 // of opt.From are taken over; the others stay to be reviewed and accepted.
 func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*Lock, error) {
 	if p.hasLock() {
-		return nil, Problems{{File: p.LockFile(), Message: "the lock exists already", Mend: "mongofork accept --all, or remove the file first"}}
+		return nil, Problems{{File: p.LockFile(), Message: "the lock exists already", Mend: "go run ./cmd/mongofork accept --all, or remove the file first"}}
 	}
 	m, err := p.Source.Module(ctx, opt.Module, p.Base)
 	if err != nil {

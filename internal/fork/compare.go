@@ -72,7 +72,7 @@ func (p *Plan) CompareDecl(key Key) (string, error) {
 			return b.String(), nil
 		}
 	}
-	return "", fmt.Errorf("%s is neither touched nor watched (mongofork status lists what is)", key)
+	return "", fmt.Errorf("%s is neither touched nor watched (go run ./cmd/mongofork status lists what is)", key)
 }
 
 // declText returns a declaration with its comments, ending in a newline.

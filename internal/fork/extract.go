@@ -73,7 +73,7 @@ func (x *extractor) fail(name string, line int, mend, format string, args ...any
 // change deals with one file of the output that differs from its manifest.
 func (x *extractor) change(name string, how Change, now []byte, built string) {
 	was := x.assembly.Tree[name]
-	const drop = "mongofork build --force to drop the edit"
+	const drop = "go run ./cmd/mongofork build --force to drop the edit"
 	switch {
 	case bytes.Equal(was, now) && how != Deleted:
 		// The overlay has the edit already.
@@ -84,7 +84,7 @@ func (x *extractor) change(name string, how Change, now []byte, built string) {
 	case how == Foreign:
 		x.fail(name, 0, "move it to an overlay folder, or remove it", "a new file outside the overlay's folders")
 	case how == Deleted && x.assembly.Origins[name] != "":
-		x.fail(name, 0, "git rm "+name+" && mongofork build --force", "a deleted file is not extracted")
+		x.fail(name, 0, "git rm "+name+" && go run ./cmd/mongofork build --force", "a deleted file is not extracted")
 	case how == Deleted:
 		x.fail(name, 0, drop, "a deleted file is upstream's: an overlay cannot remove files")
 	case digest(was) != built:
@@ -106,7 +106,7 @@ func (x *extractor) edited(name string, was, now []byte) {
 		return
 	}
 	if _, touched := x.assembly.Segments[name]; touched && segments == nil {
-		x.fail(name, 0, "make the edit in the overlay, then mongofork build --force", "gofmt laid this file out anew when it was built, so its lines cannot be traced back")
+		x.fail(name, 0, "make the edit in the overlay, then go run ./cmd/mongofork build --force", "gofmt laid this file out anew when it was built, so its lines cannot be traced back")
 		return
 	}
 	starts := lineOffsets(was)
@@ -114,7 +114,7 @@ func (x *extractor) edited(name string, was, now []byte) {
 		from, to := starts[h.start], starts[h.end]
 		s, ok := origin(segments, from, to)
 		if !ok {
-			x.fail(name, h.start+1, "write a //fork:replace or //fork:wrap of it into the overlay, then mongofork build --force",
+			x.fail(name, h.start+1, "write a //fork:replace or //fork:wrap of it into the overlay, then go run ./cmd/mongofork build --force",
 				"an edit inside upstream's text (%s), which this repository does not hold", enclosing(name, was, from))
 			continue
 		}

@@ -58,7 +58,7 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 			continue
 		}
 		if err := l.parseLine(fields, n); err != nil {
-			problems.add(file, n, "restore the line from version control, or remove it and run mongofork accept --all", "%v", err)
+			problems.add(file, n, "restore the line from version control, or remove it and run go run ./cmd/mongofork accept --all", "%v", err)
 		}
 	}
 	if err := scan.Err(); err != nil {

@@ -56,7 +56,7 @@ func TestLockForAnotherBase(t *testing.T) {
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	p.put(t, next.LockFile(), p.read(t, p.LockFile()))
 	_, err := next.Plan(t.Context())
-	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  mend: mongofork accept --new --base v2.1.0")
+	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  mend: go run ./cmd/mongofork accept --new --base v2.1.0")
 }
 
 func TestModuleCacheErrors(t *testing.T) {

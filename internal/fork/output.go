@@ -144,9 +144,9 @@ func (o Output) unextracted(have, t Tree, changes map[string]Change) error {
 		was, is := have[p]
 		will, stays := t[p]
 		if is != stays || !bytes.Equal(was, will) {
-			mend := "mongofork extract to keep it, or mongofork build --force to drop it"
+			mend := "go run ./cmd/mongofork extract to keep it, or go run ./cmd/mongofork build --force to drop it"
 			if changes[p] == Deleted {
-				mend = "mongofork build --force to restore it"
+				mend = "go run ./cmd/mongofork build --force to restore it"
 			}
 			ps.add(o.Label+"/"+p, 0, mend, "%s since it was built", changes[p])
 		}
@@ -207,7 +207,7 @@ func (o Output) Clean(force bool) (removed int, err error) {
 	var ps Problems
 	for _, p := range sortedKeys(changes) {
 		if changes[p] == Edited && !force {
-			ps.add(o.Label+"/"+p, 0, "mongofork extract to keep it, or mongofork clean --force to drop it", "%s since it was built", changes[p])
+			ps.add(o.Label+"/"+p, 0, "go run ./cmd/mongofork extract to keep it, or go run ./cmd/mongofork clean --force to drop it", "%s since it was built", changes[p])
 		}
 	}
 	if err := ps.orNil(); err != nil {

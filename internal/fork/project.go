@@ -73,7 +73,7 @@ func (p *Project) ReadLock() (*Lock, error) {
 	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Problems{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
-			Mend: "mongofork accept --new --base " + p.Base}}
+			Mend: "go run ./cmd/mongofork accept --new --base " + p.Base}}
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (p *Project) module(ctx context.Context, lock *Lock) (*Module, Problems, er
 	}
 	problems, err := m.verify(lock, p.LockFile())
 	if lock.Version != p.Base {
-		problems.add(p.LockFile(), 0, "mongofork accept --new --base "+p.Base, "the lock is for %s, not for %s", lock.Version, p.Base)
+		problems.add(p.LockFile(), 0, "go run ./cmd/mongofork accept --new --base "+p.Base, "the lock is for %s, not for %s", lock.Version, p.Base)
 	}
 	return m, problems, err
 }
@@ -179,7 +179,7 @@ func (l *Lock) check(plan *Plan, file string, complete bool) Problems {
 		e := Entry{how, key}
 		seen[e] = true
 		locked, ok := l.Entries[e]
-		accept := fmt.Sprintf("mongofork diff --upstream '%s', then mongofork accept '%s'", key, key)
+		accept := fmt.Sprintf("go run ./cmd/mongofork diff --upstream '%s', then go run ./cmd/mongofork accept '%s'", key, key)
 		switch {
 		case !ok:
 			ps.add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Version, theirs)
@@ -196,7 +196,7 @@ func (l *Lock) check(plan *Plan, file string, complete bool) Problems {
 	}
 	for _, e := range sortedEntries(l.Entries) {
 		if complete && !seen[e] {
-			ps.add(file, l.lines[e], fmt.Sprintf("mongofork accept '%s'", e.Key), "%s is locked, but no directive of the overlay names it", e)
+			ps.add(file, l.lines[e], fmt.Sprintf("go run ./cmd/mongofork accept '%s'", e.Key), "%s is locked, but no directive of the overlay names it", e)
 		}
 	}
 	return ps

@@ -19,7 +19,7 @@ func TestVerify(t *testing.T) {
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	_, err = p.Verify(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.0.0/fork.lock: the output's hash is h1:")
-	require.ErrorContains(t, err, "mend: mongofork diff, then mongofork accept")
+	require.ErrorContains(t, err, "mend: go run ./cmd/mongofork diff, then go run ./cmd/mongofork accept")
 	_, err = p.Accept(t.Context(), AcceptOptions{})
 	require.NoError(t, err)
 	after, err := p.Verify(t.Context())

@@ -109,7 +109,7 @@ func released(dir string, files Tree) error {
 			return err
 		}
 		if !bytes.Equal(have, files[name]) {
-			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "mongofork release --version with a higher version", "this version was released with another content")
+			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "go run ./cmd/mongofork release --version with a higher version", "this version was released with another content")
 		}
 	}
 	return ps.orNil()

@@ -34,7 +34,7 @@ func (p *Project) Verify(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if hash != lock.Output {
-		ps.add(p.LockFile(), 0, "mongofork diff, then mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
+		ps.add(p.LockFile(), 0, "go run ./cmd/mongofork diff, then go run ./cmd/mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
 	}
 	return hash, ps.orNil()
 }
