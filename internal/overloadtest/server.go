@@ -23,6 +23,9 @@ type server struct {
 // RTTMonitor implements the driver.Server interface.
 func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 
+// ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
+func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult { return driver.NoChange }
+
 // Connection implements the driver.Server interface. A reply that is a driver.EstablishmentError is used up at once.
 func (s server) Connection(context.Context) (*mnet.Connection, error) {
 	if len(s.Replies) > 0 {
@@ -32,15 +35,20 @@ func (s server) Connection(context.Context) (*mnet.Connection, error) {
 		}
 	}
 	s.open++
-	return mnet.NewConnection(&connection{Script: s.Script, desc: s.desc}), nil
+	s.connections++
+	return mnet.NewConnection(&connection{Script: s.Script, desc: s.desc, number: s.connections}), nil
 }
 
 // connection reads commands and answers from the script.
 type connection struct {
 	*Script
 	desc   description.Server
+	number int
+	pins   int // cursors and transactions that hold it
 	closed bool
 }
+
+var _ mnet.Pinner = (*connection)(nil)
 
 func (c *connection) Description() description.Server { return c.desc }
 func (c *connection) ID() string                      { return string(c.desc.Addr) }
@@ -51,8 +59,22 @@ func (c *connection) Stale() bool                     { return false }
 func (c *connection) OIDCTokenGenID() uint64          { return 0 }
 func (c *connection) SetOIDCTokenGenID(uint64)        {}
 
-// Close gives the connection back.
+func (c *connection) PinToCursor() error          { return c.pin(1) }
+func (c *connection) PinToTransaction() error     { return c.pin(1) }
+func (c *connection) UnpinFromCursor() error      { return c.pin(-1) }
+func (c *connection) UnpinFromTransaction() error { return c.pin(-1) }
+
+func (c *connection) pin(n int) error {
+	c.pins += n
+	c.pinned += n
+	return nil
+}
+
+// Close gives the connection back, unless it is pinned.
 func (c *connection) Close() error {
+	if c.pins > 0 {
+		return nil
+	}
 	if !c.closed {
 		c.open--
 	}
@@ -78,7 +100,7 @@ func (c *connection) Write(_ context.Context, wm []byte) error {
 		require.True(c.t, ok, "the message has a malformed document sequence")
 		elements = appendDocuments(elements, name, docs)
 	}
-	c.Sent = append(c.Sent, Sent{c.desc.Addr, bson.Raw(bsoncore.BuildDocument(nil, elements))})
+	c.Sent = append(c.Sent, Sent{c.desc.Addr, c.number, bson.Raw(bsoncore.BuildDocument(nil, elements))})
 	return nil
 }
 

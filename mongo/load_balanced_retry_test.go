@@ -1,0 +1,86 @@
+package mongo
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// newLoadBalancedScript returns a script for a service behind a load balancer.
+func newLoadBalancedScript(t *testing.T, replies ...any) *overloadtest.Script {
+	s := overloadtest.New(t, replies...)
+	service := bson.NewObjectID()
+	server := overloadtest.Server("lb", description.ServerKindLoadBalancer)
+	server.ServiceID = &service
+	s.Topology = description.TopologyKindLoadBalanced
+	s.Servers = []description.Server{server}
+	return s
+}
+
+func connections(s *overloadtest.Script) []int {
+	var numbers []int
+	for _, sent := range s.Sent {
+		numbers = append(numbers, sent.Connection)
+	}
+	return numbers
+}
+
+func TestLoadBalancedCursorStaysPinned(t *testing.T) {
+	s := newLoadBalancedScript(t,
+		overloadtest.Overloaded(), overloadtest.OK(batch("firstBatch", 7, bson.D{})),
+		overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK(batch("nextBatch", 0, bson.D{})))
+	client := connectScript(t, s)
+
+	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
+	require.NoError(t, err)
+	var docs []bson.D
+	require.NoError(t, cursor.All(context.Background(), &docs))
+	s.Finish()
+
+	assert.Len(t, docs, 2)
+	assert.Equal(t, []int{1, 2, 2, 2, 2}, connections(s), "find is retried on another connection, getMore is not")
+}
+
+func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
+	replies := []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))}
+	replies = append(replies, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+	s := newLoadBalancedScript(t, append(replies, overloadtest.OK() /* killCursors */)...)
+	client := connectScript(t, s)
+
+	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
+	require.NoError(t, err)
+	var docs []bson.D
+	assertOverloadError(t, cursor.All(context.Background(), &docs))
+	s.Finish()
+	assert.Equal(t, []int{1, 1, 1, 1, 1, 1, 1, 1}, connections(s))
+}
+
+func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
+	s := newLoadBalancedScript(t,
+		overloadtest.Overloaded(), overloadtest.OK(), // insert, with startTransaction
+		overloadtest.Overloaded(), overloadtest.OK(), // insert
+		overloadtest.Overloaded(), overloadtest.OK()) // commit
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+
+	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+		coll := client.Database("db").Collection("coll")
+		if _, err := coll.InsertOne(ctx, bson.D{}); err != nil {
+			return nil, err
+		}
+		return coll.InsertOne(ctx, bson.D{})
+	})
+	require.NoError(t, err)
+	session.EndSession(context.Background())
+	s.Finish()
+
+	assert.Equal(t, []int{1, 1, 1, 1, 1, 1}, connections(s))
+	assert.Equal(t, []any{true, true, nil, nil, nil, nil}, s.Field("startTransaction"))
+	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
+}
