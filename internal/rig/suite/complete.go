@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,41 +14,42 @@ import (
 	"mongofork/internal/rig/gotest"
 )
 
-// backpressureFolder is the specification folder that a run of the fork's
-// revision must at least have had tests from.
+// backpressureFolder is the specification folder all of whose files a run of the
+// fork's revision must have run.
 const backpressureFolder = "client-backpressure/tests"
 
 // checkComplete compares a run of unified tests with the test files: each case
-// of each file in the folders that were run must have had a result, or the file
-// as a whole must have been skipped. With only set, the other files don't matter.
+// of each file in the backpressure folder, and of each other file that was run,
+// must have had a result, or the file as a whole must have been skipped. With only
+// set, the other files don't matter.
 func checkComplete(result *gotest.Result, project, only string) error {
 	ran, whole := unifiedFiles(result)
-	folders := map[string]bool{backpressureFolder: true}
-	for file := range ran {
-		folders[file[:strings.LastIndexByte(file, '/')]] = true
+	source := filepath.Join(project, "testdata", "specifications", "source")
+	files, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(backpressureFolder), "*.json"))
+	if err != nil {
+		return err
 	}
 	var problems []error
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		dir := filepath.Join(project, "testdata", "specifications", "source", filepath.FromSlash(folder))
-		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if len(files) == 0 {
+		problems = append(problems, fmt.Errorf("%s has no test files", backpressureFolder))
+	}
+	expected := map[string]bool{}
+	for _, file := range files {
+		expected[backpressureFolder+"/"+filepath.Base(file)] = true
+	}
+	for file := range ran {
+		expected[file] = true
+	}
+	for _, file := range slices.Sorted(maps.Keys(expected)) {
+		if only != "" && path.Base(file) != only+".json" {
+			continue
+		}
+		want, err := casesIn(filepath.Join(source, filepath.FromSlash(file)))
 		if err != nil {
 			return err
 		}
-		if len(files) == 0 {
-			problems = append(problems, fmt.Errorf("%s has no test files", folder))
-		}
-		for _, file := range files {
-			name := filepath.Base(file)
-			if only != "" && name != only+".json" {
-				continue
-			}
-			want, err := casesIn(file)
-			if err != nil {
-				return err
-			}
-			if got := ran[folder+"/"+name]; got != want && !whole[folder+"/"+name] {
-				problems = append(problems, fmt.Errorf("%s/%s has %d cases, but %d ran", folder, name, want, got))
-			}
+		if got := ran[file]; got != want && !whole[file] {
+			problems = append(problems, fmt.Errorf("%s has %d cases, but %d ran", file, want, got))
 		}
 	}
 	if only != "" && len(ran) == 0 {

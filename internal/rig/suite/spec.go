@@ -25,19 +25,24 @@ const (
 )
 
 // spec runs the specification's tests on a real server: upstream's runner with
-// its own revision in both trees, the fork's revision in the fork, and the
-// overlay's own integration tests.
+// its own revision and with the fork's in both trees, what is about overload in
+// the fork's revision in the fork, and the overlay's own integration tests.
 func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	var results []report.Suite
 	if options.Revision == "" || options.Revision == r.basePin() {
 		results = append(results, r.timed("spec "+r.basePin(), func(s *report.Suite) error {
-			return r.baseSpec(ctx, s, options.File)
+			return r.unifiedSpec(ctx, s, r.basePin(), options.File)
 		}))
 	}
 	if options.Revision == "" || options.Revision == backpressureRevision {
 		results = append(results, r.timed("spec "+backpressureRevision, func(s *report.Suite) error {
 			return r.backpressureSpec(ctx, s, options.File)
 		}))
+		if options.File == "" {
+			results = append(results, r.timed("spec "+backpressureRevision+" unified", func(s *report.Suite) error {
+				return r.unifiedSpec(ctx, s, backpressureRevision, "")
+			}))
+		}
 	}
 	if options.Revision == "" && options.File == "" {
 		results = append(results, r.timed("integration", func(s *report.Suite) error {
@@ -51,10 +56,11 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	return results
 }
 
-// baseSpec compares the unified tests of upstream's own revision. Both trees get
-// a server that nothing ran on before, unless the user named one.
-func (r *Rig) baseSpec(ctx context.Context, s *report.Suite, file string) error {
-	t, project, err := r.specSetup(ctx, r.basePin())
+// unifiedSpec compares the unified tests of a revision that upstream's runner
+// runs. Both trees get a server that nothing ran on before, unless the user named
+// one.
+func (r *Rig) unifiedSpec(ctx context.Context, s *report.Suite, revision, file string) error {
+	t, project, err := r.specSetup(ctx, revision)
 	if err != nil {
 		return err
 	}
@@ -76,7 +82,7 @@ func (r *Rig) baseSpec(ctx context.Context, s *report.Suite, file string) error 
 			return []string{"PROJECT_DIRECTORY=" + project, "MONGODB_URI=" + server.URI}, server.Close, nil
 		},
 		covers: func(test string) bool { return file == "" || strings.Contains(test, "/"+file+".json") },
-		rerun:  serverCommand(r.basePin()),
+		rerun:  serverCommand(revision),
 	})
 }
 

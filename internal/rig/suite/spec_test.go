@@ -33,7 +33,7 @@ func specAnswers(backpressure ...string) func(string, gotest.Command) []string {
 func TestSpec(t *testing.T) {
 	f := newFixture(t, specAnswers(specFile+"/one passed", specFile+"/two skipped needs two mongos"))
 	results := f.Run(t.Context(), []string{"spec"}, Options{})
-	require.Len(t, results, 3)
+	require.Len(t, results, 4)
 	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(results[0]))
 	assert.Equal(t, "1 passed, 0 failed, 1 skipped", counts(results[1]))
 	assert.Equal(t, "needs two mongos", results[1].Skips[0].Reason)
@@ -41,7 +41,8 @@ func TestSpec(t *testing.T) {
 		"cannot run here (1):\n  TestClientBackpressureSpec/client-backpressure/tests/a.json/two: needs two mongos",
 	}, results[1].Remarks)
 	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(results[2]))
-	assert.Equal(t, 4, f.servers, "each run has a server of its own")
+	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(results[3]))
+	assert.Equal(t, 6, f.servers, "each run has a server of its own")
 	assert.Equal(t, f.servers, f.closed)
 	for _, run := range f.tests.runs {
 		assert.Contains(t, run.Env, "MONGODB_URI=mongodb://started")
@@ -67,10 +68,10 @@ func TestSpecMustBeComplete(t *testing.T) {
 		{"skipped file", []string{specFile + " skipped not for this server"}, "", ""},
 		{"missing case", []string{specFile + "/one passed"}, "", "a.json has 2 cases, but 1 ran"},
 		{"missing test", nil, "", "a.json has 2 cases, but 0 ran"},
-		{"other folder without files", []string{
+		{"another file that does not exist", []string{
 			specFile + "/one passed", specFile + "/two passed",
 			folderOfFile + " TestClientBackpressureSpec/crud/tests/b.json/one passed",
-		}, "", "crud/tests has no test files"},
+		}, "", "b.json: no such file"},
 		{"one file", []string{specFile + "/one passed", specFile + "/two passed"}, "a", ""},
 		{"unknown file", nil, "b", "there is no test file b.json"},
 	}
