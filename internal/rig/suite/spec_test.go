@@ -52,7 +52,7 @@ func TestSpec(t *testing.T) {
 
 func TestSpecFailure(t *testing.T) {
 	f := newFixture(t, specAnswers(specFile+"/one failed broken", specFile+"/two passed"))
-	s := f.one(t, "spec", Options{Revision: backpressureRevision})
+	s := f.Run(t.Context(), []string{"spec"}, Options{Revision: backpressureRevision})[0]
 	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(s))
 	assert.True(t, strings.HasPrefix(s.Failures[0].Rerun, "go run ./cmd/rig server -- env PROJECT_DIRECTORY="), s.Failures[0].Rerun)
 }
@@ -78,7 +78,7 @@ func TestSpecMustBeComplete(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, specAnswers(tt.answers...))
-			s := f.one(t, "spec", Options{Revision: backpressureRevision, File: tt.file})
+			s := f.Run(t.Context(), []string{"spec"}, Options{Revision: backpressureRevision, File: tt.file})[0]
 			if tt.problem == "" {
 				assert.Empty(t, s.Failures)
 				return
