@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
@@ -63,7 +64,7 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 	s := newLoadBalancedScript(t,
 		overloadtest.Overloaded(), overloadtest.OK(), // insert, with startTransaction
-		overloadtest.Overloaded(), overloadtest.OK(), // insert
+		overloadtest.Failure(462, driver.SystemOverloadedError, driver.RetryableError, driver.TransientTransactionError), overloadtest.OK(), // insert
 		overloadtest.Overloaded(), overloadtest.OK()) // commit
 	client := connectScript(t, s)
 	session, err := client.StartSession()

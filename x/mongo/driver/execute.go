@@ -116,14 +116,16 @@ func (ex *execution) command(ctx context.Context) error {
 		}
 
 		ex.classify(fail)
-		if err := ex.unpin(fail); err != nil {
-			return err
-		}
 		if fail.executed {
 			ex.retries.Succeeded()
 			return ex.giveUp(ctx, fail)
 		}
 		verdict := ex.retries.Failed(ex.describe(ctx, fail))
+		if verdict.Reason != retry.Overloaded {
+			if err := ex.unpin(fail); err != nil {
+				return err
+			}
+		}
 		if !verdict.Retry {
 			return ex.giveUp(ctx, fail)
 		}

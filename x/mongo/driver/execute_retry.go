@@ -103,7 +103,7 @@ func (ex *execution) strengthenCommit() {
 }
 
 // unpin releases the server or connection that the session's transaction is pinned to, once the transaction's state there
-// is lost (transactions.md, "When to unpin").
+// is lost (transactions.md, "When to unpin"). It is not lost by a rejected command that is sent again.
 func (ex *execution) unpin(fail *failure) error {
 	serverErr, ok := fail.err.(Error)
 	if !ok || fail.stage != sending ||
