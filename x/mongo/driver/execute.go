@@ -31,7 +31,8 @@ func (op Operation) Execute(ctx context.Context) error {
 		}
 	}
 
-	ex := newExecution(ctx, op)
+	ex := execution{op: op}
+	ex.start(ctx)
 	defer ex.release()
 	for {
 		if err := ex.command(ctx); err != nil {
@@ -78,16 +79,13 @@ type sentCommand struct {
 	moreToCome   bool // no reply will follow
 }
 
-func newExecution(ctx context.Context, op Operation) *execution {
-	ex := &execution{
-		op:       op,
-		overload: overloadPolicy(op.Deployment),
-		kind:     op.retryKind(),
-		limit:    op.readWriteLimit(ctx),
-		wm:       memoryPool.Get().(*[]byte),
-	}
+// start prepares for the first command.
+func (ex *execution) start(ctx context.Context) {
+	ex.overload = overloadPolicy(ex.op.Deployment)
+	ex.kind = ex.op.retryKind()
+	ex.limit = ex.op.readWriteLimit(ctx)
+	ex.wm = memoryPool.Get().(*[]byte)
 	ex.startCommand()
-	return ex
 }
 
 // startCommand resets what belongs to a single command. Each batch is a command of its own, with retries of its own.

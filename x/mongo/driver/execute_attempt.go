@@ -180,12 +180,12 @@ func (ex *execution) checkDeadline(ctx context.Context) error {
 
 // roundTrip sends the message, reads the reply and lets the server know how that went.
 func (ex *execution) roundTrip(ctx context.Context) error {
-	exchange := ex.op.roundTrip
-	if ex.sent.moreToCome {
-		exchange = ex.op.moreToComeRoundTrip
-	}
 	var err error
-	ex.sent.res, err = exchange(ctx, ex.conn, *ex.wm)
+	if ex.sent.moreToCome {
+		ex.sent.res, err = ex.op.moreToComeRoundTrip(ctx, ex.conn, *ex.wm)
+	} else {
+		ex.sent.res, err = ex.op.roundTrip(ctx, ex.conn, *ex.wm)
+	}
 	if processor, ok := ex.srvr.(ErrorProcessor); ok {
 		_ = processor.ProcessError(err, ex.conn)
 	}
