@@ -56,8 +56,8 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	}
 	ex.reset(fail)
 
-	if errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded) {
-		// There is no point in a retry on a context that is done.
+	if fail.stage == sending && (errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded)) {
+		// The context is done. That a connection was not established in time says nothing of the context.
 		return fail.err
 	}
 	if verdict.Backoff == 0 {

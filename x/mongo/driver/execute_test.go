@@ -132,16 +132,18 @@ func TestExecuteTokenBucket(t *testing.T) {
 // establishmentError is a connection that an overloaded server closes before it is established.
 type establishmentError struct {
 	server address.Address
+	cause  error
 }
 
 func (establishmentError) Error() string                    { return "closed" }
+func (e establishmentError) Unwrap() error                  { return e.cause }
 func (e establishmentError) ServerAddress() address.Address { return e.server }
 func (establishmentError) HasErrorLabel(label string) bool {
 	return label == driver.SystemOverloadedError || label == driver.RetryableError
 }
 
 func TestExecuteOverloadDuringEstablishment(t *testing.T) {
-	closed := establishmentError{"a:27017"}
+	closed := establishmentError{server: "a:27017", cause: io.EOF}
 
 	t.Run("is retried on another server", func(t *testing.T) {
 		s := overloadtest.New(t, closed, overloadtest.OK())
@@ -154,6 +156,10 @@ func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 		s := overloadtest.New(t, closed, closed, overloadtest.OK())
 		require.NoError(t, s.Execute(context.Background(), s.Command()))
 		assert.Equal(t, []time.Duration{50 * ms, 100 * ms}, s.Slept)
+	})
+	t.Run("is retried after connectTimeoutMS", func(t *testing.T) {
+		s := overloadtest.New(t, establishmentError{server: "a:27017", cause: context.DeadlineExceeded}, overloadtest.OK())
+		require.NoError(t, s.Execute(context.Background(), s.Write()))
 	})
 	t.Run("is returned in the end", func(t *testing.T) {
 		s := overloadtest.New(t, overloadtest.Repeat(6, closed)...)
