@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -148,13 +149,25 @@ func (ex *execution) processResponse(ctx context.Context, err error) error {
 	if ex.op.ProcessResponseFn == nil {
 		return nil
 	}
-	return ex.op.ProcessResponseFn(ctx, ex.sent.res, ResponseInfo{
+	info := ResponseInfo{
 		Server:                ex.srvr,
 		Connection:            ex.conn,
 		ConnectionDescription: ex.sent.desc.Server,
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
-	})
+	}
+	if _, ok := ex.op.Batches.(CommandingBatches); ok && !driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
+		// Behind a load balancer the cursor of the reply is pinned to the connection.
+		ex.releaseConnection()
+	}
+	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
+}
+
+// CommandingBatches is implemented by OperationBatches whose replies are processed by sending more commands, such as
+// getMore. The connection is given back before that: those commands need one too, and may have to back off.
+type CommandingBatches interface {
+	OperationBatches
+	SendsCommands()
 }
 
 // nextBatch prepares for the next batch, on the same connection, and reports whether there is one.
