@@ -284,6 +284,21 @@ func TestExecuteOverloadBatches(t *testing.T) {
 	})
 }
 
+func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
+	s := overloadtest.New(t)
+	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
+	require.Error(t, s.Execute(context.Background(), s.Write()))
+	s.Sent = nil
+
+	op := s.Write()
+	op.Client = nil
+	op.WriteConcern = writeconcern.Unacknowledged()
+	assert.Equal(t, driver.ErrUnacknowledgedWrite, s.Execute(context.Background(), op))
+	assert.Len(t, s.Sent, 1)
+	assert.Equal(t, 995.0, s.Policy.Policy.Bucket.Tokens(), "nothing is known of how the server fared")
+}
+
 func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
 	secondaries := func(s *overloadtest.Script) {
 		for _, host := range []string{"b", "c"} {

@@ -85,3 +85,36 @@ func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 	assert.Equal(t, []any{true, true, nil, nil, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
+
+func TestShardedTransactionStaysPinned(t *testing.T) {
+	token := bson.D{{Key: "shard", Value: "a"}}
+	s := overloadtest.New(t,
+		overloadtest.Overloaded(), overloadtest.OK(bson.E{Key: "recoveryToken", Value: token}), // insert, with startTransaction
+		overloadtest.Overloaded(), overloadtest.OK(bson.E{Key: "recoveryToken", Value: token}), // insert
+		overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK()) // commit
+	s.Topology = description.TopologyKindSharded
+	s.Servers = []description.Server{
+		overloadtest.Server("a", description.ServerKindMongos), overloadtest.Server("b", description.ServerKindMongos),
+	}
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+
+	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+		coll := client.Database("db").Collection("coll")
+		if _, err := coll.InsertOne(ctx, bson.D{}); err != nil {
+			return nil, err
+		}
+		return coll.InsertOne(ctx, bson.D{})
+	})
+	require.NoError(t, err)
+	session.EndSession(context.Background())
+	s.Finish()
+
+	for i, sent := range s.Sent {
+		assert.Equal(t, s.Sent[0].Server, sent.Server, "command %d", i)
+	}
+	assert.Equal(t, []any{nil, nil, nil, nil, token, token, token, token}, s.Field("recoveryToken"))
+	assert.Equal(t, []any{nil, nil, nil, nil, nil, nil, "majority", "majority"}, s.Field("writeConcern", "w"))
+	assert.Equal(t, []any{true, true, nil, nil, nil, nil, nil, nil}, s.Field("startTransaction"))
+}
