@@ -22,9 +22,11 @@ func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 	switch {
 	case !op.retryEnabled():
 		return retry.Never
+	case csot.IsTimeoutContext(ctx):
+		return retry.Unlimited
 	case op.Type != Read && (op.Type != Write || op.Client == nil):
 		return retry.Never
-	case csot.IsTimeoutContext(ctx) || *op.RetryMode == RetryContext:
+	case *op.RetryMode == RetryContext:
 		return retry.Unlimited
 	default:
 		return retry.Once
@@ -87,7 +89,7 @@ func (ex *execution) deprioritize(fail *failure) {
 	switch {
 	case ex.conn != nil:
 		ex.deprioritized = append(ex.deprioritized, ex.conn.Description())
-	case errors.As(fail.err, &establishment):
+	case errors.As(fail.err, &establishment) && establishment.ServerAddress() != "":
 		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: establishment.ServerAddress()})
 	}
 }
