@@ -205,6 +205,24 @@ type fixedClock struct {
 
 func (c fixedClock) Now() time.Time { return c.now }
 
+// TestExecuteOverloadLimitUnderTimeout is about a client-side timeout, under which other errors alone are retried as long as
+// there is time.
+func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
+	hour := time.Hour
+	execute := func(replies ...any) error {
+		s := overloadtest.New(t, replies...)
+		op := s.Read()
+		op.Timeout = &hour
+		return s.Execute(context.Background(), op)
+	}
+	require.NoError(t, execute(then(overloadtest.Repeat(20, overloadtest.ShuttingDown()), overloadtest.OK())...))
+
+	err := execute(then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(5, overloadtest.ShuttingDown())...)...)
+	assert.Equal(t, int32(91), err.(driver.Error).Code)
+	err = execute(then(overloadtest.Repeat(20, overloadtest.ShuttingDown()), overloadtest.Overloaded())...)
+	assert.Equal(t, int32(462), err.(driver.Error).Code)
+}
+
 func TestExecuteOverloadCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := overloadtest.New(t, overloadtest.Rejected())
