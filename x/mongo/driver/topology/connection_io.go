@@ -1,0 +1,67 @@
+package topology
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// writeWireMessage sends a message.
+//
+// The error is told before the connection is closed. Closing ends connect's context, and an error that is told after
+// that is context.Canceled at random, which hides that the server closed the connection: neither its labels nor its
+// cause would reach the application.
+//
+//fork:replace a connection that an overloaded server closes during hello failed with context.Canceled at random
+//fork:watch transformNetworkError connection.close connection.closeConnectContext connection.write
+func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
+	deadline, fromContext := ctx.Deadline()
+	if err := c.startIO(deadline, true); err != nil {
+		return err
+	}
+	err := c.write(ctx, wm)
+	if err == nil {
+		return nil
+	}
+	err = transformNetworkError(ctx, err, fromContext)
+	_ = c.close()
+	return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "unable to write wire message to network"}
+}
+
+// readWireMessage receives a message. A connection whose reply may still come after a timeout is kept open, for the pool
+// reads the rest later. As in writeWireMessage, the error is told before the connection is closed.
+//
+//fork:replace a connection that an overloaded server closes during hello failed with context.Canceled at random
+//fork:watch connection.read
+func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
+	deadline, fromContext := ctx.Deadline()
+	if err := c.startIO(deadline, false); err != nil {
+		return nil, err
+	}
+	wm, failed, err := c.read(ctx)
+	if err == nil {
+		return wm, nil
+	}
+	err = transformNetworkError(ctx, err, fromContext)
+	if c.awaitRemainingBytes == nil {
+		_ = c.close()
+	}
+	return nil, ConnectionError{ConnectionID: c.id, Wrapped: err, message: failed}
+}
+
+// startIO sets the deadline of the write or the read that follows; the zero time is none.
+func (c *connection) startIO(deadline time.Time, write bool) error {
+	if atomic.LoadInt64(&c.state) != connConnected {
+		return ConnectionError{ConnectionID: c.id, message: "connection is closed"}
+	}
+	if write {
+		if err := c.nc.SetWriteDeadline(deadline); err != nil {
+			return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "failed to set write deadline"}
+		}
+		return nil
+	}
+	if err := c.nc.SetReadDeadline(deadline); err != nil {
+		return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "failed to set read deadline"}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+)
+
+// brokenConn fails each read and write; closing it cancels the context in use, as closing a connection that is being
+// established does.
+type brokenConn struct {
+	net.Conn
+	err    error
+	cancel context.CancelFunc
+}
+
+func (b brokenConn) Read([]byte) (int, error)  { return 0, b.err }
+func (b brokenConn) Write([]byte) (int, error) { return 0, b.err }
+func (b brokenConn) Close() error              { b.cancel(); return b.Conn.Close() }
+
+// The cause of an error is what failed, not what follows from closing the connection.
+func TestWireMessageErrorIsToldBeforeClose(t *testing.T) {
+	for _, cause := range []error{io.EOF, context.DeadlineExceeded} {
+		for name, run := range map[string]func(context.Context, *connection) error{
+			"read":  func(ctx context.Context, c *connection) error { _, err := c.readWireMessage(ctx); return err },
+			"write": func(ctx context.Context, c *connection) error { return c.writeWireMessage(ctx, []byte{0}) },
+		} {
+			t.Run(name+" "+cause.Error(), func(t *testing.T) {
+				client, server := net.Pipe()
+				defer server.Close()
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				conn := newConnection("test")
+				conn.nc = brokenConn{Conn: client, err: cause, cancel: cancel}
+				conn.state = connConnected
+
+				err := run(ctx, conn)
+
+				var connErr ConnectionError
+				require.True(t, errors.As(err, &connErr), "%v", err)
+				assert.Equal(t, cause, connErr.Wrapped)
+				if !errors.Is(cause, context.DeadlineExceeded) || name == "write" {
+					assert.Equal(t, int64(connDisconnected), conn.state)
+					assert.True(t, errors.Is(ctx.Err(), context.Canceled), "the connection is closed")
+				}
+			})
+		}
+	}
+}
+
+// A context that the application cancelled is the cause whatever the network reports.
+func TestWireMessageCancelled(t *testing.T) {
+	client, server := net.Pipe()
+	defer server.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	conn := newConnection("test")
+	conn.nc = client
+	conn.state = connConnected
+
+	go cancel()
+	_, err := conn.readWireMessage(ctx)
+
+	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
+	assert.Equal(t, int64(connDisconnected), conn.state)
+	assert.Error(t, conn.writeWireMessage(context.Background(), nil))
+}
