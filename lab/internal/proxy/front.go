@@ -1,0 +1,101 @@
+// Package proxy puts a front before a MongoDB server: a listener that decodes what clients send, lets handlers see and
+// change it, passes it on to the server, and does the same with the replies.
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+
+	"mongofork/lab/internal/wire"
+)
+
+// Config says what a front is made of.
+type Config struct {
+	Backend Backend
+	// Handlers see requests in this order, and replies in the reverse one.
+	Handlers []Handler
+	// TLS is what clients are met with; nil for none.
+	TLS *tls.Config
+	// MaxMessageSize bounds messages in bytes, decompressed; 0 stands for wire.DefaultMaxMessageSize.
+	MaxMessageSize int
+	// Logger gets one line for every connection that ends with an error. Nil stands for no log.
+	Logger *slog.Logger
+}
+
+// Front passes the requests of any number of clients to one backend. Each connection of a client has one of its own to
+// the backend, made when its first request is forwarded.
+type Front struct {
+	config Config
+	codec  *wire.Codec
+	logger *slog.Logger
+}
+
+// New returns a front. It does not connect to the backend.
+func New(config Config) (*Front, error) {
+	if err := config.Backend.check(); err != nil {
+		return nil, err
+	}
+	codec, err := wire.NewCodec(config.MaxMessageSize)
+	if err != nil {
+		return nil, err
+	}
+	logger := config.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Front{config: config, codec: codec, logger: logger}, nil
+}
+
+// Serve accepts clients until the context ends, and then returns nil; or until the listener fails. Either way it has
+// closed the listener and every connection when it returns, and none of its goroutines is left.
+func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { listener.Close() })
+	defer func() {
+		if stop() {
+			listener.Close()
+		}
+	}()
+
+	for id := uint64(1); ; id++ {
+		conn, err := listener.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("accept on %v: %w", listener.Addr(), err)
+		}
+		connections.Go(func() { f.serveConn(ctx, id, conn) })
+	}
+}
+
+// serveConn serves a client until either side ends the connection.
+func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
+	address := conn.RemoteAddr()
+	if f.config.TLS != nil {
+		// The handshake takes place with the first read, so that a client that sends nothing costs nothing.
+		conn = tls.Server(conn, f.config.TLS)
+	}
+	s := newSession(f, &Client{ID: id, Address: address}, conn)
+	if err := s.serve(ctx); isFailure(err) {
+		f.logger.Warn("connection closed", "client", address.String(), "connection", id, "error", err)
+	}
+}
+
+// isFailure tells an error from the ordinary ends of a connection.
+func isFailure(err error) bool {
+	for _, ordinary := range []error{errClientGone, ErrClose, context.Canceled} {
+		if errors.Is(err, ordinary) {
+			return false
+		}
+	}
+	return err != nil
+}

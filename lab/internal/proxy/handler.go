@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/wire"
+)
+
+// ErrClose is what a Handler returns to close the client's connection on purpose, so without a log line.
+var ErrClose = errors.New("the connection is closed on purpose")
+
+// Handler sees every request on its way to the backend, and every reply on its way back.
+//
+// It may pass the request on with next, changed or not, at once or later; hand next another ReplyFunc to see or change
+// the replies; call reply itself, instead of next or besides; or do neither, and so leave the client without an answer.
+// An error closes the client's connection. Waiting has to end with the context, which ends with the connection.
+//
+// A handler serves many connections at the same time, but each of them with one request after the other.
+type Handler interface {
+	Handle(ctx context.Context, req *Request, reply ReplyFunc, next Next) error
+}
+
+// Next passes a request on, and returns when the last reply to it has been given to reply.
+type Next func(ctx context.Context, req *Request, reply ReplyFunc) error
+
+// ReplyFunc takes a reply. It sets the message's ids. Replies to unacknowledged requests go nowhere.
+type ReplyFunc func(*wire.Message) error
+
+// chain returns a Next that passes requests through the handlers in order, and then to last.
+func chain(handlers []Handler, last Next) Next {
+	next := last
+	for i := len(handlers) - 1; i >= 0; i-- {
+		handler, after := handlers[i], next
+		next = func(ctx context.Context, req *Request, reply ReplyFunc) error {
+			return handler.Handle(ctx, req, reply, after)
+		}
+	}
+	return next
+}
+
+// Client is one connection of a client. It is to be used while one of its requests is handled.
+type Client struct {
+	ID      uint64 // numbers a front's connections from 1
+	Address net.Addr
+	// AppName is the application's name from the metadata of the connection's hello, that very hello included. It is
+	// empty where there is none.
+	AppName string
+}
+
+// Request is a command that a client sent.
+type Request struct {
+	Client  *Client
+	Message *wire.Message
+	// Command and Database are as the client sent them; changing the message does not change them.
+	Command  string
+	Database string
+}
+
+// NewRequest returns the request that a message is, or why it is none.
+func NewRequest(client *Client, m *wire.Message) (*Request, error) {
+	req := &Request{Client: client, Message: m}
+	switch content := m.Content.(type) {
+	case *wire.Msg:
+		req.Database, _ = content.Body.Lookup("$db").StringValueOK()
+	case *wire.Query:
+		database, isCommand := strings.CutSuffix(content.FullCollection, ".$cmd")
+		if !isCommand {
+			return nil, fmt.Errorf("an OP_QUERY on %q: only commands are served, on <database>.$cmd", content.FullCollection)
+		}
+		req.Database = database
+	default:
+		return nil, fmt.Errorf("%T is not a request", m.Content)
+	}
+	req.Command = firstKey(req.Document())
+	return req, nil
+}
+
+// Document returns the command. Legacy clients may send it wrapped, beside a read preference.
+func (r *Request) Document() bson.Raw {
+	doc := r.Message.Document()
+	if _, legacy := r.Message.Content.(*wire.Query); legacy && firstKey(doc) == "$query" {
+		if wrapped, ok := doc.Lookup("$query").DocumentOK(); ok {
+			return wrapped
+		}
+	}
+	return doc
+}
+
+// Acknowledged tells whether the client waits for a reply.
+func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCome) }
+
+// Answer returns a reply of that document in the format of the request.
+func (r *Request) Answer(doc bson.Raw) *wire.Message {
+	m := &wire.Message{Compression: r.Message.Compression}
+	if _, legacy := r.Message.Content.(*wire.Query); legacy {
+		const awaitCapable = 1 << 3 // set in every OP_REPLY
+		m.Content = &wire.Reply{Flags: awaitCapable, Documents: []bson.Raw{doc}}
+	} else {
+		m.Content = &wire.Msg{Body: doc}
+	}
+	return m
+}
+
+// recordHello remembers the metadata of a connection's hello; later ones do not change it.
+func (r *Request) recordHello() {
+	switch r.Command {
+	case "hello", "isMaster", "ismaster":
+		if r.Client.AppName == "" {
+			r.Client.AppName, _ = r.Document().Lookup("client", "application", "name").StringValueOK()
+		}
+	}
+}
+
+// firstKey returns a valid document's first key, which in a command is its name.
+func firstKey(doc bson.Raw) string {
+	element, err := doc.IndexErr(0)
+	if err != nil {
+		return ""
+	}
+	return element.Key()
+}

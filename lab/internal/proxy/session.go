@@ -1,0 +1,268 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+
+	"mongofork/lab/internal/wire"
+)
+
+// errClientGone is a client that closed or lost its connection.
+var errClientGone = errors.New("the client is gone")
+
+// session is one connection of a client and the one to the backend that belongs to it.
+//
+// One goroutine handles the requests; another reads from the client, so that a client's end is noticed while a request
+// of it waits for something; a third reads from the backend for the same reason.
+type session struct {
+	front  *Front
+	client *Client
+	conn   net.Conn
+	handle Next
+
+	requests chan *wire.Message
+	// handled lets the reader go on after an unacknowledged request.
+	handled chan struct{}
+	readers sync.WaitGroup
+
+	backend *backendConn // nil until a request is forwarded
+	lastID  int32        // numbers what is sent, to either side
+}
+
+func newSession(f *Front, client *Client, conn net.Conn) *session {
+	s := &session{
+		front: f, client: client, conn: conn,
+		requests: make(chan *wire.Message), handled: make(chan struct{}),
+	}
+	s.handle = chain(f.config.Handlers, s.forward)
+	return s
+}
+
+// serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind.
+func (s *session) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	closed := closeWith(ctx, s.conn)
+	s.readers.Go(func() { cancel(s.readRequests(ctx)) })
+
+	err := s.handleRequests(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // what came after it is its consequence
+	}
+	cancel(err)
+	<-closed
+	if s.backend != nil {
+		<-s.backend.closed
+	}
+	s.readers.Wait()
+	return err
+}
+
+// closeWith closes the connection when the context ends, and the returned channel after that.
+func closeWith(ctx context.Context, conn net.Conn) <-chan struct{} {
+	closed := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(closed)
+		conn.Close()
+	})
+	return closed
+}
+
+// readRequests hands on what the client sends. The error says why it ended.
+func (s *session) readRequests(ctx context.Context) error {
+	for {
+		m, err := s.front.codec.Read(s.conn)
+		if err != nil {
+			return clientError("request", err)
+		}
+		select {
+		case s.requests <- m:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !m.HasFlag(wire.MoreToCome) {
+			continue
+		}
+		// A client may send this and be gone. Its end must not be seen, and end the session, before this is handled.
+		select {
+		case <-s.handled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// clientError tells a client that went away from everything that somebody should look into.
+func clientError(what string, err error) error {
+	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, gone) {
+			return fmt.Errorf("%w: %w", errClientGone, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func (s *session) handleRequests(ctx context.Context) error {
+	for {
+		select {
+		case m := <-s.requests:
+			acknowledged := !m.HasFlag(wire.MoreToCome) // handlers may change the message
+			if err := s.handleRequest(ctx, m); err != nil {
+				return err
+			}
+			if !acknowledged {
+				select {
+				case s.handled <- struct{}{}:
+				case <-ctx.Done():
+				}
+			}
+		case _, open := <-s.backendReplies():
+			if open {
+				return errors.New("backend: a reply that nobody asked for")
+			}
+			return s.backend.ended()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// backendReplies returns nil, which is never ready, while there is no connection to the backend.
+func (s *session) backendReplies() <-chan *wire.Message {
+	if s.backend == nil {
+		return nil
+	}
+	return s.backend.replies
+}
+
+func (s *session) handleRequest(ctx context.Context, m *wire.Message) error {
+	req, err := NewRequest(s.client, m)
+	if err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	req.recordHello()
+	return s.handle(ctx, req, s.replyTo(req))
+}
+
+// replyTo returns what sends replies to the client. Each further reply of an exhaust stream answers the one before.
+func (s *session) replyTo(req *Request) ReplyFunc {
+	responseTo, acknowledged := req.Message.RequestID, req.Acknowledged()
+	return func(m *wire.Message) error {
+		if !acknowledged {
+			return nil
+		}
+		m.RequestID, m.ResponseTo = s.nextID(), responseTo
+		responseTo = m.RequestID
+		if err := s.front.codec.Write(s.conn, m); err != nil {
+			return clientError("reply", err)
+		}
+		return nil
+	}
+}
+
+// forward sends the request to the backend and hands on its replies. It is the end of the chain of handlers.
+func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) error {
+	if s.backend == nil {
+		var err error
+		if s.backend, err = s.dialBackend(ctx); err != nil {
+			return err
+		}
+	}
+	request := *req.Message
+	request.RequestID, request.ResponseTo = s.nextID(), 0
+	if err := s.front.codec.Write(s.backend.conn, &request); err != nil {
+		return fmt.Errorf("backend: %w", err)
+	}
+	if !req.Acknowledged() {
+		return nil
+	}
+	exhaust := request.HasFlag(wire.ExhaustAllowed)
+	for previous := request.RequestID; ; {
+		m, err := s.backend.receive(ctx)
+		if err != nil {
+			return err
+		}
+		// In an exhaust stream some servers answer the request over and over, others their previous reply.
+		if m.ResponseTo != request.RequestID && m.ResponseTo != previous {
+			return fmt.Errorf("backend: a reply to request %d, want %d", m.ResponseTo, request.RequestID)
+		}
+		more := m.HasFlag(wire.MoreToCome)
+		if more && !exhaust {
+			return errors.New("backend: moreToCome in the reply to a request without exhaustAllowed")
+		}
+		previous = m.RequestID
+		if err := reply(m); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// nextID numbers messages from 1; after the largest number it starts anew.
+func (s *session) nextID() int32 {
+	s.lastID = max(s.lastID+1, 1)
+	return s.lastID
+}
+
+// backendConn is a session's connection to the backend.
+type backendConn struct {
+	conn    net.Conn
+	closed  <-chan struct{} // closed after conn
+	replies chan *wire.Message
+	err     error // why replies was closed; not to be read before
+}
+
+func (s *session) dialBackend(ctx context.Context) (*backendConn, error) {
+	conn, err := s.front.config.Backend.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("backend: %w", err)
+	}
+	b := &backendConn{conn: conn, closed: closeWith(ctx, conn), replies: make(chan *wire.Message)}
+	s.readers.Go(func() { b.read(ctx, s.front.codec) })
+	return b, nil
+}
+
+// read hands on the backend's replies. A backend that closes the connection may do so right after a reply; that reply
+// has been taken, and is still sent, when the channel is closed.
+func (b *backendConn) read(ctx context.Context, codec *wire.Codec) {
+	defer close(b.replies)
+	for {
+		var m *wire.Message
+		if m, b.err = codec.Read(b.conn); b.err != nil {
+			return
+		}
+		if _, request := m.Content.(*wire.Query); request {
+			b.err = errors.New("an OP_QUERY is not a reply")
+			return
+		}
+		select {
+		case b.replies <- m:
+		case <-ctx.Done():
+			b.err = ctx.Err()
+			return
+		}
+	}
+}
+
+func (b *backendConn) receive(ctx context.Context) (*wire.Message, error) {
+	select {
+	case m, open := <-b.replies:
+		if !open {
+			return nil, b.ended()
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ended says why the backend's connection ended.
+func (b *backendConn) ended() error {
+	if errors.Is(b.err, io.EOF) {
+		return errors.New("backend: it closed the connection")
+	}
+	return fmt.Errorf("backend: %w", b.err)
+}

@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// raw returns a message of that content with a right header.
+func raw(op OpCode, content string) []byte {
+	b := header{length: int32(HeaderSize + len(content)), opCode: op}.append(nil)
+	return append(b, content...)
+}
+
+func le32(n int) string { return string(appendInt32(nil, int32(n))) }
+
+// compressed returns an OP_COMPRESSED of an OP_MSG.
+func compressed(op OpCode, size int, id byte, data string) []byte {
+	return raw(OpCompressed, le32(int(op))+le32(size)+string(id)+data)
+}
+
+func TestMalformed(t *testing.T) {
+	const (
+		empty = "\x05\x00\x00\x00\x00"
+		body  = "\x00" + empty
+		none  = "\x00\x00\x00\x00"
+	)
+	query := none + "a.$cmd\x00" + none + none
+	reply := none + none + none + none
+	tests := map[string]struct {
+		message []byte
+		kind    error
+		detail  string
+	}{
+		"no header":           {[]byte("short"), ErrSize, "5 bytes"},
+		"length below header": {header{length: 15, opCode: OpMsg}.append(nil), ErrSize, "15 bytes are not between"},
+		"negative length":     {header{length: -1, opCode: OpMsg}.append(nil), ErrSize, "-1 bytes"},
+		"length above bound":  {header{length: DefaultMaxMessageSize + 1, opCode: OpMsg}.append(nil), ErrSize, "48000001"},
+		"length unlike bytes": {header{length: 17, opCode: OpMsg}.append(nil), ErrSize, "header says 17 bytes, there are 16"},
+		"opcode":              {raw(2002, none), ErrOpCode, "OP_MSG"},
+
+		"no flags":             {raw(OpMsg, "\x00"), ErrSize, "flags"},
+		"unknown flag":         {raw(OpMsg, "\x04\x00\x00\x00"+body), ErrFlags, "0x4"},
+		"no sections":          {raw(OpMsg, none), ErrSection, "no body"},
+		"sequence only":        {raw(OpMsg, none+"\x01"+le32(6)+"s\x00"), ErrSection, "no body"},
+		"two bodies":           {raw(OpMsg, none+body+body), ErrSection, "two bodies"},
+		"section kind":         {raw(OpMsg, none+body+"\x02"), ErrSection, "kind 2"},
+		"same identifier":      {raw(OpMsg, none+body+strings.Repeat("\x01"+le32(6)+"s\x00", 2)), ErrSection, `two sequences "s"`},
+		"sequence size":        {raw(OpMsg, none+body+"\x01"+le32(7)+"s\x00"), ErrSize, "sequence takes 3 bytes"},
+		"sequence size small":  {raw(OpMsg, none+body+"\x01"+le32(3)+"s\x00"), ErrSize, "sequence takes -1 bytes"},
+		"sequence identifier":  {raw(OpMsg, none+body+"\x01"+le32(5)+"s"), ErrString, "identifier"},
+		"sequence document":    {raw(OpMsg, none+body+"\x01"+le32(7)+"s\x00x"), ErrSize, "sequence document"},
+		"no room for checksum": {raw(OpMsg, "\x01\x00\x00\x00"), ErrSize, "checksum"},
+		"checksum":             {raw(OpMsg, "\x01\x00\x00\x00"+body+none), ErrChecksum, "00000000, want "},
+		"body length":          {raw(OpMsg, none+"\x00"+le32(6)+"\x00"), ErrSize, "body takes 6 bytes, 5 are left"},
+		"negative body length": {raw(OpMsg, none+"\x00"+le32(-1)+"\x00"), ErrSize, "body takes -1 bytes"},
+		"body terminator":      {raw(OpMsg, none+"\x00"+le32(5)+"\x01"), ErrDocument, "does not end"},
+
+		"query flags":     {raw(OpQuery, "\x01\x00\x00\x00"+query[4:]+empty), ErrFlags, "0x1"},
+		"query no end":    {raw(OpQuery, none+"a.$cmd"), ErrString, "fullCollectionName"},
+		"query document":  {raw(OpQuery, query), ErrSize, "query takes"},
+		"query rest":      {raw(OpQuery, query+empty+empty+"x"), ErrSize, "1 bytes too many"},
+		"reply truncated": {raw(OpReply, reply), ErrSize, "numberReturned"},
+		"reply count":     {raw(OpReply, reply+le32(2)+empty), ErrSize, "there are 1"},
+		"reply negative":  {raw(OpReply, reply+le32(-1)), ErrSize, "numberReturned is -1"},
+
+		"compressed truncated": {raw(OpCompressed, le32(2013)), ErrSize, "uncompressedSize"},
+		"compressed twice":     {compressed(OpCompressed, 0, 0, ""), ErrOpCode, "twice"},
+		"compressor":           {compressed(OpMsg, 0, 4, ""), ErrCompression, "compressor 4"},
+		"uncompressed above":   {compressed(OpMsg, DefaultMaxMessageSize-HeaderSize+1, 0, ""), ErrSize, "47999985"},
+		"uncompressed below 0": {compressed(OpMsg, -1, 0, ""), ErrSize, "-1"},
+		"noop smaller":         {compressed(OpMsg, 11, 0, none+body), ErrSize, "gives 10 bytes"},
+		"noop larger":          {compressed(OpMsg, 9, 0, none+body), ErrSize, "gives 10 bytes"},
+		"snappy garbage":       {compressed(OpMsg, 10, 1, "\xff"), ErrCompression, "snappy"},
+		"zlib garbage":         {compressed(OpMsg, 10, 2, "xx"), ErrCompression, "zlib"},
+		"zstd garbage":         {compressed(OpMsg, 10, 3, "xx"), ErrCompression, "zstd"},
+		"malformed inside":     {compressed(OpMsg, 4, 0, none), ErrSection, "no body"},
+	}
+	codec := newCodec(t)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := codec.Decode(tt.message)
+			assert.Nil(t, m)
+			assert.ErrorIs(t, err, tt.kind)
+			assert.ErrorContains(t, err, tt.detail)
+		})
+	}
+}
+
+func TestChecksumInsideCompressedIsVerified(t *testing.T) {
+	codec := newCodec(t)
+	m := &Message{Compression: Noop, Content: &Msg{Flags: ChecksumPresent, Body: document(t, bson.D{})}}
+	b, err := codec.Append(nil, m)
+	require.NoError(t, err)
+	b[len(b)-1]++
+	_, err = codec.Decode(b)
+	assert.ErrorIs(t, err, ErrChecksum)
+}
+
+// Each of these expands to 64 MB from a fraction of that, and says that it does not.
+func TestCompressionBombs(t *testing.T) {
+	zeros := make([]byte, 64<<20)
+	var deflated bytes.Buffer
+	w := zlib.NewWriter(&deflated)
+	_, err := w.Write(zeros)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	encoder, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	// Without a content size in the frame, so that only decompression can tell.
+	var streamed bytes.Buffer
+	encoder.Reset(&streamed)
+	_, err = encoder.Write(zeros)
+	require.NoError(t, err)
+	require.NoError(t, encoder.Close())
+
+	codec := newCodec(t)
+	for name, b := range map[string][]byte{
+		"snappy":        compressed(OpMsg, 1000, 1, string(snappy.Encode(nil, zeros))),
+		"zlib":          compressed(OpMsg, 1000, 2, deflated.String()),
+		"zstd":          compressed(OpMsg, 1000, 3, string(encoder.EncodeAll(zeros, nil))),
+		"zstd streamed": compressed(OpMsg, 1000, 3, streamed.String()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			used := allocated(func() { _, err = codec.Decode(b) })
+			assert.ErrorAs(t, err, new(*FormatError))
+			assert.Less(t, used, uint64(4<<20))
+		})
+	}
+}
+
+func everyType() bson.D {
+	return bson.D{
+		{Key: "double", Value: 1.5}, {Key: "string", Value: "s"}, {Key: "document", Value: bson.D{{Key: "a", Value: bson.A{1, "x"}}}},
+		{Key: "binary", Value: bson.Binary{Subtype: 2, Data: []byte{1, 2}}}, {Key: "undefined", Value: bson.Undefined{}},
+		{Key: "id", Value: bson.ObjectID{1}}, {Key: "bool", Value: true}, {Key: "date", Value: bson.DateTime(1)},
+		{Key: "null", Value: nil}, {Key: "regex", Value: bson.Regex{Pattern: "p", Options: "i"}},
+		{Key: "pointer", Value: bson.DBPointer{DB: "d.c"}}, {Key: "code", Value: bson.JavaScript("f()")},
+		{Key: "symbol", Value: bson.Symbol("s")}, {Key: "scope", Value: bson.CodeWithScope{Code: "f()", Scope: bson.D{{Key: "x", Value: 1}}}},
+		{Key: "int", Value: int32(1)}, {Key: "timestamp", Value: bson.Timestamp{T: 1, I: 2}}, {Key: "long", Value: int64(1)},
+		{Key: "decimal", Value: bson.NewDecimal128(1, 2)}, {Key: "min", Value: bson.MinKey{}}, {Key: "max", Value: bson.MaxKey{}},
+	}
+}
+
+// element returns a document of one element with the key "k".
+func element(t bson.Type, value string) []byte {
+	doc := append([]byte{0, 0, 0, 0, byte(t), 'k', 0}, value...)
+	doc = append(doc, 0)
+	binary.LittleEndian.PutUint32(doc, uint32(len(doc)))
+	return doc
+}
+
+func nested(depth int) []byte {
+	doc := []byte("\x05\x00\x00\x00\x00")
+	for range depth - 1 {
+		doc = element(bson.TypeEmbeddedDocument, string(doc))
+	}
+	return doc
+}
+
+func TestValidateDocument(t *testing.T) {
+	assert.NoError(t, ValidateDocument(document(t, everyType())))
+	assert.NoError(t, ValidateDocument(nested(MaxDepth)))
+
+	const largest = "\xff\xff\xff\x7f"
+	for name, doc := range map[string][]byte{
+		"nothing":               {},
+		"too deep":              nested(MaxDepth + 1),
+		"far too deep":          nested(5000),
+		"key without end":       []byte("\x07\x00\x00\x00\x0ak\x00"),
+		"unknown type":          element(0x42, "abcd"),
+		"short int32":           element(bson.TypeInt32, "abc"),
+		"no length":             element(bson.TypeString, "ab"),
+		"string beyond":         element(bson.TypeString, le32(3)+"a\x00"),
+		"empty string":          element(bson.TypeString, le32(0)),
+		"string without end":    element(bson.TypeString, le32(2)+"ab"),
+		"binary wraps around":   element(bson.TypeBinary, largest+"\x00abc"),
+		"string wraps around":   element(bson.TypeString, largest+"abc"),
+		"pointer wraps around":  element(bson.TypeDBPointer, largest+"abc"),
+		"negative length":       element(bson.TypeBinary, "\xff\xff\xff\xff\x00"),
+		"boolean of 2":          element(bson.TypeBoolean, "\x02"),
+		"regex without end":     element(bson.TypeRegex, "ab"),
+		"embedded too small":    element(bson.TypeEmbeddedDocument, le32(4)),
+		"embedded without end":  element(bson.TypeArray, le32(5)+"\x01"),
+		"scope too small":       element(bson.TypeCodeWithScope, le32(4)),
+		"scope without code":    element(bson.TypeCodeWithScope, le32(14)+"\x7f\x00\x00\x00\x00\x05\x00\x00\x00\x00"),
+		"scope without a scope": element(bson.TypeCodeWithScope, le32(15)+le32(7)+"abcdef\x00"),
+		"pointer without end":   element(bson.TypeDBPointer, le32(2)+"ab"+"123456789012"),
+	} {
+		assert.Error(t, ValidateDocument(doc), name)
+	}
+}
