@@ -34,14 +34,14 @@ func assertOverloadError(t *testing.T, err error) {
 
 	var labeled LabeledError
 	require.True(t, errors.As(err, &labeled), "got %v", err)
-	assert.True(t, labeled.HasErrorLabel(driver.SystemOverloadedError))
-	assert.True(t, labeled.HasErrorLabel(driver.RetryableError))
+	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
+	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
 }
 
 // client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
 func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
-		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Failure(2, driver.SystemOverloadedError, driver.RetryableError))...)
+		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
 		s.Policy.Policy.Jitter = func() float64 { return jitter }
 		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{{Key: "a", Value: 1}})
 		assert.True(t, errors.As(err, &CommandError{}), "got %T (%v)", err, err)
@@ -110,14 +110,14 @@ func TestRetryableReadsProse3(t *testing.T) {
 		require.Len(t, s.Selected, 2)
 		return s.Selected[0] == s.Selected[1]
 	}
-	assert.False(t, sameServer(overloadtest.Failure(6, driver.RetryableError, driver.SystemOverloadedError)), "3.1")
-	assert.True(t, sameServer(overloadtest.Failure(6, driver.RetryableError)), "3.2")
+	assert.False(t, sameServer(overloadtest.Failure(6, driver.ErrRetryableError, driver.ErrSystemOverloadedError)), "3.1")
+	assert.True(t, sameServer(overloadtest.Failure(6, driver.ErrRetryableError)), "3.2")
 }
 
 // retryable-writes/tests, "6. Test error propagation after encountering multiple errors".
 func TestRetryableWritesProse6(t *testing.T) {
 	const shutdown, notPrimary = 91, 10107
-	overload := []string{driver.RetryableError, driver.SystemOverloadedError}
+	overload := []string{driver.ErrRetryableError, driver.ErrSystemOverloadedError}
 	nothingWritten := append(append([]string(nil), overload...), driver.NoWritesPerformed)
 
 	tests := []struct {

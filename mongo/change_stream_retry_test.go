@@ -71,6 +71,6 @@ func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Overloaded())
 	s.Policy.Policy.Jitter = func() float64 { return 1 }
 	_, err := connectScript(t, s, options.Client().SetTimeout(50*time.Millisecond)).Watch(context.Background(), Pipeline{})
-	assert.True(t, errorHasLabel(err, driver.SystemOverloadedError), "got %v", err)
+	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)
 }

@@ -64,7 +64,7 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 	s := newLoadBalancedScript(t,
 		overloadtest.Overloaded(), overloadtest.OK(), // insert, with startTransaction
-		overloadtest.Failure(462, driver.SystemOverloadedError, driver.RetryableError, driver.TransientTransactionError), overloadtest.OK(), // insert
+		overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError), overloadtest.OK(), // insert
 		overloadtest.Overloaded(), overloadtest.OK()) // commit
 	client := connectScript(t, s)
 	session, err := client.StartSession()

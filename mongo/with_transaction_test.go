@@ -102,7 +102,7 @@ func TestWithTransactionOverload(t *testing.T) {
 	s = overloadtest.New(t, append(overloadtest.Repeat(6, overloadtest.Overloaded()), overloadtest.OK() /* abort */)...)
 	calls, err = insertInTransaction(context.Background(), t, s)
 	assert.Equal(t, 1, calls)
-	assert.True(t, errorHasLabel(err, driver.SystemOverloadedError), "got %v", err)
+	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 }
 
 // leapingClock is a clock that moves only when somebody sleeps, and then by half a minute more.

@@ -30,12 +30,12 @@ func Failure(code int, labels ...string) bson.D {
 
 // Overloaded is the reply of an overloaded server.
 func Overloaded() bson.D {
-	return Failure(462, driver.SystemOverloadedError, driver.RetryableError)
+	return Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 }
 
 // Rejected is the reply of an overloaded server from version 8.2.6 on.
 func Rejected() bson.D {
-	return Failure(462, driver.SystemOverloadedError, driver.RetryableError, driver.NoWritesPerformed)
+	return Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed)
 }
 
 // ShuttingDown is a reply after which the Retryable Reads and Retryable Writes specifications let a command be retried. The

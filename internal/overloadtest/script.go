@@ -17,7 +17,7 @@ import (
 )
 
 // Script is a deployment whose servers answer with a list of replies, in order, whichever of them is asked. It has an
-// overload policy with a jitter of 0.5, and it is the clock that the policy waits with. The fields may be changed before
+// overload policy with the numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and it is the clock that the policy waits with. The fields may be changed before
 // the first operation. It is not safe for concurrent use.
 type Script struct {
 	Topology description.TopologyKind
@@ -65,8 +65,12 @@ func New(t *testing.T, replies ...any) *Script {
 		t:        t,
 	}
 	s.Policy = &driver.OverloadPolicy{
-		Policy: retry.Policy{RetryReads: true, RetryWrites: true, Jitter: func() float64 { return 0.5 }},
-		Clock:  s,
+		Policy: retry.Policy{
+			RetryReads: true, RetryWrites: true,
+			MaxRetries: 5, FirstBackoff: retry.BaseBackoff, Jitter: func() float64 { return 0.5 },
+		},
+		Retarget: true,
+		Clock:    s,
 	}
 	return s
 }

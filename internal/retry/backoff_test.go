@@ -11,17 +11,17 @@ func TestBackoff(t *testing.T) {
 	want := []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000}
 	for i, ms := range want {
 		attempt := i + 1
-		if got := Backoff(attempt, 1); got != ms*time.Millisecond {
-			t.Errorf("Backoff(%d, 1) = %v, want %v", attempt, got, ms*time.Millisecond)
+		if got := Backoff(BaseBackoff, attempt, 1); got != ms*time.Millisecond {
+			t.Errorf("Backoff(%v, %d, 1) = %v, want %v", BaseBackoff, attempt, got, ms*time.Millisecond)
 		}
-		if got := Backoff(attempt, 0); got != 0 {
-			t.Errorf("Backoff(%d, 0) = %v, want 0", attempt, got)
+		if got := Backoff(BaseBackoff, attempt, 0); got != 0 {
+			t.Errorf("Backoff(%v, %d, 0) = %v, want 0", BaseBackoff, attempt, got)
 		}
-		if got, half := Backoff(attempt, 0.5), ms*time.Millisecond/2; got != half {
-			t.Errorf("Backoff(%d, 0.5) = %v, want %v", attempt, got, half)
+		if got, half := Backoff(BaseBackoff, attempt, 0.5), ms*time.Millisecond/2; got != half {
+			t.Errorf("Backoff(%v, %d, 0.5) = %v, want %v", BaseBackoff, attempt, got, half)
 		}
 	}
-	if got := Backoff(math.MaxInt, 1); got != MaxBackoff {
+	if got := Backoff(BaseBackoff, math.MaxInt, 1); got != MaxBackoff {
 		t.Errorf("Backoff(MaxInt, 1) = %v, want %v", got, MaxBackoff)
 	}
 }
@@ -50,19 +50,20 @@ func TestTransactionBackoff(t *testing.T) {
 }
 
 func FuzzBackoff(f *testing.F) {
-	f.Add(1, 0.0)
-	f.Add(64, 0.999)
-	f.Add(1_000_000, 0.5)
-	f.Fuzz(func(t *testing.T, attempt int, jitter float64) {
-		if attempt < 1 || !(jitter >= 0 && jitter < 1) {
+	f.Add(int64(BaseBackoff), 1, 0.0)
+	f.Add(int64(1), 64, 0.999)
+	f.Add(int64(math.MaxInt64), 1_000_000, 0.5)
+	f.Fuzz(func(t *testing.T, ns int64, attempt int, jitter float64) {
+		if ns <= 0 || attempt < 1 || !(jitter >= 0 && jitter < 1) {
 			return // outside of the domain
 		}
-		got := Backoff(attempt, jitter)
+		first := time.Duration(ns)
+		got := Backoff(first, attempt, jitter)
 		if got < 0 || got > MaxBackoff {
-			t.Fatalf("Backoff(%d, %v) = %v is outside of [0, %v]", attempt, jitter, got, MaxBackoff)
+			t.Fatalf("Backoff(%v, %d, %v) = %v is outside of [0, %v]", first, attempt, jitter, got, MaxBackoff)
 		}
-		if attempt < math.MaxInt && Backoff(attempt+1, jitter) < got {
-			t.Fatalf("Backoff(%d, %v) = %v, and less for the next attempt", attempt, jitter, got)
+		if attempt < math.MaxInt && Backoff(first, attempt+1, jitter) < got {
+			t.Fatalf("Backoff(%v, %d, %v) = %v, and less for the next attempt", first, attempt, jitter, got)
 		}
 	})
 }

@@ -47,7 +47,8 @@ func TestExecutionTokens(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			bucket := holding(tt.tokens)
-			policy := &Policy{RetryReads: true, RetryWrites: true, Jitter: fixedJitter, Bucket: bucket}
+			policy := newPolicy(true, true)
+			policy.Bucket = bucket
 			execution := policy.Start(Write, Once)
 
 			var last Reason

@@ -8,7 +8,7 @@ type Execution struct {
 	readWriteLimit Limit
 
 	attempt int   // failed attempts that were or are to be retried, under any policy
-	limit   Limit // MaxRetries from the first retryable overload error on
+	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 }
 
 // Succeeded takes note of the success of an attempt, which ends the execution.
@@ -36,7 +36,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 
 	e.attempt++
 	if overload {
-		e.limit = MaxRetries
+		e.limit = e.policy.MaxRetries
 	}
 	if Limit(e.attempt) > e.limit {
 		return Verdict{Reason: LimitReached}
@@ -45,7 +45,11 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
 	}
 
-	backoff := Backoff(e.attempt, e.policy.Jitter())
+	first := e.policy.FirstBackoff
+	if f.FirstBackoff > 0 {
+		first = f.FirstBackoff
+	}
+	backoff := Backoff(first, e.attempt, e.policy.Jitter())
 	if backoff > f.Remaining {
 		return Verdict{Reason: DeadlineTooClose}
 	}

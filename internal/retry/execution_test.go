@@ -10,6 +10,14 @@ import (
 // fixedJitter makes each backoff half of its longest.
 func fixedJitter() float64 { return 0.5 }
 
+// newPolicy returns a policy with the numbers of the specification's revision of 2026-03-12.
+func newPolicy(retryReads, retryWrites bool) *Policy {
+	return &Policy{
+		RetryReads: retryReads, RetryWrites: retryWrites,
+		MaxRetries: 5, FirstBackoff: BaseBackoff, Jitter: fixedJitter,
+	}
+}
+
 // The failures that the tables are made of.
 var (
 	overloaded     = Failure{Overload: true, Retryable: true, Remaining: NoDeadline}
@@ -39,7 +47,12 @@ func refused(r Reason) Verdict { return Verdict{Reason: r} }
 var again = Verdict{Retry: true, Reason: RetryableReadWrite}
 
 func TestExecutionFailed(t *testing.T) {
-	both := &Policy{RetryReads: true, RetryWrites: true, Jitter: fixedJitter}
+	both := newPolicy(true, true)
+	// The revision of 2026-08-13 has these.
+	twice := &Policy{RetryReads: true, RetryWrites: true, MaxRetries: 2, FirstBackoff: 2 * BaseBackoff, Jitter: fixedJitter}
+	none := &Policy{RetryReads: true, RetryWrites: true, MaxRetries: Never, FirstBackoff: 2 * BaseBackoff, Jitter: fixedJitter}
+	serverWants := overloaded
+	serverWants.FirstBackoff = 30 * time.Millisecond
 
 	tests := []struct {
 		name   string
@@ -94,31 +107,48 @@ func TestExecutionFailed(t *testing.T) {
 			{Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, backoff(50)},
 			{Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, backoff(100)},
 		}},
+		{"the limit and the first backoff are the policy's", twice, Write, Once, []step{
+			{overloaded, backoff(100)},
+			{overloaded, backoff(200)},
+			{overloaded, refused(LimitReached)},
+		}},
+		{"a limit of none is none", none, Write, Once, []step{
+			{overloaded, refused(LimitReached)},
+		}},
+		{"and holds for every policy, once an overload error was seen", none, Read, Unlimited, []step{
+			{readWrite, again}, {readWrite, again},
+			{Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, refused(LimitReached)},
+		}},
+		{"a first backoff of the server's takes the place of the policy's", both, Write, Once, []step{
+			{serverWants, backoff(15)},
+			{serverWants, backoff(30)},
+			{overloaded, backoff(200)},
+		}},
 		{"SystemOverloadedError alone is not retried", both, Write, Once, []step{
 			{overloadedOnly, refused(NotRetryable)},
 		}},
 		{"RetryableError alone is not retried", both, Write, Once, []step{
 			{retryableOnly, refused(NotRetryable)},
 		}},
-		{"reads need retryReads", &Policy{RetryWrites: true, Jitter: fixedJitter}, Read, Never, []step{
+		{"reads need retryReads", newPolicy(false, true), Read, Never, []step{
 			{overloaded, refused(OptionOff)},
 		}},
-		{"reads do not need retryWrites", &Policy{RetryReads: true, Jitter: fixedJitter}, Read, Never, []step{
+		{"reads do not need retryWrites", newPolicy(true, false), Read, Never, []step{
 			{overloaded, backoff(50)},
 		}},
-		{"writes need retryWrites", &Policy{RetryReads: true, Jitter: fixedJitter}, Write, Never, []step{
+		{"writes need retryWrites", newPolicy(true, false), Write, Never, []step{
 			{overloaded, refused(OptionOff)},
 		}},
-		{"writes do not need retryReads", &Policy{RetryWrites: true, Jitter: fixedJitter}, Write, Never, []step{
+		{"writes do not need retryReads", newPolicy(false, true), Write, Never, []step{
 			{overloaded, backoff(50)},
 		}},
-		{"runCommand needs retryReads", &Policy{RetryWrites: true, Jitter: fixedJitter}, Generic, Never, []step{
+		{"runCommand needs retryReads", newPolicy(false, true), Generic, Never, []step{
 			{overloaded, refused(OptionOff)},
 		}},
-		{"runCommand needs retryWrites", &Policy{RetryReads: true, Jitter: fixedJitter}, Generic, Never, []step{
+		{"runCommand needs retryWrites", newPolicy(true, false), Generic, Never, []step{
 			{overloaded, refused(OptionOff)},
 		}},
-		{"the end of a transaction needs no option", &Policy{Jitter: fixedJitter}, TransactionEnd, Once, []step{
+		{"the end of a transaction needs no option", newPolicy(false, false), TransactionEnd, Once, []step{
 			{overloaded, backoff(50)},
 			{readWrite, again},
 		}},

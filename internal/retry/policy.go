@@ -5,13 +5,9 @@ import (
 	"time"
 )
 
-// The constants of client-backpressure.md, "Overload retry policy". None of them is configurable.
+// The constants of client-backpressure.md, "Overload retry policy", that hold in all its revisions.
 const (
-	// MaxRetries (MAX_RETRIES) is how often a command is retried, under whatever policy, once one of its attempts met
-	// an overload error.
-	MaxRetries Limit = 5
-
-	// BaseBackoff (BASE_BACKOFF) is the longest backoff before the first retry.
+	// BaseBackoff (BASE_BACKOFF) is what backoffs are multiples of.
 	BaseBackoff = 100 * time.Millisecond
 
 	// MaxBackoff (MAX_BACKOFF) bounds every backoff.
@@ -53,6 +49,13 @@ const (
 type Policy struct {
 	// RetryReads and RetryWrites are the client's options of those names.
 	RetryReads, RetryWrites bool
+
+	// MaxRetries (MAX_RETRIES) is how often a command is retried, under whatever policy, once one of its attempts met an
+	// overload error. Never permits no retry from then on.
+	MaxRetries Limit
+
+	// FirstBackoff is the longest backoff before the first retry. It doubles with each further attempt.
+	FirstBackoff time.Duration
 
 	// Jitter returns a random number in [0, 1). It is called once for each overload error that the limit lets be retried.
 	Jitter func() float64

@@ -17,6 +17,8 @@ type Failure struct {
 	Retryable bool
 	// ReadWrite says that the error is retryable under the Retryable Reads or Retryable Writes specification.
 	ReadWrite bool
+	// FirstBackoff, if it is positive, is what the server wants in the place of the policy's.
+	FirstBackoff time.Duration
 	// Remaining is the time until the operation's deadline, or NoDeadline.
 	Remaining time.Duration
 }

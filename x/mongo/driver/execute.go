@@ -82,7 +82,7 @@ type sentCommand struct {
 
 // start prepares for the first command.
 func (ex *execution) start(ctx context.Context) {
-	ex.overload = overloadPolicy(ex.op.Deployment)
+	ex.overload = ex.op.overloadPolicy()
 	ex.kind = ex.op.retryKind()
 	ex.limit = ex.op.readWriteLimit(ctx)
 	ex.wm = memoryPool.Get().(*[]byte)

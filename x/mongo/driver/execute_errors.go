@@ -48,7 +48,7 @@ func hasErrorLabel(err error, label string) bool {
 
 // isRetryableOverloadError reports whether the error has both labels of a retryable overload error.
 func isRetryableOverloadError(err error) bool {
-	return hasErrorLabel(err, SystemOverloadedError) && hasErrorLabel(err, RetryableError)
+	return hasErrorLabel(err, ErrSystemOverloadedError) && hasErrorLabel(err, ErrRetryableError)
 }
 
 // classify finds out whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the
@@ -63,7 +63,7 @@ func (ex *execution) classify(fail *failure) {
 		fail.err = ex.addRetryableWriteError(fail.err, retryable)
 		fail.readWrite = retryable && ex.retrySupported && ex.sent.retryEnabled && !ex.unsupportedStorageEngine(fail.err)
 		_, writeFailed := fail.err.(WriteCommandError)
-		fail.executed = writeFailed && !fail.readWrite && !hasErrorLabel(fail.err, SystemOverloadedError)
+		fail.executed = writeFailed && !fail.readWrite && !hasErrorLabel(fail.err, ErrSystemOverloadedError)
 	}
 }
 

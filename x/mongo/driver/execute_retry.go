@@ -40,10 +40,12 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 		remaining = ex.overload.until(deadline)
 	}
 	return retry.Failure{
-		Overload:  hasErrorLabel(fail.err, SystemOverloadedError),
-		Retryable: hasErrorLabel(fail.err, RetryableError),
+		Overload:  hasErrorLabel(fail.err, ErrSystemOverloadedError),
+		Retryable: hasErrorLabel(fail.err, ErrRetryableError),
 		ReadWrite: fail.readWrite,
 		Remaining: remaining,
+
+		FirstBackoff: serverFirstBackoff(fail.err),
 	}
 }
 
@@ -53,7 +55,7 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	if fail.stage == sending && !isRetryableOverloadError(fail.err) {
 		ex.strengthenCommit()
 	}
-	if verdict.Reason == retry.Overloaded || ex.op.Deployment.Kind() == description.TopologyKindSharded {
+	if verdict.Reason == retry.Overloaded && ex.overload.Retarget || ex.op.Deployment.Kind() == description.TopologyKindSharded {
 		ex.deprioritize(fail)
 	}
 	ex.reset(fail)
@@ -82,8 +84,8 @@ func (ex *execution) reset(fail *failure) {
 	}
 }
 
-// deprioritize adds the failed server to the deprioritized servers. That is done after an overload error on any topology,
-// after other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
+// deprioritize adds the failed server to the deprioritized servers. After an overload error that is done on any topology, if
+// the policy retargets; after other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
 func (ex *execution) deprioritize(fail *failure) {
 	var establishment EstablishmentError
 	switch {
@@ -148,7 +150,7 @@ func interruptedBackoff(overload, ctxErr error) error {
 	default:
 		return Error{
 			Message: fmt.Sprintf("%v: interrupted during the backoff before a retry", overload),
-			Labels:  []string{SystemOverloadedError, RetryableError},
+			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError},
 			Wrapped: ctxErr,
 		}
 	}

@@ -27,7 +27,7 @@ func then(replies []any, more ...any) []any { return append(replies, more...) }
 // overloadedWriteConcern is the reply of a server that has not got to the write concern.
 var overloadedWriteConcern = overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 	{Key: "code", Value: 462},
-	{Key: "errorLabels", Value: bson.A{driver.SystemOverloadedError, driver.RetryableError}},
+	{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 }})
 
 func TestExecuteOverload(t *testing.T) {
@@ -51,8 +51,8 @@ func TestExecuteOverload(t *testing.T) {
 		{"a command of unknown kind needs retryReads", (*overloadtest.Script).Command, options{noReads: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
 		{"a command of unknown kind needs retryWrites", (*overloadtest.Script).Command, options{noWrites: true}, overloadtest.Repeat(1, overloadtest.Overloaded()), 462, nil},
 		{"the labels of a write concern error count", (*overloadtest.Script).Write, options{}, []any{overloadedWriteConcern, overloadtest.OK()}, 0, []time.Duration{50 * ms}},
-		{"one label is not enough", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(473, driver.SystemOverloadedError)), 473, nil},
-		{"nor is the other", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(1, driver.RetryableError)), 1, nil},
+		{"one label is not enough", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(473, driver.ErrSystemOverloadedError)), 473, nil},
+		{"nor is the other", (*overloadtest.Script).Write, options{}, overloadtest.Repeat(1, overloadtest.Failure(1, driver.ErrRetryableError)), 1, nil},
 		{"the limit of five holds for what follows an overload error", (*overloadtest.Script).Write, options{},
 			then(overloadtest.Repeat(1, overloadtest.Overloaded()), overloadtest.Repeat(5, overloadtest.ShuttingDown())...), 91, []time.Duration{50 * ms}},
 		{"other errors have no backoff but count for the next", (*overloadtest.Script).Write, options{},
@@ -139,7 +139,7 @@ func (establishmentError) Error() string                    { return "closed" }
 func (e establishmentError) Unwrap() error                  { return e.cause }
 func (e establishmentError) ServerAddress() address.Address { return e.server }
 func (establishmentError) HasErrorLabel(label string) bool {
-	return label == driver.SystemOverloadedError || label == driver.RetryableError
+	return label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError
 }
 
 func TestExecuteOverloadDuringEstablishment(t *testing.T) {
@@ -181,7 +181,7 @@ func TestExecuteOverloadExempt(t *testing.T) {
 	s.Policy = nil
 
 	err := s.Execute(context.Background(), s.Command())
-	assert.True(t, err.(driver.Error).HasErrorLabel(driver.SystemOverloadedError))
+	assert.True(t, err.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
 	assert.Empty(t, s.Slept)
 }
 
@@ -233,7 +233,7 @@ func TestExecuteOverloadCancelled(t *testing.T) {
 	var serverErr driver.Error
 	require.True(t, errors.As(err, &serverErr))
 	assert.Equal(t, int32(462), serverErr.Code)
-	assert.True(t, serverErr.HasErrorLabel(driver.SystemOverloadedError))
+	assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 }
 
 func TestExecuteOverloadKeepsTransactionNumber(t *testing.T) {

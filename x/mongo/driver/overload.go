@@ -8,14 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// Error labels of the Client Backpressure specification. An error with both is a retryable overload error.
-const (
-	// SystemOverloadedError is the label of errors by which an overloaded server sheds load.
-	SystemOverloadedError = "SystemOverloadedError"
-	// RetryableError is the label of errors after which any command can safely be sent again, whatever it does.
-	RetryableError = "RetryableError"
-)
-
 // OverloadRetrier is implemented by a Deployment or Server whose commands are subject to the overload retry policy of
 // the Client Backpressure specification. The deployments that monitor servers, establish connections and authenticate do
 // not implement it, as the specification exempts their commands.
@@ -36,6 +28,9 @@ type EstablishmentError interface {
 type OverloadPolicy struct {
 	// Policy decides which commands are retried and after what backoff.
 	Policy retry.Policy
+
+	// Retarget lets a retry after an overload error avoid the servers that were overloaded, if another is suitable.
+	Retarget bool
 
 	// Clock measures and waits for backoffs.
 	Clock Clock

@@ -27,7 +27,7 @@ type ConnectionError struct {
 // HasErrorLabel reports whether the error has the label. An I/O error or timeout while a pool establishes a connection
 // has SystemOverloadedError and RetryableError; no ConnectionError has any other label.
 func (e ConnectionError) HasErrorLabel(label string) bool {
-	return e.overload && (label == driver.SystemOverloadedError || label == driver.RetryableError)
+	return e.overload && (label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError)
 }
 
 // ServerAddress returns the address of the server if the error has the labels of a retryable overload error, else the
@@ -55,7 +55,7 @@ func (c *connection) connect(ctx context.Context) error {
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
 		// The application is shown the labels of the innermost command error.
 		labels := helloErr.Labels
-		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.SystemOverloadedError, driver.RetryableError)
+		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 		connErr.Wrapped = helloErr
 	}
 	return connErr
@@ -101,7 +101,7 @@ func isProxy(err *net.OpError) bool {
 //fork:wrap an overloaded server is neither unknown nor are its connections unusable
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
 	var connErr ConnectionError
-	if errors.As(err, &connErr) && connErr.HasErrorLabel(driver.SystemOverloadedError) {
+	if errors.As(err, &connErr) && connErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
 		return
 	}
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)

@@ -152,14 +152,14 @@ func TestConnectOverloadLabels(t *testing.T) {
 			err := establish(t, tt.pool, tt.serve, tt.opts...)
 			var connErr ConnectionError
 			require.True(t, errors.As(err, &connErr), "got %T (%v), want a ConnectionError", err, err)
-			for _, label := range []string{driver.SystemOverloadedError, driver.RetryableError} {
+			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
 				assert.Equal(t, tt.labeled, connErr.HasErrorLabel(label), "%s of %v", label, err)
 			}
 			assert.Equal(t, tt.labeled, connErr.ServerAddress() != "")
 
 			var helloErr driver.Error
 			if errors.As(err, &helloErr) {
-				assert.Equal(t, tt.labeled, helloErr.HasErrorLabel(driver.SystemOverloadedError), "the labels that the application sees")
+				assert.Equal(t, tt.labeled, helloErr.HasErrorLabel(driver.ErrSystemOverloadedError), "the labels that the application sees")
 				assert.True(t, helloErr.HasErrorLabel(driver.NetworkError))
 			}
 		})
@@ -202,7 +202,7 @@ func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 	for i := 0; i < attempts; i++ {
 		_, err := server.Connection(context.Background())
 		var labeled ConnectionError
-		require.True(t, errors.As(err, &labeled) && labeled.HasErrorLabel(driver.SystemOverloadedError), "got %v", err)
+		require.True(t, errors.As(err, &labeled) && labeled.HasErrorLabel(driver.ErrSystemOverloadedError), "got %v", err)
 		assert.Equal(t, server.address, labeled.ServerAddress())
 	}
 	// Disconnecting waits for the pool's background work, and so for the handling of the errors.

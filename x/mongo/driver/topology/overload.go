@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -47,15 +46,13 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 
 // newOverloadPolicy makes the overload policy of a client with these options.
 func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
-	policy := retry.Policy{
-		RetryReads:  opts.RetryReads == nil || *opts.RetryReads,
-		RetryWrites: opts.RetryWrites == nil || *opts.RetryWrites,
-		Jitter:      randutil.NewLockedRand().Float64,
-	}
+	overload := revisionPolicy(opts)
+	overload.Policy.RetryReads = opts.RetryReads == nil || *opts.RetryReads
+	overload.Policy.RetryWrites = opts.RetryWrites == nil || *opts.RetryWrites
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
-		policy.Bucket = retry.NewTokenBucket()
+		overload.Policy.Bucket = retry.NewTokenBucket()
 	}
-	return &driver.OverloadPolicy{Policy: policy, Clock: driver.SystemClock{}}
+	return overload
 }
 
 // OverloadPolicy implements the driver.OverloadRetrier interface.

@@ -64,7 +64,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 			defer wg.Done()
 			for j := 0; j < operations/goroutines; j++ {
 				err := ping(context.Background(), topology)
-				if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.SystemOverloadedError) {
+				if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
 					t.Errorf("got %v, want an overload error", err)
 					return
 				}

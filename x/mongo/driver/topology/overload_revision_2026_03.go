@@ -1,0 +1,26 @@
+//fork:base <v2.7.0
+
+package topology
+
+import (
+	"go.mongodb.org/mongo-driver/v2/internal/randutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// maxRetries is MAX_RETRIES, which the specification's revision of 2026-03-12 does not let clients configure.
+const maxRetries retry.Limit = 5
+
+// revisionPolicy returns what the specification's revision of 2026-03-12 fixes of a policy.
+func revisionPolicy(*options.ClientOptions) *driver.OverloadPolicy {
+	return &driver.OverloadPolicy{
+		Policy: retry.Policy{
+			MaxRetries:   maxRetries,
+			FirstBackoff: retry.BaseBackoff,
+			Jitter:       randutil.NewLockedRand().Float64,
+		},
+		Retarget: true,
+		Clock:    driver.SystemClock{},
+	}
+}
