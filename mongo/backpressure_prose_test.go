@@ -147,23 +147,6 @@ func TestRetryableWritesProse6(t *testing.T) {
 	}
 }
 
-// mongodb-handshake/tests, "Test 9: Handshake documents include backpressure: true".
-func TestHandshakeProse9(t *testing.T) {
-	l := overloadtest.Listen(t, overloadtest.OK(), nil)
-	client, err := Connect(options.Client().ApplyURI(l.URI()))
-	require.NoError(t, err)
-	require.NoError(t, client.Ping(context.Background(), nil))
-	require.NoError(t, client.Disconnect(context.Background()))
-
-	handshakes := l.Handshakes()
-	assert.True(t, len(handshakes) >= 2, "got %d handshakes, want those of a monitor and a pool", len(handshakes))
-	for _, handshake := range handshakes {
-		backpressure, err := handshake.LookupErr("backpressure")
-		require.NoError(t, err, "%v", handshake)
-		assert.True(t, backpressure.Boolean())
-	}
-}
-
 // server-discovery-and-monitoring/tests, "Connection Pool Backpressure". The rate limiter is a server that closes nine of
 // ten connections.
 func TestSDAMProseConnectionPoolBackpressure(t *testing.T) {
@@ -206,25 +189,4 @@ func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 
 	assert.True(t, failed.Load() >= 10, "%d checkouts failed, want at least 10", failed.Load())
 	assert.Equal(t, int64(0), cleared.Load(), "the pool was cleared")
-}
-
-// transactions-convenient-api/tests, "Retry Backoff is Enforced".
-func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
-	duration := func(jitter float64) time.Duration {
-		s := overloadtest.New(t)
-		s.Policy.Policy.Jitter = func() float64 { return jitter }
-		for i := 0; i < 13; i++ {
-			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
-		}
-		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
-		_, err := insertInTransaction(context.Background(), t, s)
-		require.NoError(t, err)
-
-		var slept time.Duration
-		for _, d := range s.Slept {
-			slept += d
-		}
-		return slept
-	}
-	assert.InDelta(t, (duration(0) + 1800*time.Millisecond).Seconds(), duration(1).Seconds(), 0.5)
 }

@@ -20,13 +20,11 @@ func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) err
 			return cs.Err()
 		}
 	}
-	if cs.client.retryReads {
-		cs.aggregate.Retry(driver.RetryOncePerCommand)
-	}
-	if cs.err = wrapErrors(cs.aggregate.Execute(ctx)); cs.err != nil {
+	reply, err := cs.runAggregate(ctx)
+	if cs.err = wrapErrors(err); cs.err != nil {
 		return cs.err
 	}
-	return cs.openCursor()
+	return cs.openCursor(reply)
 }
 
 // resumePipeline rewrites the pipeline to resume where the stream was interrupted. Which options that takes depends on
@@ -43,13 +41,12 @@ func (cs *ChangeStream) resumePipeline() error {
 	if err != nil {
 		return err
 	}
-	cs.aggregate.Pipeline(pipeline)
+	cs.setPipeline(pipeline)
 	return nil
 }
 
 // openCursor opens the cursor on the aggregate's reply, and remembers where the stream starts if nothing else tells.
-func (cs *ChangeStream) openCursor() error {
-	reply := cs.aggregate.ResultCursorResponse()
+func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	cs.wireVersion = reply.Desc.WireVersion
 
 	cursor, err := driver.NewBatchCursor(reply, cs.sess, cs.client.clock, cs.cursorOptions)

@@ -1,3 +1,5 @@
+//fork:base <v2.7.0
+
 package mongo
 
 import (
@@ -14,17 +16,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
-
-// connectScript returns a client whose deployment is the script.
-func connectScript(t *testing.T, s *overloadtest.Script, opts ...*options.ClientOptions) *Client {
-	t.Helper()
-
-	scripted := options.Client()
-	scripted.Deployment = s
-	client, err := Connect(append(opts, scripted)...)
-	require.NoError(t, err)
-	return client
-}
 
 // insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
 func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Script, opts ...*options.ClientOptions) (int, error) {
@@ -184,4 +175,25 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
 		assert.False(t, IsTimeout(err))
 	})
+}
+
+// transactions-convenient-api/tests, "Retry Backoff is Enforced".
+func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
+	duration := func(jitter float64) time.Duration {
+		s := overloadtest.New(t)
+		s.Policy.Policy.Jitter = func() float64 { return jitter }
+		for i := 0; i < 13; i++ {
+			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+		}
+		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
+		_, err := insertInTransaction(context.Background(), t, s)
+		require.NoError(t, err)
+
+		var slept time.Duration
+		for _, d := range s.Slept {
+			slept += d
+		}
+		return slept
+	}
+	assert.InDelta(t, (duration(0) + 1800*time.Millisecond).Seconds(), duration(1).Seconds(), 0.5)
 }

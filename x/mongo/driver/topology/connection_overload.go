@@ -8,7 +8,6 @@ import (
 	"net"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
@@ -20,51 +19,25 @@ var _ driver.EstablishmentError = ConnectionError{}
 //
 //fork:extend a server that limits the rate of new connections closes them, and the error has to say so
 type ConnectionError struct {
-	overload bool
-	address  address.Address
+	overloaded address.Address // of the server, if it may be overloaded
 }
 
 // HasErrorLabel reports whether the error has the label. An I/O error or timeout while a pool establishes a connection
 // has SystemOverloadedError and RetryableError; no ConnectionError has any other label.
 func (e ConnectionError) HasErrorLabel(label string) bool {
-	return e.overload && (label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError)
+	return e.overloaded != "" && (label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError)
 }
 
 // ServerAddress returns the address of the server if the error has the labels of a retryable overload error, else the
 // empty address.
-func (e ConnectionError) ServerAddress() address.Address { return e.address }
-
-// connect establishes the connection. It adds the labels of a retryable overload error to errors that an overloaded
-// server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"): those of pooled connections,
-// before authentication.
-//
-//fork:wrap adds the error labels
-//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection x/mongo/driver/ocsp.Error
-func (c *connection) connect(ctx context.Context) error {
-	err := c.upstreamConnect(ctx)
-	var connErr ConnectionError
-	if err == nil || c.pool == nil || !errors.As(err, &connErr) {
-		return err
-	}
-	helloDone := c.desc.Addr != ""
-	if helloDone || !mayBeOverload(connErr.Wrapped) {
-		return err
-	}
-
-	connErr.overload, connErr.address = true, c.addr
-	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
-		// The application is shown the labels of the innermost command error.
-		labels := helloErr.Labels
-		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
-		connErr.Wrapped = helloErr
-	}
-	return connErr
-}
+func (e ConnectionError) ServerAddress() address.Address { return e.overloaded }
 
 // mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout.
 // What cannot come from an overloaded server is none: a name that is not found, a certificate that is not accepted, a
 // reply that is no TLS, a TLS alert, a revoked certificate, a proxy that does not connect, a cancelled context. A broken
 // set-up must not look like overload, as then no pool is cleared and no server marked unknown.
+//
+//fork:watch x/mongo/driver/ocsp.Error
 func mayBeOverload(err error) bool {
 	var (
 		dnsErr    *net.DNSError
@@ -93,16 +66,4 @@ func isTLSAlert(err *net.OpError) bool {
 // applications dial with, reports it.
 func isProxy(err *net.OpError) bool {
 	return strings.HasPrefix(err.Op, "socks")
-}
-
-// ProcessHandshakeError leaves the server and its pool as they are after an error with the label SystemOverloadedError
-// (server-discovery-and-monitoring.md, "Error handling pseudocode").
-//
-//fork:wrap an overloaded server is neither unknown nor are its connections unusable
-func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
-	var connErr ConnectionError
-	if errors.As(err, &connErr) && connErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
-		return
-	}
-	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }

@@ -115,32 +115,30 @@ func TestConnectOverloadLabels(t *testing.T) {
 
 	tests := []struct {
 		name    string
-		pool    *pool
 		serve   func(net.Conn)
 		opts    []ConnectionOption
 		labeled bool
 	}{
-		{"closed at once", &pool{}, func(net.Conn) {}, nil, true},
-		{"closed during hello", &pool{}, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) }, nil, true},
-		{"closed during authentication", &pool{}, func(nc net.Conn) {
+		{"closed at once", func(net.Conn) {}, nil, true},
+		{"closed during hello", func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) }, nil, true},
+		{"closed during authentication", func(nc net.Conn) {
 			_, _ = nc.Read(make([]byte, 1))
 			_, _ = nc.Write(message)
 		}, nil, false},
-		{"a monitor's connection", nil, func(net.Conn) {}, nil, false},
-		{"closed during the TLS handshake", &pool{}, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) },
+		{"closed during the TLS handshake", func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) },
 			[]ConnectionOption{withTLS(trusting)}, true},
-		{"closed during hello over TLS", &pool{}, func(nc net.Conn) {
+		{"closed during hello over TLS", func(nc net.Conn) {
 			secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}})
 			_, _ = secure.Read(make([]byte, 1))
 		}, []ConnectionOption{withTLS(trusting)}, true},
-		{"plain text in reply to TLS", &pool{}, func(nc net.Conn) {
+		{"plain text in reply to TLS", func(nc net.Conn) {
 			_, _ = nc.Write([]byte("this is no TLS record\n"))
 			_, _ = io.Copy(io.Discard, nc)
 		}, []ConnectionOption{withTLS(trusting)}, false},
-		{"certificate of an unknown authority", &pool{}, func(nc net.Conn) {
+		{"certificate of an unknown authority", func(nc net.Conn) {
 			_ = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
 		}, []ConnectionOption{withTLS(&tls.Config{RootCAs: x509.NewCertPool()})}, false},
-		{"alert: the server has no certificate", &pool{}, func(nc net.Conn) {
+		{"alert: the server has no certificate", func(nc net.Conn) {
 			_ = tls.Server(nc, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 				return nil, errors.New("none")
 			}}).Handshake()
@@ -149,7 +147,7 @@ func TestConnectOverloadLabels(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			err := establish(t, tt.pool, tt.serve, tt.opts...)
+			err := establish(t, &pool{}, tt.serve, tt.opts...)
 			var connErr ConnectionError
 			require.True(t, errors.As(err, &connErr), "got %T (%v), want a ConnectionError", err, err)
 			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError} {

@@ -51,7 +51,6 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 	const (
 		operations = 10000
 		goroutines = 20
-		attempts   = 1 + 5
 	)
 	before := runtime.NumGoroutine()
 	l := overloadtest.Listen(t, overloadtest.Overloaded(), nil)
@@ -72,6 +71,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 		}()
 	}
 	wg.Wait()
+	attempts := 1 + int(topology.OverloadPolicy().Policy.MaxRetries)
 	assert.Equal(t, int64(operations*attempts), l.Commands.Load())
 
 	for _, server := range topology.servers {
@@ -106,7 +106,7 @@ func TestOverloadOfConnectionRateLimiter(t *testing.T) {
 	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
 	require.NoError(t, err)
 
-	l.Refuse.Store(5)
+	l.Refuse.Store(int64(topology.OverloadPolicy().Policy.MaxRetries))
 	require.NoError(t, ping(context.Background(), topology))
 	assert.Equal(t, int64(1), l.Commands.Load())
 }

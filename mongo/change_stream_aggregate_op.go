@@ -1,0 +1,25 @@
+//fork:base >=v2.9.0
+
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// runAggregate sends the stream's aggregate and returns the reply.
+func (cs *ChangeStream) runAggregate(ctx context.Context) (driver.CursorResponse, error) {
+	cs.aggregate.deployment = cs.client.deployment
+	if cs.client.retryReads {
+		mode := driver.RetryOncePerCommand
+		cs.aggregate.retry = &mode
+	}
+	if err := cs.aggregate.execute(ctx); err != nil {
+		return driver.CursorResponse{}, err
+	}
+	return cs.aggregate.resultCursorResponse(), nil
+}
+
+func (cs *ChangeStream) setPipeline(pipeline bsoncore.Document) { cs.aggregate.pipeline = pipeline }

@@ -1,0 +1,62 @@
+//fork:base >=v2.9.0
+
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// execute creates the collection or view.
+//
+//fork:wrap create is a write for the overload retry policy
+func (c *createOp) execute(ctx context.Context) error {
+	c.deployment = driver.WriteDeployment(c.deployment)
+	return c.upstreamExecute(ctx)
+}
+
+// execute creates the search indexes.
+//
+//fork:wrap createSearchIndexes is a write for the overload retry policy
+func (csi *createSearchIndexesOp) execute(ctx context.Context) error {
+	csi.deployment = driver.WriteDeployment(csi.deployment)
+	return csi.upstreamExecute(ctx)
+}
+
+// execute drops the search index.
+//
+//fork:wrap dropSearchIndex is a write for the overload retry policy
+func (dsi *dropSearchIndexOp) execute(ctx context.Context) error {
+	dsi.deployment = driver.WriteDeployment(dsi.deployment)
+	return dsi.upstreamExecute(ctx)
+}
+
+// execute updates the search index.
+//
+//fork:wrap updateSearchIndex is a write for the overload retry policy
+func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
+	usi.deployment = driver.WriteDeployment(usi.deployment)
+	return usi.upstreamExecute(ctx)
+}
+
+// RunCommandCursor runs a command whose reply holds a cursor, and opens that cursor. If the reply holds none, the command has
+// been run all the same, and there is an error. As with RunCommand, the Database's readPreference, readConcern and
+// writeConcern do not apply. The commands of the cursor are retried after overload errors where RunCommand's are.
+//
+//fork:wrap the cursor of a runCommand follows runCommand's rules
+func (db *Database) RunCommandCursor(
+	ctx context.Context,
+	runCommand any,
+	opts ...options.Lister[options.RunCmdOptions],
+) (*Cursor, error) {
+	cursor, err := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
+	if cursor == nil {
+		return nil, err
+	}
+	if batches, ok := cursor.bc.(*driver.BatchCursor); ok {
+		batches.MarkRunCommand()
+	}
+	return cursor, err
+}

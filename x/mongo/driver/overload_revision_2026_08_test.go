@@ -1,0 +1,121 @@
+//fork:base >=v2.7.0
+
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/randutil"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// newScript returns a script with the policy of a client that sets maxAdaptiveRetries.
+func newScript(t *testing.T, maxAdaptiveRetries uint, replies ...any) *overloadtest.Script {
+	s := overloadtest.New(t, replies...)
+	s.Policy = driver.NewOverloadPolicy(maxAdaptiveRetries, false)
+	s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = true, true
+	s.Policy.Policy.Jitter = func() float64 { return 0.5 }
+	s.Policy.Clock = s
+	return s
+}
+
+func overloadedFor(base int64) bson.D {
+	return append(overloadtest.Overloaded(), bson.E{Key: "baseBackoffMS", Value: base})
+}
+
+func TestExecuteMaxAdaptiveRetries(t *testing.T) {
+	hour := time.Hour
+	alsoRetryable := overloadtest.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
+
+	tests := []struct {
+		name       string
+		maxRetries uint
+		timeout    *time.Duration
+		replies    []any
+		slept      []time.Duration
+	}{
+		{"two", 2, nil, overloadtest.Repeat(3, overloadtest.Overloaded()), []time.Duration{100 * ms, 200 * ms}},
+		{"four", 4, nil, overloadtest.Repeat(5, overloadtest.Overloaded()), []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{"none", 0, nil, overloadtest.Repeat(1, overloadtest.Overloaded()), nil},
+		{"none for errors that are retryable otherwise", 0, nil, []any{alsoRetryable}, nil},
+		{"the limit holds for what follows an overload error", 2, nil,
+			then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(2, overloadtest.ShuttingDown())...), []time.Duration{100 * ms}},
+		{"also under a timeout", 2, &hour,
+			then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(2, overloadtest.ShuttingDown())...), []time.Duration{100 * ms}},
+		{"the exponent counts all attempts", 3, nil,
+			[]any{overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded()}, []time.Duration{200 * ms}},
+		{"the server's base backoff", 2, nil,
+			[]any{overloadedFor(30), overloadedFor(30), overloadedFor(30)}, []time.Duration{30 * ms, 60 * ms}},
+		{"of one error alone", 2, nil,
+			[]any{overloadedFor(30), overloadtest.Overloaded(), overloadtest.Overloaded()}, []time.Duration{30 * ms, 200 * ms}},
+		{"no positive base backoff", 2, nil,
+			[]any{overloadedFor(0), overloadedFor(-1), overloadtest.Overloaded()}, []time.Duration{100 * ms, 200 * ms}},
+		{"a base backoff beyond the longest", 1, nil,
+			[]any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloadtest.Overloaded()}, []time.Duration{5000 * ms}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScript(t, tt.maxRetries, tt.replies...)
+			op := s.Read()
+			op.Timeout = tt.timeout
+			require.Error(t, s.Execute(context.Background(), op))
+			assert.Equal(t, tt.slept, s.Slept)
+			assert.Len(t, s.Sent, len(tt.replies))
+		})
+	}
+}
+
+func TestExecuteOverloadRetargeting(t *testing.T) {
+	selected := func(topology description.TopologyKind, kind description.ServerKind, retarget bool, first any) []address.Address {
+		s := newScript(t, 2, first, overloadtest.OK())
+		s.Topology = topology
+		s.Servers = []description.Server{overloadtest.Server("a", kind), overloadtest.Server("b", kind)}
+		s.Policy.Retarget = retarget
+		require.NoError(t, s.Execute(context.Background(), s.Read()))
+		return s.Selected
+	}
+	same, other := []address.Address{"a:27017", "a:27017"}, []address.Address{"a:27017", "b:27017"}
+	replicaSet, secondary := description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
+
+	assert.Equal(t, same, selected(replicaSet, secondary, false, overloadtest.Overloaded()))
+	assert.Equal(t, other, selected(replicaSet, secondary, true, overloadtest.Overloaded()))
+	assert.Equal(t, same, selected(replicaSet, secondary, true, overloadtest.ShuttingDown()))
+	assert.Equal(t, other, selected(description.TopologyKindSharded, description.ServerKindMongos, false, overloadtest.Overloaded()))
+}
+
+// TestExecuteOwnMaxAdaptiveRetries is about operations on deployments of others than the client: their fields are what
+// they can be configured by.
+func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
+	defer randutil.SetJitterForTesting(func() float64 { return 0 })()
+	run := func(maxRetries uint, replies int) error {
+		s := overloadtest.New(t, overloadtest.Repeat(replies, overloadtest.Overloaded())...)
+		s.Policy = nil
+		op := s.Command()
+		op.MaxAdaptiveRetries = maxRetries
+		return s.Execute(context.Background(), op)
+	}
+	for _, maxRetries := range []uint{0, 1, 3} {
+		var serverErr driver.Error
+		require.True(t, errors.As(run(maxRetries, 1+int(maxRetries)), &serverErr))
+		assert.Equal(t, int32(462), serverErr.Code)
+	}
+}
+
+func TestExecuteTokenBucketWithinMaxAdaptiveRetries(t *testing.T) {
+	s := newScript(t, 2, overloadtest.Repeat(3, overloadtest.Overloaded())...)
+	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	require.Error(t, s.Execute(context.Background(), s.Write()))
+	assert.Equal(t, 998.0, s.Policy.Policy.Bucket.Tokens())
+}

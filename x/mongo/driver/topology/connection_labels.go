@@ -1,0 +1,50 @@
+//fork:base <v2.7.0
+
+package topology
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// connect establishes the connection. It adds the labels of a retryable overload error to errors that an overloaded
+// server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"): those of pooled connections,
+// before authentication.
+//
+//fork:wrap adds the error labels
+//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection
+func (c *connection) connect(ctx context.Context) error {
+	err := c.upstreamConnect(ctx)
+	var connErr ConnectionError
+	if err == nil || c.pool == nil || !errors.As(err, &connErr) {
+		return err
+	}
+	helloDone := c.desc.Addr != ""
+	if helloDone || !mayBeOverload(connErr.Wrapped) {
+		return err
+	}
+
+	connErr.overloaded = c.addr
+	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
+		// The application is shown the labels of the innermost command error.
+		labels := helloErr.Labels
+		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
+		connErr.Wrapped = helloErr
+	}
+	return connErr
+}
+
+// ProcessHandshakeError leaves the server and its pool as they are after an error with the label SystemOverloadedError
+// (server-discovery-and-monitoring.md, "Error handling pseudocode").
+//
+//fork:wrap an overloaded server is neither unknown nor are its connections unusable
+func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
+	var connErr ConnectionError
+	if errors.As(err, &connErr) && connErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
+		return
+	}
+	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
+}

@@ -1,0 +1,23 @@
+//fork:base >=v2.7.0
+
+package topology
+
+import (
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// defaultMaxAdaptiveRetries is MAX_RETRIES for clients that do not set maxAdaptiveRetries. The client has the same default.
+const defaultMaxAdaptiveRetries uint = 2
+
+// revisionPolicy returns what the specification's revision of 2026-08-13 lets clients configure of a policy.
+//
+//fork:watch /mongo.defaultAdaptiveRetries
+func revisionPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
+	maxRetries := defaultMaxAdaptiveRetries
+	if opts.MaxAdaptiveRetries != nil {
+		maxRetries = *opts.MaxAdaptiveRetries
+	}
+	retarget := opts.EnableOverloadRetargeting != nil && *opts.EnableOverloadRetargeting
+	return driver.NewOverloadPolicy(maxRetries, retarget)
+}

@@ -1,0 +1,74 @@
+//fork:base >=v2.7.0
+
+package topology
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/randutil"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+func TestRevisionPolicy(t *testing.T) {
+	tests := []struct {
+		name       string
+		opts       *options.ClientOptions
+		maxRetries retry.Limit
+		retarget   bool
+	}{
+		{"default", options.Client(), 2, false},
+		{"maxAdaptiveRetries", options.Client().SetMaxAdaptiveRetries(7), 7, false},
+		{"no retries", options.Client().SetMaxAdaptiveRetries(0), retry.Never, false},
+		{"more than can be counted", options.Client().SetMaxAdaptiveRetries(math.MaxUint), retry.Unlimited, false},
+		{"URI", options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3&enableOverloadRetargeting=true"), 3, true},
+		{"retargeting", options.Client().SetEnableOverloadRetargeting(true), 2, true},
+		{"retargeting off", options.Client().SetEnableOverloadRetargeting(false), 2, false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			overload := newTopology(t, tt.opts).OverloadPolicy()
+			assert.Equal(t, tt.maxRetries, overload.Policy.MaxRetries)
+			assert.Equal(t, tt.retarget, overload.Retarget)
+			assert.Equal(t, 200*time.Millisecond, overload.Policy.FirstBackoff)
+		})
+	}
+}
+
+// TestJitterIsTheDrivers is about upstream's tests, which set the jitter of all clients.
+func TestJitterIsTheDrivers(t *testing.T) {
+	defer randutil.SetJitterForTesting(func() float64 { return 0.25 })()
+	assert.Equal(t, 0.25, newTopology(t, options.Client()).OverloadPolicy().Policy.Jitter())
+}
+
+// find is a retryable read.
+func find(ctx context.Context, d driver.Deployment) error {
+	mode := driver.RetryOncePerCommand
+	return driver.Operation{
+		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+			return bsoncore.AppendStringElement(dst, "find", "coll"), nil
+		},
+		Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode,
+	}.Execute(ctx)
+}
+
+// TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
+func TestNoAdaptiveRetries(t *testing.T) {
+	const shutdown = 91
+	l := overloadtest.Listen(t, overloadtest.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
+	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
+
+	require.Error(t, find(context.Background(), topology))
+	assert.Equal(t, int64(1), l.Commands.Load())
+}
