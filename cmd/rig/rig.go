@@ -22,12 +22,16 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 	if err != nil {
 		return nil, err
 	}
+	revisions, err := specs.ReadBase(filepath.Join(root, "etc", "bases", base, "specifications"), pins)
+	if err != nil {
+		return nil, err
+	}
 	store := &specs.Store{
 		Root: root, Pins: pins, Local: os.Getenv("SPECIFICATIONS"),
 		Client: http.DefaultClient, Archive: specs.Archive, Progress: progress,
 	}
 	return &suite.Rig{
-		Root: root, Base: base, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
+		Root: root, Base: base, Upstream: revisions.Upstream, Fork: revisions.Fork, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
 		Tests: gotest.Go{}, Tools: suite.OSTools{},
 		Specifications: func(ctx context.Context, revision string) (string, error) {
 			project, err := store.Project(ctx, revision)

@@ -121,7 +121,7 @@ func newFixture(t *testing.T, answer func(tree string, c gotest.Command) []strin
 	clock := func() time.Time { return time.Unix(0, 0) }
 	f := &fixture{tests: &fakeTests{answer: answer}, tools: &fakeTools{}}
 	f.Rig = &Rig{
-		Root: root, Base: "v1.0.0", Environ: []string{"HOME=/home", "MONGODB_URI=mongodb://user", "GOWORK=on"},
+		Root: root, Base: "v1.0.0", Upstream: "v1.0.0-pin", Fork: "2026-03-12", Environ: []string{"HOME=/home", "MONGODB_URI=mongodb://user", "GOWORK=on"},
 		Tests: f.tests, Tools: f.tools,
 		Specifications: func(context.Context, string) (string, error) { return filepath.Join(root, "specifications"), nil },
 		OpenServer: func(context.Context) (*Server, error) {

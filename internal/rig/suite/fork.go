@@ -11,10 +11,6 @@ import (
 // integrationFolder is where tests need a server.
 const integrationFolder = "internal/integration"
 
-// basePin is the revision of the specifications that upstream's tests are
-// written for.
-func (r *Rig) basePin() string { return r.Base + "-pin" }
-
 // moduleFlags are the flags for every run in the built trees. With -trimpath
 // both share what the compiler makes of the files that they have in common.
 // Upstream's own vet findings are no business of the tests.
@@ -30,7 +26,7 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 		return err
 	}
 	env := r.env()
-	if project, err := r.project(ctx, r.basePin()); err == nil {
+	if project, err := r.project(ctx, r.Upstream); err == nil {
 		env = r.env("PROJECT_DIRECTORY=" + project)
 	}
 	race, note := r.race(ctx)

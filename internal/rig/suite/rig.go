@@ -38,6 +38,9 @@ type Rig struct {
 	Root string
 	// Base is the version of upstream that the fork is built on.
 	Base string
+	// Upstream is the revision of the specifications that upstream's tests are
+	// written for, and Fork the one that the fork follows.
+	Upstream, Fork string
 	// CI makes what cannot be had a failure instead of a skip.
 	CI bool
 	// Environ is the environment of the children.

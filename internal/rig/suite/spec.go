@@ -14,10 +14,8 @@ import (
 )
 
 const (
-	// backpressureRevision is the revision of the specifications that the fork
-	// implements.
-	backpressureRevision = "2026-03-12"
-	// backpressureTest runs that revision's test files; the overlay adds it.
+	// backpressureTest runs the test files about overload of the revision that the
+	// fork follows; the overlay adds it.
 	backpressureTest = "TestClientBackpressureSpec"
 	unifiedFolder    = "internal/integration/unified"
 	// specTimeout bounds one run. Upstream's tests take about three minutes.
@@ -29,18 +27,22 @@ const (
 // the fork's revision in the fork, and the overlay's own integration tests.
 func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	var results []report.Suite
-	if options.Revision == "" || options.Revision == r.basePin() {
-		results = append(results, r.timed("spec "+r.basePin(), func(s *report.Suite) error {
-			return r.unifiedSpec(ctx, s, r.basePin(), options.File)
+	if options.Revision == "" || options.Revision == r.Upstream {
+		results = append(results, r.timed("spec "+r.Upstream, func(s *report.Suite) error {
+			return r.unifiedSpec(ctx, s, r.Upstream, options.File)
 		}))
 	}
-	if options.Revision == "" || options.Revision == backpressureRevision {
-		results = append(results, r.timed("spec "+backpressureRevision, func(s *report.Suite) error {
+	if options.Revision == "" || options.Revision == r.Fork {
+		name := "spec " + r.Fork
+		if r.Fork == r.Upstream {
+			name += " overload"
+		}
+		results = append(results, r.timed(name, func(s *report.Suite) error {
 			return r.backpressureSpec(ctx, s, options.File)
 		}))
-		if options.File == "" {
-			results = append(results, r.timed("spec "+backpressureRevision+" unified", func(s *report.Suite) error {
-				return r.unifiedSpec(ctx, s, backpressureRevision, "")
+		if options.File == "" && r.Fork != r.Upstream {
+			results = append(results, r.timed("spec "+r.Fork+" unified", func(s *report.Suite) error {
+				return r.unifiedSpec(ctx, s, r.Fork, "")
 			}))
 		}
 	}
@@ -51,7 +53,7 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	}
 	if len(results) == 0 {
 		results = append(results, failed("spec "+options.Revision,
-			fmt.Sprintf("no suite runs this revision; there are %s and %s", r.basePin(), backpressureRevision)))
+			fmt.Sprintf("no suite runs this revision; there are %s and %s", r.Upstream, r.Fork)))
 	}
 	return results
 }
@@ -115,7 +117,7 @@ func (r *Rig) specSetup(ctx context.Context, revision string) (*trees, string, e
 // backpressureSpec runs the test files of the revision that the fork implements,
 // in the fork.
 func (r *Rig) backpressureSpec(ctx context.Context, s *report.Suite, file string) error {
-	t, project, err := r.specSetup(ctx, backpressureRevision)
+	t, project, err := r.specSetup(ctx, r.Fork)
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func (r *Rig) backpressureSpec(ctx context.Context, s *report.Suite, file string
 		return err
 	}
 	record(s, result, func(key gotest.Key) string {
-		return rerunCommand(t.fork, command, key, "./"+unifiedFolder, serverCommand(backpressureRevision)...)
+		return rerunCommand(t.fork, command, key, "./"+unifiedFolder, serverCommand(r.Fork)...)
 	})
 	s.Remarks = append(s.Remarks, skippedCases(result)...)
 	return checkComplete(result, project, file)
@@ -169,7 +171,7 @@ func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Comm
 // integration runs the overlay's own tests that need a server, but for the one
 // that backpressureSpec runs.
 func (r *Rig) integration(ctx context.Context, s *report.Suite) (err error) {
-	t, project, err := r.specSetup(ctx, backpressureRevision)
+	t, project, err := r.specSetup(ctx, r.Fork)
 	if err != nil {
 		return err
 	}
@@ -197,7 +199,7 @@ func (r *Rig) integration(ctx context.Context, s *report.Suite) (err error) {
 			Dir: r.file(t.fork), Flags: moduleFlags(), Timeout: specTimeout,
 			Env: r.env("PROJECT_DIRECTORY="+project, "MONGODB_URI="+server.URI),
 		}
-		if err := r.ownFolder(ctx, s, restricted, folder, command, serverCommand(backpressureRevision)...); err != nil {
+		if err := r.ownFolder(ctx, s, restricted, folder, command, serverCommand(r.Fork)...); err != nil {
 			return err
 		}
 	}

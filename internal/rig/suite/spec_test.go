@@ -50,9 +50,21 @@ func TestSpec(t *testing.T) {
 	assert.Contains(t, f.tests.runs[0].Flags, "-skip=^(TestClientBackpressureSpec|TestProse)$")
 }
 
+// TestSpecOfOneRevision is about a base whose tests are written for the revision
+// that the fork follows: nothing runs twice.
+func TestSpecOfOneRevision(t *testing.T) {
+	f := newFixture(t, specAnswers(specFile+"/one passed", specFile+"/two passed"))
+	f.Upstream = f.Fork
+	var names []string
+	for _, result := range f.Run(t.Context(), []string{"spec"}, Options{}) {
+		names = append(names, result.Name)
+	}
+	assert.Equal(t, []string{"spec 2026-03-12", "spec 2026-03-12 overload", "integration"}, names)
+}
+
 func TestSpecFailure(t *testing.T) {
 	f := newFixture(t, specAnswers(specFile+"/one failed broken", specFile+"/two passed"))
-	s := f.Run(t.Context(), []string{"spec"}, Options{Revision: backpressureRevision})[0]
+	s := f.Run(t.Context(), []string{"spec"}, Options{Revision: "2026-03-12"})[0]
 	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(s))
 	assert.True(t, strings.HasPrefix(s.Failures[0].Rerun, "go run ./cmd/rig server -- env PROJECT_DIRECTORY="), s.Failures[0].Rerun)
 }
@@ -78,7 +90,7 @@ func TestSpecMustBeComplete(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, specAnswers(tt.answers...))
-			s := f.Run(t.Context(), []string{"spec"}, Options{Revision: backpressureRevision, File: tt.file})[0]
+			s := f.Run(t.Context(), []string{"spec"}, Options{Revision: "2026-03-12", File: tt.file})[0]
 			if tt.problem == "" {
 				assert.Empty(t, s.Failures)
 				return

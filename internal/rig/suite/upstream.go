@@ -13,7 +13,7 @@ func (r *Rig) upstream(ctx context.Context, s *report.Suite) error {
 	if err != nil {
 		return err
 	}
-	project, missing := r.project(ctx, r.basePin())
+	project, missing := r.project(ctx, r.Upstream)
 	if missing != nil {
 		// Most tests do without; those that don't then fail in both trees.
 		absent := r.timed("specification tests", func(*report.Suite) error { return missing })
@@ -28,7 +28,7 @@ func (r *Rig) upstream(ctx context.Context, s *report.Suite) error {
 			return []string{"PROJECT_DIRECTORY=" + project}, func() error { return nil }, nil
 		},
 		covers: func(string) bool { return true },
-		rerun:  []string{projectVariable(r.basePin())},
+		rerun:  []string{projectVariable(r.Upstream)},
 	})
 }
 
