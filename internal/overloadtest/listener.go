@@ -18,6 +18,8 @@ import (
 // Listener is a server on loopback, a primary, that gives each command the same reply. It is for what needs real
 // connections, pools and monitors.
 type Listener struct {
+	// Next, if set, is the reply to the next command alone.
+	Next atomic.Pointer[bson.D]
 	// Refuse is how many connections the server closes as soon as they come, before it accepts any.
 	Refuse atomic.Int64
 	// RefuseEach, if positive, lets the server close each connection but every n-th.
@@ -149,6 +151,9 @@ func (l *Listener) answer(request int32, opcode wiremessage.OpCode, body []byte)
 		reply = l.hello()
 	} else {
 		l.Commands.Add(1)
+		if next := l.Next.Swap(nil); next != nil {
+			reply, _ = bson.Marshal(*next)
+		}
 	}
 	idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpMsg)
 	wm = wiremessage.AppendMsgFlags(wm, 0)

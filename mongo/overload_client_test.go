@@ -1,0 +1,99 @@
+//fork:base >=v2.7.0
+
+package mongo_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/randutil"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// What a client does under overload, as applications see it: these tests use what upstream has, too, and fail there.
+
+var (
+	overloaded = bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 462}, {Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}}}
+	// notYet is retryable for reads, and leaves the server selectable.
+	notYet = bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 134}}
+)
+
+// connect returns a client of the server whose backoffs take no time. The function that it returns tells which commands it
+// has sent, killCursors and endSessions apart.
+func connect(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions) (*mongo.Client, func() []string) {
+	t.Helper()
+
+	t.Cleanup(randutil.SetJitterForTesting(func() float64 { return 0 }))
+	var sent []string
+	opts.ApplyURI(l.URI()).SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+		sent = append(sent, e.CommandName)
+	}})
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client, func() []string { return sent }
+}
+
+// TestClientKeepsTheLimit is about a client-side timeout, which lifts the limit of one retry: not once there was overload.
+func TestClientKeepsTheLimit(t *testing.T) {
+	l := overloadtest.Listen(t, notYet, nil)
+	l.Next.Store(&overloaded)
+	client, sent := connect(t, l, options.Client().SetTimeout(300*time.Millisecond))
+
+	require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
+	assert.Len(t, sent(), 3)
+}
+
+func TestClientWithoutAdaptiveRetries(t *testing.T) {
+	retryableRead := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 134}, overloaded[2]}
+	l := overloadtest.Listen(t, retryableRead, nil)
+	client, sent := connect(t, l, options.Client().SetMaxAdaptiveRetries(0))
+
+	require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
+	assert.Len(t, sent(), 1)
+}
+
+// TestClientRetriesEstablishment is about a server that closes connections as soon as they come, for a while.
+func TestClientRetriesEstablishment(t *testing.T) {
+	l := overloadtest.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
+	client, sent := connect(t, l, options.Client().SetMaxConnIdleTime(time.Millisecond))
+	require.NoError(t, client.Ping(context.Background(), nil), "the monitor's connection is made first")
+
+	time.Sleep(10 * time.Millisecond) // makes the connection stale
+	l.Refuse.Store(2)
+	require.NoError(t, client.Ping(context.Background(), nil))
+	assert.Len(t, sent(), 2)
+}
+
+// TestClientRetriesEveryCommand is about the commands that upstream does not retry.
+func TestClientRetriesEveryCommand(t *testing.T) {
+	ctx := context.Background()
+	tests := map[string]func(*mongo.Collection) error{
+		"create":       func(c *mongo.Collection) error { return c.Database().CreateCollection(ctx, "new") },
+		"create view":  func(c *mongo.Collection) error { return c.Database().CreateView(ctx, "v", "coll", mongo.Pipeline{}) },
+		"drop":         func(c *mongo.Collection) error { return c.Drop(ctx) },
+		"dropDatabase": func(c *mongo.Collection) error { return c.Database().Drop(ctx) },
+		"createSearchIndexes": func(c *mongo.Collection) error {
+			_, err := c.SearchIndexes().CreateOne(ctx, mongo.SearchIndexModel{Definition: bson.D{}})
+			return err
+		},
+		"updateSearchIndex": func(c *mongo.Collection) error { return c.SearchIndexes().UpdateOne(ctx, "a", bson.D{}) },
+		"dropSearchIndex":   func(c *mongo.Collection) error { return c.SearchIndexes().DropOne(ctx, "a") },
+	}
+	for name, run := range tests {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			l := overloadtest.Listen(t, overloaded, nil)
+			client, sent := connect(t, l, options.Client())
+			require.Error(t, run(client.Database("db").Collection("coll")))
+			assert.Len(t, sent(), 3)
+		})
+	}
+}
