@@ -8,6 +8,7 @@ ignore (
 	./internal/handshake
 	./internal/integration
 	./internal/overloadtest
+	./internal/randutil
 	./mongo
 	./x
 )
