@@ -64,8 +64,12 @@ func (e *Execution) refusal(f Failure, overload bool) Reason {
 	switch {
 	case f.ReadWrite && e.readWriteLimit != Never:
 		return 0
-	case !overload || !f.Retryable:
+	case !overload && e.policy != nil && f.ReadWriteOff && !e.policy.permits(e.kind):
+		return OptionOff
+	case !overload:
 		return NotRetryable
+	case !f.Retryable:
+		return LabelMissing
 	case !e.policy.permits(e.kind):
 		return OptionOff
 	default:

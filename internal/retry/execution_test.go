@@ -125,7 +125,16 @@ func TestExecutionFailed(t *testing.T) {
 			{overloaded, backoff(200)},
 		}},
 		{"SystemOverloadedError alone is not retried", both, Write, Once, []step{
-			{overloadedOnly, refused(NotRetryable)},
+			{overloadedOnly, refused(LabelMissing)},
+		}},
+		{"an error that retryReads would retry says so", &Policy{RetryWrites: true, Jitter: fixedJitter}, Read, Never, []step{
+			{Failure{ReadWriteOff: true, Remaining: NoDeadline}, refused(OptionOff)},
+		}},
+		{"but not if the option is on", both, Read, Never, []step{
+			{Failure{ReadWriteOff: true, Remaining: NoDeadline}, refused(NotRetryable)},
+		}},
+		{"nor if the command is exempt", nil, Read, Never, []step{
+			{Failure{ReadWriteOff: true, Remaining: NoDeadline}, refused(NotRetryable)},
 		}},
 		{"RetryableError alone is not retried", both, Write, Once, []step{
 			{retryableOnly, refused(NotRetryable)},

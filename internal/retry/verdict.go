@@ -19,6 +19,9 @@ type Failure struct {
 	ReadWrite bool
 	// FirstBackoff, if it is positive, is what the server wants in the place of the policy's.
 	FirstBackoff time.Duration
+	// ReadWriteOff says that the error would be retryable under those specifications if retryReads or retryWrites were on.
+	// It explains a refusal and changes none.
+	ReadWriteOff bool
 	// Remaining is the time until the operation's deadline, or NoDeadline.
 	Remaining time.Duration
 }
@@ -40,6 +43,8 @@ const (
 	RetryableReadWrite
 	// NotRetryable refuses a retry because no policy covers the error.
 	NotRetryable
+	// LabelMissing refuses a retry because the overload error lacks the label RetryableError.
+	LabelMissing
 	// OptionOff refuses a retry because retryReads or retryWrites is off.
 	OptionOff
 	// LimitReached refuses a retry because the command has been retried as often as it may be.
@@ -59,6 +64,8 @@ func (r Reason) String() string {
 		return "retryable read or write"
 	case NotRetryable:
 		return "error is not retryable"
+	case LabelMissing:
+		return "overload error is not labelled retryable"
 	case OptionOff:
 		return "retryReads or retryWrites is off"
 	case LimitReached:
