@@ -92,7 +92,7 @@ func (s *Script) Transaction() driver.Operation {
 }
 
 // Session returns an explicit session.
-func Session(t *testing.T) *session.Client {
+func Session(t testing.TB) *session.Client {
 	client, err := session.NewClientSession(session.NewPool(nil), uuid.UUID{})
 	require.NoError(t, err)
 	require.NoError(t, client.SetServer())

@@ -36,7 +36,7 @@ type Script struct {
 	// Selected are the servers that were selected.
 	Selected []address.Address
 
-	t           *testing.T
+	t           testing.TB
 	connections int // that were ever checked out
 	open        int // connections that are checked out
 	pinned      int // those of them that a cursor or transaction holds
@@ -57,7 +57,7 @@ var (
 )
 
 // New returns a script for a replica set of one server, the primary "a:27017".
-func New(t *testing.T, replies ...any) *Script {
+func New(t testing.TB, replies ...any) *Script {
 	s := &Script{
 		Topology: description.TopologyKindReplicaSetWithPrimary,
 		Servers:  []description.Server{Server("a", description.ServerKindRSPrimary)},

@@ -1,11 +1,14 @@
 package options
 
-// ClientOptions holds the client option adaptiveRetries, see SetAdaptiveRetries.
+import "go.mongodb.org/mongo-driver/v2/event"
+
+// ClientOptions holds the client option adaptiveRetries and the retry monitor, see SetAdaptiveRetries and SetRetryMonitor.
 //
-//fork:extend adaptiveRetries is a client option
+//fork:extend adaptiveRetries and the retry monitor are client options
 //fork:watch MergeClientOptions
 type ClientOptions struct {
 	AdaptiveRetries *bool
+	RetryMonitor    *event.RetryMonitor
 }
 
 // SetAdaptiveRetries specifies whether the client limits its retries after overload errors by a token bucket, which keeps

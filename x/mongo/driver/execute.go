@@ -37,10 +37,10 @@ func (op Operation) Execute(ctx context.Context) error {
 	defer ex.release()
 	for {
 		if err := ex.command(ctx); err != nil {
-			return err
+			return ex.finish(ctx, err)
 		}
 		if !ex.nextBatch() {
-			return ex.batchErrors()
+			return ex.finish(ctx, ex.batchErrors())
 		}
 	}
 }
@@ -67,6 +67,7 @@ type execution struct {
 	sent sentCommand
 
 	// Over the batches.
+	history   history
 	currIndex int
 	failed    WriteCommandError
 }
@@ -91,6 +92,7 @@ func (ex *execution) start(ctx context.Context) {
 
 // startCommand resets what belongs to a single command. Each batch is a command of its own, with retries of its own.
 func (ex *execution) startCommand() {
+	ex.history.startCommand()
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
 	ex.deprioritized = nil
 	ex.errs = attemptErrors{}
@@ -120,6 +122,7 @@ func (ex *execution) command(ctx context.Context) error {
 			return ex.giveUp(ctx, fail)
 		}
 		verdict := ex.retries.Failed(ex.describe(ctx, fail))
+		ex.decided(ctx, fail, verdict)
 		if verdict.Reason != retry.Overloaded {
 			if err := ex.unpin(fail); err != nil {
 				return err

@@ -28,11 +28,15 @@ type failure struct {
 	stage     stage
 	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
 	executed  bool // the server executed the command, with write errors
+
+	// It would be retryable under those specifications if retryReads or retryWrites were on.
+	readWriteOff bool
 }
 
 // attempt sends the command once. It returns nil if the server executed it.
 func (ex *execution) attempt(ctx context.Context) *failure {
 	requestID := wiremessage.NextRequestID()
+	ex.history.startAttempt(requestID)
 	if ex.conn == nil {
 		srvr, conn, err := ex.op.getServerAndConnection(ctx, requestID, ex.deprioritized)
 		if err != nil {

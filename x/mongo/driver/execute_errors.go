@@ -62,6 +62,7 @@ func (ex *execution) classify(fail *failure) {
 		retryable := ex.retryableReadWrite(fail.err)
 		fail.err = ex.addRetryableWriteError(fail.err, retryable)
 		fail.readWrite = retryable && ex.retrySupported && ex.sent.retryEnabled && !ex.unsupportedStorageEngine(fail.err)
+		fail.readWriteOff = retryable && ex.retrySupported && !ex.sent.retryEnabled && !ex.op.IsOutputAggregate
 		_, writeFailed := fail.err.(WriteCommandError)
 		fail.executed = writeFailed && !fail.readWrite && !hasErrorLabel(fail.err, ErrSystemOverloadedError)
 	}

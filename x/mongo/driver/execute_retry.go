@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
@@ -40,10 +41,11 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 		remaining = ex.overload.until(deadline)
 	}
 	return retry.Failure{
-		Overload:  hasErrorLabel(fail.err, ErrSystemOverloadedError),
-		Retryable: hasErrorLabel(fail.err, ErrRetryableError),
-		ReadWrite: fail.readWrite,
-		Remaining: remaining,
+		Overload:     hasErrorLabel(fail.err, ErrSystemOverloadedError),
+		Retryable:    hasErrorLabel(fail.err, ErrRetryableError),
+		ReadWrite:    fail.readWrite,
+		ReadWriteOff: fail.readWriteOff,
+		Remaining:    remaining,
 
 		FirstBackoff: serverFirstBackoff(fail.err),
 	}
@@ -60,17 +62,22 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	}
 	ex.reset(fail)
 
-	if fail.stage == sending && (errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded)) {
-		// The context is done. That a connection was not established in time says nothing of the context.
+	if fail.contextDone() {
 		return fail.err
 	}
-	if verdict.Backoff == 0 {
-		return nil
+	if verdict.Backoff > 0 {
+		if err := ex.backOff(ctx, verdict.Backoff); err != nil {
+			return interruptedBackoff(fail.err, err)
+		}
 	}
-	if err := ex.overload.sleep(ctx, verdict.Backoff); err != nil {
-		return interruptedBackoff(fail.err, err)
-	}
+	ex.history.retried()
 	return nil
+}
+
+// contextDone reports whether the operation's context ended the attempt. That a connection was not established in time
+// says nothing of that context.
+func (fail *failure) contextDone() bool {
+	return fail.stage == sending && (errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded))
 }
 
 // reset records the failure and gives up its server and connection, so that the next attempt selects anew.
@@ -87,12 +94,21 @@ func (ex *execution) reset(fail *failure) {
 // deprioritize adds the failed server to the deprioritized servers. After an overload error that is done on any topology, if
 // the policy retargets; after other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
 func (ex *execution) deprioritize(fail *failure) {
+	if server := ex.failedServer(fail); server != "" {
+		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: server})
+	}
+}
+
+// failedServer returns the server that the attempt failed at, or the empty address if it is not known.
+func (ex *execution) failedServer(fail *failure) address.Address {
 	var establishment EstablishmentError
 	switch {
 	case ex.conn != nil:
-		ex.deprioritized = append(ex.deprioritized, ex.conn.Description())
-	case errors.As(fail.err, &establishment) && establishment.ServerAddress() != "":
-		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: establishment.ServerAddress()})
+		return ex.conn.Description().Addr
+	case errors.As(fail.err, &establishment):
+		return establishment.ServerAddress()
+	default:
+		return ""
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -93,7 +92,6 @@ func TestExecuteOverload(t *testing.T) {
 
 func TestExecuteTokenBucket(t *testing.T) {
 	const full = 1000
-	writeError := overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
 
 	tests := []struct {
 		name    string
@@ -276,13 +274,9 @@ func TestExecuteOverloadCommit(t *testing.T) {
 }
 
 func TestExecuteOverloadBatches(t *testing.T) {
-	docs := make([]bsoncore.Document, 3) // in batches of two
-	for i := range docs {
-		docs[i] = bsoncore.NewDocumentBuilder().AppendInt32("_id", int32(i)).Build()
-	}
 	insert := func(s *overloadtest.Script) driver.Operation {
 		op := s.Write()
-		op.Batches = &driver.Batches{Identifier: "documents", Documents: docs}
+		op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)} // in batches of two
 		return op
 	}
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
@@ -34,6 +36,12 @@ type OverloadPolicy struct {
 
 	// Clock measures and waits for backoffs.
 	Clock Clock
+
+	// Monitor and Logger, which may be nil, are told of the decisions about retries of all policies.
+	Monitor *event.RetryMonitor
+	Logger  *logger.Logger
+
+	lines logLimiter
 }
 
 // Clock tells the time and waits.

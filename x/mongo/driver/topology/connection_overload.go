@@ -20,6 +20,7 @@ var _ driver.EstablishmentError = ConnectionError{}
 //fork:extend a server that limits the rate of new connections closes them, and the error has to say so
 type ConnectionError struct {
 	overloaded address.Address // of the server, if it may be overloaded
+	retries    *driver.RetryError
 }
 
 // HasErrorLabel reports whether the error has the label. An I/O error or timeout while a pool establishes a connection

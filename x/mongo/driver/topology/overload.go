@@ -40,6 +40,7 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 		apply(&settings)
 	}
 	cfg.overload = newOverloadPolicy(settings.opts)
+	cfg.overload.Logger = cfg.logger
 	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
 	return cfg, nil
 }
@@ -52,6 +53,7 @@ func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
 		overload.Policy.Bucket = retry.NewTokenBucket()
 	}
+	overload.Monitor = opts.RetryMonitor
 	return overload
 }
 

@@ -1,0 +1,86 @@
+package event
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+)
+
+// The reasons of retry events. The first two are reasons for a retry, the others for none.
+const (
+	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
+	RetryReasonOverloaded = "overloaded"
+	// RetryReasonRetryable: the Retryable Reads or Retryable Writes specification covers the error.
+	RetryReasonRetryable = "retryable"
+
+	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
+	RetryReasonNotRetryable = "notRetryable"
+	// RetryReasonLabelMissing: the error has the label SystemOverloadedError but not RetryableError, so that the server may
+	// have executed part of the command.
+	RetryReasonLabelMissing = "labelMissing"
+	// RetryReasonOptionOff: retryReads or retryWrites is off. A command of unknown kind, such as runCommand, needs both.
+	RetryReasonOptionOff = "optionOff"
+	// RetryReasonLimit: the command has been retried as often as it may be.
+	RetryReasonLimit = "limit"
+	// RetryReasonDeadline: the backoff would have passed the operation's deadline.
+	RetryReasonDeadline = "deadline"
+	// RetryReasonBucketEmpty: the client has adaptiveRetries, and no token was left.
+	RetryReasonBucketEmpty = "bucketEmpty"
+	// RetryReasonContextDone: the operation's context was cancelled or timed out during an attempt or a backoff.
+	RetryReasonContextDone = "contextDone"
+)
+
+// RetryDecidedEvent represents an event generated when an attempt to execute a command failed and the driver decided
+// whether to make another.
+type RetryDecidedEvent struct {
+	CommandName  string
+	DatabaseName string
+	// OperationID is the same for all attempts and batches of an operation. It is the RequestID of its first attempt.
+	OperationID int64
+	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent.
+	RequestID int64
+	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a command of its own and starts at 1.
+	Attempt int
+	// ServerAddress is the server that the attempt failed at. It is empty if no server was selected, or if no connection was
+	// to be had for another reason than overload.
+	ServerAddress address.Address
+	// Failure is the error of the attempt. It has the error's labels, see mongo.LabeledError.
+	Failure error
+	// WillRetry is whether another attempt follows, after the Backoff, which is 0 unless the server was overloaded. The
+	// Reason is one of the RetryReason constants.
+	WillRetry bool
+	Backoff   time.Duration
+	Reason    string
+	// Tokens is how many tokens the client had left after the decision, from 0 to 1000. It is nil without adaptiveRetries.
+	Tokens *float64
+}
+
+// RetryFinishedEvent represents an event generated when an operation ends for which a RetryDecidedEvent announced a retry.
+type RetryFinishedEvent struct {
+	CommandName  string
+	DatabaseName string
+	// OperationID is that of the operation's RetryDecidedEvents.
+	OperationID int64
+	// Attempts is how many attempts were made, of which Retries were retries. They differ by 1, or for an operation that
+	// was sent in batches by the number of batches.
+	Attempts int
+	Retries  int
+	// Backoff is the time spent waiting before retries.
+	Backoff time.Duration
+	// Failure is the error of the operation, or nil if it succeeded.
+	Failure error
+	// Reason is why there was no further retry, one of the RetryReason constants. It is empty if the server executed the
+	// last command, even if with write errors.
+	Reason string
+	// Tokens is how many tokens the client has left, from 0 to 1000. It is nil without adaptiveRetries.
+	Tokens *float64
+}
+
+// RetryMonitor represents a monitor that is triggered for what the driver decides about retries, of all policies. Its
+// functions are called synchronously by the operation and must be safe for concurrent use. Commands that monitor servers,
+// establish connections or authenticate generate no events.
+type RetryMonitor struct {
+	Decided  func(context.Context, *RetryDecidedEvent)
+	Finished func(context.Context, *RetryFinishedEvent)
+}

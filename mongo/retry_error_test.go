@@ -1,0 +1,137 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+func TestRetryErrorOfOperations(t *testing.T) {
+	ctx := context.Background()
+	set := bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
+	tests := map[string]func(*Collection) error{
+		"InsertOne":  func(c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
+		"InsertMany": func(c *Collection) error { _, err := c.InsertMany(ctx, []any{bson.D{}}); return err },
+		"UpdateMany": func(c *Collection) error { _, err := c.UpdateMany(ctx, bson.D{}, set); return err },
+		"BulkWrite": func(c *Collection) error {
+			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
+			return err
+		},
+		"client BulkWrite": func(c *Collection) error {
+			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
+				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
+			})
+			return err
+		},
+		"Find":             func(c *Collection) error { _, err := c.Find(ctx, bson.D{}); return err },
+		"FindOne":          func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
+		"FindOneAndUpdate": func(c *Collection) error { return c.FindOneAndUpdate(ctx, bson.D{}, set).Err() },
+		"Aggregate":        func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
+		"Watch":            func(c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+		"Drop":             func(c *Collection) error { return c.Drop(ctx) },
+		"RunCommand":       func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
+	}
+	for name, run := range tests {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+			err := run(connectScript(t, s).Database("db").Collection("coll"))
+			s.Finish()
+
+			var retries *RetryError
+			require.True(t, errors.As(err, &retries), "got %T (%v)", err, err)
+			assert.Equal(t, &RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit}, retries)
+
+			commandErr, ok := err.(CommandError)
+			require.True(t, ok, "got %T, want a CommandError", err)
+			assert.Equal(t, int32(462), commandErr.Code)
+			assert.Equal(t, " scripted", err.Error())
+			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
+			assert.False(t, IsTimeout(err))
+			assert.Equal(t, []int{462}, ErrorCodes(err))
+		})
+	}
+}
+
+func TestRetryErrorOfGetMore(t *testing.T) {
+	ctx := context.Background()
+	replies := append([]any{overloadtest.OK(batch("firstBatch", 7))}, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+	s := overloadtest.New(t, append(replies, overloadtest.OK())...) // killCursors
+	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(ctx, bson.D{})
+	require.NoError(t, err)
+
+	require.False(t, cursor.Next(ctx))
+	var retries *RetryError
+	require.True(t, errors.As(cursor.Err(), &retries), "got %T (%v)", cursor.Err(), cursor.Err())
+	assert.Equal(t, 5, retries.Retries)
+	require.NoError(t, cursor.Close(ctx))
+}
+
+// TestRetryErrorLeavesWriteExceptions is about errors that cannot hold a RetryError: their types are structs of exported
+// fields that applications and their tests compare.
+func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
+	ctx := context.Background()
+	duplicate := overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{
+		{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"},
+	}}})
+	insert := func(t *testing.T, replies ...any) error {
+		s := overloadtest.New(t, replies...)
+		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+		s.Finish()
+		return err
+	}
+
+	atOnce, retried := insert(t, duplicate), insert(t, overloadtest.Overloaded(), duplicate)
+	exception, ok := retried.(WriteException)
+	require.True(t, ok, "got %T, want a WriteException", retried)
+	assert.Equal(t, atOnce, error(exception))
+	assert.True(t, IsDuplicateKeyError(retried))
+	var retries *RetryError
+	assert.False(t, errors.As(retried, &retries))
+}
+
+func TestRetryErrorKeepsTimeouts(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded(), context.DeadlineExceeded)
+	err := connectScript(t, s).Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	assert.True(t, IsTimeout(err), "got %v", err)
+	assert.True(t, errors.Is(err, context.DeadlineExceeded))
+	var retries *RetryError
+	require.True(t, errors.As(err, &retries))
+	assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
+}
+
+func TestRetryTokens(t *testing.T) {
+	ctx := context.Background()
+	t.Run("with adaptiveRetries", func(t *testing.T) {
+		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+		s.Policy.Policy.Bucket = retry.NewTokenBucket()
+		client := connectScript(t, s)
+		tokens, ok := client.RetryTokens()
+		assert.True(t, ok)
+		assert.Equal(t, 1000.0, tokens)
+
+		require.Error(t, client.Database("db").Collection("coll").FindOne(ctx, bson.D{}).Err())
+		tokens, ok = client.RetryTokens()
+		assert.True(t, ok)
+		assert.Equal(t, 995.0, tokens)
+	})
+	t.Run("without", func(t *testing.T) {
+		_, ok := connectScript(t, overloadtest.New(t)).RetryTokens()
+		assert.False(t, ok)
+	})
+	t.Run("a deployment without a policy", func(t *testing.T) {
+		s := overloadtest.New(t)
+		s.Policy = nil
+		_, ok := connectScript(t, s).RetryTokens()
+		assert.False(t, ok)
+	})
+}

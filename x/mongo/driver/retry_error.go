@@ -1,0 +1,77 @@
+package driver
+
+import (
+	"fmt"
+	"time"
+)
+
+// RetryError tells of the attempts that an operation made before it failed. It is found with errors.As in errors whose
+// operation was retried, or that could have been retried but for a limit, a deadline, an option, a missing label or an empty
+// token bucket. It describes an error and is none of its own: no operation returns it, and errors.Unwrap never leads to
+// it, so that error strings, types and comparisons are what they are without it.
+//
+// Errors that hold the result of a write are without it, and so are sentinel values such as mongo.ErrClientDisconnected.
+type RetryError struct {
+	// Attempts is how many attempts were made, of which Retries were retries. They differ by 1, or for an operation that
+	// was sent in batches by the number of batches.
+	Attempts int
+	Retries  int
+	// Backoff is the time spent waiting before retries.
+	Backoff time.Duration
+	// Reason is why there was no further retry, one of the event.RetryReason constants. It is empty if the server executed
+	// the last command.
+	Reason string
+}
+
+// Error implements the error interface.
+func (e *RetryError) Error() string {
+	reason := e.Reason
+	if reason == "" {
+		reason = "executed"
+	}
+	return fmt.Sprintf("no further retry after %d attempts and %v of backoff: %s", e.Attempts, e.Backoff, reason)
+}
+
+// RetryDescriber is implemented by errors that can hold a RetryError.
+type RetryDescriber interface {
+	error
+
+	// DescribeRetries returns a copy of the error in which errors.As finds the RetryError.
+	DescribeRetries(*RetryError) error
+}
+
+// withRetryError returns the error with the RetryError in it. Errors of types that cannot hold one stay as they are.
+func withRetryError(err error, retries *RetryError) error {
+	if describer, ok := err.(RetryDescriber); ok {
+		return describer.DescribeRetries(retries)
+	}
+	return err
+}
+
+var _ RetryDescriber = Error{}
+
+// Error can hold a RetryError.
+//
+//fork:extend as a wrapped error, a RetryError would change the message
+type Error struct {
+	retries *RetryError
+}
+
+// DescribeRetries implements the RetryDescriber interface.
+func (e Error) DescribeRetries(retries *RetryError) error {
+	e.retries = retries
+	return e
+}
+
+// As lets errors.As find the RetryError.
+func (e Error) As(target any) bool { return RetryErrorAs(e.retries, target) }
+
+// RetryErrorAs implements the As method of an error that holds the RetryError, or nil if it holds none.
+func RetryErrorAs(held *RetryError, target any) bool {
+	found, ok := target.(**RetryError)
+	if !ok || held == nil {
+		return false
+	}
+	*found = held
+	return true
+}

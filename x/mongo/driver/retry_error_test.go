@@ -1,0 +1,118 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+func TestRetryError(t *testing.T) {
+	overloadedBatch := then([]any{overloadtest.OK()}, overloadtest.Repeat(6, overloadtest.Rejected())...)
+
+	tests := []struct {
+		name    string
+		op      func(*overloadtest.Script) driver.Operation
+		off     bool // retryReads and retryWrites
+		replies []any
+		want    *driver.RetryError
+	}{
+		{"limit", (*overloadtest.Script).Write, false, overloadtest.Repeat(6, overloadtest.Overloaded()),
+			&driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
+		{"the error that may have written", (*overloadtest.Script).Write, false, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...),
+			&driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
+		{"a plain retryable read", (*overloadtest.Script).Read, false, []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
+			&driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit}},
+		{"option off", (*overloadtest.Script).Command, true, []any{overloadtest.Overloaded()},
+			&driver.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
+		{"label missing", (*overloadtest.Script).Read, false, []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			&driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing}},
+		{"another error after a retry", (*overloadtest.Script).Write, false, []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			&driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable}},
+		{"a batch", batchedWrite, false, overloadedBatch,
+			&driver.RetryError{Attempts: 7, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
+
+		{"an error that has nothing to do with retries", (*overloadtest.Script).Write, false, []any{overloadtest.Failure(1)}, nil},
+		{"write errors", (*overloadtest.Script).Write, false, []any{overloadtest.Overloaded(), writeError}, nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, tt.replies...)
+			s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = !tt.off, !tt.off
+			err := s.Execute(context.Background(), tt.op(s))
+			require.Error(t, err)
+
+			var retries *driver.RetryError
+			assert.Equal(t, tt.want != nil, errors.As(err, &retries))
+			assert.Equal(t, tt.want, retries)
+		})
+	}
+}
+
+// batchedWrite returns a write in two batches.
+func batchedWrite(s *overloadtest.Script) driver.Operation {
+	op := s.Write()
+	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
+	return op
+}
+
+func TestRetryErrorChangesNothingElse(t *testing.T) {
+	t.Run("type, message and what it wraps", func(t *testing.T) {
+		for name, replies := range map[string][]any{
+			"command error": overloadtest.Repeat(6, overloadtest.Overloaded()),
+			"network error": {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
+		} {
+			s := overloadtest.New(t, replies...)
+			err := s.Execute(context.Background(), s.Read())
+			with, ok := err.(driver.Error)
+			require.True(t, ok, "%s: got %T, want a driver.Error", name, err)
+
+			without := driver.Error{
+				Code: with.Code, Message: with.Message, Labels: with.Labels, Name: with.Name, Wrapped: with.Wrapped, Raw: with.Raw,
+			}
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries))
+			require.False(t, errors.As(without, &retries))
+			assert.Equal(t, without.Error(), err.Error())
+			assert.True(t, errors.Unwrap(err) == without.Wrapped, "%s wraps %v", name, errors.Unwrap(err))
+		}
+	})
+	t.Run("comparable errors stay equal", func(t *testing.T) {
+		closed := establishmentError{server: "a:27017", cause: io.EOF}
+		s := overloadtest.New(t, overloadtest.Repeat(6, closed)...)
+		err := s.Execute(context.Background(), s.Read())
+		assert.True(t, err == error(closed), "got %#v", err)
+	})
+	t.Run("an exempt command is without it", func(t *testing.T) {
+		s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.ShuttingDown())
+		s.Policy = nil
+		var retries *driver.RetryError
+		assert.False(t, errors.As(s.Execute(context.Background(), s.Read()), &retries))
+	})
+}
+
+func TestRetryErrorInterruptedBackoff(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := overloadtest.New(t, overloadtest.Rejected())
+	s.Policy.Clock = &steppingClock{Clock: s, step: 7 * ms}
+	s.OnSleep = cancel
+
+	err := s.Execute(ctx, s.Write())
+	var retries *driver.RetryError
+	require.True(t, errors.As(err, &retries))
+	assert.Equal(t, &driver.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}, retries)
+	assert.True(t, errors.Is(err, context.Canceled))
+}
+
+func TestRetryErrorMessage(t *testing.T) {
+	assert.EqualError(t, &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
+		"no further retry after 6 attempts and 1.55s of backoff: limit")
+}

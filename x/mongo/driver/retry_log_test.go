@@ -1,0 +1,138 @@
+package driver_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// logSink keeps the lines that are logged, each as its level, message and keys.
+type logSink struct {
+	lines []string
+	keys  []map[string]any
+}
+
+func (s *logSink) Info(level int, message string, keysAndValues ...any) {
+	keys := make(map[string]any)
+	for i := 0; i < len(keysAndValues); i += 2 {
+		keys[keysAndValues[i].(string)] = keysAndValues[i+1]
+	}
+	s.lines = append(s.lines, fmt.Sprintf("%d %s", level, message))
+	s.keys = append(s.keys, keys)
+}
+
+func (s *logSink) Error(err error, _ string, _ ...any) { panic(err) }
+
+// logTo makes the script's client log lines of the component "command" up to the level.
+func logTo(t *testing.T, s *overloadtest.Script, level logger.Level) *logSink {
+	sink := new(logSink)
+	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{
+		logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level,
+	})
+	require.NoError(t, err)
+	s.Policy.Logger = log
+	return sink
+}
+
+func TestRetryLog(t *testing.T) {
+	read, write := (*overloadtest.Script).Read, (*overloadtest.Script).Write
+	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
+
+	tests := []struct {
+		name    string
+		op      func(*overloadtest.Script) driver.Operation
+		level   logger.Level
+		replies []any
+		want    []string
+	}{
+		{"a retry that succeeds", read, logger.LevelDebug, []any{overloadtest.Overloaded(), overloadtest.OK()}, []string{scheduled, ended}},
+		{"a plain retry", read, logger.LevelDebug, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, []string{scheduled, refused, ended}},
+		{"an error after a retry", write, logger.LevelDebug, []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, []string{scheduled, refused, ended}},
+		{"a refused retry", write, logger.LevelDebug, []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)}, []string{refused}},
+		{"an error that has nothing to do with retries", write, logger.LevelDebug, []any{overloadtest.Failure(1)}, nil},
+		{"success", write, logger.LevelDebug, []any{overloadtest.OK()}, nil},
+		{"on level info only refusals", write, logger.LevelInfo, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, []string{refused}},
+		{"off", write, logger.LevelOff, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, tt.replies...)
+			sink := logTo(t, s, tt.level)
+			_ = s.Execute(context.Background(), tt.op(s))
+			assert.Equal(t, tt.want, sink.lines)
+		})
+	}
+}
+
+func TestRetryLogKeys(t *testing.T) {
+	s := overloadtest.New(t, then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(5, overloadtest.ShuttingDown())...)...)
+	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	sink := logTo(t, s, logger.LevelDebug)
+	r := record(s)
+	_ = s.Execute(context.Background(), s.Write())
+
+	first, last := r.decided[0], r.decided[len(r.decided)-1]
+	require.Len(t, sink.keys, 7)
+	assert.Equal(t, map[string]any{
+		"commandName": "anything", "databaseName": "db", "message": "Command retry scheduled",
+		"operationId": int32(first.OperationID), "requestId": first.RequestID, "driverConnectionId": int64(0),
+		"serverHost": "a", "serverPort": int64(27017),
+		"attempt": 1, "reason": "overloaded", "backoffMS": int64(50), "failure": first.Failure.Error(), "tokens": 999.0,
+	}, sink.keys[0])
+	assert.Equal(t, map[string]any{
+		"commandName": "anything", "databaseName": "db", "message": "Command retry refused",
+		"operationId": int32(first.OperationID), "requestId": last.RequestID, "driverConnectionId": int64(0),
+		"serverHost": "a", "serverPort": int64(27017),
+		"attempt": 6, "reason": "limit", "failure": last.Failure.Error(), "tokens": 1000.0,
+	}, sink.keys[5])
+	ended := sink.keys[6]
+	assert.Equal(t, 6, ended["attempts"])
+	assert.Equal(t, int64(50), ended["backoffMS"])
+	assert.Equal(t, "limit", ended["reason"])
+}
+
+// manualClock is a clock that the test sets.
+type manualClock struct {
+	driver.Clock
+	now time.Time
+}
+
+func (c *manualClock) Now() time.Time { return c.now }
+
+func TestRetryLogIsLimited(t *testing.T) {
+	s := overloadtest.New(t)
+	s.Policy.Policy.RetryReads = false
+	clock := &manualClock{Clock: s, now: time.Unix(1000, 0)}
+	s.Policy.Clock = clock
+	sink := logTo(t, s, logger.LevelInfo)
+	refuse := func(n int) {
+		for i := 0; i < n; i++ {
+			s.Replies = []any{overloadtest.Overloaded()}
+			require.Error(t, s.Execute(context.Background(), s.Read()))
+		}
+	}
+
+	refuse(25)
+	assert.Len(t, sink.lines, 10, "ten lines in a second")
+	clock.now = clock.now.Add(999 * ms)
+	refuse(1)
+	assert.Len(t, sink.lines, 10, "the second is not over")
+	clock.now = clock.now.Add(1 * ms)
+	refuse(2)
+	require.Len(t, sink.lines, 12)
+	assert.Equal(t, 16, sink.keys[10]["suppressed"], "the next line says how many were left out")
+	_, has := sink.keys[11]["suppressed"]
+	assert.False(t, has, "and the one after it does not repeat it")
+	clock.now = clock.now.Add(-time.Hour)
+	refuse(1)
+	assert.Len(t, sink.lines, 13, "a clock that is set back does not silence the log")
+}

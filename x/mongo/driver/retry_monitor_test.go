@@ -1,0 +1,351 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// recorder records the events of a retry monitor.
+type recorder struct {
+	decided  []*event.RetryDecidedEvent
+	finished []*event.RetryFinishedEvent
+}
+
+func record(s *overloadtest.Script) *recorder {
+	r := new(recorder)
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { r.decided = append(r.decided, e) },
+		Finished: func(_ context.Context, e *event.RetryFinishedEvent) { r.finished = append(r.finished, e) },
+	}
+	return r
+}
+
+// lines says of each event what the tests compare.
+func (r *recorder) lines() []string {
+	var lines []string
+	for _, e := range r.decided {
+		verdict := "refused"
+		if e.WillRetry {
+			verdict = fmt.Sprintf("retry after %v", e.Backoff)
+		}
+		lines = append(lines, fmt.Sprintf("attempt %d: %s, %s", e.Attempt, verdict, e.Reason))
+	}
+	for _, e := range r.finished {
+		outcome := "succeeded"
+		if e.Failure != nil {
+			outcome = "failed"
+		}
+		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries, e.Backoff, e.Reason))
+	}
+	return lines
+}
+
+// emptyBucket returns a bucket without a token.
+func emptyBucket() *retry.TokenBucket {
+	bucket := retry.NewTokenBucket()
+	policy := &retry.Policy{
+		RetryReads: true, MaxRetries: retry.Unlimited, FirstBackoff: retry.BaseBackoff,
+		Jitter: func() float64 { return 0 }, Bucket: bucket,
+	}
+	for bucket.Tokens() > 0 {
+		execution := policy.Start(retry.Read, retry.Never)
+		execution.Failed(retry.Failure{Overload: true, Retryable: true, Remaining: retry.NoDeadline})
+	}
+	return bucket
+}
+
+func TestRetryMonitorReasons(t *testing.T) {
+	read, write, command := (*overloadtest.Script).Read, (*overloadtest.Script).Write, (*overloadtest.Script).Command
+	withoutRetry := func(op func(*overloadtest.Script) driver.Operation) func(*overloadtest.Script) driver.Operation {
+		return func(s *overloadtest.Script) driver.Operation {
+			none := driver.RetryNone
+			op := op(s)
+			op.RetryMode = &none
+			return op
+		}
+	}
+	retriesOff := func(s *overloadtest.Script) { s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = false, false }
+
+	tests := []struct {
+		name    string
+		op      func(*overloadtest.Script) driver.Operation
+		set     func(*overloadtest.Script)
+		replies []any
+		want    []string
+	}{
+		{"nothing failed", read, nil, []any{overloadtest.OK()}, nil},
+		{"overloaded", write, nil, []any{overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK()}, []string{
+			"attempt 1: retry after 50ms, overloaded",
+			"attempt 2: retry after 100ms, overloaded",
+			`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
+		}},
+		{"a plain retryable read", read, nil, []any{overloadtest.ShuttingDown(), overloadtest.OK()}, []string{
+			"attempt 1: retry after 0s, retryable",
+			`succeeded: attempts 2, retries 1, backoff 0s, ""`,
+		}},
+		{"a plain retryable write", write, nil, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, []string{
+			"attempt 1: retry after 0s, retryable",
+			"attempt 2: refused, limit",
+			`failed: attempts 2, retries 1, backoff 0s, "limit"`,
+		}},
+		{"not retryable", write, nil, []any{overloadtest.Failure(1)}, []string{"attempt 1: refused, notRetryable"}},
+		{"not retryable any more", write, nil, []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, []string{
+			"attempt 1: retry after 50ms, overloaded",
+			"attempt 2: refused, notRetryable",
+			`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
+		}},
+		{"label missing", read, nil, []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)}, []string{"attempt 1: refused, labelMissing"}},
+		{"option off", command, retriesOff, []any{overloadtest.Overloaded()}, []string{"attempt 1: refused, optionOff"}},
+		{"option off for a plain retryable read", withoutRetry(read), retriesOff, []any{overloadtest.ShuttingDown()}, []string{"attempt 1: refused, optionOff"}},
+		{"option off for a plain retryable write", withoutRetry(write), retriesOff, []any{overloadtest.ShuttingDown()}, []string{"attempt 1: refused, optionOff"}},
+		{"option on, but no retryable write", withoutRetry(write), nil, []any{overloadtest.ShuttingDown()}, []string{"attempt 1: refused, notRetryable"}},
+		{"limit", write, nil, overloadtest.Repeat(6, overloadtest.Rejected()), []string{
+			"attempt 1: retry after 50ms, overloaded",
+			"attempt 2: retry after 100ms, overloaded",
+			"attempt 3: retry after 200ms, overloaded",
+			"attempt 4: retry after 400ms, overloaded",
+			"attempt 5: retry after 800ms, overloaded",
+			"attempt 6: refused, limit",
+			`failed: attempts 6, retries 5, backoff 1.55s, "limit"`,
+		}},
+		{"bucket empty", write, func(s *overloadtest.Script) { s.Policy.Policy.Bucket = emptyBucket() }, []any{overloadtest.Overloaded()}, []string{"attempt 1: refused, bucketEmpty"}},
+		{"context done during an attempt", read, nil, []any{overloadtest.Overloaded(), context.DeadlineExceeded}, []string{
+			"attempt 1: retry after 50ms, overloaded",
+			"attempt 2: refused, contextDone",
+			`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
+		}},
+		{"write errors of a retry", write, nil, []any{overloadtest.Overloaded(), writeError}, []string{
+			"attempt 1: retry after 50ms, overloaded",
+			`failed: attempts 2, retries 1, backoff 50ms, ""`,
+		}},
+		{"write errors at once", write, nil, []any{writeError}, nil},
+		{"a connection that the server closes", command, nil, []any{establishmentError{server: "a:27017"}, overloadtest.OK()}, []string{
+			"attempt 1: retry after 50ms, overloaded",
+			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
+		}},
+		{"an exempt command", command, func(s *overloadtest.Script) { s.Policy = nil }, []any{overloadtest.Overloaded()}, nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, tt.replies...)
+			r := record(s)
+			if tt.set != nil {
+				tt.set(s)
+			}
+			_ = s.Execute(context.Background(), tt.op(s))
+			assert.Equal(t, tt.want, r.lines())
+		})
+	}
+}
+
+var writeError = overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
+
+func TestRetryMonitorDeadline(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Rejected())
+	s.Policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 49*ms)}
+	r := record(s)
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(time.Hour))
+	defer cancel()
+
+	_ = s.Execute(ctx, s.Write())
+	assert.Equal(t, []string{"attempt 1: refused, deadline"}, r.lines())
+}
+
+func TestRetryMonitorInterruptedBackoff(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded())
+	clock := &steppingClock{Clock: s, step: 7 * ms}
+	s.Policy.Clock = clock
+	s.OnSleep = func() {
+		if len(s.Slept) == 2 {
+			cancel()
+		}
+	}
+	r := record(s)
+
+	err := s.Execute(ctx, s.Write())
+	require.True(t, errors.Is(err, context.Canceled))
+	assert.Equal(t, []string{
+		"attempt 1: retry after 50ms, overloaded",
+		"attempt 2: retry after 100ms, overloaded",
+		// The second retry was not made. Its backoff lasted for one step of the clock.
+		`failed: attempts 2, retries 1, backoff 57ms, "contextDone"`,
+	}, r.lines())
+}
+
+// steppingClock is a clock that goes on by a step whenever it is asked.
+type steppingClock struct {
+	driver.Clock
+	now  time.Time
+	step time.Duration
+}
+
+func (c *steppingClock) Now() time.Time {
+	c.now = c.now.Add(c.step)
+	return c.now
+}
+
+func TestRetryMonitorEvents(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.OK())
+	s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
+	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	r := record(s)
+
+	op := s.Read()
+	var requests []int64
+	op.CommandMonitor = &event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) { requests = append(requests, e.RequestID) },
+	}
+	// The events carry the operation's context, as those of the other monitors do.
+	type key struct{}
+	ctx := context.WithValue(context.Background(), key{}, "value")
+	var contexts []any
+	decided := s.Policy.Monitor.Decided
+	s.Policy.Monitor.Decided = func(ctx context.Context, e *event.RetryDecidedEvent) {
+		contexts = append(contexts, ctx.Value(key{}))
+		decided(ctx, e)
+	}
+	// The first error takes a limit of 5 and a token, the second returns it.
+	timeout := time.Hour
+	op.Timeout = &timeout
+	require.NoError(t, s.Execute(ctx, op))
+
+	require.Len(t, r.decided, 2)
+	assert.Equal(t, []any{"value", "value"}, contexts)
+	for i, decision := range r.decided {
+		assert.Equal(t, "anything", decision.CommandName)
+		assert.Equal(t, "db", decision.DatabaseName)
+		assert.Equal(t, requests[0], decision.OperationID, "the operation's ID is the same for all attempts")
+		assert.Equal(t, requests[i], decision.RequestID)
+	}
+	assert.Equal(t, []address.Address{"a:27017", "b:27017"}, []address.Address{r.decided[0].ServerAddress, r.decided[1].ServerAddress})
+	assert.Equal(t, int32(462), r.decided[0].Failure.(driver.Error).Code)
+	assert.True(t, r.decided[0].Failure.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
+	assert.Equal(t, 999.0, *r.decided[0].Tokens)
+	assert.Equal(t, 1000.0, *r.decided[1].Tokens)
+
+	require.Len(t, r.finished, 1)
+	finished := r.finished[0]
+	assert.Equal(t, "anything", finished.CommandName)
+	assert.Equal(t, "db", finished.DatabaseName)
+	assert.Equal(t, requests[0], finished.OperationID)
+	assert.Equal(t, 1000.0, *finished.Tokens)
+}
+
+func TestRetryMonitorTokensWithoutBucket(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+	r := record(s)
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
+	assert.Nil(t, r.decided[0].Tokens)
+	assert.Nil(t, r.finished[0].Tokens)
+}
+
+func TestRetryMonitorBatches(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+	r := record(s)
+	op := s.Write()
+	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)} // in batches of two
+	require.NoError(t, s.Execute(context.Background(), op))
+
+	assert.Equal(t, []string{
+		"attempt 1: retry after 50ms, overloaded",
+		"attempt 1: retry after 50ms, overloaded",
+		"attempt 2: retry after 100ms, overloaded",
+		`succeeded: attempts 5, retries 3, backoff 200ms, ""`,
+	}, r.lines())
+	for _, decision := range r.decided {
+		assert.Equal(t, r.finished[0].OperationID, decision.OperationID)
+	}
+}
+
+// documents returns n documents.
+func documents(n int) []bsoncore.Document {
+	docs := make([]bsoncore.Document, n)
+	for i := range docs {
+		docs[i] = bsoncore.NewDocumentBuilder().AppendInt32("_id", int32(i)).Build()
+	}
+	return docs
+}
+
+func TestRetryMonitorParts(t *testing.T) {
+	for name, monitor := range map[string]*event.RetryMonitor{
+		"none": nil, "no functions": {},
+	} {
+		monitor := monitor
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+			s.Policy.Monitor = monitor
+			require.NoError(t, s.Execute(context.Background(), s.Read()))
+		})
+	}
+}
+
+func TestRetryMonitorReauthenticationIsNoAttempt(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Failure(391), overloadtest.Overloaded(), overloadtest.OK())
+	r := record(s)
+	op := s.Write()
+	op.Authenticator = &reauthenticator{}
+	require.NoError(t, s.Execute(context.Background(), op))
+	assert.Equal(t, []string{
+		"attempt 1: retry after 50ms, overloaded",
+		`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
+	}, r.lines())
+}
+
+// TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
+func TestRetryMonitorCostsNothing(t *testing.T) {
+	allocations := func(monitor *event.RetryMonitor) float64 {
+		s := overloadtest.New(t)
+		s.Policy.Monitor = monitor
+		return testing.AllocsPerRun(100, func() { execute(t, s) })
+	}
+	without := allocations(nil)
+	with := allocations(&event.RetryMonitor{
+		Decided:  func(context.Context, *event.RetryDecidedEvent) {},
+		Finished: func(context.Context, *event.RetryFinishedEvent) {},
+	})
+	assert.Equal(t, without, with)
+}
+
+// execute executes a read that succeeds at the first attempt.
+func execute(t testing.TB, s *overloadtest.Script) {
+	s.Replies, s.Sent, s.Selected = []any{overloadtest.OK()}, s.Sent[:0], s.Selected[:0]
+	require.NoError(t, s.Read().Execute(context.Background()))
+}
+
+func BenchmarkExecute(b *testing.B) {
+	for _, bm := range []struct {
+		name    string
+		monitor *event.RetryMonitor
+	}{
+		{"without retry monitor", nil},
+		{"with retry monitor", &event.RetryMonitor{
+			Decided:  func(context.Context, *event.RetryDecidedEvent) {},
+			Finished: func(context.Context, *event.RetryFinishedEvent) {},
+		}},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			s := overloadtest.New(b)
+			s.Policy.Monitor = bm.monitor
+			b.ReportAllocs()
+			for i := 0; i < b.N; i++ {
+				execute(b, s)
+			}
+		})
+	}
+}
