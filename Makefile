@@ -42,6 +42,11 @@ test-upstream: ## Run upstream's tests in the fork and in the untouched module; 
 test-spec: ## Run the specification's tests on a real server
 	$(RIG) spec
 
+.PHONY: test-contrib
+test-contrib: fork ## Run the tests of the adapters, each a module of its own, with the race detector
+	go -C contrib/otel test -race ./...
+	go -C contrib/prometheus test -race ./...
+
 .PHONY: race
 race: ## Run the policy's tests with the race detector, many times over
 	go test -race -count=20 ./internal/retry/...

@@ -1,0 +1,152 @@
+// Package mongootel has OpenTelemetry metrics and span events of a MongoDB client's retries, from the driver's
+// event.RetryMonitor.
+//
+// The metrics are
+//
+//	mongodb.driver.retry.decisions     counter of decisions after failed attempts, with the attributes
+//	                                   mongodb.retry.verdict ("retry" or "refused") and mongodb.retry.reason (one of the
+//	                                   event.RetryReason constants)
+//	mongodb.driver.retry.backoff       histogram of the backoffs before retries, in seconds
+//	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attribute
+//	                                   mongodb.retry.outcome ("succeeded" or "failed")
+//	mongodb.driver.retry.tokens        gauge of the tokens left, only for clients with adaptiveRetries
+//
+// The span of an operation's context, if it is recorded, gets the event "mongodb.retry.decided" for each decision and
+// "mongodb.retry.finished" when an operation ends after retries.
+package mongootel
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// ScopeName is the instrumentation scope of the metrics.
+const ScopeName = "mongofork/contrib/otel"
+
+// The attributes that the semantic conventions have no name for.
+const (
+	VerdictKey  = attribute.Key("mongodb.retry.verdict")
+	ReasonKey   = attribute.Key("mongodb.retry.reason")
+	OutcomeKey  = attribute.Key("mongodb.retry.outcome")
+	AttemptKey  = attribute.Key("mongodb.retry.attempt")
+	AttemptsKey = attribute.Key("mongodb.retry.attempts")
+	BackoffKey  = attribute.Key("mongodb.retry.backoff") // in seconds
+	TokensKey   = attribute.Key("mongodb.retry.tokens")
+)
+
+// backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of
+// those, so that shorter ones are told apart as well. 10 s is the longest there is.
+var backoffBoundaries = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
+
+// Retries records the metrics and span events of one client, or of several that are not to be told apart. It is safe for
+// concurrent use.
+type Retries struct {
+	meter      metric.Meter
+	attributes metric.MeasurementOption
+	decisions  metric.Int64Counter
+	backoff    metric.Float64Histogram
+	operations metric.Int64Counter
+	tokens     metric.Float64ObservableGauge
+}
+
+// Option is an option of New.
+type Option func(*config)
+
+type config struct {
+	provider   metric.MeterProvider
+	attributes []attribute.KeyValue
+}
+
+// WithMeterProvider makes the metrics those of the provider. The default is otel.GetMeterProvider.
+func WithMeterProvider(provider metric.MeterProvider) Option {
+	return func(c *config) { c.provider = provider }
+}
+
+// WithAttributes adds the attributes to all metrics, such as a name to tell clients apart. The default is none.
+func WithAttributes(attributes ...attribute.KeyValue) Option {
+	return func(c *config) { c.attributes = append(c.attributes, attributes...) }
+}
+
+// New returns a Retries. It fails only if the meter provider does.
+func New(opts ...Option) (*Retries, error) {
+	var c config
+	for _, opt := range opts {
+		opt(&c)
+	}
+	if c.provider == nil {
+		c.provider = otel.GetMeterProvider()
+	}
+	r := &Retries{meter: c.provider.Meter(ScopeName), attributes: metric.WithAttributes(c.attributes...)}
+	if err := r.createInstruments(); err != nil {
+		return nil, fmt.Errorf("create the instruments of MongoDB retries: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Retries) createInstruments() (err error) {
+	if r.decisions, err = r.meter.Int64Counter("mongodb.driver.retry.decisions", metric.WithUnit("{decision}"),
+		metric.WithDescription("Decisions whether to retry a command whose attempt failed.")); err != nil {
+		return err
+	}
+	if r.backoff, err = r.meter.Float64Histogram("mongodb.driver.retry.backoff", metric.WithUnit("s"),
+		metric.WithDescription("Backoffs before retries after overload errors."),
+		metric.WithExplicitBucketBoundaries(backoffBoundaries...)); err != nil {
+		return err
+	}
+	if r.operations, err = r.meter.Int64Counter("mongodb.driver.retried.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Operations that ended after retries.")); err != nil {
+		return err
+	}
+	r.tokens, err = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
+		metric.WithDescription("Tokens left for retries after overload errors."))
+	return err
+}
+
+// Monitor returns the monitor for ClientOptions.SetRetryMonitor.
+func (r *Retries) Monitor() *event.RetryMonitor {
+	return &event.RetryMonitor{Decided: r.decided, Finished: r.finished}
+}
+
+// ObserveTokens lets each collection read the tokens by calling the function, which is Client.RetryTokens of the client
+// with this monitor. The registration ends it, and should be unregistered when the client is disconnected.
+func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.Registration, error) {
+	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
+		if tokens, ok := read(); ok {
+			observer.ObserveFloat64(r.tokens, tokens, r.attributes)
+		}
+		return nil
+	}, r.tokens)
+}
+
+func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {
+	verdict := verdict(decision)
+	r.decisions.Add(ctx, 1, r.attributes, metric.WithAttributes(verdict, ReasonKey.String(decision.Reason)))
+	if decision.Backoff > 0 {
+		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
+	}
+	addDecided(ctx, decision)
+}
+
+func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
+	r.operations.Add(ctx, 1, r.attributes, metric.WithAttributes(outcome(finished)))
+	addFinished(ctx, finished)
+}
+
+func verdict(decision *event.RetryDecidedEvent) attribute.KeyValue {
+	if decision.WillRetry {
+		return VerdictKey.String("retry")
+	}
+	return VerdictKey.String("refused")
+}
+
+func outcome(finished *event.RetryFinishedEvent) attribute.KeyValue {
+	if finished.Failure != nil {
+		return OutcomeKey.String("failed")
+	}
+	return OutcomeKey.String("succeeded")
+}

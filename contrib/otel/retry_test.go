@@ -1,0 +1,153 @@
+package mongootel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	mongootel "mongofork/contrib/otel"
+)
+
+// start returns a Retries and its reader.
+func start(t *testing.T, opts ...mongootel.Option) (*mongootel.Retries, *metric.ManualReader) {
+	reader := metric.NewManualReader()
+	provider := metric.NewMeterProvider(metric.WithReader(reader))
+	retries, err := mongootel.New(append(opts, mongootel.WithMeterProvider(provider))...)
+	require.NoError(t, err)
+	return retries, reader
+}
+
+// collect returns the metrics by their names.
+func collect(t *testing.T, reader *metric.ManualReader) map[string]metricdata.Metrics {
+	var resource metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(context.Background(), &resource))
+	byName := map[string]metricdata.Metrics{}
+	for _, scope := range resource.ScopeMetrics {
+		assert.Equal(t, mongootel.ScopeName, scope.Scope.Name)
+		for _, m := range scope.Metrics {
+			byName[m.Name] = m
+		}
+	}
+	return byName
+}
+
+// publish publishes the events of an operation that is retried twice and then fails.
+func publish(ctx context.Context, monitor *event.RetryMonitor) {
+	left := 999.0
+	overloaded := errors.New("overloaded")
+	monitor.Decided(ctx, &event.RetryDecidedEvent{
+		CommandName: "find", DatabaseName: "shop", Attempt: 1, ServerAddress: "a:27017", Failure: overloaded,
+		WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded, Tokens: &left,
+	})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{
+		CommandName: "find", DatabaseName: "shop", Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable,
+	})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{
+		CommandName: "find", DatabaseName: "shop", Attempt: 3, ServerAddress: "/tmp/mongodb.sock", Reason: event.RetryReasonLimit,
+	})
+	monitor.Finished(ctx, &event.RetryFinishedEvent{
+		CommandName: "find", DatabaseName: "shop", Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
+		Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	client := attribute.String("client", "orders")
+	retries, reader := start(t, mongootel.WithAttributes(client))
+	publish(context.Background(), retries.Monitor())
+	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Attempts: 2, Retries: 1})
+
+	decision := func(verdict, reason string) metricdata.DataPoint[int64] {
+		return metricdata.DataPoint[int64]{Value: 1, Attributes: attribute.NewSet(client,
+			mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
+	}
+	outcome := func(outcome string) metricdata.DataPoint[int64] {
+		return metricdata.DataPoint[int64]{Value: 1, Attributes: attribute.NewSet(client, mongootel.OutcomeKey.String(outcome))}
+	}
+	metrics := collect(t, reader)
+	metricdatatest.AssertEqual(t, metricdata.Sum[int64]{
+		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
+		DataPoints: []metricdata.DataPoint[int64]{
+			decision("retry", "overloaded"), decision("retry", "retryable"), decision("refused", "limit"),
+		},
+	}, metrics["mongodb.driver.retry.decisions"].Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
+	metricdatatest.AssertEqual(t, metricdata.Sum[int64]{
+		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
+		DataPoints: []metricdata.DataPoint[int64]{outcome("failed"), outcome("succeeded")},
+	}, metrics["mongodb.driver.retried.operations"].Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
+
+	backoffs := metrics["mongodb.driver.retry.backoff"].Data.(metricdata.Histogram[float64]).DataPoints
+	require.Len(t, backoffs, 1)
+	assert.Equal(t, uint64(1), backoffs[0].Count)
+	assert.Equal(t, 0.03, backoffs[0].Sum)
+	assert.Equal(t, "s", metrics["mongodb.driver.retry.backoff"].Unit)
+	assert.Equal(t, attribute.NewSet(client), backoffs[0].Attributes)
+}
+
+func TestTokens(t *testing.T) {
+	const name = "mongodb.driver.retry.tokens"
+	retries, reader := start(t)
+	assert.NotContains(t, collect(t, reader), name, "nothing reads the tokens")
+
+	tokens, ok := 0.0, false
+	registration, err := retries.ObserveTokens(func() (float64, bool) { return tokens, ok })
+	require.NoError(t, err)
+	assert.NotContains(t, collect(t, reader), name, "a client without adaptiveRetries has no tokens")
+
+	tokens, ok = 995.5, true
+	points := collect(t, reader)[name].Data.(metricdata.Gauge[float64]).DataPoints
+	require.Len(t, points, 1)
+	assert.Equal(t, 995.5, points[0].Value)
+
+	require.NoError(t, registration.Unregister())
+	assert.NotContains(t, collect(t, reader), name)
+}
+
+func TestSpanEvents(t *testing.T) {
+	retries, _ := start(t)
+	spans := tracetest.NewSpanRecorder()
+	tracer := trace.NewTracerProvider(trace.WithSpanProcessor(spans)).Tracer("test")
+	ctx, span := tracer.Start(context.Background(), "order")
+	publish(ctx, retries.Monitor())
+	span.End()
+
+	events := spans.Ended()[0].Events()
+	require.Len(t, events, 4)
+	find := []attribute.KeyValue{attribute.String("db.operation.name", "find"), attribute.String("db.namespace", "shop")}
+	assert.Equal(t, "mongodb.retry.decided", events[0].Name)
+	assert.Equal(t, append(find[:2:2],
+		mongootel.AttemptKey.Int(1), mongootel.VerdictKey.String("retry"), mongootel.ReasonKey.String("overloaded"),
+		mongootel.BackoffKey.Float64(0.03), attribute.String("server.address", "a"), attribute.Int("server.port", 27017),
+		attribute.String("exception.message", "overloaded"), mongootel.TokensKey.Float64(999),
+	), events[0].Attributes)
+	assert.Equal(t, append(find[:2:2],
+		mongootel.AttemptKey.Int(2), mongootel.VerdictKey.String("retry"), mongootel.ReasonKey.String("retryable"),
+		mongootel.BackoffKey.Float64(0),
+	), events[1].Attributes)
+	assert.Equal(t, append(find[:2:2],
+		mongootel.AttemptKey.Int(3), mongootel.VerdictKey.String("refused"), mongootel.ReasonKey.String("limit"),
+		mongootel.BackoffKey.Float64(0), attribute.String("server.address", "/tmp/mongodb.sock"),
+	), events[2].Attributes)
+	assert.Equal(t, "mongodb.retry.finished", events[3].Name)
+	assert.Equal(t, append(find[:2:2],
+		mongootel.AttemptsKey.Int(3), mongootel.BackoffKey.Float64(0.03), mongootel.OutcomeKey.String("failed"),
+		mongootel.ReasonKey.String("limit"), mongootel.TokensKey.Float64(999),
+	), events[3].Attributes)
+}
+
+func TestNoSpan(t *testing.T) {
+	retries, reader := start(t)
+	publish(context.Background(), retries.Monitor())
+	assert.NotEmpty(t, collect(t, reader))
+}

@@ -1,0 +1,113 @@
+// Package mongoprom has Prometheus metrics of a MongoDB client's retries, from the driver's event.RetryMonitor.
+//
+// The metrics are
+//
+//	mongodb_driver_retry_decisions_total{verdict, reason}  decisions after failed attempts; the verdict is "retry" or
+//	                                                       "refused", the reason one of the event.RetryReason constants
+//	mongodb_driver_retry_backoff_seconds                   histogram of the backoffs before retries
+//	mongodb_driver_retried_operations_total{outcome}       operations that ended after retries, "succeeded" or "failed"
+//	mongodb_driver_retry_tokens                            tokens left, only for clients with adaptiveRetries
+package mongoprom
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.mongodb.org/mongo-driver/v2/event"
+)
+
+const (
+	namespace = "mongodb"
+	subsystem = "driver"
+)
+
+// backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of
+// those, so that shorter ones are told apart as well. 10 s is the longest there is.
+var backoffBuckets = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
+
+// Collector collects the metrics of one client, or of several that are not to be told apart. It is safe for concurrent use.
+type Collector struct {
+	decisions  *prometheus.CounterVec
+	backoff    prometheus.Histogram
+	operations *prometheus.CounterVec
+	tokens     *prometheus.Desc
+
+	readTokens atomic.Pointer[func() (float64, bool)]
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// NewCollector returns a collector whose metrics have the labels, which may be nil. Collectors that are registered in the
+// same registry need different labels.
+func NewCollector(labels prometheus.Labels) *Collector {
+	return &Collector{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "retry_decisions_total", ConstLabels: labels,
+			Help: "Decisions whether to retry a command whose attempt failed.",
+		}, []string{"verdict", "reason"}),
+		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "retry_backoff_seconds", ConstLabels: labels,
+			Help:    "Backoffs before retries after overload errors.",
+			Buckets: backoffBuckets,
+		}),
+		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "retried_operations_total", ConstLabels: labels,
+			Help: "Operations that ended after retries.",
+		}, []string{"outcome"}),
+		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
+			"Tokens left for retries after overload errors.", nil, labels),
+	}
+}
+
+// Monitor returns the monitor for ClientOptions.SetRetryMonitor.
+func (c *Collector) Monitor() *event.RetryMonitor {
+	return &event.RetryMonitor{Decided: c.decided, Finished: c.finished}
+}
+
+// ObserveTokens lets each collection read the tokens by calling the function, which is Client.RetryTokens of the client
+// with this collector's monitor. Without a call of ObserveTokens there is no metric of tokens.
+func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
+	c.readTokens.Store(&read)
+}
+
+func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
+	verdict := "refused"
+	if decision.WillRetry {
+		verdict = "retry"
+	}
+	c.decisions.WithLabelValues(verdict, decision.Reason).Inc()
+	if decision.Backoff > 0 {
+		c.backoff.Observe(decision.Backoff.Seconds())
+	}
+}
+
+func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEvent) {
+	outcome := "succeeded"
+	if finished.Failure != nil {
+		outcome = "failed"
+	}
+	c.operations.WithLabelValues(outcome).Inc()
+}
+
+// Describe implements the prometheus.Collector interface.
+func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
+	c.decisions.Describe(descs)
+	c.backoff.Describe(descs)
+	c.operations.Describe(descs)
+	descs <- c.tokens
+}
+
+// Collect implements the prometheus.Collector interface.
+func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
+	c.decisions.Collect(metrics)
+	c.backoff.Collect(metrics)
+	c.operations.Collect(metrics)
+	read := c.readTokens.Load()
+	if read == nil {
+		return
+	}
+	if tokens, ok := (*read)(); ok {
+		metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)
+	}
+}

@@ -1,0 +1,102 @@
+package mongoprom_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/event"
+
+	mongoprom "mongofork/contrib/prometheus"
+)
+
+// publish publishes the events of an operation that is retried twice and then succeeds, and of one that is refused a retry.
+func publish(monitor *event.RetryMonitor) {
+	ctx := context.Background()
+	for _, decision := range []event.RetryDecidedEvent{
+		{Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded},
+		{Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable},
+	} {
+		monitor.Decided(ctx, &decision)
+	}
+	monitor.Finished(ctx, &event.RetryFinishedEvent{Attempts: 3, Retries: 2})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonBucketEmpty})
+}
+
+func TestCollector(t *testing.T) {
+	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
+	publish(collector.Monitor())
+	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Failure: errors.New("overloaded")})
+	collector.ObserveTokens(func() (float64, bool) { return 998.5, true })
+
+	want := `
+# HELP mongodb_driver_retried_operations_total Operations that ended after retries.
+# TYPE mongodb_driver_retried_operations_total counter
+mongodb_driver_retried_operations_total{client="orders",outcome="failed"} 1
+mongodb_driver_retried_operations_total{client="orders",outcome="succeeded"} 1
+# HELP mongodb_driver_retry_backoff_seconds Backoffs before retries after overload errors.
+# TYPE mongodb_driver_retry_backoff_seconds histogram
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.025"} 0
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.05"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.1"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.2"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.4"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.8"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="1.6"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="3.2"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="6.4"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="10"} 1
+mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="+Inf"} 1
+mongodb_driver_retry_backoff_seconds_sum{client="orders"} 0.03
+mongodb_driver_retry_backoff_seconds_count{client="orders"} 1
+# HELP mongodb_driver_retry_decisions_total Decisions whether to retry a command whose attempt failed.
+# TYPE mongodb_driver_retry_decisions_total counter
+mongodb_driver_retry_decisions_total{client="orders",reason="bucketEmpty",verdict="refused"} 1
+mongodb_driver_retry_decisions_total{client="orders",reason="overloaded",verdict="retry"} 1
+mongodb_driver_retry_decisions_total{client="orders",reason="retryable",verdict="retry"} 1
+# HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
+# TYPE mongodb_driver_retry_tokens gauge
+mongodb_driver_retry_tokens{client="orders"} 998.5
+`
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want)))
+
+	problems, err := testutil.CollectAndLint(collector)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+}
+
+func TestCollectorTokens(t *testing.T) {
+	const metric = "mongodb_driver_retry_tokens"
+	collector := mongoprom.NewCollector(nil)
+	assert.Zero(t, testutil.CollectAndCount(collector, metric), "nothing reads the tokens")
+
+	collector.ObserveTokens(func() (float64, bool) { return 0, false })
+	assert.Zero(t, testutil.CollectAndCount(collector, metric), "a client without adaptiveRetries has no tokens")
+
+	tokens := 1.0
+	collector.ObserveTokens(func() (float64, bool) { return tokens, true })
+	tokens = 2
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
+# HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
+# TYPE mongodb_driver_retry_tokens gauge
+mongodb_driver_retry_tokens 2
+`), metric), "the tokens are read when they are collected")
+}
+
+func TestCollectorsOfSeveralClients(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	for _, client := range []string{"orders", "stock"} {
+		collector := mongoprom.NewCollector(prometheus.Labels{"client": client})
+		require.NoError(t, registry.Register(collector))
+		publish(collector.Monitor())
+	}
+	n, err := testutil.GatherAndCount(registry, "mongodb_driver_retried_operations_total")
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+}
