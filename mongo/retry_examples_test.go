@@ -1,0 +1,31 @@
+package mongo_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// The error of an operation tells why the driver gave up.
+func ExampleRetryError() {
+	insertOrder := func() error {
+		// What InsertOne returns if the server stays overloaded.
+		return driver.Error{Name: "IngressRequestRateLimitExceeded", Message: "too many requests"}.DescribeRetries(&mongo.RetryError{
+			Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit,
+		})
+	}
+
+	err := insertOrder()
+	fmt.Println(err)
+	var retries *mongo.RetryError
+	if errors.As(err, &retries) {
+		fmt.Printf("%d attempts, %v of backoff, then: %s\n", retries.Attempts, retries.Backoff, retries.Reason)
+	}
+	// Output:
+	// (IngressRequestRateLimitExceeded) too many requests
+	// 6 attempts, 1.55s of backoff, then: limit
+}
