@@ -64,8 +64,7 @@ patch: ## Write the fork as a patch against upstream's repository
 	$(MONGOFORK) patch
 
 .PHONY: drift
-drift: ## Say what upstream changed under the overlay: make drift TO=v2.6.0
-	@test -n "$(TO)" || { echo "which version? make drift TO=v2.6.0" >&2; exit 2; }
+drift: ## Say what upstream's releases changed under the overlay; in detail with TO=v2.9.3
 	$(MONGOFORK) drift $(TO)
 
 .PHONY: release

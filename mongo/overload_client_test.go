@@ -26,7 +26,7 @@ var (
 )
 
 // connect returns a client of the server whose backoffs take no time. The function that it returns tells which commands it
-// has sent, killCursors and endSessions apart.
+// has sent so far.
 func connect(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions) (*mongo.Client, func() []string) {
 	t.Helper()
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,10 @@ func (s fakeSource) Module(_ context.Context, path, version string) (*Module, er
 	var err error
 	m.Sum, m.GoModSum, err = m.sums()
 	return m, err
+}
+
+func (s fakeSource) Versions(context.Context, string) ([]string, error) {
+	return slices.Collect(maps.Keys(s)), nil
 }
 
 // readArchive reads a txtar file of testdata.

@@ -25,6 +25,8 @@ type Module struct {
 // Source hands out upstream modules.
 type Source interface {
 	Module(ctx context.Context, path, version string) (*Module, error)
+	// Versions lists the versions that can be had, in no particular order.
+	Versions(ctx context.Context, path string) ([]string, error)
 }
 
 // RunFunc runs a command in dir with env added to the environment and
@@ -59,6 +61,24 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 		return nil, fmt.Errorf("module %s@%s in the module cache: %w", path, version, err)
 	}
 	return &Module{Path: path, Version: version, Sum: got.Sum, GoModSum: got.GoModSum, Tree: tree}, nil
+}
+
+// Versions asks the go command for the module's versions.
+func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error) {
+	dir, err := os.MkdirTemp("", "mongofork-versions-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out, err := c.Run(ctx, dir, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "list", "-m", "-versions", "-json", path)
+	if err != nil {
+		return nil, fmt.Errorf("the versions of %s cannot be listed: %w", path, err)
+	}
+	var got struct{ Versions []string }
+	if err := json.Unmarshal(out, &got); err != nil {
+		return nil, fmt.Errorf("unexpected output of go list -m -versions: %w", err)
+	}
+	return got.Versions, nil
 }
 
 // sums returns the module's hashes as computed from its files.

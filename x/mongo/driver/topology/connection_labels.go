@@ -5,6 +5,8 @@ package topology
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -35,6 +37,16 @@ func (c *connection) connect(ctx context.Context) error {
 		connErr.Wrapped = helloErr
 	}
 	return connErr
+}
+
+// mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout that
+// an overloaded server may have caused.
+func mayBeOverload(err error) bool {
+	if cannotBeOverload(err) {
+		return false
+	}
+	var netErr net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr)
 }
 
 // ProcessHandshakeError leaves the server and its pool as they are after an error with the label SystemOverloadedError

@@ -6,36 +6,33 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// connect establishes the connection. The error of a pooled connection that an overloaded server may have caused names the
+// wrapConnectionError gives the error the labels of a retryable overload error unless an overloaded server cannot have caused
+// it (connection-monitoring-and-pooling.md, "Backpressure-enabled").
+//
+//fork:wrap what is labelled is retried, so that a refused hello or a proxy that does not connect must not be
+func wrapConnectionError(connErr ConnectionError) error {
+	if cannotBeOverload(connErr.Wrapped) {
+		return connErr
+	}
+	return upstreamWrapConnectionError(connErr)
+}
+
+// Connection checks a connection out. The error of one that an overloaded server did not let be established names the
 // server, which a retry then avoids.
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
-//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection
-func (c *connection) connect(ctx context.Context) error {
-	err := c.upstreamConnect(ctx)
+func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
+	conn, err := s.upstreamConnection(ctx)
 	labeled, ok := err.(driver.Error)
-	if !ok || c.pool == nil {
-		return err
+	if !ok || !labeled.HasErrorLabel(driver.ErrSystemOverloadedError) {
+		return conn, err
 	}
 	if connErr, ok := labeled.Wrapped.(ConnectionError); ok {
-		connErr.overloaded = c.addr
+		connErr.overloaded = s.address
 		labeled.Wrapped = connErr
 	}
-	return labeled
-}
-
-// wrapConnectionError gives the error the labels of a retryable overload error if an overloaded server may have caused it
-// (connection-monitoring-and-pooling.md, "Backpressure-enabled").
-//
-//fork:replace labels I/O errors and timeouts alone, since what is labelled is retried: no refused hello, no proxy that fails
-func wrapConnectionError(connErr ConnectionError) error {
-	if !mayBeOverload(connErr.Wrapped) {
-		return connErr
-	}
-	return driver.Error{
-		Labels:  []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError},
-		Wrapped: connErr,
-	}
+	return nil, labeled
 }

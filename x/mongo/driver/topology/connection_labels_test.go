@@ -12,6 +12,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
+// labelled reports whether the error of a connection gets the labels of a retryable overload error.
+func labelled(err error) bool { return mayBeOverload(err) }
+
+func TestUnknownErrorsAreNoOverload(t *testing.T) {
+	assert.False(t, mayBeOverload(errLoadBalancedStateMismatch))
+	assert.False(t, mayBeOverload(errors.New("other")))
+}
+
 func TestMonitorsConnectionHasNoOverloadLabels(t *testing.T) {
 	err := establish(t, nil, func(net.Conn) {})
 	var connErr ConnectionError

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"strings"
 
@@ -33,28 +32,28 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 // empty address.
 func (e ConnectionError) ServerAddress() address.Address { return e.overloaded }
 
-// mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout.
-// What cannot come from an overloaded server is none: a name that is not found, a certificate that is not accepted, a
-// reply that is no TLS, a TLS alert, a revoked certificate, a proxy that does not connect, a cancelled context. A broken
-// set-up must not look like overload, as then no pool is cleared and no server marked unknown.
+// cannotBeOverload reports whether an error that occurred while a connection was established is one that no overloaded
+// server causes: a name that is not found, a reply that is no TLS, a TLS alert, a revoked certificate, a proxy that does not
+// connect, a refused hello, a cancelled context. A broken set-up must not look like overload, as then no pool is cleared, no
+// server marked unknown, and commands are retried in vain.
 //
 //fork:watch x/mongo/driver/ocsp.Error
-func mayBeOverload(err error) bool {
+func cannotBeOverload(err error) bool {
 	var (
 		dnsErr    *net.DNSError
 		recordErr tls.RecordHeaderError
 		ocspErr   *ocsp.Error
+		opErr     *net.OpError
+		helloErr  driver.Error
 	)
-	if errors.As(err, &dnsErr) || errors.As(err, &recordErr) || errors.As(err, &ocspErr) ||
-		errors.Is(err, context.Canceled) {
-		return false
+	switch {
+	case errors.As(err, &dnsErr), errors.As(err, &recordErr), errors.As(err, &ocspErr), errors.Is(err, context.Canceled):
+		return true
+	case errors.As(err, &opErr):
+		return isTLSAlert(opErr) || isProxy(opErr)
+	default:
+		return errors.As(err, &helloErr) && !helloErr.HasErrorLabel(driver.NetworkError)
 	}
-	var opErr *net.OpError
-	if errors.As(err, &opErr) {
-		return !isTLSAlert(opErr) && !isProxy(opErr)
-	}
-	var netErr net.Error
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr)
 }
 
 // isTLSAlert reports whether one side ended the TLS handshake by an alert. The standard library tells that by the name

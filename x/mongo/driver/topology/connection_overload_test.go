@@ -26,7 +26,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
-func TestMayBeOverload(t *testing.T) {
+// TestEstablishmentErrorMayBeOverload is about the errors of dialling, of the TLS handshake and of hello.
+func TestEstablishmentErrorMayBeOverload(t *testing.T) {
 	opError := func(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
 
 	tests := []struct {
@@ -42,7 +43,7 @@ func TestMayBeOverload(t *testing.T) {
 		{"dial timeout", opError("dial", os.ErrDeadlineExceeded), true},
 		{"read timeout", os.ErrDeadlineExceeded, true},
 		{"connectTimeoutMS", context.DeadlineExceeded, true},
-		{"wrapped by hello", driver.Error{Wrapped: ConnectionError{Wrapped: io.EOF}}, true},
+		{"wrapped by hello", driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}, true},
 
 		{"cancelled", context.Canceled, false},
 		{"name not found", opError("dial", &net.DNSError{IsNotFound: true}), false},
@@ -57,14 +58,12 @@ func TestMayBeOverload(t *testing.T) {
 		{"SOCKS5 proxy refuses", opError("socks connect", errors.New("connection refused")), false},
 		{"SOCKS5 proxy closes", opError("socks connect", io.EOF), false},
 		{"server refuses hello", driver.Error{Code: 18, Message: "no"}, false},
-		{"no load balancer", errLoadBalancedStateMismatch, false},
-		{"none of a kind that is known", errors.New("other"), false},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, mayBeOverload(tt.err))
-			assert.Equal(t, tt.want, mayBeOverload(fmt.Errorf("wrapped: %w", tt.err)), "wrapped")
+			assert.Equal(t, tt.want, labelled(tt.err))
+			assert.Equal(t, tt.want, labelled(fmt.Errorf("wrapped: %w", tt.err)), "wrapped")
 		})
 	}
 }
@@ -150,10 +149,11 @@ func TestConnectOverloadLabels(t *testing.T) {
 			err := establish(t, &pool{}, tt.serve, tt.opts...)
 			var connErr ConnectionError
 			require.True(t, errors.As(err, &connErr), "got %T (%v), want a ConnectionError", err, err)
+			var labeled interface{ HasErrorLabel(string) bool }
+			require.True(t, errors.As(err, &labeled))
 			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
-				assert.Equal(t, tt.labeled, connErr.HasErrorLabel(label), "%s of %v", label, err)
+				assert.Equal(t, tt.labeled, labeled.HasErrorLabel(label), "%s of %v", label, err)
 			}
-			assert.Equal(t, tt.labeled, connErr.ServerAddress() != "")
 
 			var helloErr driver.Error
 			if errors.As(err, &helloErr) {

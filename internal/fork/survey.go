@@ -1,0 +1,99 @@
+package fork
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/mod/semver"
+)
+
+// SurveyRow says what a release of upstream made of what the overlay depends on.
+type SurveyRow struct {
+	Version string `json:"version"`
+	// Base is the base that it was compared with: the highest that is not above it.
+	Base string `json:"base"`
+	// Newest says that no base is as high as this release.
+	Newest bool `json:"newest"`
+	// Review counts the declarations and names that somebody has to look at, of
+	// Total.
+	Review int `json:"review"`
+	Total  int `json:"total"`
+	// Classes counts by class.
+	Classes map[Class]int `json:"classes"`
+}
+
+// Locked reports whether the release is a base itself.
+func (r SurveyRow) Locked() bool { return r.Version == r.Base }
+
+// Bases returns the versions of upstream that have a lock, in ascending order.
+func (p *Project) Bases() ([]string, error) {
+	locks, err := filepath.Glob(filepath.Join(p.Root, filepath.FromSlash(lockFile("*"))))
+	if err != nil {
+		return nil, err
+	}
+	var bases []string
+	for _, lock := range locks {
+		if version := filepath.Base(filepath.Dir(lock)); semver.IsValid(version) {
+			bases = append(bases, version)
+		}
+	}
+	semver.Sort(bases)
+	if len(bases) == 0 {
+		return nil, fmt.Errorf("%s: no base has a lock (mongofork accept --new makes one)", lockFile("*"))
+	}
+	return bases, nil
+}
+
+// Survey compares each release of upstream, from the lowest base on, with the
+// nearest base below it.
+func (p *Project) Survey(ctx context.Context) ([]SurveyRow, error) {
+	bases, err := p.Bases()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := p.ReadLock()
+	if err != nil {
+		return nil, err
+	}
+	releases, err := p.Source.Versions(ctx, lock.Module)
+	if err != nil {
+		return nil, err
+	}
+	semver.Sort(releases)
+	var rows []SurveyRow
+	for _, release := range releases {
+		if semver.Prerelease(release) != "" || semver.Compare(release, bases[0]) < 0 {
+			continue
+		}
+		row, err := p.survey(ctx, bases, release)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (p *Project) survey(ctx context.Context, bases []string, release string) (SurveyRow, error) {
+	row := SurveyRow{Version: release, Classes: map[Class]int{}}
+	for _, base := range bases {
+		if semver.Compare(base, release) <= 0 {
+			row.Base = base
+		}
+	}
+	row.Newest = semver.Compare(bases[len(bases)-1], release) < 0
+	onBase := &Project{Root: p.Root, Base: row.Base, Source: p.Source}
+	drift, err := onBase.Drift(ctx, release)
+	if err != nil {
+		return SurveyRow{}, fmt.Errorf("drift from %s to %s: %w", row.Base, release, err)
+	}
+	for _, d := range drift {
+		row.Total++
+		row.Classes[d.Class]++
+		if d.Class.NeedsReview() {
+			row.Review++
+		}
+	}
+	return row, nil
+}

@@ -1,0 +1,45 @@
+package fork
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSurvey(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, Tree{"pool/ours.go": []byte(`package pool
+
+import "context"
+
+//fork:replace its body changes
+func (p *Pool) Get(ctx context.Context, name string) (int, error) { return 1, nil }
+
+func surveyed() {}
+`)})
+	source := p.Source.(fakeSource)
+	source["v1.9.0"], source["v2.0.1"], source["v2.2.0-rc1"] = source[testBase], source[testBase], source[testBase]
+
+	rows, err := p.Survey(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []SurveyRow{
+		{Version: testBase, Base: testBase, Total: 1, Classes: map[Class]int{Same: 1}},
+		{Version: "v2.0.1", Base: testBase, Newest: true, Total: 1, Classes: map[Class]int{Same: 1}},
+		{Version: "v2.1.0", Base: testBase, Newest: true, Review: 1, Total: 1, Classes: map[Class]int{Body: 1}},
+	}, rows)
+	require.True(t, rows[0].Locked())
+
+	newer := &Project{Root: p.Root, Base: "v2.1.0", Source: source}
+	_, err = newer.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase})
+	require.NoError(t, err)
+	rows, err = p.Survey(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, SurveyRow{Version: "v2.0.1", Base: testBase, Total: 1, Classes: map[Class]int{Same: 1}}, rows[1], "below a base")
+	require.Equal(t, SurveyRow{Version: "v2.1.0", Base: "v2.1.0", Total: 1, Classes: map[Class]int{Same: 1}}, rows[2])
+}
+
+func TestSurveyWithoutBase(t *testing.T) {
+	t.Parallel()
+	_, err := (&Project{Root: t.TempDir(), Base: testBase, Source: upstream(t)}).Survey(t.Context())
+	require.ErrorContains(t, err, "no base has a lock")
+}
