@@ -5,6 +5,9 @@ export BASE
 # Linters are run at exact versions and come through the Go module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# All versions of upstream that the fork can be built on.
+BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
+
 MONGOFORK := go run ./cmd/mongofork
 RIG := go run ./cmd/rig
 
@@ -25,6 +28,10 @@ test: ## Run everything that a change has to pass
 .PHONY: check
 check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	$(RIG) test --only check
+
+.PHONY: check-bases
+check-bases: ## Check, compile and test the fork on every base, as far as that needs no server
+	@for base in $(BASES); do BASE=$$base $(RIG) test --only check,fork || exit; done
 
 .PHONY: test-unit
 test-unit: ## Run the tests of this module
@@ -76,8 +83,8 @@ verify: ## Build the fork twice and compare with the lock
 	$(MONGOFORK) verify
 
 .PHONY: lock
-lock: ## Record upstream's present declarations in the lock
-	$(MONGOFORK) accept --all
+lock: ## Record upstream's present declarations in the locks of all bases
+	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept --all || exit; done
 
 .PHONY: fmt
 fmt: ## Format the Go files

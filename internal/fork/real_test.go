@@ -49,6 +49,24 @@ func realProject(t *testing.T, files Tree) *Project {
 	return p
 }
 
+// TestEveryBaseMatchesItsLock is about the repository's own overlay: what is
+// changed for one base goes into the others, too.
+func TestEveryBaseMatchesItsLock(t *testing.T) {
+	t.Parallel()
+	realModule(t)
+	root := filepath.Join("..", "..")
+	bases, err := (&Project{Root: root}).Bases()
+	require.NoError(t, err)
+	for _, base := range bases {
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			p := &Project{Root: root, Base: base, Source: ModuleCache{Run: runCommand}}
+			_, err := p.Verify(t.Context())
+			require.NoError(t, err, "go run ./cmd/mongofork check --base %s", base)
+		})
+	}
+}
+
 func TestRealModuleSums(t *testing.T) {
 	t.Parallel()
 	m := realModule(t)
