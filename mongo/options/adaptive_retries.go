@@ -19,7 +19,7 @@ type ClientOptions struct {
 //
 // With the bucket the client still retries through a short overload. In a long one its retries settle at about a tenth
 // of the commands that succeed, and the application sees more of the overload errors. Without the bucket each command is
-// retried up to five times. Retries by RetryReads and RetryWrites after other errors take no tokens.
+// retried as often as the limit for it allows. Retries by RetryReads and RetryWrites after other errors take no tokens.
 //
 // This can also be set through the "adaptiveRetries" URI option (e.g. "adaptiveRetries=true"). The default is false.
 //
