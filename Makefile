@@ -62,6 +62,14 @@ race: ## Run the policy's tests with the race detector, many times over
 server: ## Start a MongoDB server for tests; it runs until it is interrupted
 	$(RIG) server
 
+# What clients of the lab see; "build/lab serve --help" has the others.
+TOPOLOGY ?= replicaset:3
+
+.PHONY: lab
+lab: fork ## Start the overload lab in front of the server that make server finds: make lab TOPOLOGY=sharded:2
+	go -C lab build -o ../build/lab ./cmd/lab
+	$(RIG) server -- build/lab serve --topology $(TOPOLOGY)
+
 .PHONY: demo
 demo: ## Show the fork and upstream's driver on a server that sheds load
 	$(RIG) demo

@@ -65,8 +65,9 @@ func runWith(ctx context.Context, uri string, command []string) error {
 	cmd.WaitDelay = commandGrace
 	cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", command[0], err)
+	err := cmd.Run()
+	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {
+		return nil // it ended as it was asked to, though Run returns that it was
 	}
-	return nil
+	return fmt.Errorf("%s: %w", command[0], err)
 }

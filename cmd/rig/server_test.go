@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,18 @@ func TestRunWithPassesTheURIAndTheExitCode(t *testing.T) {
 
 func TestRunWithAsksTheCommandToEnd(t *testing.T) {
 	t.Parallel()
+	var failed *exec.ExitError
+	require.ErrorAs(t, interrupt(t, 9), &failed)
+	assert.Equal(t, 9, failed.ExitCode())
+	assert.NoError(t, interrupt(t, 0), "it ended well")
+}
+
+// interrupt returns the error of a command that ends with that code when it is
+// asked to end.
+func interrupt(t *testing.T, code int) error {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	ready := filepath.Join(t.TempDir(), "ready")
 	require.NoError(t, exec.Command("mkfifo", ready).Run())
 	go func() {
@@ -37,10 +49,8 @@ func TestRunWithAsksTheCommandToEnd(t *testing.T) {
 			cancel()
 		}
 	}()
-	err := runWith(ctx, "mongodb://there", []string{"sh", "-c", `trap 'exit 9' TERM; : > "$1"; while :; do sleep 0.05; done`, "sh", ready})
-	var failed *exec.ExitError
-	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, 9, failed.ExitCode())
+	script := fmt.Sprintf(`trap 'exit %d' TERM; : > "$1"; while :; do sleep 0.05; done`, code)
+	return runWith(ctx, "mongodb://there", []string{"sh", "-c", script, "sh", ready})
 }
 
 func TestRunWithReportsAMissingCommand(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -134,7 +133,8 @@ type lab struct {
 	address string
 	codec   *wire.Codec
 	log     *lockedBuffer
-	stop    func() // ends the front, and waits for it
+	stop    func()                  // ends the front, and waits for it
+	cancel  context.CancelCauseFunc // ends the front
 }
 
 func startFront(t testing.TB, config Config, serve func(*conversation)) *lab {
@@ -150,11 +150,12 @@ func startFront(t testing.TB, config Config, serve func(*conversation)) *lab {
 
 	listener := listen(t)
 	l.address = listener.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
+	l.cancel = cancel
 	ended := make(chan error, 1)
 	go func() { ended <- front.Serve(ctx, listener) }()
 	l.stop = sync.OnceFunc(func() {
-		cancel()
+		cancel(nil)
 		select {
 		case err := <-ended:
 			assert.NoError(t, err)
@@ -214,13 +215,6 @@ func ping(t testing.TB, id int32) *wire.Message {
 	return command(t, id, bson.E{Key: "ping", Value: 1})
 }
 
-// expectGoroutines waits until there are no more goroutines than that.
-func expectGoroutines(t testing.TB, want int) {
-	t.Helper()
-	for start := time.Now(); runtime.NumGoroutine() > want; time.Sleep(time.Millisecond) {
-		if time.Since(start) > patience {
-			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines, want %d:\n%s", runtime.NumGoroutine(), want, stacks[:runtime.Stack(stacks, true)])
-		}
-	}
+func commandNamed(t testing.TB, name string) *wire.Message {
+	return command(t, 1, bson.E{Key: name, Value: 1})
 }

@@ -17,6 +17,8 @@ import (
 // Config says what a front is made of.
 type Config struct {
 	Backend Backend
+	// Acceptors see new connections in this order; the first error ends the connection.
+	Acceptors []Acceptor
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
 	// TLS is what clients are met with; nil for none.
@@ -52,7 +54,8 @@ func New(config Config) (*Front, error) {
 }
 
 // Serve accepts clients until the context ends, and then returns nil; or until the listener fails. Either way it has
-// closed the listener and every connection when it returns, and none of its goroutines is left.
+// closed the listener and every connection when it returns, and none of its goroutines is left. Where ErrReset is the
+// cause of the context's end, the connections are reset. A front may be served again, on another listener.
 func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
@@ -79,20 +82,43 @@ func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 
 // serveConn serves a client until either side ends the connection.
 func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
-	address := conn.RemoteAddr()
-	if f.config.TLS != nil {
-		// The handshake takes place with the first read, so that a client that sends nothing costs nothing.
-		conn = tls.Server(conn, f.config.TLS)
+	err := f.accept(ctx, conn)
+	if err == nil {
+		err = newSession(f, id, conn).serve(ctx)
+	} else {
+		end(conn, conn, err)
 	}
-	s := newSession(f, &Client{ID: id, Address: address}, conn)
-	if err := s.serve(ctx); isFailure(err) {
-		f.logger.Warn("connection closed", "client", address.String(), "connection", id, "error", err)
+	if isFailure(err) {
+		f.logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
 	}
+}
+
+// accept returns the first error of an acceptor.
+func (f *Front) accept(ctx context.Context, conn net.Conn) error {
+	for _, acceptor := range f.config.Acceptors {
+		err := acceptor.Accept(ctx, conn)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end closes a client's connection, or resets what it travels on when that is the reason.
+func end(conn, transport net.Conn, reason error) {
+	if tcp, ok := transport.(*net.TCPConn); ok && errors.Is(reason, ErrReset) {
+		_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
+		conn = transport
+	}
+	conn.Close()
 }
 
 // isFailure tells an error from the ordinary ends of a connection.
 func isFailure(err error) bool {
-	for _, ordinary := range []error{errClientGone, ErrClose, context.Canceled} {
+	for _, ordinary := range []error{errClientGone, ErrClose, ErrReset, context.Canceled} {
 		if errors.Is(err, ordinary) {
 			return false
 		}

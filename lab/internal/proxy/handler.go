@@ -12,8 +12,21 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// ErrClose is what a Handler returns to close the client's connection on purpose, so without a log line.
-var ErrClose = errors.New("the connection is closed on purpose")
+// What a Handler or an Acceptor returns to end the client's connection on purpose, so without a log line.
+var (
+	// ErrClose closes the connection as usual.
+	ErrClose = errors.New("the connection is closed on purpose")
+	// ErrReset closes it with a TCP reset, as a host does that has crashed. TLS is not ended either.
+	ErrReset = errors.New("the connection is reset on purpose")
+)
+
+// Acceptor sees every connection of a client before anything is read from it.
+//
+// It may wait, which holds up this connection and no other, until the context ends. An error ends the connection. The
+// connection is there to be looked at; what is read from it or written to it is missing or superfluous later.
+type Acceptor interface {
+	Accept(ctx context.Context, conn net.Conn) error
+}
 
 // Handler sees every request on its way to the backend, and every reply on its way back.
 //

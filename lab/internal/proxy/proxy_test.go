@@ -18,18 +18,24 @@ func TestForward(t *testing.T) {
 	require.NoError(t, err)
 	checksum := ping(t, 3)
 	checksum.Content.(*wire.Msg).Flags = wire.ChecksumPresent
-	compressed := ping(t, 4)
-	compressed.Compression = wire.Zstd
+	compressed := func(compression wire.Compression) *wire.Message {
+		m := ping(t, 4)
+		m.Compression = compression
+		return m
+	}
 	sequence := command(t, -5, bson.E{Key: "insert", Value: "c"})
 	sequence.Content.(*wire.Msg).Sequences = []wire.Sequence{{Identifier: "documents", Documents: []bson.Raw{hello}}}
 
 	client := startFront(t, Config{}, answering(echo)).dial(t)
 	for name, request := range map[string]*wire.Message{
-		"OP_MSG":     ping(t, 2),
-		"checksum":   checksum,
-		"compressed": compressed,
-		"sequence":   sequence,
-		"OP_QUERY":   {RequestID: 77, Content: &wire.Query{FullCollection: "admin.$cmd", Limit: -1, Document: hello}},
+		"OP_MSG":   ping(t, 2),
+		"checksum": checksum,
+		"noop":     compressed(wire.Noop),
+		"snappy":   compressed(wire.Snappy),
+		"zlib":     compressed(wire.Zlib),
+		"zstd":     compressed(wire.Zstd),
+		"sequence": sequence,
+		"OP_QUERY": {RequestID: 77, Content: &wire.Query{FullCollection: "admin.$cmd", Limit: -1, Document: hello}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client.send(t, request)
@@ -96,6 +102,10 @@ func TestExhaust(t *testing.T) {
 // garbage is a message with a right length and an unknown opcode.
 const garbage = "\x10\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x0f\x27\x00\x00"
 
+// notACommand is an OP_QUERY on the collection d.c.
+const notACommand = "\x25\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xd4\x07\x00\x00" +
+	"\x00\x00\x00\x00" + "d.c\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x05\x00\x00\x00\x00"
+
 func TestMisbehaviourEndsTheConnection(t *testing.T) {
 	reply := func(change func(*wire.Message)) func(*conversation) {
 		return func(c *conversation) {
@@ -117,7 +127,7 @@ func TestMisbehaviourEndsTheConnection(t *testing.T) {
 	}{
 		"malformed request":  {client: garbage, log: "request: malformed opcode 9999"},
 		"a reply to a front": {client: "\x24\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" + strings.Repeat("\x00", 20), log: "*wire.Reply is not a request"},
-		"not a command":      {client: "\x28\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xd4\x07\x00\x00\x00\x00\x00\x00d.c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00"[:0x24] + "\x00", log: "malformed"},
+		"not a command":      {client: notACommand, log: "only commands are served, on <database>.$cmd"},
 		"malformed reply":    {server: func(c *conversation) { _, _ = c.read(); _, _ = c.Write([]byte(garbage)); _, _ = c.read() }, log: "backend: malformed opcode 9999"},
 		"wrong responseTo":   {server: reply(func(m *wire.Message) { m.ResponseTo += 1000 }), log: "backend: a reply to request 1001, want 1"},
 		"moreToCome":         {server: reply(func(m *wire.Message) { m.Content.(*wire.Msg).Flags = wire.MoreToCome }), log: "without exhaustAllowed"},

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +21,11 @@ var errClientGone = errors.New("the client is gone")
 // One goroutine handles the requests; another reads from the client, so that a client's end is noticed while a request
 // of it waits for something; a third reads from the backend for the same reason.
 type session struct {
-	front  *Front
-	client *Client
-	conn   net.Conn
-	handle Next
+	front     *Front
+	client    *Client
+	transport net.Conn // what was accepted
+	conn      net.Conn // with TLS where the front has it
+	handle    Next
 
 	requests chan *wire.Message
 	// handled lets the reader go on after an unacknowledged request.
@@ -34,10 +36,14 @@ type session struct {
 	lastID  int32        // numbers what is sent, to either side
 }
 
-func newSession(f *Front, client *Client, conn net.Conn) *session {
+func newSession(f *Front, id uint64, conn net.Conn) *session {
 	s := &session{
-		front: f, client: client, conn: conn,
+		front: f, client: &Client{ID: id, Address: conn.RemoteAddr()}, transport: conn, conn: conn,
 		requests: make(chan *wire.Message), handled: make(chan struct{}),
+	}
+	if f.config.TLS != nil {
+		// The handshake takes place with the first read, so that a client that sends nothing costs nothing.
+		s.conn = tls.Server(conn, f.config.TLS)
 	}
 	s.handle = chain(f.config.Handlers, s.forward)
 	return s
@@ -46,7 +52,7 @@ func newSession(f *Front, client *Client, conn net.Conn) *session {
 // serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind.
 func (s *session) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	closed := closeWith(ctx, s.conn)
+	closed := closeWith(ctx, func(cause error) { end(s.conn, s.transport, cause) })
 	s.readers.Go(func() { cancel(s.readRequests(ctx)) })
 
 	err := s.handleRequests(ctx)
@@ -62,12 +68,12 @@ func (s *session) serve(ctx context.Context) error {
 	return err
 }
 
-// closeWith closes the connection when the context ends, and the returned channel after that.
-func closeWith(ctx context.Context, conn net.Conn) <-chan struct{} {
+// closeWith calls closeConn with the cause when the context ends, and closes the returned channel after that.
+func closeWith(ctx context.Context, closeConn func(cause error)) <-chan struct{} {
 	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(closed)
-		conn.Close()
+		closeConn(context.Cause(ctx))
 	})
 	return closed
 }
@@ -220,7 +226,7 @@ func (s *session) dialBackend(ctx context.Context) (*backendConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backend: %w", err)
 	}
-	b := &backendConn{conn: conn, closed: closeWith(ctx, conn), replies: make(chan *wire.Message)}
+	b := &backendConn{conn: conn, closed: closeWith(ctx, func(error) { conn.Close() }), replies: make(chan *wire.Message)}
 	s.readers.Go(func() { b.read(ctx, s.front.codec) })
 	return b, nil
 }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/control"
+	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/overload"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+)
+
+// environment is what commands run in.
+type environment struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+}
+
+// labFlags say what the lab is made of.
+type labFlags struct {
+	Backend       string        `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host."`
+	Port          int           `placeholder:"PORT" help:"Port of the first front; the others follow. 0 takes any free ports."`
+	MetricsPort   int           `placeholder:"PORT" help:"Port of /metrics, /counts, /status and of what acts on the lab. 0 takes any free port."`
+	ElectionDelay time.Duration `default:"500ms" help:"How long a replica set has no primary after it lost one."`
+	Capacity      float64       `placeholder:"N" help:"Requests that each front serves in a second; more wait, and are rejected when too many do. Without it there is no bound."`
+	Queue         int           `default:"100" help:"Requests that may wait at a front that has a capacity."`
+	RejectionCost float64       `default:"0.1" help:"Share of a request's work that its rejection takes."`
+	TLSCert       string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Certificate that clients are met with (PEM)."`
+	TLSKey        string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Its key (PEM)."`
+}
+
+// config returns what the flags describe.
+func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error) {
+	backend, err := proxy.ParseBackend(f.Backend)
+	if err != nil {
+		return lab.Config{}, err
+	}
+	config := lab.Config{
+		Topology: spec, Options: topology.Options{ElectionDelay: f.ElectionDelay}, Backend: backend, Port: f.Port,
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+	}
+	if f.Capacity != 0 {
+		config.Capacity = &overload.CapacityConfig{
+			Clock: clock.System{}, RequestsPerSec: f.Capacity, MaxQueueDepth: f.Queue, RejectionShare: f.RejectionCost,
+		}
+	}
+	if f.TLSCert != "" {
+		certificate, err := tls.LoadX509KeyPair(f.TLSCert, f.TLSKey)
+		if err != nil {
+			return lab.Config{}, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		}
+		config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	}
+	return config, nil
+}
+
+type serveCmd struct {
+	labFlags
+	Topology string `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N."`
+}
+
+// Run serves until the context ends.
+func (c *serveCmd) Run(env *environment) error {
+	spec, err := topology.ParseSpec(c.Topology)
+	if err != nil {
+		return err
+	}
+	config, err := c.config(spec, env.stderr)
+	if err != nil {
+		return err
+	}
+	return serve(env, config, c.MetricsPort, nil)
+}
+
+// serve runs a lab and its control until the context ends, or what is to be done meanwhile is done.
+func serve(env *environment, config lab.Config, port int, meanwhile func(context.Context, *lab.Lab) error) error {
+	l, err := lab.Open(config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(env.ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return l.Run(ctx) })
+	group.Go(func() error { return serveControl(ctx, l, port, env.stdout) })
+	group.Go(func() error {
+		live := env.stderr // so that scripts can read the addresses from the other
+		if isTerminal(env.stdout) {
+			live = env.stdout
+		}
+		show(ctx, l, live)
+		return nil
+	})
+	if meanwhile != nil {
+		group.Go(func() error {
+			defer cancel()
+			return meanwhile(ctx, l)
+		})
+	}
+	return group.Wait()
+}
+
+// serveControl serves what acts on the lab until the context ends, after it has printed where everything is.
+func serveControl(ctx context.Context, l *lab.Lab, port int, out io.Writer) error {
+	handler, err := control.New(l)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(lab.Host, strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("--metrics-port: %w", err)
+	}
+	for _, endpoint := range l.Endpoints() {
+		fmt.Fprintf(out, "%s=%s\n", endpoint.Name, endpoint.URI)
+	}
+	fmt.Fprintf(out, "LAB_URL=http://%s\n", listener.Addr())
+
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package answer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
+)
+
+// given returns the reply that give gives.
+func given(t *testing.T, give func(*proxy.Request, proxy.ReplyFunc) error) string {
+	t.Helper()
+	var got bson.Raw
+	req := &proxy.Request{Message: &wire.Message{Content: &wire.Msg{}}}
+	require.NoError(t, give(req, func(m *wire.Message) error {
+		got = m.Document()
+		return wire.ValidateDocument(got)
+	}))
+	return got.String()
+}
+
+func TestReplies(t *testing.T) {
+	assert.JSONEq(t, `{"was": true, "ok": {"$numberDouble": "1.0"}}`, given(t, func(req *proxy.Request, reply proxy.ReplyFunc) error {
+		return OK(req, reply, bson.E{Key: "was", Value: true})
+	}))
+	assert.JSONEq(t, `{"ok": {"$numberDouble": "0.0"}, "errmsg": "no 1", "code": {"$numberInt": "2"}, "codeName": "BadValue"}`,
+		given(t, Errorf(CodeBadValue, "no %d", 1).Send))
+	full := &Error{Code: 1_234_567, Labels: []string{LabelRetryable}, Extra: bson.D{{Key: "x", Value: "y"}}}
+	assert.JSONEq(t, `{"ok": {"$numberDouble": "0.0"}, "errmsg": "", "code": {"$numberInt": "1234567"},
+		"codeName": "Location1234567", "errorLabels": ["RetryableError"], "x": "y"}`, given(t, full.Send))
+}
+
+func TestCodes(t *testing.T) {
+	seen := map[int32]bool{}
+	for _, known := range codes {
+		assert.False(t, seen[known.code], "%d is there twice", known.code)
+		seen[known.code] = true
+	}
+	assert.Equal(t, "PrimarySteppedDown", CodeName(189))
+	assert.True(t, IsA(189, Retriable))
+	assert.True(t, IsA(112, Conflict))
+	assert.False(t, IsA(112, Retriable))
+	assert.False(t, IsA(99999, Retriable|Conflict))
+	assert.Equal(t, "IngressRequestRateLimitExceeded (462): full", Errorf(CodeIngressRequestRateLimit, "full").Error())
+}

@@ -1,0 +1,129 @@
+package answer
+
+import "fmt"
+
+// Codes of the errors that the lab has reasons of its own to give.
+const (
+	CodeBadValue                  = 2
+	CodeUnauthorized              = 13
+	CodeTypeMismatch              = 14
+	CodeIllegalOperation          = 20
+	CodeInvalidOptions            = 72
+	CodeNoSuchTransaction         = 251
+	CodeFailPointSetFailed        = 266
+	CodeIngressRequestRateLimit   = 462
+	CodeIngressOperationRateLimit = 463
+	CodeInterruptedDueToOverload  = 473
+)
+
+// Class tells how a server labels an error.
+type Class uint8
+
+const (
+	// Retriable is an error after which the same command may succeed elsewhere or later.
+	Retriable Class = 1 << iota
+	// Conflict is an error that ends a transaction, of which another attempt may succeed.
+	Conflict
+)
+
+type code struct {
+	code  int32
+	name  string
+	class Class
+}
+
+// codes are those that tests and clients ask for. The table is read only.
+var codes = [...]code{
+	{1, "InternalError", 0},
+	{CodeBadValue, "BadValue", 0},
+	{6, "HostUnreachable", Retriable},
+	{7, "HostNotFound", Retriable},
+	{8, "UnknownError", 0},
+	{9, "FailedToParse", 0},
+	{11, "UserNotFound", 0},
+	{CodeUnauthorized, "Unauthorized", 0},
+	{CodeTypeMismatch, "TypeMismatch", 0},
+	{18, "AuthenticationFailed", 0},
+	{CodeIllegalOperation, "IllegalOperation", 0},
+	{24, "LockTimeout", Conflict},
+	{26, "NamespaceNotFound", 0},
+	{43, "CursorNotFound", 0},
+	{48, "NamespaceExists", 0},
+	{50, "MaxTimeMSExpired", 0},
+	{59, "CommandNotFound", 0},
+	{64, "WriteConcernTimeout", 0},
+	{CodeInvalidOptions, "InvalidOptions", 0},
+	{76, "NoReplicationEnabled", 0},
+	{79, "UnknownReplWriteConcern", 0},
+	{89, "NetworkTimeout", Retriable},
+	{91, "ShutdownInProgress", Retriable},
+	{95, "NotSecondary", 0},
+	{96, "OperationFailed", 0},
+	{100, "UnsatisfiableWriteConcern", 0},
+	{112, "WriteConflict", Conflict},
+	{121, "DocumentValidationFailure", 0},
+	{133, "FailedToSatisfyReadPreference", 0},
+	{134, "ReadConcernMajorityNotAvailableYet", Retriable},
+	{136, "CappedPositionLost", 0},
+	{150, "StaleEpoch", Conflict},
+	{189, "PrimarySteppedDown", Retriable},
+	{202, "NetworkInterfaceExceededTimeLimit", 0},
+	{216, "ElectionInProgress", 0},
+	{222, "CloseChangeStream", 0},
+	{225, "TransactionTooOld", 0},
+	{234, "RetryChangeStream", 0},
+	{237, "CursorKilled", 0},
+	{238, "NotImplemented", 0},
+	{239, "SnapshotTooOld", Conflict},
+	{246, "SnapshotUnavailable", Conflict},
+	{249, "StaleDbVersion", Conflict},
+	{250, "StaleChunkHistory", Conflict},
+	{CodeNoSuchTransaction, "NoSuchTransaction", 0},
+	{256, "TransactionCommitted", 0},
+	{262, "ExceededTimeLimit", Retriable},
+	{263, "OperationNotSupportedInTransaction", 0},
+	{CodeFailPointSetFailed, "FailPointSetFailed", 0},
+	{267, "PreparedTransactionInProgress", Conflict},
+	{272, "MigrationConflict", Conflict},
+	{280, "ChangeStreamFatalError", 0},
+	{286, "ChangeStreamHistoryLost", 0},
+	{391, "ReauthenticationRequired", 0},
+	{433, "AdmissionQueueOverflow", 0},
+	{449, "RateLimitExceeded", 0},
+	{450, "PooledConnectionAcquisitionRejected", 0},
+	{CodeIngressRequestRateLimit, "IngressRequestRateLimitExceeded", 0},
+	{CodeIngressOperationRateLimit, "IngressOperationRateLimitExceeded", 0},
+	{CodeInterruptedDueToOverload, "InterruptedDueToOverload", 0},
+	{9001, "SocketException", Retriable},
+	{10107, "NotWritablePrimary", Retriable},
+	{11000, "DuplicateKey", 0},
+	{11600, "InterruptedAtShutdown", Retriable},
+	{11601, "Interrupted", 0},
+	{11602, "InterruptedDueToReplStateChange", Retriable},
+	{13388, "StaleConfig", Conflict},
+	{13435, "NotPrimaryNoSecondaryOk", Retriable},
+	{13436, "NotPrimaryOrSecondary", Retriable},
+}
+
+func find(number int32) (code, bool) {
+	for _, known := range codes {
+		if known.code == number {
+			return known, true
+		}
+	}
+	return code{}, false
+}
+
+// CodeName returns a code's name. For those that have none servers make one up of the code, and so does this.
+func CodeName(code int32) string {
+	if known, ok := find(code); ok {
+		return known.name
+	}
+	return fmt.Sprintf("Location%d", code)
+}
+
+// IsA tells whether a code is of that class.
+func IsA(code int32, class Class) bool {
+	known, _ := find(code)
+	return known.class&class != 0
+}

@@ -1,0 +1,129 @@
+// Package fault makes a front misbehave on command, the way that hosts and networks do.
+package fault
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/proxy"
+)
+
+// Kind is a way to misbehave.
+type Kind string
+
+// The kinds that there are.
+const (
+	// Off is no fault; it ends the one that there is.
+	Off Kind = "off"
+	// Silent accepts connections and requests, and answers nothing until it ends; then it goes on.
+	Silent Kind = "silent"
+	// Slow delays every request.
+	Slow Kind = "slow"
+	// Reset resets all connections, and each new one.
+	Reset Kind = "reset"
+	// Restart resets all connections and listens no more; when it ends, the front is back at the same address.
+	Restart Kind = "restart"
+)
+
+// Fault is what is wrong with a front.
+type Fault struct {
+	Kind Kind `json:"kind"`
+	// Delay is for how long Slow holds up each request.
+	Delay time.Duration `json:"delayNanoseconds,omitempty"`
+}
+
+// Check returns why the fault makes no sense.
+func (f Fault) Check() error {
+	switch f.Kind {
+	case Off, Silent, Reset, Restart:
+		if f.Delay != 0 {
+			return fmt.Errorf("fault %q: only %q takes a delay", f.Kind, Slow)
+		}
+	case Slow:
+		if f.Delay <= 0 {
+			return fmt.Errorf("fault %q: give a delay of more than 0, such as 100ms", f.Kind)
+		}
+	default:
+		return fmt.Errorf("fault %q is unknown; give %q, %q, %q, %q or %q", f.Kind, Off, Silent, Slow, Reset, Restart)
+	}
+	return nil
+}
+
+// Switch sets a front's fault. The zero value is off and ready for use; it is safe for concurrent use.
+//
+// It sees to Silent and Slow, and to new connections under Reset. To end connections and to listen no more is up to
+// who serves the front.
+type Switch struct {
+	mu      sync.Mutex
+	fault   Fault
+	changed chan struct{} // closed at the next change; nil until somebody waits for it
+}
+
+// Set replaces the fault.
+func (s *Switch) Set(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// Current returns the fault.
+func (s *Switch) Current() Fault {
+	f, _ := s.watch()
+	return f
+}
+
+func (s *Switch) watch() (Fault, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault.Kind == "" {
+		s.fault.Kind = Off
+	}
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.fault, s.changed
+}
+
+// Accept implements proxy.Acceptor.
+func (s *Switch) Accept(ctx context.Context, _ net.Conn) error {
+	if s.Current().Kind == Reset {
+		return proxy.ErrReset
+	}
+	return s.While(ctx, Silent)
+}
+
+// Handle implements proxy.Handler.
+func (s *Switch) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	if err := s.While(ctx, Silent); err != nil {
+		return err
+	}
+	if f := s.Current(); f.Kind == Slow {
+		if err := (clock.System{}).Wait(ctx, f.Delay); err != nil {
+			return err
+		}
+	}
+	return next(ctx, req, reply)
+}
+
+// While returns nil when the fault is not, or no longer, of that kind, and otherwise why the context ended.
+func (s *Switch) While(ctx context.Context, kind Kind) error {
+	for {
+		f, changed := s.watch()
+		if f.Kind != kind {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package lab
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.uber.org/goleak"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
+)
+
+const patience = 10 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cannedReplies are what the backend of the tests answers: every command with the same reply every time.
+func cannedReplies(t testing.TB) map[string]bson.Raw {
+	t.Helper()
+	ok := bson.E{Key: "ok", Value: 1.0}
+	documents := map[string]bson.D{
+		"": {ok},
+		"hello": {
+			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"}, {Key: "hosts", Value: bson.A{"real:1"}},
+			{Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
+			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: wire.DefaultMaxMessageSize},
+			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30}, ok,
+		},
+		"insert": {{Key: "n", Value: 1}, ok},
+		"find": {{Key: "cursor", Value: bson.D{
+			{Key: "firstBatch", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: "a document"}}}},
+			{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.c"},
+		}}, ok},
+	}
+	replies := map[string]bson.Raw{}
+	for command, doc := range documents {
+		raw, err := bson.Marshal(doc)
+		require.NoError(t, err)
+		replies[command] = raw
+	}
+	return replies
+}
+
+// startBackend serves canned replies until the test ends.
+func startBackend(t testing.TB) proxy.Backend {
+	t.Helper()
+	codec, err := wire.NewCodec(0)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	replies := cannedReplies(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	var connections sync.WaitGroup
+	connections.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			connections.Go(func() {
+				defer stop()
+				defer conn.Close()
+				serveCanned(conn, codec, replies)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		listener.Close()
+		connections.Wait()
+	})
+	return proxy.Backend{Network: "tcp", Address: listener.Addr().String()}
+}
+
+// serveCanned answers until the connection ends.
+func serveCanned(conn net.Conn, codec *wire.Codec, replies map[string]bson.Raw) {
+	for id := int32(1); ; id++ {
+		m, err := codec.Read(conn)
+		if err != nil {
+			return
+		}
+		req, err := proxy.NewRequest(&proxy.Client{}, m)
+		if err != nil {
+			return
+		}
+		command := req.Command
+		if command == "isMaster" || command == "ismaster" {
+			command = "hello"
+		}
+		reply, known := replies[command]
+		if !known {
+			reply = replies[""]
+		}
+		answer := req.Answer(reply)
+		answer.RequestID, answer.ResponseTo = id, m.RequestID
+		if req.Acknowledged() && codec.Write(conn, answer) != nil {
+			return
+		}
+	}
+}
+
+// startLab runs a lab until the test ends.
+func startLab(t testing.TB, text string, config Config) *Lab {
+	t.Helper()
+	spec, err := topology.ParseSpec(text)
+	require.NoError(t, err)
+	config.Topology = spec
+	if config.Backend.Address == "" {
+		config.Backend = startBackend(t)
+	}
+	l, err := Open(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+		case <-time.After(patience):
+			require.Fail(t, "the lab does not end")
+		}
+	})
+	return l
+}
+
+// journal is what a client did.
+type journal struct {
+	mu           sync.Mutex
+	commands     []*event.CommandStartedEvent
+	descriptions []event.TopologyDescription
+}
+
+func (j *journal) commandMonitor() *event.CommandMonitor {
+	return &event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.commands = append(j.commands, e)
+	}}
+}
+
+func (j *journal) serverMonitor() *event.ServerMonitor {
+	return &event.ServerMonitor{TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.descriptions = append(j.descriptions, e.NewDescription)
+	}}
+}
+
+// named returns the commands of that name.
+func (j *journal) named(name string) []*event.CommandStartedEvent {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var found []*event.CommandStartedEvent
+	for _, e := range j.commands {
+		if e.CommandName == name {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// kinds returns what the client knows now: each server's kind by its address.
+func (j *journal) kinds() map[string]string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	kinds := map[string]string{}
+	if len(j.descriptions) > 0 {
+		for _, server := range j.descriptions[len(j.descriptions)-1].Servers {
+			kinds[server.Addr.String()] = server.Kind
+		}
+	}
+	return kinds
+}
+
+// connect returns a client of a connection string, and what it does.
+func connect(t testing.TB, uri string, more ...*options.ClientOptions) (*mongo.Client, *journal) {
+	t.Helper()
+	j := &journal{}
+	opts := options.Client().ApplyURI(uri).SetMonitor(j.commandMonitor()).SetServerMonitor(j.serverMonitor()).
+		SetServerSelectionTimeout(patience)
+	client, err := mongo.Connect(append([]*options.ClientOptions{opts}, more...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, client.Disconnect(ctx))
+	})
+	return client, j
+}

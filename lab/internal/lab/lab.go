@@ -1,0 +1,215 @@
+// Package lab puts fronts before a server, so that applications see a deployment of which everything can be made to
+// fail.
+package lab
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/failpoint"
+	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/metrics"
+	"mongofork/lab/internal/overload"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+)
+
+// Host is what fronts listen at: the lab lets its clients do anything, so that it is for this machine only.
+const Host = "127.0.0.1"
+
+// Config says what a lab is made of.
+type Config struct {
+	Topology topology.Spec
+	Options  topology.Options
+	Backend  proxy.Backend
+	// Port is the first front's port; the others follow. 0 takes any free ports.
+	Port int
+	// TLS is what clients are met with; nil for none.
+	TLS *tls.Config
+	// Capacity is what each front can serve; nil for no bound but the backend's.
+	Capacity *overload.CapacityConfig
+	// Observers see every request first, at any front.
+	Observers []proxy.Handler
+	// Logger gets a line for every connection that ends with an error. Nil stands for no log.
+	Logger *slog.Logger
+}
+
+// Lab is a deployment.
+type Lab struct {
+	config  Config
+	clock   clock.Clock
+	cluster *topology.Cluster
+	metrics *metrics.Recorder
+	fronts  []*front
+}
+
+// Open returns a lab of which the fronts listen. They serve when Run is called, which has to be.
+func Open(config Config) (*Lab, error) {
+	l := &Lab{config: config, clock: clock.System{}}
+	if err := l.open(); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Lab) open() error {
+	for i := range l.config.Topology.Fronts() {
+		port := l.config.Port
+		if port != 0 {
+			port += i
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort(Host, strconv.Itoa(port)))
+		if err != nil {
+			return fmt.Errorf("front %d: %w; choose another port, or 0 for any", i, err)
+		}
+		l.fronts = append(l.fronts, newFront(listener))
+	}
+	var err error
+	if l.cluster, err = topology.New(l.config.Topology, l.Hosts(), l.config.Options); err != nil {
+		return err
+	}
+	l.metrics = metrics.New(l.Hosts())
+	for i, f := range l.fronts {
+		if err := l.chain(i, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chain makes what a front's requests pass through. What counts comes first, so that it sees everything; faults are
+// those of the host and so come before those of the server; a server limits requests before it looks at them; fail
+// points come after the topology, which turns a stream of hellos into one after the other, each of which may fail.
+func (l *Lab) chain(i int, f *front) error {
+	connections, err := overload.NewConnectionLimiter(l.clock, overload.Unlimited())
+	if err != nil {
+		return err
+	}
+	limits, err := l.limits(connections)
+	if err != nil {
+		return err
+	}
+	failpoints, err := failpoint.New(failpoint.Config{
+		Random: rand.Float64, Wait: l.clock.Wait, Router: l.config.Topology.Routes(),
+	})
+	if err != nil {
+		return err
+	}
+	handlers := append(slices.Clone(l.config.Observers), l.metrics.Handler(i), &f.faults)
+	handlers = append(handlers, limits...)
+	f.down, f.up = func() { l.cluster.Down(i) }, func() { l.cluster.Up(i) }
+	f.proxy, err = proxy.New(proxy.Config{
+		Backend:   l.config.Backend,
+		Acceptors: []proxy.Acceptor{&f.faults, connections},
+		Handlers:  append(handlers, l.cluster.Handler(i), failpoints),
+		TLS:       l.config.TLS,
+		Logger:    l.logger(f.address),
+	})
+	return err
+}
+
+// limits returns what sheds load at a front: the limiters, which setParameter controls, and the capacity if there is one.
+func (l *Lab) limits(connections *overload.ConnectionLimiter) ([]proxy.Handler, error) {
+	config := overload.RequestLimiterConfig{Clock: l.clock, Limit: overload.Unlimited()}
+	var last []proxy.Handler
+	if l.config.Capacity != nil {
+		capacity, err := overload.NewCapacity(*l.config.Capacity)
+		if err != nil {
+			return nil, err
+		}
+		config.Capacity, last = capacity, []proxy.Handler{capacity}
+	}
+	requests, err := overload.NewRequestLimiter(config)
+	if err != nil {
+		return nil, err
+	}
+	return append([]proxy.Handler{overload.NewParameters(requests, connections), requests}, last...), nil
+}
+
+func (l *Lab) logger(address string) *slog.Logger {
+	if l.config.Logger == nil {
+		return nil
+	}
+	return l.config.Logger.With("front", address)
+}
+
+// Run serves until the context ends, and then returns nil; or until a front fails. Nothing is left when it returns.
+func (l *Lab) Run(ctx context.Context) error {
+	defer l.close()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, f := range l.fronts {
+		group.Go(func() error { return f.run(ctx) })
+	}
+	return group.Wait()
+}
+
+func (l *Lab) close() {
+	if l.cluster != nil {
+		l.cluster.Close()
+	}
+	for _, f := range l.fronts {
+		f.close()
+	}
+}
+
+// Hosts returns the addresses of the fronts.
+func (l *Lab) Hosts() []string {
+	hosts := make([]string, len(l.fronts))
+	for i, f := range l.fronts {
+		hosts[i] = f.address
+	}
+	return hosts
+}
+
+// Endpoints returns the connection strings by which applications reach the lab.
+func (l *Lab) Endpoints() []topology.Endpoint {
+	return l.config.Topology.Endpoints(l.Hosts(), l.TLS())
+}
+
+// TLS tells whether clients have to connect with TLS.
+func (l *Lab) TLS() bool { return l.config.TLS != nil }
+
+// Metrics returns what counts the requests.
+func (l *Lab) Metrics() *metrics.Recorder { return l.metrics }
+
+// Cluster returns the deployment's state.
+func (l *Lab) Cluster() *topology.Cluster { return l.cluster }
+
+// ErrNoFront is a front's number that is too high or below 0.
+var ErrNoFront = errors.New("there is no such front")
+
+// SetFault replaces a front's fault; it ends by itself after that time, where it is more than 0.
+func (l *Lab) SetFault(front int, f fault.Fault, duration time.Duration) error {
+	if front < 0 || front >= len(l.fronts) {
+		return fmt.Errorf("front %d: %w; they are numbered from 0 to %d", front, ErrNoFront, len(l.fronts)-1)
+	}
+	if err := f.Check(); err != nil {
+		return err
+	}
+	if duration < 0 {
+		return fmt.Errorf("a fault for %v: give a time of 0, which is until further notice, or more", duration)
+	}
+	l.fronts[front].set(f, duration)
+	return nil
+}
+
+// Faults returns the fronts' faults.
+func (l *Lab) Faults() []fault.Fault {
+	faults := make([]fault.Fault, len(l.fronts))
+	for i, f := range l.fronts {
+		faults[i] = f.faults.Current()
+	}
+	return faults
+}

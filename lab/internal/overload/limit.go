@@ -1,0 +1,153 @@
+package overload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"mongofork/lab/internal/clock"
+)
+
+// Limit is a rate that is kept. Its zero value is not valid; begin with Unlimited.
+type Limit struct {
+	Enabled bool
+	// RatePerSec is how many are admitted in a second, at least 1.
+	RatePerSec int32
+	// BurstCapacitySecs is for how many seconds the rate can be saved up, more than 0. One admission can be in any case.
+	BurstCapacitySecs float64
+	// MaxQueueDepth is how many may wait for their admission; 0 rejects at once.
+	MaxQueueDepth int64
+}
+
+// Unlimited is how a server starts: off, and without any bound once it is on.
+func Unlimited() Limit {
+	return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64}
+}
+
+// Check returns why the limit makes no sense.
+func (l Limit) Check() error {
+	switch {
+	case l.RatePerSec < 1:
+		return fmt.Errorf("a rate of %d per second: give at least 1", l.RatePerSec)
+	case !(l.BurstCapacitySecs > 0): // NaN, too
+		return fmt.Errorf("a burst capacity of %v seconds: give more than 0", l.BurstCapacitySecs)
+	case l.MaxQueueDepth < 0:
+		return fmt.Errorf("a queue depth of %d: give 0 or more", l.MaxQueueDepth)
+	}
+	return nil
+}
+
+// burst is how many tokens the bucket holds.
+func (l Limit) burst() float64 {
+	return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs)
+}
+
+// Counts is what became of all that asked to be admitted.
+type Counts struct {
+	Attempted, Admitted, Rejected, Exempted int64
+	// Queued is how many wait at this moment.
+	Queued int64
+}
+
+// errRejected is that there is neither a token nor room in the queue.
+var errRejected = errors.New("the rate is exceeded")
+
+// limiter is a token bucket with a queue. Who waits has borrowed a token, so the bucket may hold less than none.
+type limiter struct {
+	clock clock.Clock
+
+	mu      sync.Mutex
+	limit   Limit
+	tokens  float64
+	updated time.Time // when tokens was right
+	counts  Counts
+}
+
+func newLimiter(c clock.Clock, limit Limit) (*limiter, error) {
+	if c == nil {
+		return nil, errors.New("a limiter needs a clock; clock.System is the machine's")
+	}
+	l := &limiter{clock: c}
+	if err := l.set(limit); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// set changes the limit. As in the server that fills the bucket; who waits goes on to wait until it was told.
+func (l *limiter) set(limit Limit) error {
+	if err := limit.Check(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if limit != l.limit {
+		l.limit, l.tokens, l.updated = limit, limit.burst(), l.clock.Now()
+	}
+	return nil
+}
+
+// admit returns nil, after a while if need be; errRejected; or the context's error.
+func (l *limiter) admit(ctx context.Context) error {
+	wait, err := l.reserve()
+	if err != nil || wait == 0 {
+		return err
+	}
+	err = l.clock.Wait(ctx, wait)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts.Queued--
+	if err != nil {
+		l.tokens = min(l.tokens+1, l.limit.burst()) // nobody has used it
+		return err
+	}
+	l.counts.Admitted++
+	return nil
+}
+
+// reserve takes a token, and returns in what time it is there.
+func (l *limiter) reserve() (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts.Attempted++
+	if !l.limit.Enabled {
+		l.counts.Admitted++
+		return 0, nil
+	}
+	l.refill()
+	switch {
+	case l.tokens >= 1:
+		l.tokens--
+		l.counts.Admitted++
+		return 0, nil
+	case l.counts.Queued >= l.limit.MaxQueueDepth:
+		l.counts.Rejected++
+		return 0, errRejected
+	default:
+		l.tokens--
+		l.counts.Queued++
+		seconds := -l.tokens / float64(l.limit.RatePerSec)
+		return max(1, time.Duration(math.Ceil(seconds*float64(time.Second)))), nil
+	}
+}
+
+func (l *limiter) refill() {
+	now := l.clock.Now()
+	earned := now.Sub(l.updated).Seconds() * float64(l.limit.RatePerSec)
+	l.tokens, l.updated = min(l.tokens+earned, l.limit.burst()), now
+}
+
+func (l *limiter) exempt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts.Exempted++
+}
+
+func (l *limiter) snapshot() (Limit, Counts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit, l.counts
+}

@@ -1,0 +1,114 @@
+package scenario
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/lab"
+)
+
+// commandTimeout bounds what a step sends to a front, which may be silent by an earlier step.
+const commandTimeout = 10 * time.Second
+
+// Run lets the steps happen to a lab, which runs, one after the other until the duration is over. It ends with the
+// first step that fails, or, without an error, with the context.
+func (s *Scenario) Run(ctx context.Context, l *lab.Lab, clock clock.Clock, log *slog.Logger) error {
+	start := clock.Now()
+	for i, step := range s.Steps {
+		if clock.Wait(ctx, start.Add(step.At).Sub(clock.Now())) != nil {
+			return nil
+		}
+		log.Info("step", "number", i+1, "at", step.At, "what", step.String())
+		if err := step.run(ctx, l); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("step %d: %s: %w", i+1, step.String(), err)
+		}
+	}
+	_ = clock.Wait(ctx, start.Add(s.Duration).Sub(clock.Now())) // the context's end is an end as good as any
+	return nil
+}
+
+// String says what happens, and where.
+func (s *Step) String() string {
+	where := "all fronts"
+	if s.Front != nil {
+		where = fmt.Sprintf("front %d", *s.Front)
+	}
+	switch {
+	case s.StepDown != nil:
+		return fmt.Sprintf("the primary steps down for %v", s.StepDown.For)
+	case s.Fault != nil:
+		return fmt.Sprintf("fault %s at %s for %v", s.Fault.Kind, where, s.Fault.For)
+	case s.FailPoint != nil:
+		return fmt.Sprintf("fail point %s %v at %s", s.FailPoint.Name, s.FailPoint.Mode, where)
+	default:
+		return fmt.Sprintf("setParameter %v at %s", s.SetParameter, where)
+	}
+}
+
+func (s *Step) run(ctx context.Context, l *lab.Lab) error {
+	if s.StepDown != nil {
+		return l.Cluster().StepDown(s.StepDown.For)
+	}
+	for front, host := range l.Hosts() {
+		if s.Front != nil && *s.Front != front {
+			continue
+		}
+		var err error
+		if s.Fault != nil {
+			err = l.SetFault(front, s.Fault.fault(), s.Fault.For)
+		} else {
+			err = send(ctx, host, l.TLS(), s.command())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command returns the step as a script would send it to a server.
+func (s *Step) command() bson.D {
+	if s.FailPoint != nil {
+		command := bson.D{{Key: "configureFailPoint", Value: s.FailPoint.Name}, {Key: "mode", Value: s.FailPoint.Mode}}
+		if s.FailPoint.Data != nil {
+			command = append(command, bson.E{Key: "data", Value: s.FailPoint.Data})
+		}
+		return command
+	}
+	command := bson.D{{Key: "setParameter", Value: 1}}
+	for _, name := range slices.Sorted(maps.Keys(s.SetParameter)) {
+		command = append(command, bson.E{Key: name, Value: s.SetParameter[name]})
+	}
+	return command
+}
+
+// send runs a command at one front, whatever the front says that it is.
+func send(ctx context.Context, host string, encrypted bool, command bson.D) error {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	opts := options.Client().SetHosts([]string{host}).SetDirect(true).SetAppName("lab scenario")
+	if encrypted {
+		// The certificate is for clients to verify; this is the process that has it.
+		opts.SetTLSConfig(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+	}
+	client, err := mongo.Connect(opts)
+	if err != nil {
+		return err
+	}
+	err = client.Database("admin").RunCommand(ctx, command).Err()
+	_ = client.Disconnect(ctx) // whatever is left of it goes with the context
+	return err
+}

@@ -1,0 +1,133 @@
+package topology
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// roles returns the members' roles, by their first letters.
+func roles(c *Cluster) string {
+	letters := map[Role]string{RolePrimary: "P", RoleSecondary: "S", RoleDown: "D", RoleNone: "-"}
+	got := ""
+	for _, m := range c.Status().Members {
+		got += letters[m.Role]
+	}
+	return got
+}
+
+// later lets time pass, in the bubble of a synctest.
+func later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestStepDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, ReplicaSet, 3)
+		assert.Equal(t, "PSS", roles(c))
+		before := c.members[0].view().electionID()
+
+		require.NoError(t, c.StepDown(10*time.Second))
+		assert.Equal(t, "SSS", roles(c))
+		assert.ErrorIs(t, c.StepDown(10*time.Second), ErrNoPrimary)
+		later(electionDelay - 1)
+		assert.Equal(t, "SSS", roles(c))
+		later(1)
+		assert.Equal(t, "SPS", roles(c), "another member than before")
+		after := c.members[0].view().electionID()
+		assert.Positive(t, bytes.Compare(after[:], before[:]), "%v after %v", after, before)
+
+		require.NoError(t, c.StepDown(10*time.Second))
+		later(electionDelay)
+		assert.Equal(t, "SSP", roles(c))
+		require.NoError(t, c.StepDown(20*time.Second))
+		later(electionDelay)
+		assert.Equal(t, "SSS", roles(c), "all have stepped down")
+		later(10 * time.Second)
+		assert.Equal(t, "PSS", roles(c), "the first of which the time was over")
+		assert.EqualValues(t, 4, c.Status().Term)
+	})
+}
+
+func TestStepDownOfTheOnlyMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, ReplicaSet, 1)
+		expectRefusal(t, c, 0, 95, e("replSetFreeze", 5))
+		b := &backend{}
+		assert.EqualValues(t, 1, b.send(t, c, 0, e("replSetStepDown", 10), e("force", true))["ok"])
+		later(9 * time.Second)
+		assert.Equal(t, "S", roles(c))
+		later(time.Second)
+		assert.Equal(t, "P", roles(c))
+
+		require.NoError(t, c.StepDown(time.Hour))
+		b.send(t, c, 0, e("replSetFreeze", 0))
+		later(electionDelay)
+		assert.Equal(t, "P", roles(c), "it is not frozen any more")
+		assert.Empty(t, b.requests, "the backend's own set is left alone")
+	})
+}
+
+func TestFrozenMembersAreNotElected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, ReplicaSet, 3)
+		c.Freeze(1, time.Minute)
+		require.NoError(t, c.StepDown(time.Minute))
+		later(electionDelay)
+		assert.Equal(t, "SSP", roles(c))
+	})
+}
+
+func TestDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, ReplicaSet, 2)
+		process := c.members[0].view().version.process
+		c.Down(0)
+		assert.Equal(t, "DS", roles(c))
+		later(electionDelay)
+		assert.Equal(t, "DP", roles(c))
+		c.Down(1)
+		later(time.Hour)
+		assert.Equal(t, "DD", roles(c))
+		c.Up(0)
+		assert.Equal(t, "SD", roles(c))
+		later(electionDelay)
+		assert.Equal(t, "PD", roles(c))
+		assert.NotEqual(t, process, c.members[0].view().version.process, "it was started anew")
+
+		require.NoError(t, c.StepDown(time.Minute))
+		c.Close()
+		later(time.Hour)
+		assert.Equal(t, "SD", roles(c), "nothing happens any more")
+	})
+}
+
+func TestStepDownNeedsASet(t *testing.T) {
+	for _, kind := range []Kind{Sharded, LoadBalanced} {
+		assert.ErrorContains(t, newCluster(t, kind, 2).StepDown(time.Second), "only a replica set has a primary")
+	}
+}
+
+func TestSetCommands(t *testing.T) {
+	c := newCluster(t, ReplicaSet, 2)
+	for _, period := range []any{-1, "x", 1e12} {
+		expectRefusal(t, c, 0, 2, e("replSetStepDown", period))
+		expectRefusal(t, c, 1, 2, e("replSetFreeze", period))
+	}
+	expectRefusal(t, c, 0, 59, e("replSetReconfig", 1))
+	assert.Equal(t, "PS", roles(c), "bad input changes nothing")
+
+	b := &backend{}
+	status := document(t, b.send(t, c, 1, e("replSetGetStatus", 1)))
+	assert.EqualValues(t, 2, status.Lookup("myState").AsInt64())
+	assert.Equal(t, "PRIMARY", status.Lookup("members", "0", "stateStr").StringValue())
+	assert.True(t, status.Lookup("members", "1", "self").Boolean())
+	config := document(t, b.send(t, c, 1, e("replSetGetConfig", 1)))
+	assert.Equal(t, "h:1", config.Lookup("config", "members", "1", "host").StringValue())
+	assert.Equal(t, "dc2", config.Lookup("config", "members", "1", "tags", "dc").StringValue())
+}

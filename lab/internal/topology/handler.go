@@ -1,0 +1,112 @@
+package topology
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
+)
+
+// Handler returns what makes a front into that member of the cluster.
+//
+// What comes after it in the chain of handlers sees hellos that are not awaited: one for each reply of a stream.
+func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front] }
+
+// Handle implements proxy.Handler.
+func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	if isHello(req.Command) {
+		return m.hello(ctx, req, reply, next)
+	}
+	result, refused := m.answer(req)
+	switch {
+	case refused != nil:
+		return refused.Send(req, reply)
+	case result != nil:
+		return answer.OK(req, reply, result...)
+	}
+	inTransaction := m.cluster.spec.Routes() && inTransaction(req.Document())
+	if inTransaction {
+		withoutRecoveryToken(req)
+	}
+	return next(ctx, req, func(got *wire.Message) error {
+		m.adapt(got)
+		if inTransaction {
+			withRecoveryToken(got)
+		}
+		return reply(got)
+	})
+}
+
+// answer returns the result of what does not concern the backend, or why a command is refused; else neither.
+func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
+	v, doc := m.view(), req.Document()
+	switch m.cluster.spec.Kind {
+	case Standalone:
+		return nil, refuseStandalone(req.Command, doc)
+	case ReplicaSet:
+		if isReplicaSetCommand(req.Command) {
+			return m.administer(v, req.Command, doc)
+		}
+		return nil, refuseSecondary(v, req.Command, doc)
+	default:
+		if req.Database == "config" && isShardsQuery(req.Command, doc) {
+			return m.shards(), nil
+		}
+		return nil, refuseRouter(req.Command)
+	}
+}
+
+// logicalTimes are what replies carry for causal consistency, which a standalone does not have.
+var logicalTimes = []string{"$clusterTime", "operationTime"}
+
+// adapt takes out of a reply what tells of the backend's own deployment.
+func (m *member) adapt(got *wire.Message) {
+	doc := got.Document()
+	if doc == nil {
+		return
+	}
+	if m.cluster.spec.Kind == Standalone && (has(doc, logicalTimes[0]) || has(doc, logicalTimes[1])) {
+		doc = rebuild(doc, logicalTimes, nil)
+		got.SetDocument(doc)
+	}
+	if has(doc, versionField) || m.cluster.spec.Kind == ReplicaSet && tellsOfNoPrimary(doc) {
+		got.SetDocument(rebuild(doc, []string{versionField}, m.view().version.append))
+	}
+}
+
+// tellsOfNoPrimary tells whether a reply says that the member is not primary. From a topologyVersion beside that, which
+// servers give with these errors and, while they serve, with no others, clients see whether it is news.
+func tellsOfNoPrimary(doc bson.Raw) bool {
+	if !succeeded(doc) {
+		return isNotPrimary(doc.Lookup("code"))
+	}
+	return isNotPrimary(doc.Lookup("writeConcernError", "code"))
+}
+
+func isNotPrimary(code bson.RawValue) bool {
+	n, _ := number(code)
+	switch n {
+	case codePrimarySteppedDown, codeNotWritablePrimary, codeInterruptedByStateChange, codeNotPrimaryNoSecondaryOk,
+		codeNotPrimaryOrSecondary:
+		return true
+	default:
+		return false
+	}
+}
+
+func firstKey(doc bson.Raw) string {
+	element, err := doc.IndexErr(0)
+	if err != nil {
+		return ""
+	}
+	return element.Key()
+}
+
+// inTransaction tells whether a command belongs to a transaction of several commands.
+func inTransaction(doc bson.Raw) bool {
+	autocommit, err := doc.LookupErr("autocommit")
+	return err == nil && !isTrue(autocommit)
+}

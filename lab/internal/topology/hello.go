@@ -1,0 +1,138 @@
+package topology
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
+)
+
+// What a hello or its reply says about the place of a server in its deployment. The rest of a hello is between the
+// client and the backend: authentication, compression, sizes, versions, the connection's number.
+var (
+	helloOptions = []string{versionField, "maxAwaitTimeMS", "loadBalanced"}
+	helloPlace   = []string{
+		"helloOk", "ismaster", "isWritablePrimary", "secondary", "passive", "hidden", "arbiterOnly", "isreplicaset",
+		"setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "tags", "secondaryDelaySecs",
+		versionField, "msg", "serviceId",
+	}
+)
+
+func isHello(command string) bool {
+	return command == "hello" || command == "isMaster" || command == "ismaster"
+}
+
+// hello passes a hello on without what concerns the deployment, and rewrites the reply. A client may ask to have the
+// reply when there is news, and more replies after that without asking again: the waiting is done here, because only
+// the cluster knows of news.
+func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	wanted, malformed := parseAwait(req.Document())
+	if malformed != nil {
+		return malformed.Send(req, reply)
+	}
+	loadBalanced := isTrue(req.Document().Lookup("loadBalanced"))
+	stream := wanted != nil && req.Message.HasFlag(wire.ExhaustAllowed)
+	for more := true; more; {
+		if wanted != nil {
+			if err := wanted.wait(ctx, m); err != nil {
+				return err
+			}
+		}
+		more = false
+		err := next(ctx, plainHello(req), func(answer *wire.Message) error {
+			if succeeded(answer.Document()) {
+				v := m.view()
+				answer.SetDocument(m.rewriteHello(v, req, loadBalanced, answer.Document()))
+				if msg, ok := answer.Content.(*wire.Msg); ok && stream {
+					msg.Flags |= wire.MoreToCome
+					wanted.known, more = v.version, true
+				}
+			}
+			return reply(answer)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainHello returns the request without what the cluster sees to.
+func plainHello(req *proxy.Request) *proxy.Request {
+	plain, message := *req, *req.Message
+	if msg, ok := message.Content.(*wire.Msg); ok {
+		content := *msg
+		content.Flags &^= wire.ExhaustAllowed
+		message.Content = &content
+	} else if query, ok := message.Content.(*wire.Query); ok {
+		content := *query
+		message.Content = &content
+	}
+	message.SetDocument(rebuild(req.Document(), helloOptions, nil))
+	plain.Message = &message
+	return &plain
+}
+
+// rewriteHello returns the backend's reply as this member gives it.
+func (m *member) rewriteHello(v view, req *proxy.Request, loadBalanced bool, reply bson.Raw) bson.Raw {
+	writable := "isWritablePrimary"
+	if req.Command != "hello" {
+		writable = "ismaster"
+	}
+	without := helloPlace
+	if m.cluster.spec.Kind != ReplicaSet {
+		without = append(slices.Clone(without), "lastWrite")
+	}
+	if m.cluster.spec.Kind == Standalone {
+		without = append(without, logicalTimes...)
+	}
+	return rebuild(reply, without, func(dst []byte) []byte {
+		if isTrue(req.Document().Lookup("helloOk")) {
+			dst = bsoncore.AppendBooleanElement(dst, "helloOk", true)
+		}
+		dst = bsoncore.AppendBooleanElement(dst, writable, v.role == RolePrimary || v.role == RoleNone)
+		switch m.cluster.spec.Kind {
+		case ReplicaSet:
+			dst = m.appendSet(dst, v)
+		case Sharded, LoadBalanced:
+			dst = bsoncore.AppendStringElement(dst, "msg", "isdbgrid")
+		}
+		if loadBalanced && len(m.services) > 0 {
+			service := m.services[(req.Client.ID-1)%uint64(len(m.services))]
+			dst = bsoncore.AppendObjectIDElement(dst, "serviceId", service)
+		}
+		return v.version.append(dst)
+	})
+}
+
+// appendSet adds what a member of a replica set says of its set.
+func (m *member) appendSet(dst []byte, v view) []byte {
+	dst = bsoncore.AppendBooleanElement(dst, "secondary", v.role == RoleSecondary)
+	dst = bsoncore.AppendStringElement(dst, "setName", SetName)
+	dst = bsoncore.AppendInt32Element(dst, "setVersion", setVersion)
+	hosts := bsoncore.NewArrayBuilder()
+	for _, other := range m.cluster.members {
+		hosts.AppendString(other.host)
+	}
+	dst = bsoncore.AppendArrayElement(dst, "hosts", hosts.Build())
+	if v.primary != "" {
+		dst = bsoncore.AppendStringElement(dst, "primary", v.primary)
+	}
+	dst = bsoncore.AppendStringElement(dst, "me", m.host)
+	if v.role == RolePrimary {
+		dst = bsoncore.AppendObjectIDElement(dst, "electionId", v.electionID())
+	}
+	if len(m.tags) > 0 {
+		i, tags := bsoncore.AppendDocumentElementStart(dst, "tags")
+		for _, key := range slices.Sorted(maps.Keys(m.tags)) {
+			tags = bsoncore.AppendStringElement(tags, key, m.tags[key])
+		}
+		dst, _ = bsoncore.AppendDocumentEnd(tags, i)
+	}
+	return dst
+}

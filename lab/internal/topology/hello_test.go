@@ -1,0 +1,138 @@
+package topology
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/wire"
+)
+
+// backendHello is what a replica set of one answers.
+func backendHello(t testing.TB) bson.Raw {
+	return document(t, bson.D{
+		{Key: "isWritablePrimary", Value: true}, {Key: "ismaster", Value: true}, {Key: "secondary", Value: false},
+		{Key: "setName", Value: "backend"}, {Key: "setVersion", Value: 9}, {Key: "hosts", Value: bson.A{"real:1"}},
+		{Key: "primary", Value: "real:1"}, {Key: "me", Value: "real:1"}, {Key: "electionId", Value: bson.NewObjectID()},
+		{Key: "tags", Value: bson.D{{Key: "real", Value: "yes"}}}, {Key: "lastWrite", Value: bson.D{{Key: "x", Value: 1}}},
+		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: bson.NewObjectID()}}},
+		{Key: "maxWireVersion", Value: 27}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
+		{Key: "saslSupportedMechs", Value: bson.A{"SCRAM-SHA-256"}}, {Key: "connectionId", Value: 7},
+		{Key: "$clusterTime", Value: bson.D{}}, {Key: "ok", Value: 1.0},
+	})
+}
+
+// place is what a hello says of the deployment; keys that are not here are passed on from the backend.
+func place(hello bson.M) bson.M {
+	for _, passed := range []string{
+		"maxWireVersion", "logicalSessionTimeoutMinutes", "saslSupportedMechs", "connectionId", "ok",
+	} {
+		delete(hello, passed)
+	}
+	delete(hello, "topologyVersion")
+	return hello
+}
+
+func TestHello(t *testing.T) {
+	set := newCluster(t, ReplicaSet, 2)
+	balancer := newCluster(t, LoadBalanced, 2)
+	setPlace := func(me, dc string, more ...bson.E) bson.M {
+		m := bson.M{
+			"setName": "lab", "setVersion": int32(1), "hosts": bson.A{"h:0", "h:1"}, "primary": "h:0", "me": me,
+			"tags": bson.D{{Key: "dc", Value: dc}}, "lastWrite": bson.D{{Key: "x", Value: int32(1)}}, "$clusterTime": bson.D{},
+		}
+		for _, element := range more {
+			m[element.Key] = element.Value
+		}
+		return m
+	}
+	for name, test := range map[string]struct {
+		cluster *Cluster
+		front   int
+		command bson.D
+		want    bson.M
+	}{
+		"standalone": {newCluster(t, Standalone, 1), 0, bson.D{{Key: "hello", Value: 1}}, bson.M{"isWritablePrimary": true}},
+		"legacy name": {
+			newCluster(t, Standalone, 1), 0, bson.D{{Key: "isMaster", Value: 1}, {Key: "helloOk", Value: true}},
+			bson.M{"ismaster": true, "helloOk": true},
+		},
+		"primary": {set, 0, bson.D{{Key: "hello", Value: 1}}, setPlace("h:0", "dc1",
+			bson.E{Key: "isWritablePrimary", Value: true}, bson.E{Key: "secondary", Value: false},
+			bson.E{Key: "electionId", Value: view{term: 1}.electionID()})},
+		"secondary": {set, 1, bson.D{{Key: "hello", Value: 1}}, setPlace("h:1", "dc2",
+			bson.E{Key: "isWritablePrimary", Value: false}, bson.E{Key: "secondary", Value: true})},
+		"router": {newCluster(t, Sharded, 2), 1, bson.D{{Key: "hello", Value: 1}}, bson.M{
+			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
+		}},
+		"balancer": {balancer, 0, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, bson.M{
+			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{}, "serviceId": balancer.members[0].services[0],
+		}},
+		"balancer, not asked": {balancer, 0, bson.D{{Key: "hello", Value: 1}}, bson.M{
+			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
+		}},
+		"no balancer, asked": {set, 1, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, setPlace("h:1",
+			"dc2", bson.E{Key: "isWritablePrimary", Value: false}, bson.E{Key: "secondary", Value: true})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &backend{reply: backendHello(t)}
+			reply := b.send(t, test.cluster, test.front, test.command...)
+			assert.Equal(t, bson.A{"SCRAM-SHA-256"}, reply["saslSupportedMechs"], "is passed on")
+			assert.EqualValues(t, 27, reply["maxWireVersion"])
+			version := fields(t, document(t, reply["topologyVersion"]))
+			assert.Equal(t, test.cluster.members[test.front].process, version["processId"])
+			assert.Equal(t, test.want, place(reply))
+			assert.False(t, has(b.requests[0].Document(), "loadBalanced"), "concerns the backend not")
+		})
+	}
+}
+
+func TestFailedHelloIsPassedOn(t *testing.T) {
+	failure := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 91}, {Key: "errmsg", Value: "no"}}
+	b := &backend{reply: document(t, failure)}
+	assert.Equal(t, fields(t, b.reply), b.send(t, newCluster(t, ReplicaSet, 1), 0, bson.E{Key: "hello", Value: 1}))
+}
+
+func TestLegacyHello(t *testing.T) {
+	c := newCluster(t, ReplicaSet, 1)
+	query := &wire.Query{FullCollection: "admin.$cmd", Limit: -1, Document: document(t, bson.D{
+		{Key: "isMaster", Value: 1}, {Key: "loadBalanced", Value: true},
+	})}
+	req := request(t, 1, bson.D{{Key: "isMaster", Value: 1}}, 0)
+	req.Message.Content = query
+	b := &backend{reply: backendHello(t)}
+	var got *wire.Message
+	require.NoError(t, c.Handler(0).Handle(context.Background(), req, func(m *wire.Message) error {
+		got = m
+		return nil
+	}, b.next))
+	assert.IsType(t, &wire.Reply{}, got.Content)
+	assert.Equal(t, "lab", got.Document().Lookup("setName").StringValue())
+	assert.False(t, has(b.requests[0].Document(), "loadBalanced"))
+	assert.True(t, has(query.Document, "loadBalanced"), "the request itself is not touched")
+}
+
+func TestConnectionsAreSpreadOverServices(t *testing.T) {
+	c := newCluster(t, LoadBalanced, 3)
+	b := &backend{reply: backendHello(t)}
+	services := func(front int) []bson.ObjectID {
+		var got []bson.ObjectID
+		for id := uint64(1); id <= 4; id++ {
+			req := request(t, id, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, 0)
+			require.NoError(t, c.Handler(front).Handle(context.Background(), req, func(m *wire.Message) error {
+				got = append(got, m.Document().Lookup("serviceId").ObjectID())
+				return nil
+			}, b.next))
+		}
+		return got
+	}
+	single, multi := services(0), services(1)
+	assert.Equal(t, []bson.ObjectID{single[0], single[0], single[0], single[0]}, single)
+	assert.NotEqual(t, multi[0], multi[1])
+	assert.NotEqual(t, multi[1], multi[2])
+	assert.Equal(t, multi[0], multi[3])
+	assert.Equal(t, single[0], multi[0], "is one of the services of all")
+}

@@ -1,0 +1,140 @@
+package topology
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+func e(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
+
+func TestStandaloneRefuses(t *testing.T) {
+	c := newCluster(t, Standalone, 1)
+	change := bson.A{bson.D{e("$changeStream", bson.D{})}}
+	expectRefusal(t, c, 0, 20, e("insert", "c"), e("txnNumber", int64(1)))
+	expectRefusal(t, c, 0, 40573, e("aggregate", "c"), e("pipeline", change))
+	expectRefusal(t, c, 0, 76, e("replSetGetStatus", 1))
+	expectRefusal(t, c, 0, 0, e("insert", "c"))
+	expectRefusal(t, c, 0, 0, e("aggregate", "c"), e("pipeline", bson.A{bson.D{e("$match", bson.D{})}}))
+	expectRefusal(t, c, 0, 0, e("aggregate", "c"), e("pipeline", "nonsense"))
+}
+
+func TestSecondaryRefuses(t *testing.T) {
+	c := newCluster(t, ReplicaSet, 2)
+	nearest := e("$readPreference", bson.D{e("mode", "nearest")})
+	primary := e("$readPreference", bson.D{e("mode", "primary")})
+	for _, test := range []struct {
+		code    int32
+		command bson.D
+	}{
+		{10107, bson.D{e("insert", "c")}},
+		{10107, bson.D{e("insert", "c"), nearest}},
+		{10107, bson.D{e("createIndexes", "c")}},
+		{10107, bson.D{e("commitTransaction", 1)}},
+		{10107, bson.D{e("find", "c"), nearest, e("autocommit", false), e("startTransaction", true)}},
+		{10107, bson.D{e("replSetStepDown", 10)}},
+		{13435, bson.D{e("find", "c")}},
+		{13435, bson.D{e("aggregate", "c"), primary}},
+		{0, bson.D{e("find", "c"), nearest}},
+		{0, bson.D{e("getMore", int64(1))}},
+		{0, bson.D{e("ping", 1)}},
+		{0, bson.D{e("endSessions", bson.A{})}},
+	} {
+		reply := expectRefusal(t, c, 1, test.code, test.command...)
+		if test.code != 0 {
+			assert.Contains(t, reply, "topologyVersion", "%v", test.command)
+		}
+		if key := test.command[0].Key; key != "replSetStepDown" {
+			expectRefusal(t, c, 0, 0, test.command...)
+		}
+	}
+}
+
+func TestRetryLabels(t *testing.T) {
+	c := newCluster(t, ReplicaSet, 2)
+	number, session := e("txnNumber", int64(1)), e("autocommit", false)
+	for label, commands := range map[string][]bson.D{
+		"RetryableWriteError": {
+			{e("insert", "c"), number}, {e("commitTransaction", 1), number, session}, {e("abortTransaction", 1), number, session},
+		},
+		"TransientTransactionError": {{e("insert", "c"), number, session}, {e("find", "c"), number, session}},
+		"":                          {{e("insert", "c")}, {e("find", "c")}},
+	} {
+		for _, command := range commands {
+			reply := c.members[1]
+			refused := refuseSecondary(reply.view(), command[0].Key, document(t, command))
+			want := []string{label}
+			if label == "" {
+				want = nil
+			}
+			assert.Equal(t, want, refused.Labels, "%v", command)
+		}
+	}
+}
+
+func TestRouter(t *testing.T) {
+	c := newCluster(t, Sharded, 2)
+	token := bson.D{e("recoveryShardId", "lab-shard")}
+	transaction := []bson.E{e("txnNumber", int64(1)), e("autocommit", false)}
+	b := &backend{reply: document(t, bson.D{e("ok", 1)})}
+
+	assert.Equal(t, token, b.send(t, c, 0, append([]bson.E{e("insert", "c")}, transaction...)...)["recoveryToken"])
+	assert.NotContains(t, b.send(t, c, 0, e("insert", "c"), e("txnNumber", int64(1))), "recoveryToken", "no transaction")
+
+	commit := append([]bson.E{e("commitTransaction", 1), e("recoveryToken", token)}, transaction...)
+	assert.Contains(t, b.send(t, c, 1, commit...), "recoveryToken")
+	assert.False(t, has(b.requests[2].Document(), "recoveryToken"), "the backend does not know it")
+
+	b.reply = document(t, bson.D{e("ok", 0), e("code", 251)})
+	assert.NotContains(t, b.send(t, c, 0, append([]bson.E{e("insert", "c")}, transaction...)...), "recoveryToken")
+
+	expectRefusal(t, c, 0, 59, e("replSetStepDown", 10))
+}
+
+func TestConfigShards(t *testing.T) {
+	b := &backend{reply: document(t, bson.D{e("ok", 1)})}
+	c := newCluster(t, Sharded, 1)
+	req := request(t, 1, bson.D{e("find", "shards"), e("$db", "config")}, 0)
+	shards, refused := c.members[0].answer(req)
+	assert.Nil(t, refused)
+	host := document(t, shards).Lookup("cursor", "firstBatch", "0", "host").StringValue()
+	assert.Equal(t, "lab-shard/h:0", host, "is a replica set's")
+	b.send(t, c, 0, e("find", "shards"))
+	assert.Len(t, b.requests, 1, "of another database it is passed on")
+}
+
+func TestRepliesTellNothingOfTheBackendsDeployment(t *testing.T) {
+	foreign := bson.D{e("processId", bson.NewObjectID()), e("counter", int64(1))}
+	b := &backend{reply: document(t, bson.D{
+		e("ok", 0), e("code", 91), e("topologyVersion", foreign), e("$clusterTime", bson.D{}), e("operationTime", bson.Timestamp{}),
+	})}
+	standalone, set := newCluster(t, Standalone, 1), newCluster(t, ReplicaSet, 1)
+	got := b.send(t, standalone, 0, e("ping", 1))
+	assert.NotContains(t, got, "$clusterTime")
+	assert.NotContains(t, got, "operationTime")
+	got = b.send(t, set, 0, e("ping", 1))
+	assert.Contains(t, got, "$clusterTime")
+	assert.Equal(t, document(t, got["topologyVersion"]), bson.Raw(set.members[0].view().version.document()))
+}
+
+func TestErrorsOfNoPrimaryHaveTheVersion(t *testing.T) {
+	set, router := newCluster(t, ReplicaSet, 1), newCluster(t, Sharded, 1)
+	for name, test := range map[string]struct {
+		cluster *Cluster
+		reply   bson.D
+		want    bool
+	}{
+		"not primary":               {set, bson.D{e("ok", 0), e("code", 10107)}, true},
+		"write concern":             {set, bson.D{e("ok", 1), e("writeConcernError", bson.D{e("code", 11602)})}, true},
+		"shutdown":                  {set, bson.D{e("ok", 0), e("code", 91)}, false},
+		"other write concern error": {set, bson.D{e("ok", 1), e("writeConcernError", bson.D{e("code", 64)})}, false},
+		"success":                   {set, bson.D{e("ok", 1)}, false},
+		"router":                    {router, bson.D{e("ok", 0), e("code", 10107)}, false},
+	} {
+		b := &backend{reply: document(t, test.reply)}
+		reply := b.send(t, test.cluster, 0, e("insert", "c"))
+		_, got := reply["topologyVersion"]
+		assert.Equal(t, test.want, got, name)
+	}
+}

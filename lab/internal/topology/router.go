@@ -1,0 +1,62 @@
+package topology
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
+)
+
+// shardName is the one shard of every sharded cluster of this package.
+const shardName = "lab-shard"
+
+// recoveryToken is what a router returns in a transaction, so that another one can find out how it ended. Routers
+// understand it, the backend does not.
+const recoveryToken = "recoveryToken"
+
+// Routes tells whether clients see routers: of a sharded cluster, or behind a load balancer.
+func (s Spec) Routes() bool { return s.Kind == Sharded || s.Kind == LoadBalanced }
+
+// refuseRouter returns why a router does not run a command; nil where it does.
+func refuseRouter(command string) *answer.Error {
+	if isReplicaSetCommand(command) {
+		return answer.Errorf(codeCommandNotFound, "no such command: '%s'", command)
+	}
+	return nil
+}
+
+func withoutRecoveryToken(req *proxy.Request) {
+	if doc := req.Document(); has(doc, recoveryToken) {
+		req.Message.SetDocument(rebuild(doc, []string{recoveryToken}, nil))
+	}
+}
+
+func withRecoveryToken(answer *wire.Message) {
+	if doc := answer.Document(); doc != nil && succeeded(doc) {
+		answer.SetDocument(rebuild(doc, nil, appendRecoveryToken))
+	}
+}
+
+func appendRecoveryToken(dst []byte) []byte {
+	i, dst := bsoncore.AppendDocumentElementStart(dst, recoveryToken)
+	dst = bsoncore.AppendStringElement(dst, "recoveryShardId", shardName)
+	dst, _ = bsoncore.AppendDocumentEnd(dst, i)
+	return dst
+}
+
+func isShardsQuery(command string, doc bson.Raw) bool {
+	collection, _ := doc.Lookup("find").StringValueOK()
+	return command == "find" && collection == "shards"
+}
+
+// shards returns what a client finds in config.shards: by the form of the host it tells what the shards are.
+func (m *member) shards() bson.D {
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "firstBatch", Value: bson.A{bson.D{
+			{Key: "_id", Value: shardName}, {Key: "host", Value: shardName + "/" + m.host}, {Key: "state", Value: 1},
+		}}},
+		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "config.shards"},
+	}}}
+}

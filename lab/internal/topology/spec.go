@@ -1,0 +1,124 @@
+// Package topology makes one server look like a deployment: a standalone, a replica set, the routers of a sharded
+// cluster, or a load balancer before such routers. Its handlers rewrite what tells clients where they are, and refuse
+// what a member of such a deployment would refuse.
+package topology
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is a kind of deployment.
+type Kind string
+
+// The kinds that there are.
+const (
+	Standalone   Kind = "standalone"
+	ReplicaSet   Kind = "replicaset"
+	Sharded      Kind = "sharded"
+	LoadBalanced Kind = "loadbalanced"
+)
+
+const (
+	// MaxMembers is the most members that a topology takes, as a replica set has no more.
+	MaxMembers = 50
+
+	usage = `give "standalone", "replicaset:3", "sharded:2" or "loadbalanced", with any number of members`
+)
+
+// Spec says what a deployment looks like.
+type Spec struct {
+	Kind Kind
+	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load
+	// balancer.
+	Members int
+}
+
+// ParseSpec reads a Spec as String writes it; the number of members may be left out.
+func ParseSpec(text string) (Spec, error) {
+	kind, number, given := strings.Cut(text, ":")
+	spec := Spec{Kind: Kind(kind)}
+	switch spec.Kind {
+	case Standalone:
+		spec.Members = 1
+	case ReplicaSet:
+		spec.Members = 3
+	case Sharded, LoadBalanced:
+		spec.Members = 2
+	}
+	if given {
+		members, err := strconv.Atoi(number)
+		if err != nil {
+			return Spec{}, fmt.Errorf("topology %q: %q is not a number; %s", text, number, usage)
+		}
+		spec.Members = members
+	}
+	if err := spec.check(); err != nil {
+		return Spec{}, fmt.Errorf("topology %q: %w", text, err)
+	}
+	return spec, nil
+}
+
+func (s Spec) check() error {
+	switch s.Kind {
+	case Standalone, ReplicaSet, Sharded, LoadBalanced:
+	default:
+		return fmt.Errorf("the kind is unknown; %s", usage)
+	}
+	if s.Members < 1 || s.Members > MaxMembers {
+		return fmt.Errorf("%d members are not between 1 and %d", s.Members, MaxMembers)
+	}
+	if s.Kind == Standalone && s.Members != 1 {
+		return fmt.Errorf("a standalone has one member")
+	}
+	return nil
+}
+
+// String returns the kind and the number of members, such as "replicaset:3".
+func (s Spec) String() string {
+	if s.Kind == Standalone {
+		return string(s.Kind)
+	}
+	return fmt.Sprintf("%s:%d", s.Kind, s.Members)
+}
+
+// Fronts returns how many addresses clients may connect to.
+func (s Spec) Fronts() int {
+	if s.Kind == LoadBalanced {
+		return 2 // one for a single service, one for all
+	}
+	return s.Members
+}
+
+// Endpoint is a connection string by which applications reach a deployment.
+type Endpoint struct {
+	// Name is the environment variable under which the driver's tests expect it.
+	Name string
+	URI  string
+}
+
+// Endpoints returns how applications reach the fronts that listen at hosts, in the order of the fronts.
+func (s Spec) Endpoints(hosts []string, tls bool) []Endpoint {
+	uri := func(hosts []string, options ...string) string {
+		if tls {
+			options = append(options, "tls=true")
+		}
+		uri := "mongodb://" + strings.Join(hosts, ",") + "/"
+		if len(options) > 0 {
+			uri += "?" + strings.Join(options, "&")
+		}
+		return uri
+	}
+	switch s.Kind {
+	case ReplicaSet:
+		return []Endpoint{{Name: "MONGODB_URI", URI: uri(hosts, "replicaSet="+SetName)}}
+	case LoadBalanced:
+		return []Endpoint{
+			{Name: "SINGLE_MONGOS_LB_URI", URI: uri(hosts[:1], "loadBalanced=true")},
+			{Name: "MULTI_MONGOS_LB_URI", URI: uri(hosts[1:], "loadBalanced=true")},
+		}
+	default:
+		return []Endpoint{{Name: "MONGODB_URI", URI: uri(hosts)}}
+	}
+}
