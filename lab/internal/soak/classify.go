@@ -1,0 +1,61 @@
+package soak
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+)
+
+// labels are the error labels that tell an application what it may do, the most telling first.
+var labels = [...]string{
+	"SystemOverloadedError", "TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError",
+	"RetryableWriteError", "RetryableError", "NetworkError",
+}
+
+// classify names an error of the kinds that the driver's documentation knows for a deployment that is in trouble, and
+// reports whether it is one of them.
+func classify(err error) (class string, documented bool) {
+	var labelled mongo.LabeledError
+	if errors.As(err, &labelled) {
+		for _, label := range labels {
+			if labelled.HasErrorLabel(label) {
+				return label, true
+			}
+		}
+	}
+	var command mongo.ServerError
+	if errors.As(err, &command) {
+		for code, name := range stateChanges {
+			if command.HasErrorCode(code) {
+				return name, true
+			}
+		}
+	}
+	var (
+		selection topology.ServerSelectionError
+		waiting   topology.WaitQueueTimeoutError
+		pool      driver.RetryablePoolError
+	)
+	switch {
+	case errors.As(err, &selection):
+		return "server selection", true
+	case errors.As(err, &waiting):
+		return "wait queue", true
+	case errors.As(err, &pool):
+		return "connection pool", true
+	case mongo.IsNetworkError(err):
+		return "network", true
+	case mongo.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
+		return "timeout", true
+	}
+	return "", false
+}
+
+// stateChanges are the error codes of a member that is not, or no longer, what the command needs.
+var stateChanges = map[int]string{
+	91: "ShutdownInProgress", 189: "PrimarySteppedDown", 10107: "NotWritablePrimary", 11600: "InterruptedAtShutdown",
+	11602: "InterruptedDueToReplStateChange", 13435: "NotPrimaryNoSecondaryOk", 13436: "NotPrimaryOrSecondary",
+}

@@ -1,0 +1,123 @@
+package soak
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// stream numbers one worker's writes from 1, and remembers which of them were acknowledged. It is safe for concurrent
+// use: its writer is not the only one who asks it.
+type stream struct {
+	mu           sync.Mutex
+	attempted    int64
+	acknowledged map[int64]bool
+}
+
+// next returns the number of the next write.
+func (s *stream) next() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempted++
+	return s.attempted
+}
+
+func (s *stream) acknowledge(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.acknowledged == nil {
+		s.acknowledged = make(map[int64]bool)
+	}
+	s.acknowledged[n] = true
+}
+
+// snapshot returns how many writes were attempted, and which were acknowledged.
+func (s *stream) snapshot() (attempted int64, acknowledged map[int64]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attempted, maps.Clone(s.acknowledged)
+}
+
+// check compares what is there, as often as it is there, with what was acknowledged.
+func (s *stream) check(name string, found []int64, report *Report) {
+	attempted, acknowledged := s.snapshot()
+	times := make(map[int64]int, len(found))
+	for _, n := range found {
+		times[n]++
+	}
+	for _, n := range slices.Sorted(maps.Keys(acknowledged)) {
+		if times[n] == 0 {
+			report.violation("acknowledged writes that are not there", "%s %d", name, n)
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(times)) {
+		if times[n] > 1 {
+			report.violation("writes that were done more than once", "%s %d: %d times", name, n, times[n])
+		}
+		if n < 1 || n > attempted {
+			report.violation("writes that nobody made", "%s %d", name, n)
+		}
+	}
+}
+
+// Report is what a run found. It is safe for concurrent use.
+type Report struct {
+	mu         sync.Mutex
+	Operations map[string]int64     // by kind
+	Errors     map[string]int64     // by kind of error, documented ones
+	Violations map[string]Violation // by kind
+	Notes      []string
+}
+
+// Violation is something that must not happen.
+type Violation struct {
+	Count   int64
+	Example string
+}
+
+func newReport() *Report {
+	return &Report{
+		Operations: make(map[string]int64), Errors: make(map[string]int64), Violations: make(map[string]Violation),
+	}
+}
+
+func (r *Report) violation(kind, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.Violations[kind]
+	if v.Count++; v.Count == 1 {
+		v.Example = fmt.Sprintf(format, args...)
+	}
+	r.Violations[kind] = v
+}
+
+func (r *Report) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// operation counts an operation and the error that the application saw.
+func (r *Report) operation(kind string, err error) {
+	r.mu.Lock()
+	r.Operations[kind]++
+	var documented bool
+	var class string
+	if err != nil {
+		if class, documented = classify(err); documented {
+			r.Errors[class]++
+		}
+	}
+	r.mu.Unlock()
+	if err != nil && !documented {
+		r.violation("errors that are not documented", "%s: %T %v", kind, err, err)
+	}
+}
+
+// Failed tells whether anything happened that must not.
+func (r *Report) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.Violations) > 0
+}
