@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"time"
+
+	"mongofork/internal/retry"
+)
+
+// run is a simulation that is under way.
+type run struct {
+	Scenario
+	random  *rand.Rand
+	clients []*retry.Policy
+	servers []server
+	agenda  agenda
+	tally   tally
+}
+
+// Run simulates a scenario.
+func Run(s Scenario) (Result, error) {
+	if err := s.Validate(); err != nil {
+		return Result{}, err
+	}
+	r := newRun(s)
+	end := s.Warmup + s.Duration
+	arrival := r.nextArrival(0)
+	for {
+		// The next thing to happen is an arrival or the first step on the agenda.
+		if len(r.agenda) == 0 || arrival < r.agenda[0].at {
+			if arrival >= end {
+				break
+			}
+			r.arrive(arrival)
+			arrival = r.nextArrival(arrival)
+			continue
+		}
+		op := heap.Pop(&r.agenda).(*operation)
+		if op.at >= end {
+			break
+		}
+		r.step(op)
+	}
+	r.watchTokens(end)
+	return r.tally.result(s), nil
+}
+
+func newRun(s Scenario) *run {
+	r := &run{
+		Scenario: s,
+		// Two words of seed, so that neighbouring seeds share nothing.
+		random:  rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)),
+		servers: make([]server, s.Servers),
+		tally:   newTally(s),
+	}
+	for range s.Clients {
+		r.clients = append(r.clients, s.Policy.newClient(r.random.Float64))
+	}
+	for i := range r.servers {
+		r.servers[i] = server{rejection: seconds(s.RejectionCost / s.Capacity), queue: s.Queue}
+	}
+	return r
+}
+
+// nextArrival returns the time of the first arrival after a time. The arrivals of a varying load are those of a steady
+// one at its peak, thinned out.
+func (r *run) nextArrival(now time.Duration) time.Duration {
+	highest := r.Load.highest()
+	rate := highest * r.Capacity * float64(r.Servers)
+	for {
+		now += seconds(r.random.ExpFloat64() / rate)
+		if load := r.Load.at(now); load == highest || r.random.Float64()*highest < load {
+			return now
+		}
+	}
+}
+
+// arrive begins an operation of a random client.
+func (r *run) arrive(now time.Duration) {
+	r.watchTokens(now)
+	r.tally.arrived(now)
+	client := r.clients[r.random.IntN(len(r.clients))]
+	op := &operation{at: now, arrived: now, server: noServer, command: client.Start(retry.Read, retry.Never)}
+	r.send(op)
+}
+
+func (r *run) step(op *operation) {
+	switch op.next {
+	case send:
+		r.send(op)
+	case served:
+		op.command.Succeeded()
+		r.tally.succeeded(op.at, op.at-op.arrived, op.retries+1)
+	case rejected:
+		r.reject(op)
+	}
+}
+
+// send sends an attempt to a random server, but not to the one that has just rejected it if there is another.
+func (r *run) send(op *operation) {
+	r.tally.sent(op.at)
+	if op.server == noServer || r.Servers == 1 {
+		op.server = r.random.IntN(r.Servers)
+	} else if other := r.random.IntN(r.Servers - 1); other < op.server {
+		op.server = other
+	} else {
+		op.server = other + 1
+	}
+	replied, admitted := r.servers[op.server].receive(op.at, seconds(r.random.ExpFloat64()/r.Capacity))
+	if admitted {
+		r.agenda.schedule(op, served, replied)
+	} else {
+		r.agenda.schedule(op, rejected, replied)
+	}
+}
+
+// reject asks the policy what to do about a rejection.
+func (r *run) reject(op *operation) {
+	var verdict retry.Verdict
+	if op.retries < r.Policy.limit() {
+		verdict = op.command.Failed(overloaded)
+	}
+	if !verdict.Retry {
+		r.tally.failed(op.at, op.retries+1)
+		return
+	}
+	op.retries++
+	r.agenda.schedule(op, send, op.at+verdict.Backoff)
+}
+
+// watchTokens looks ten times a second whether the tokens that the clients started with have been spent.
+func (r *run) watchTokens(now time.Duration) {
+	if r.Policy != FullBucket || r.tally.drained > 0 || now < r.tally.looked+time.Second/10 {
+		return
+	}
+	r.tally.looked = now
+	var left float64
+	for _, client := range r.clients {
+		left += client.Bucket.Tokens()
+	}
+	if full := retry.NewTokenBucket().Tokens() * float64(r.Clients); left < drainedBelow*full {
+		r.tally.drained = now
+	}
+}
+
+// seconds converts to a Duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
