@@ -1,0 +1,53 @@
+package result
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "a.json")
+	written := File[[]int]{Command: "make a", Setting: &Setting{Go: "go1"}, Results: []int{1, 2}}
+	require.NoError(t, written.Write(path))
+	read, err := Read[[]int](path)
+	require.NoError(t, err)
+	assert.Equal(t, &written, read)
+}
+
+func TestReadNothing(t *testing.T) {
+	f, err := Read[int](filepath.Join(t.TempDir(), "a.json"))
+	assert.NoError(t, err)
+	assert.Nil(t, f)
+}
+
+func TestReadBroken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
+	_, err := Read[int](path)
+	assert.ErrorContains(t, err, path)
+}
+
+func TestCurrentSetting(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "cpuinfo"), []byte("processor\t: 0\nmodel name\t: Z80\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "loadavg"), []byte("0.50 0.40 0.30 1/2 3\n"), 0o600))
+	now := time.Date(2026, 1, 2, 23, 30, 0, 0, time.FixedZone("", -3600))
+
+	s := CurrentSetting(root, now)
+	assert.Equal(t, &Setting{
+		Date: "2026-01-03", System: runtime.GOOS + "/" + runtime.GOARCH, Processor: "Z80", Processors: runtime.NumCPU(),
+		Go: runtime.Version(), Load: "0.50",
+	}, s)
+	assert.Contains(t, s.String(), "(Z80)")
+
+	unknown := CurrentSetting(t.TempDir(), now)
+	assert.Contains(t, unknown.String(), "unknown model")
+	assert.Contains(t, unknown.String(), "start: unknown")
+}

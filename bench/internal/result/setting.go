@@ -1,0 +1,70 @@
+package result
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Setting is the machine and the time of a measurement.
+type Setting struct {
+	Date       string `json:"date"` // UTC, to the day
+	System     string `json:"system"`
+	Processor  string `json:"processor"` // the model, empty if unknown
+	Processors int    `json:"processors"`
+	Go         string `json:"go"`
+	// Load is the machine's load average over the last minute when the measurement began, empty if unknown. What else ran
+	// then is in the figures as noise.
+	Load string `json:"load"`
+}
+
+// CurrentSetting describes this machine. The root is that of the file system, below which Linux tells about it.
+func CurrentSetting(root string, now time.Time) *Setting {
+	return &Setting{
+		Date:       now.UTC().Format(time.DateOnly),
+		System:     runtime.GOOS + "/" + runtime.GOARCH,
+		Processor:  processor(filepath.Join(root, "proc", "cpuinfo")),
+		Processors: runtime.NumCPU(),
+		Go:         runtime.Version(),
+		Load:       firstField(filepath.Join(root, "proc", "loadavg")),
+	}
+}
+
+// String returns the setting as a part of a sentence.
+func (s *Setting) String() string {
+	processor := s.Processor
+	if processor == "" {
+		processor = "unknown model"
+	}
+	load := s.Load
+	if load == "" {
+		load = "unknown"
+	}
+	return fmt.Sprintf("%s, %d processors (%s), %s, on %s; load average at the start: %s",
+		s.System, s.Processors, processor, s.Go, s.Date, load)
+}
+
+func processor(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func firstField(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	field, _, _ := strings.Cut(string(content), " ")
+	return strings.TrimSpace(field)
+}

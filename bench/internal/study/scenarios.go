@@ -1,0 +1,106 @@
+package study
+
+import (
+	"time"
+
+	"mongofork/bench/internal/sim"
+)
+
+// measuredCost is the rejection cost at which real drivers were measured.
+const measuredCost = 0.1
+
+// seeds is how many runs there are of scenarios whose figures vary from run to run.
+const seeds = 10
+
+// base is what the scenarios have in common: one server that serves 1000 operations a second, and rejects when it is
+// 20 ms behind.
+func base() sim.Scenario {
+	return sim.Scenario{
+		Servers: 1, Clients: 1, Capacity: 1000, RejectionCost: measuredCost, Queue: 20 * time.Millisecond,
+		Warmup: 10 * time.Second, Duration: 30 * time.Second, Seed: 1,
+	}
+}
+
+// each returns one scenario for each policy.
+func each(s sim.Scenario, policies ...sim.Policy) []sim.Scenario {
+	var all []sim.Scenario
+	for _, policy := range policies {
+		s.Policy = policy
+		all = append(all, s)
+	}
+	return all
+}
+
+// steadyPolicies are those that differ under an overload that lasts.
+func steadyPolicies() []sim.Policy {
+	return []sim.Policy{sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.DrainedBucket}
+}
+
+func checkScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for seed := range uint64(seeds) {
+		s := base()
+		s.Load.Base, s.Seed = 2, seed+1
+		all = append(all, each(s, steadyPolicies()...)...)
+	}
+	return all
+}
+
+func loadScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, cost := range []float64{0.02, measuredCost, 0.5} {
+		for _, load := range []float64{0.5, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8, 10} {
+			s := base()
+			s.RejectionCost, s.Load.Base = cost, load
+			all = append(all, each(s, steadyPolicies()...)...)
+		}
+	}
+	return all
+}
+
+func fleetScenarios() []sim.Scenario {
+	s := base()
+	// Servers this slow, so that the 10,000 operations a second of all of them can be simulated.
+	s.Servers, s.Capacity, s.Load.Base, s.Warmup = 100, 100, 2, 0
+	var all []sim.Scenario
+	for _, window := range []time.Duration{10 * time.Second, time.Minute} {
+		s.Duration = window
+		for _, clients := range []int{1, 10, 30, 100, 300, 1000, 3000, 10_000} {
+			s.Clients = clients
+			all = append(all, each(s, sim.FullBucket)...)
+		}
+	}
+	s.Clients = 1
+	return append(all, each(s, sim.NoRetry, sim.TwoRetries, sim.FiveRetries)...)
+}
+
+func serverScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, servers := range []int{1, 3, 10, 30, 100} {
+		s := base()
+		s.Servers, s.Clients, s.Capacity, s.Load.Base = servers, 10, 100, 2
+		all = append(all, each(s, steadyPolicies()...)...)
+	}
+	return all
+}
+
+func burstScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, clients := range []int{1, 10, 100} {
+		for seed := range uint64(seeds) {
+			s := base()
+			s.Clients, s.Seed, s.Warmup = clients, seed+1, 0
+			s.Load = sim.Load{Base: 0.5, Peak: 2, Burst: 500 * time.Millisecond, Period: 3500 * time.Millisecond}
+			s.Duration = 6 * s.Load.Period
+			all = append(all, each(s, sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.FullBucket)...)
+		}
+	}
+	return all
+}
+
+func spikeScenarios() []sim.Scenario {
+	s := base()
+	s.Clients, s.Capacity, s.Warmup, s.Interval = 10, 10_000, 0, 250*time.Millisecond
+	s.Load = sim.Load{Base: 0.8, Peak: 3, Start: 5 * time.Second, Burst: 5 * time.Second, Period: time.Minute}
+	return each(s, sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.FullBucket)
+}

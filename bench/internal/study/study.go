@@ -1,0 +1,83 @@
+// Package study runs the simulations that docs/performance.md shows.
+package study
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mongofork/bench/internal/sim"
+)
+
+// Study is all simulations and what they gave.
+type Study struct {
+	// Check is twice the capacity at a rejection cost of 10 %, where real drivers were measured, under several seeds.
+	Check []sim.Result `json:"check"`
+	// Load varies the load on one server, for several rejection costs.
+	Load []sim.Result `json:"load"`
+	// Fleet varies the number of clients that share 100 servers at twice their capacity.
+	Fleet []sim.Result `json:"fleet"`
+	// Servers varies the number of servers at twice their capacity.
+	Servers []sim.Result `json:"servers"`
+	// Bursts is half a second at twice the capacity every three and a half, under several seeds.
+	Bursts []sim.Result `json:"bursts"`
+	// Spike is 5 s at three times the capacity, with the goodput over time.
+	Spike []sim.Result `json:"spike"`
+}
+
+// group is the simulations of one part of the study.
+type group struct {
+	name      string
+	scenarios []sim.Scenario
+	results   *[]sim.Result
+}
+
+// groups lists all simulations; their results are to be stored in s.
+func (s *Study) groups() []group {
+	return []group{
+		{"check", checkScenarios(), &s.Check},
+		{"load", loadScenarios(), &s.Load},
+		{"fleet", fleetScenarios(), &s.Fleet},
+		{"servers", serverScenarios(), &s.Servers},
+		{"bursts", burstScenarios(), &s.Bursts},
+		{"spike", spikeScenarios(), &s.Spike},
+	}
+}
+
+// Run runs all simulations. It calls progress, unless it is nil, after each part, with what is done of the whole.
+func Run(ctx context.Context, progress func(part string, done, of int, took time.Duration)) (*Study, error) {
+	s := new(Study)
+	groups := s.groups()
+	for i, g := range groups {
+		began := time.Now()
+		results, err := runAll(ctx, g.scenarios)
+		if err != nil {
+			return nil, err
+		}
+		*g.results = results
+		if progress != nil {
+			progress(g.name, i+1, len(groups), time.Since(began))
+		}
+	}
+	return s, nil
+}
+
+// runAll runs simulations on all processors. The results have the order of the scenarios.
+func runAll(ctx context.Context, scenarios []sim.Scenario) ([]sim.Result, error) {
+	results := make([]sim.Result, len(scenarios))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, scenario := range scenarios {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var err error
+			results[i], err = sim.Run(scenario)
+			return err
+		})
+	}
+	return results, group.Wait()
+}
