@@ -1,0 +1,75 @@
+// Load does operations of one kind with the driver that it was built with, and prints what they cost as a line of Go's
+// benchmark format. It is built once with each driver of a comparison.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/bench/internal/workload"
+)
+
+func main() {
+	uri := flag.String("uri", "", "connection `string` of the server")
+	name := flag.String("workload", "FindOne", "`name` of the workload")
+	goroutines := flag.Int("goroutines", 1, "how many goroutines share the client")
+	n := flag.Int("n", 1000, "how many operations to measure")
+	flag.Parse()
+	if err := run(context.Background(), *uri, *name, *goroutines, *n); err != nil {
+		fmt.Fprintf(os.Stderr, "load: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, uri, name string, goroutines, n int) error {
+	w, err := workload.Find(name)
+	if err != nil {
+		return err
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Disconnect(ctx) }()
+	collection := client.Database("bench").Collection("documents")
+
+	// The connections that it takes, and what is set up once, are no cost of an operation.
+	if err := workload.Run(ctx, w.Do, collection, goroutines, max(n/10, goroutines)); err != nil {
+		return err
+	}
+	before := takeReading()
+	if err := workload.Run(ctx, w.Do, collection, goroutines, n); err != nil {
+		return err
+	}
+	after := takeReading()
+	fmt.Printf("Benchmark%s/goroutines=%d %d %s\n", w.Name, goroutines, n, after.since(before, n))
+	return nil
+}
+
+// reading is the state of the process's meters.
+type reading struct {
+	at             time.Time
+	processor      time.Duration
+	bytes, mallocs uint64
+}
+
+func takeReading() reading {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return reading{at: time.Now(), processor: processorTime(), bytes: memory.TotalAlloc, mallocs: memory.Mallocs}
+}
+
+// since returns the costs of each of n operations.
+func (r reading) since(before reading, n int) string {
+	each := func(total float64) float64 { return total / float64(n) }
+	return fmt.Sprintf("%.1f ns/op %.1f cpu-ns/op %.1f B/op %.3f allocs/op",
+		each(float64(r.at.Sub(before.at))), each(float64(r.processor-before.processor)),
+		each(float64(r.bytes-before.bytes)), each(float64(r.mallocs-before.mallocs)))
+}
