@@ -102,6 +102,42 @@ fmt: ## Format the Go files
 lint: ## Run staticcheck on this module
 	go run $(STATICCHECK) ./...
 
+# The benchmarks are a module of their own, so that what they compare with is no dependency of anything else.
+BENCH := go -C bench run ./cmd/bench
+
+# A release of upstream's driver that is measured as well; "make bench-overhead NEWER=" leaves it out.
+NEWER ?= v2.9.3
+
+.PHONY: test-bench
+test-bench: bench-drivers ## Run the tests of the benchmarks and of the simulation
+	go -C bench vet ./...
+	go -C bench test ./...
+
+.PHONY: bench-drivers
+bench-drivers: ## Build the drivers that the benchmarks compare: the fork and the untouched one
+	$(MONGOFORK) build
+	$(MONGOFORK) build --pristine -o build/pristine/$(BASE)
+
+.PHONY: bench-overhead
+bench-overhead: bench-drivers ## Measure what the fork costs when all is well, against upstream's driver
+	$(BENCH) overhead $(if $(NEWER),--newer=$(NEWER))
+
+.PHONY: bench-bucket
+bench-bucket: bench-drivers ## Measure the token bucket against other limits of retries
+	$(BENCH) bucket
+
+.PHONY: bench-size
+bench-size: bench-drivers ## Measure the size of a program and the time to build it, against upstream's driver
+	$(BENCH) size
+
+.PHONY: bench-sim
+bench-sim: bench-drivers ## Simulate overload under several retry policies, and draw the plots
+	$(BENCH) sim
+
+.PHONY: bench-report
+bench-report: bench-drivers ## Write docs/performance.md from the results of the benchmarks
+	$(BENCH) report
+
 .PHONY: clean
 clean: ## Remove what was built; edits in build/ are kept and named
 	$(MONGOFORK) clean

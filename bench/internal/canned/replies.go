@@ -36,15 +36,17 @@ func newReplies(address string) (*replies, error) {
 		errs = append(errs, err)
 		return r
 	}
-	msg := func(doc bson.D) reply { return encode(opMsg, append(doc, gossip()...)) }
+	msg := func(doc bson.D) reply {
+		return encode(opMsg, append(append(doc, bson.E{Key: "ok", Value: 1.0}), gossip()...))
+	}
 	hello := helloReply(address)
 	r := &replies{
 		legacyHello: encode(opQuery, hello),
 		firstBatch:  msg(cursorReply("firstBatch", BatchSize, hole)),
 		lastBatch:   msg(cursorReply("nextBatch", BatchSize, int64(0))),
-		unknown:     msg(bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 59}, {Key: "errmsg", Value: "no canned reply"}}),
+		unknown:     encode(opMsg, bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 59}, {Key: "errmsg", Value: "no canned reply"}}),
 		byName: map[string]reply{
-			"hello":             msg(hello),
+			"hello":             encode(opMsg, hello),
 			"ping":              msg(nil),
 			"find":              msg(cursorReply("firstBatch", 1, int64(0))),
 			"getMore":           msg(cursorReply("nextBatch", BatchSize, hole)),
@@ -62,7 +64,6 @@ func newReplies(address string) (*replies, error) {
 func gossip() bson.D {
 	now := bson.Timestamp{T: 1_700_000_000, I: 1}
 	return bson.D{
-		{Key: "ok", Value: 1.0},
 		{Key: "$clusterTime", Value: bson.D{
 			{Key: "clusterTime", Value: now},
 			{Key: "signature", Value: bson.D{{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "keyId", Value: int64(0)}}},

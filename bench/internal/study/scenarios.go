@@ -21,6 +21,14 @@ func base() sim.Scenario {
 	}
 }
 
+// slow returns the scenario with servers of a tenth of the speed, of which many can be simulated. They queue as many
+// operations as the others.
+func slow(s sim.Scenario) sim.Scenario {
+	s.Capacity /= 10
+	s.Queue *= 10
+	return s
+}
+
 // each returns one scenario for each policy.
 func each(s sim.Scenario, policies ...sim.Policy) []sim.Scenario {
 	var all []sim.Scenario
@@ -60,8 +68,8 @@ func loadScenarios() []sim.Scenario {
 
 func fleetScenarios() []sim.Scenario {
 	s := base()
-	// Servers this slow, so that the 10,000 operations a second of all of them can be simulated.
-	s.Servers, s.Capacity, s.Load.Base, s.Warmup = 100, 100, 2, 0
+	s.Servers, s.Load.Base, s.Warmup = 100, 2, 0
+	s = slow(s)
 	var all []sim.Scenario
 	for _, window := range []time.Duration{10 * time.Second, time.Minute} {
 		s.Duration = window
@@ -78,8 +86,8 @@ func serverScenarios() []sim.Scenario {
 	var all []sim.Scenario
 	for _, servers := range []int{1, 3, 10, 30, 100} {
 		s := base()
-		s.Servers, s.Clients, s.Capacity, s.Load.Base = servers, 10, 100, 2
-		all = append(all, each(s, steadyPolicies()...)...)
+		s.Servers, s.Clients, s.Load.Base = servers, 10, 2
+		all = append(all, each(slow(s), steadyPolicies()...)...)
 	}
 	return all
 }

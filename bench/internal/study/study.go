@@ -4,6 +4,7 @@ package study
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -46,13 +47,20 @@ func (s *Study) groups() []group {
 	}
 }
 
-// Run runs all simulations. It calls progress, unless it is nil, after each part, with what is done of the whole.
-func Run(ctx context.Context, progress func(part string, done, of int, took time.Duration)) (*Study, error) {
+// Full is the length of simulations that give the figures of docs/performance.md. Brief is one that shows no more than that
+// the study works.
+const (
+	Full  = 1
+	Brief = 1.0 / 200
+)
+
+// Run runs all simulations, each for a part of its time. It calls progress, unless it is nil, after each part, with what is done of the whole.
+func Run(ctx context.Context, part float64, progress func(name string, done, of int, took time.Duration)) (*Study, error) {
 	s := new(Study)
 	groups := s.groups()
 	for i, g := range groups {
 		began := time.Now()
-		results, err := runAll(ctx, g.scenarios)
+		results, err := runAll(ctx, shorten(g.scenarios, part))
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +70,16 @@ func Run(ctx context.Context, progress func(part string, done, of int, took time
 		}
 	}
 	return s, nil
+}
+
+// shorten returns the scenarios with a part of their duration.
+func shorten(scenarios []sim.Scenario, part float64) []sim.Scenario {
+	short := slices.Clone(scenarios)
+	for i := range short {
+		short[i].Warmup = time.Duration(part * float64(short[i].Warmup))
+		short[i].Duration = time.Duration(part * float64(short[i].Duration))
+	}
+	return short
 }
 
 // runAll runs simulations on all processors. The results have the order of the scenarios.

@@ -1,0 +1,101 @@
+// Bench runs the project's benchmarks and writes docs/performance.md from their results.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"mongofork/bench/internal/drivers"
+)
+
+const description = `Runs the project's benchmarks. Each writes its raw results to docs/performance/.
+
+Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
+
+// Exit codes, as the usage text gives them.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// cli is the command line. Each command is a struct with a Run method.
+type cli struct {
+	Overhead overheadCmd `cmd:"" help:"Measure what the fork costs when all is well, against upstream's driver."`
+	Bucket   bucketCmd   `cmd:"" help:"Measure the token bucket against other limits of retries."`
+	Size     sizeCmd     `cmd:"" help:"Measure the size of programs, and the time to build them, against upstream's driver."`
+	Sim      simCmd      `cmd:"" help:"Simulate overload under several retry policies and draw the plots."`
+	Report   reportCmd   `cmd:"" help:"Write docs/performance.md from the results."`
+}
+
+// common are the flags of all commands.
+type common struct {
+	Root string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
+}
+
+// file returns a path below the root.
+func (c common) file(parts ...string) string {
+	return filepath.Join(append([]string{c.Root}, parts...)...)
+}
+
+// bothDrivers returns the untouched driver and the fork, where "make bench-drivers" writes them.
+func (c common) bothDrivers(base string) (upstream, fork drivers.Driver) {
+	return drivers.Driver{Name: "upstream " + base, Folder: c.file("build", "pristine", base)},
+		drivers.Driver{Name: "fork", Folder: c.file("build", base)}
+}
+
+// results returns the path of a file of results.
+func (c common) results(name string) string { return c.file("docs", "performance", name) }
+
+// atLeastOne refuses numbers of something that are less than one.
+func atLeastOne(what string, numbers ...int) error {
+	for _, n := range numbers {
+		if n < 1 {
+			return fmt.Errorf("there must be at least one %s, not %d", what, n)
+		}
+	}
+	return nil
+}
+
+// console is where commands print: results to Out, progress to Progress.
+type console struct{ Out, Progress io.Writer }
+
+func (c console) progressf(format string, args ...any) {
+	fmt.Fprintf(c.Progress, format+"\n", args...)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c cli
+	exited, code := false, exitOK
+	parser := kong.Must(&c, kong.Name("bench"), kong.Description(description),
+		kong.Writers(stdout, stderr), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(console{stdout, stderr}),
+		kong.Exit(func(n int) { exited, code = true, n }))
+	command, err := parser.Parse(args)
+	if exited {
+		return code
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: %v; see bench --help\n", err)
+		return exitUsage
+	}
+	if err := command.Run(); err != nil {
+		fmt.Fprintf(stderr, "bench: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestCommandLine(t *testing.T) {
+	root := t.TempDir()
+	tests := []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"help", []string{"--help"}, exitOK, "Exit codes: 0 done, 1 a benchmark failed", ""},
+		{"no command", nil, exitUsage, "", "see bench --help"},
+		{"unknown flag", []string{"size", "--x"}, exitUsage, "", "--x"},
+		{"unknown workload", []string{"overhead", "-C", root, "--workload", "x"}, exitFailed, "", `no workload "x"`},
+		{"no round", []string{"bucket", "-C", root, "--rounds", "0"}, exitUsage, "", "at least one round"},
+		{"no goroutine", []string{"overhead", "-C", root, "--goroutines", "0"}, exitUsage, "", "at least one goroutine"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			assert.Equal(t, tt.code, run(context.Background(), tt.args, &stdout, &stderr))
+			assert.Contains(t, stdout.String(), tt.stdout)
+			assert.Contains(t, stderr.String(), tt.stderr)
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	root := t.TempDir()
+	assert.NoError(t, os.Mkdir(filepath.Join(root, "docs"), 0o700))
+	var stdout, stderr bytes.Buffer
+	assert.Equal(t, exitOK, run(context.Background(), []string{"report", "-C", root}, &stdout, &stderr), stderr.String())
+	assert.FileExists(t, filepath.Join(root, "docs", "performance.md"))
+}

@@ -1,0 +1,81 @@
+// Package report writes the page about performance from files of results, and nothing else: no figure in it is typed.
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"mongofork/bench/internal/overhead"
+	"mongofork/bench/internal/result"
+	"mongofork/bench/internal/size"
+	"mongofork/bench/internal/study"
+	"mongofork/bench/internal/throttle"
+)
+
+// The files of results, in the folder of the page's pictures.
+const (
+	OverheadFile   = "overhead.json"
+	BucketFile     = "bucket.json"
+	SizeFile       = "size.json"
+	SimulationFile = "simulation.json"
+)
+
+//go:embed performance.md.tmpl
+var pageTemplate string
+
+// page is what the template has: nil for what has not been measured.
+type page struct {
+	Overhead   *result.File[*overhead.Results]
+	Bucket     *result.File[[]*throttle.Row]
+	Size       *result.File[[]*size.Program]
+	Simulation *result.File[*study.Study]
+}
+
+// Write writes performance.md in the folder of documents from the results in its folder performance.
+func Write(docs string) error {
+	var p page
+	folder := filepath.Join(docs, "performance")
+	for _, err := range []error{
+		read(&p.Overhead, folder, OverheadFile), read(&p.Bucket, folder, BucketFile),
+		read(&p.Size, folder, SizeFile), read(&p.Simulation, folder, SimulationFile),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	text, err := p.render()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(docs, "performance.md"), text, 0o644)
+}
+
+func read[T any](to **result.File[T], folder, name string) error {
+	var err error
+	*to, err = result.Read[T](filepath.Join(folder, name))
+	return err
+}
+
+func (p page) render() ([]byte, error) {
+	t, err := template.New("performance.md").Funcs(template.FuncMap{
+		"markdown":      func(t table.Writer) string { return t.RenderMarkdown() },
+		"overheadTable": overheadTable, "bucketTable": bucketTable, "sizeTable": sizeTable, "addedModules": addedModules,
+		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
+		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
+		"percent": func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) },
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := t.Execute(&text, p); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}

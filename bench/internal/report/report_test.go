@@ -1,0 +1,136 @@
+package report
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/bench/internal/overhead"
+	"mongofork/bench/internal/result"
+	"mongofork/bench/internal/sim"
+	"mongofork/bench/internal/size"
+	"mongofork/bench/internal/study"
+	"mongofork/bench/internal/throttle"
+)
+
+func TestWriteWithoutResults(t *testing.T) {
+	docs := t.TempDir()
+	require.NoError(t, Write(docs))
+	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	require.NoError(t, err)
+	for _, target := range []string{"overhead", "bucket", "size"} {
+		assert.Contains(t, string(text), "Not measured yet: `make bench-"+target+"`.")
+	}
+	assert.Contains(t, string(text), "Not simulated yet: `make bench-sim`.")
+}
+
+func TestWriteOverhead(t *testing.T) {
+	c := overhead.Case{Workload: "FindOne", Goroutines: 8}
+	cell := func(arm string, time, allocations float64) *overhead.Cell {
+		samples := map[string][]float64{}
+		for range 10 {
+			samples[overhead.Time] = append(samples[overhead.Time], time)
+			samples[overhead.ProcessorTime] = append(samples[overhead.ProcessorTime], time/2)
+			samples[overhead.Bytes] = append(samples[overhead.Bytes], 100)
+			samples[overhead.Allocations] = append(samples[overhead.Allocations], allocations)
+		}
+		return &overhead.Cell{Case: c, Arm: arm, Operations: 1, Samples: samples}
+	}
+	docs := t.TempDir()
+	file := result.File[*overhead.Results]{
+		Command: "make bench-overhead", Setting: &result.Setting{Go: "go1.25"},
+		Results: &overhead.Results{
+			Rounds: 10, Arms: []string{"upstream", "fork"}, Cases: []overhead.Case{c},
+			Cells: []*overhead.Cell{cell("upstream", 20_000, 30), cell("fork", 21_000, 29)},
+		},
+	}
+	require.NoError(t, file.Write(filepath.Join(docs, "performance", OverheadFile)))
+	require.NoError(t, Write(docs))
+	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "10 rounds")
+	assert.Contains(t, string(text), "| FindOne | 8 | fork | 1.050 (1.050 to 1.050) | 1.050 (1.050 to 1.050) "+
+		"| 20.0 → 21.0 | 30.0 → 29.0 | 100 → 100 |")
+	assert.Contains(t, string(text), "| all |  | fork | 1.050 (1.050 to 1.050) |")
+	assert.NotContains(t, string(text), "make bench-overhead`.")
+}
+
+func TestWriteBrokenResults(t *testing.T) {
+	docs := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(docs, "performance"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(docs, "performance", SizeFile), []byte("["), 0o600))
+	assert.ErrorContains(t, Write(docs), SizeFile)
+	assert.NoFileExists(t, filepath.Join(docs, "performance.md"))
+}
+
+func TestBucketTable(t *testing.T) {
+	row := func(limiter string, processors int, time float64) *throttle.Row {
+		return &throttle.Row{Benchmark: "Deposit", Limiter: limiter, Processors: processors,
+			Samples: map[string][]float64{"ns/op": {time, time, time, time, time, time}, "allocs/op": {0, 1}}}
+	}
+	var text strings.Builder
+	require.NoError(t, PrintBucket(&text, []*throttle.Row{row("bucket", 1, 1.5), row("bucket", 16, 2.5), row("aws", 1, 20)}))
+	assert.Contains(t, text.String(), "│ Deposit   │ bucket  │ 1.50 (1.50 to 1.50)    │ 2.50 (2.50 to 2.50) │           1 │")
+	assert.Contains(t, text.String(), "│ Deposit   │ aws     │ 20.00 (20.00 to 20.00) │                     │")
+}
+
+func TestSizeTable(t *testing.T) {
+	programs := []*size.Program{
+		{Driver: "upstream", Bytes: 10, Modules: []string{"a v1"}, BuildSeconds: []float64{3, 1, 2}},
+		{Driver: "fork", Bytes: 11, Modules: []string{"a v1", "b v2"}},
+	}
+	var text strings.Builder
+	require.NoError(t, PrintSize(&text, programs))
+	assert.Contains(t, text.String(), "2.0 (1.0 to 3.0)")
+	assert.Contains(t, text.String(), "not measured")
+	assert.Equal(t, "b v2", addedModules(programs))
+	assert.Equal(t, "none", addedModules(programs[:1]))
+}
+
+func TestRecovery(t *testing.T) {
+	r := sim.Result{
+		Scenario: sim.Scenario{
+			Interval: 500 * time.Millisecond, Duration: 4 * time.Second,
+			Load: sim.Load{Base: 0.8, Start: 500 * time.Millisecond, Burst: 500 * time.Millisecond},
+		},
+		Series: []float64{0.8, 0.1, 0.9, 0.1, 0.75, 0.8, 0.8, 0.8},
+	}
+	assert.Equal(t, "1s", recovery(r), "one good interval is not enough")
+	r.Series[5] = 0
+	r.Series[7] = 0
+	assert.Equal(t, "not in 3s", recovery(r))
+}
+
+func TestSpread(t *testing.T) {
+	runs := []sim.Result{{Goodput: 4}, {Goodput: 1}, {Goodput: 2}, {Goodput: 3}}
+	assert.Equal(t, "2.5 (1.0 to 4.0)", spread(runs, func(r sim.Result) float64 { return r.Goodput }, "%.1f"))
+}
+
+// TestSimulations writes the page and the plots of a study in small.
+func TestSimulations(t *testing.T) {
+	s, err := study.Run(context.Background(), study.Brief, nil)
+	require.NoError(t, err)
+	docs := t.TempDir()
+	folder := filepath.Join(docs, "performance")
+	file := result.File[*study.Study]{Command: "make bench-sim", Results: s}
+	require.NoError(t, file.Write(filepath.Join(folder, SimulationFile)))
+	require.NoError(t, DrawSimulations(s, folder))
+	require.NoError(t, Write(docs))
+
+	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	require.NoError(t, err)
+	for _, part := range strings.Split(string(text), "](")[1:] {
+		target, _, _ := strings.Cut(part, ")")
+		_, err := os.Stat(filepath.Join(docs, target))
+		assert.NoError(t, err, "the page shows what is there")
+	}
+	for _, policy := range sim.Policies() {
+		assert.Contains(t, string(text), "| "+string(policy)+" |")
+	}
+}

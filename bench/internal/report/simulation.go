@@ -1,0 +1,137 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"mongofork/bench/internal/sim"
+	"mongofork/bench/internal/study"
+)
+
+// checkTable has the simulations that can be held against measurements: medians over the seeds, with their range.
+func checkTable(s *study.Study) table.Writer {
+	t := newTable("policy", "goodput, % of the capacity", "commands per operation")
+	for _, policy := range policies(s.Check) {
+		runs := of(s.Check, func(r sim.Result) bool { return r.Scenario.Policy == policy })
+		t.AppendRow(table.Row{policy,
+			spread(runs, func(r sim.Result) float64 { return 100 * r.Goodput }, "%.1f"),
+			spread(runs, func(r sim.Result) float64 { return r.CommandsPerOperation }, "%.2f")})
+	}
+	return t
+}
+
+// burstTable has the share of errors in short bursts.
+func burstTable(s *study.Study) table.Writer {
+	t := newTable("policy", "clients", "errors, %", "commands per operation")
+	for _, policy := range policies(s.Bursts) {
+		for _, clients := range []int{1, 10, 100} {
+			runs := of(s.Bursts, func(r sim.Result) bool {
+				return r.Scenario.Policy == policy && r.Scenario.Clients == clients
+			})
+			if clients > 1 && policy != sim.FullBucket {
+				continue // without a bucket the number of clients makes no difference
+			}
+			t.AppendRow(table.Row{policy, clients,
+				spread(runs, func(r sim.Result) float64 { return 100 * r.Errors }, "%.1f"),
+				spread(runs, func(r sim.Result) float64 { return r.CommandsPerOperation }, "%.2f")})
+		}
+	}
+	return t
+}
+
+// fleetTable has what the tokens of many clients do.
+func fleetTable(s *study.Study) table.Writer {
+	t := newTable("policy", "clients", "first seconds", "goodput, %", "commands per operation", "tokens spent after")
+	for _, r := range s.Fleet {
+		drained := "-"
+		if r.Drained > 0 {
+			drained = r.Drained.Round(time.Second / 10).String()
+		} else if r.Scenario.Policy == sim.FullBucket {
+			drained = "not yet"
+		}
+		t.AppendRow(table.Row{r.Scenario.Policy, r.Scenario.Clients, r.Scenario.Duration.Seconds(),
+			fmt.Sprintf("%.1f", 100*r.Goodput), fmt.Sprintf("%.2f", r.CommandsPerOperation), drained})
+	}
+	return t
+}
+
+// serverTable has the goodput of several servers.
+func serverTable(s *study.Study) table.Writer {
+	header := []any{"servers"}
+	all := policies(s.Servers)
+	for _, policy := range all {
+		header = append(header, string(policy))
+	}
+	t := newTable(header...)
+	for i := 0; i+len(all) <= len(s.Servers); i += len(all) {
+		row := table.Row{s.Servers[i].Scenario.Servers}
+		for _, r := range s.Servers[i : i+len(all)] {
+			row = append(row, fmt.Sprintf("%.1f %%, %.2f", 100*r.Goodput, r.CommandsPerOperation))
+		}
+		t.AppendRow(row)
+	}
+	return t
+}
+
+// spikeTable has the errors of a spike and the time to recover from it.
+func spikeTable(s *study.Study) table.Writer {
+	t := newTable("policy", "errors, %", "recovered after")
+	for _, r := range s.Spike {
+		t.AppendRow(table.Row{r.Scenario.Policy, fmt.Sprintf("%.1f", 100*r.Errors), recovery(r)})
+	}
+	return t
+}
+
+// recovery returns how long after a spike the goodput is back at nine tenths of the load, and stays there for a second.
+func recovery(r sim.Result) string {
+	interval := r.Scenario.Interval
+	load := r.Scenario.Load
+	first := int((load.Start + load.Burst) / interval)
+	need := int(time.Second / interval)
+	for i := first; i+need <= len(r.Series); i++ {
+		if slices.Min(r.Series[i:i+need]) >= 0.9*load.Base {
+			return (time.Duration(i-first) * interval).String()
+		}
+	}
+	return "not in " + (r.Scenario.Duration - load.Start - load.Burst).String()
+}
+
+// policies returns the policies of results, in the order in which they appear first.
+func policies(results []sim.Result) []sim.Policy {
+	var all []sim.Policy
+	for _, r := range results {
+		if !slices.Contains(all, r.Scenario.Policy) {
+			all = append(all, r.Scenario.Policy)
+		}
+	}
+	return all
+}
+
+// of returns the results that are wanted.
+func of(results []sim.Result, want func(sim.Result) bool) []sim.Result {
+	var some []sim.Result
+	for _, r := range results {
+		if want(r) {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// spread formats the median of a figure and its range.
+func spread(results []sim.Result, figure func(sim.Result) float64, format string) string {
+	values := make([]float64, len(results))
+	for i, r := range results {
+		values[i] = figure(r)
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	median := values[middle]
+	if len(values)%2 == 0 {
+		median = (values[middle-1] + values[middle]) / 2
+	}
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", median, values[0], values[len(values)-1])
+}
