@@ -107,6 +107,11 @@ func TestRecovery(t *testing.T) {
 	assert.Equal(t, "not in 3s", recovery(r))
 }
 
+func TestSoonestSpent(t *testing.T) {
+	s := sim.Scenario{Clients: 100, Servers: 2, Capacity: 1000, Load: sim.Load{Base: 2}}
+	assert.Equal(t, 5*time.Second, soonestSpent(s), "100,000 tokens, five for each of 4000 operations a second")
+}
+
 func TestSpread(t *testing.T) {
 	runs := []sim.Result{{Goodput: 4}, {Goodput: 1}, {Goodput: 2}, {Goodput: 3}}
 	assert.Equal(t, "2.5 (1.0 to 4.0)", spread(runs, func(r sim.Result) float64 { return r.Goodput }, "%.1f"))

@@ -9,6 +9,7 @@ import (
 
 	"mongofork/bench/internal/sim"
 	"mongofork/bench/internal/study"
+	"mongofork/internal/retry"
 )
 
 // checkTable has the simulations that can be held against measurements: medians over the seeds, with their range.
@@ -44,18 +45,28 @@ func burstTable(s *study.Study) table.Writer {
 
 // fleetTable has what the tokens of many clients do.
 func fleetTable(s *study.Study) table.Writer {
-	t := newTable("policy", "clients", "first seconds", "goodput, %", "commands per operation", "tokens spent after")
+	t := newTable("policy", "clients", "first seconds", "goodput, %", "commands per operation", "tokens spent after", "at the earliest")
 	for _, r := range s.Fleet {
-		drained := "-"
+		drained, earliest := "-", "-"
 		if r.Drained > 0 {
 			drained = r.Drained.Round(time.Second / 10).String()
 		} else if r.Scenario.Policy == sim.FullBucket {
 			drained = "not yet"
 		}
+		if r.Scenario.Policy == sim.FullBucket {
+			earliest = soonestSpent(r.Scenario).Round(time.Second / 10).String()
+		}
 		t.AppendRow(table.Row{r.Scenario.Policy, r.Scenario.Clients, r.Scenario.Duration.Seconds(),
-			fmt.Sprintf("%.1f", 100*r.Goodput), fmt.Sprintf("%.2f", r.CommandsPerOperation), drained})
+			fmt.Sprintf("%.1f", 100*r.Goodput), fmt.Sprintf("%.2f", r.CommandsPerOperation), drained, earliest})
 	}
 	return t
+}
+
+// soonestSpent returns how long the tokens of all clients last if every operation takes as many as it can.
+func soonestSpent(s sim.Scenario) time.Duration {
+	tokens := float64(s.Clients) * retry.NewTokenBucket().Tokens()
+	perSecond := s.Load.Base * s.Capacity * float64(s.Servers) * float64(retry.MaxRetries)
+	return time.Duration(tokens / perSecond * float64(time.Second))
 }
 
 // serverTable has the goodput of several servers.
