@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/color"
 	"path/filepath"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -17,8 +18,10 @@ import (
 type Chart struct {
 	Title, X, Y string
 	// LogX is for positive values that span magnitudes.
-	LogX  bool
-	Lines []Line
+	LogX bool
+	// TicksX are the values to write at the X axis; none leaves them to the plotting library.
+	TicksX []float64
+	Lines  []Line
 	// MaxY is the upper end of the Y axis, which starts at zero. Zero lets the lines decide.
 	MaxY float64
 	// Shade is a part of the X axis to set off; the same end twice shades nothing.
@@ -66,6 +69,9 @@ func (c Chart) plot() (*plot.Plot, error) {
 	if c.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
+	if len(c.TicksX) > 0 {
+		p.X.Tick.Marker = c.ticks()
+	}
 	p.Add(plotter.NewGrid())
 	if err := c.addLines(p); err != nil {
 		return nil, err
@@ -74,6 +80,14 @@ func (c Chart) plot() (*plot.Plot, error) {
 		p.Y.Max = c.MaxY
 	}
 	return p, c.addShade(p)
+}
+
+func (c Chart) ticks() plot.ConstantTicks {
+	ticks := make(plot.ConstantTicks, len(c.TicksX))
+	for i, x := range c.TicksX {
+		ticks[i] = plot.Tick{Value: x, Label: strconv.FormatFloat(x, 'g', -1, 64)}
+	}
+	return ticks
 }
 
 func (c Chart) addLines(p *plot.Plot) error {

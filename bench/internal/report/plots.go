@@ -45,7 +45,7 @@ func goodputChart(s *study.Study, cost float64) chart.Chart {
 	return chart.Chart{
 		Title: fmt.Sprintf("Goodput under a lasting overload; a rejection costs %.0f %% of an operation (simulated)", 100*cost),
 		X:     "offered load, as a multiple of the capacity", Y: "operations that succeed, % of the capacity",
-		LogX: true, MaxY: 120,
+		LogX: true, TicksX: loadTicks(), MaxY: 140,
 		Lines: loadLines(s, cost, func(r sim.Result) float64 { return 100 * r.Goodput }),
 	}
 }
@@ -55,10 +55,12 @@ func amplificationChart(s *study.Study) chart.Chart {
 	return chart.Chart{
 		Title: "Commands per operation under a lasting overload; a rejection costs 10 % (simulated)",
 		X:     "offered load, as a multiple of the capacity", Y: "commands per operation",
-		LogX: true, MaxY: 7,
+		LogX: true, TicksX: loadTicks(), MaxY: 9,
 		Lines: loadLines(s, cost, func(r sim.Result) float64 { return r.CommandsPerOperation }),
 	}
 }
+
+func loadTicks() []float64 { return []float64{0.5, 1, 1.5, 2, 3, 4, 6, 8, 10} }
 
 // loadLines returns a line for each policy over the load.
 func loadLines(s *study.Study, cost float64, y func(sim.Result) float64) []chart.Line {

@@ -37,7 +37,8 @@ type page struct {
 	Simulation *result.File[*study.Study]
 }
 
-// Write writes performance.md in the folder of documents from the results in its folder performance.
+// Write writes performance.md in the folder of documents from the results in its folder performance, and draws its plots
+// anew.
 func Write(docs string) error {
 	var p page
 	folder := filepath.Join(docs, "performance")
@@ -46,6 +47,11 @@ func Write(docs string) error {
 		read(&p.Size, folder, SizeFile), read(&p.Simulation, folder, SimulationFile),
 	} {
 		if err != nil {
+			return err
+		}
+	}
+	if p.Simulation != nil {
+		if err := DrawSimulations(p.Simulation.Results, folder); err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,6 @@ func TestSimulations(t *testing.T) {
 	folder := filepath.Join(docs, "performance")
 	file := result.File[*study.Study]{Command: "make bench-sim", Results: s}
 	require.NoError(t, file.Write(filepath.Join(folder, SimulationFile)))
-	require.NoError(t, DrawSimulations(s, folder))
 	require.NoError(t, Write(docs))
 
 	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
