@@ -126,7 +126,7 @@ func sizeTable(programs []*size.Program) table.Writer {
 	}
 	row("program, bytes", func(p *size.Program) string { return strconv.FormatInt(p.Bytes, 10) })
 	row("without symbols, bytes", func(p *size.Program) string { return strconv.FormatInt(p.Stripped, 10) })
-	row("packages in it", func(p *size.Program) string { return strconv.Itoa(p.Packages) })
+	row("packages in it, but for the standard library", func(p *size.Program) string { return strconv.Itoa(p.Packages) })
 	row("modules they are from", func(p *size.Program) string { return strconv.Itoa(len(p.Modules)) })
 	row("build with empty caches, seconds", func(p *size.Program) string { return seconds(p.BuildSeconds) })
 	row("the same, of all processors", func(p *size.Program) string { return seconds(p.ProcessorSeconds) })

@@ -20,7 +20,8 @@ type Program struct {
 	// Bytes is its size, Stripped that without symbols and debugging information.
 	Bytes    int64 `json:"bytes"`
 	Stripped int64 `json:"stripped_bytes"`
-	// Packages is how many packages are in it, Modules which modules they are from, with their versions.
+	// Packages is how many packages are in it, those of the standard library not counted, and Modules which modules they are
+	// from, with their versions.
 	Packages int      `json:"packages"`
 	Modules  []string `json:"modules"`
 	// BuildSeconds is how long each build took with empty caches, the standard library included; ProcessorSeconds the
@@ -82,11 +83,9 @@ func measure(ctx context.Context, b drivers.Builder, driver drivers.Driver) (*Pr
 		return nil, err
 	}
 	for line := range strings.Lines(list) {
-		p.Packages++
-		if module := strings.TrimSpace(line); module != "" {
-			p.Modules = append(p.Modules, module)
-		}
+		p.Modules = append(p.Modules, strings.TrimSpace(line))
 	}
+	p.Packages = len(p.Modules) // the standard library is in no module, and is not printed
 	slices.Sort(p.Modules)
 	p.Modules = slices.Compact(p.Modules)
 	return p, nil
