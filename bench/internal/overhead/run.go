@@ -108,10 +108,14 @@ func (c Config) operations(ctx context.Context, cs Case) (int, error) {
 	return max(n, int(float64(c.Run.Nanoseconds())/sample[Time])), nil
 }
 
-// pair measures one case with each arm. Each round begins with another arm, so that none is always the first.
+// pair measures one case with each arm. Every other round has the reverse order, and every second one begins with another
+// arm, so that none is always the first, or always after the same.
 func (c Config) pair(ctx context.Context, round int, cells []*Cell) error {
 	for i := range cells {
-		i = (i + round) % len(cells)
+		if round%2 == 1 {
+			i = len(cells) - 1 - i
+		}
+		i = (i + round/2) % len(cells)
 		sample, err := c.run(ctx, c.Arms[i], cells[i].Case, cells[i].Operations)
 		if err != nil {
 			return err
