@@ -2,6 +2,7 @@ package driver
 
 import (
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -49,69 +50,93 @@ func (p *OverloadPolicy) logs(level logger.Level) bool {
 
 // logDecision logs a decision after the failure of an attempt on the connection, which is nil if there was none.
 func (p *OverloadPolicy) logDecision(decision *event.RetryDecidedEvent, conn *mnet.Connection) {
+	keys := logger.KeyValues{keyAttempt, decision.Attempt, logger.KeyReason, decision.Reason}
 	level, message := levelRefused, commandRetryRefused
-	var extra logger.KeyValues
-	extra.Add(keyAttempt, decision.Attempt)
-	extra.Add(logger.KeyReason, decision.Reason)
 	if decision.WillRetry {
 		level, message = levelScheduled, commandRetryScheduled
-		extra.Add(keyBackoffMS, decision.Backoff.Milliseconds())
+		keys.Add(keyBackoffMS, decision.Backoff.Milliseconds())
 	}
-	extra.Add(logger.KeyFailure, logger.FormatString(decision.Failure.Error(), p.Logger.MaxDocumentLength))
-	command := logger.Command{
-		Name:         decision.CommandName,
-		DatabaseName: decision.DatabaseName,
-		OperationID:  int32(decision.OperationID),
-		RequestID:    decision.RequestID,
-	}
-	command.ServerHost, command.ServerPort = hostAndPort(decision.ServerAddress)
+	keys.Add(logger.KeyFailure, p.format(decision.Failure))
+	addServer(&keys, decision.ServerAddress)
 	if conn != nil {
-		command.DriverConnectionID = conn.DriverConnectionID()
-		command.ServerConnectionID = conn.ServerConnectionID()
-		command.ServiceID = conn.Description().ServiceID
+		addConnection(&keys, conn)
 	}
-	p.log(level, message, command, extra, decision.Tokens)
+	p.log(level, message, retryLine{
+		command: decision.CommandName, database: decision.DatabaseName,
+		operationID: decision.OperationID, requestID: decision.RequestID, tokens: decision.Tokens,
+	}, keys)
 }
 
 // logFinished logs the end of an operation for which a retry was announced.
 func (p *OverloadPolicy) logFinished(finished *event.RetryFinishedEvent, requestID int64) {
-	var extra logger.KeyValues
-	extra.Add(keyAttempts, finished.Attempts)
-	extra.Add(keyBackoffMS, finished.Backoff.Milliseconds())
+	keys := logger.KeyValues{keyAttempts, finished.Attempts, keyBackoffMS, finished.Backoff.Milliseconds()}
 	if finished.Failure != nil {
-		extra.Add(logger.KeyReason, finished.Reason)
-		extra.Add(logger.KeyFailure, logger.FormatString(finished.Failure.Error(), p.Logger.MaxDocumentLength))
+		keys.Add(logger.KeyReason, finished.Reason)
+		keys.Add(logger.KeyFailure, p.format(finished.Failure))
 	}
-	command := logger.Command{
-		Name:         finished.CommandName,
-		DatabaseName: finished.DatabaseName,
-		OperationID:  int32(finished.OperationID),
-		RequestID:    requestID,
-	}
-	p.log(levelEnded, commandRetriesEnded, command, extra, finished.Tokens)
+	p.log(levelEnded, commandRetriesEnded, retryLine{
+		command: finished.CommandName, database: finished.DatabaseName,
+		operationID: finished.OperationID, requestID: requestID, tokens: finished.Tokens,
+	}, keys)
 }
 
-// log logs a line, unless there have been too many.
-func (p *OverloadPolicy) log(
-	level logger.Level, message string, command logger.Command, extra logger.KeyValues, tokens *float64,
-) {
+// retryLine is what all lines about retries have in common.
+type retryLine struct {
+	command, database      string
+	operationID, requestID int64
+	tokens                 *float64
+}
+
+// log logs a line with further keys, unless there have been too many lines.
+func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine, keys logger.KeyValues) {
 	suppressed, ok := p.lines.allow(p.Clock.Now())
 	if !ok {
 		return
 	}
-	if tokens != nil {
-		extra.Add(keyTokens, *tokens)
+	keys.Add(logger.KeyMessage, message)
+	keys.Add(logger.KeyCommandName, line.command)
+	keys.Add(logger.KeyDatabaseName, line.database)
+	keys.Add(logger.KeyOperationID, line.operationID)
+	keys.Add(logger.KeyRequestID, line.requestID)
+	if line.tokens != nil {
+		keys.Add(keyTokens, *line.tokens)
 	}
 	if suppressed > 0 {
-		extra.Add(keySuppressed, suppressed)
+		keys.Add(keySuppressed, suppressed)
 	}
-	command.Message = message
-	p.Logger.Print(level, logger.ComponentCommand, message, logger.SerializeCommand(command, extra...)...)
+	p.Logger.Print(level, logger.ComponentCommand, message, keys...)
 }
 
-func hostAndPort(server address.Address) (host, port string) {
-	host, port, _ = net.SplitHostPort(server.String())
-	return host, port
+// format returns the text of an error as the lines "Command failed" show it.
+func (p *OverloadPolicy) format(err error) string {
+	return logger.FormatString(err.Error(), p.Logger.MaxDocumentLength)
+}
+
+// addServer adds the keys of a server, if it is known. A Unix domain socket has no port.
+func addServer(keys *logger.KeyValues, server address.Address) {
+	if server == "" {
+		return
+	}
+	host, portText, err := net.SplitHostPort(server.String())
+	if err != nil {
+		keys.Add(logger.KeyServerHost, server.String())
+		return
+	}
+	keys.Add(logger.KeyServerHost, host)
+	if port, err := strconv.ParseInt(portText, 10, 32); err == nil {
+		keys.Add(logger.KeyServerPort, port)
+	}
+}
+
+// addConnection adds the keys of a connection.
+func addConnection(keys *logger.KeyValues, conn *mnet.Connection) {
+	keys.Add(logger.KeyDriverConnectionID, conn.DriverConnectionID())
+	if id := conn.ServerConnectionID(); id != nil {
+		keys.Add(logger.KeyServerConnectionID, *id)
+	}
+	if id := conn.Description().ServiceID; id != nil {
+		keys.Add(logger.KeyServiceID, id.Hex())
+	}
 }
 
 // The client's limit of lines about retries. Under overload every command may be retried, and an operator needs examples

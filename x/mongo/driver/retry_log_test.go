@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -84,20 +85,49 @@ func TestRetryLogKeys(t *testing.T) {
 	require.Len(t, sink.keys, 7)
 	assert.Equal(t, map[string]any{
 		"commandName": "anything", "databaseName": "db", "message": "Command retry scheduled",
-		"operationId": int32(first.OperationID), "requestId": first.RequestID, "driverConnectionId": int64(0),
+		"operationId": first.OperationID, "requestId": first.RequestID, "driverConnectionId": int64(0),
 		"serverHost": "a", "serverPort": int64(27017),
 		"attempt": 1, "reason": "overloaded", "backoffMS": int64(50), "failure": first.Failure.Error(), "tokens": 999.0,
 	}, sink.keys[0])
 	assert.Equal(t, map[string]any{
 		"commandName": "anything", "databaseName": "db", "message": "Command retry refused",
-		"operationId": int32(first.OperationID), "requestId": last.RequestID, "driverConnectionId": int64(0),
+		"operationId": first.OperationID, "requestId": last.RequestID, "driverConnectionId": int64(0),
 		"serverHost": "a", "serverPort": int64(27017),
 		"attempt": 6, "reason": "limit", "failure": last.Failure.Error(), "tokens": 1000.0,
 	}, sink.keys[5])
-	ended := sink.keys[6]
-	assert.Equal(t, 6, ended["attempts"])
-	assert.Equal(t, int64(50), ended["backoffMS"])
-	assert.Equal(t, "limit", ended["reason"])
+	assert.Equal(t, map[string]any{
+		"commandName": "anything", "databaseName": "db", "message": "Command retries ended",
+		"operationId": first.OperationID, "requestId": last.RequestID,
+		"attempts": 6, "backoffMS": int64(50), "reason": "limit", "failure": first.Failure.Error(), "tokens": 1000.0,
+	}, sink.keys[6])
+}
+
+func TestRetryLogKeysOfServers(t *testing.T) {
+	tests := []struct {
+		name       string
+		server     address.Address
+		host, port any
+	}{
+		{"host and port", "a:27017", "a", int64(27017)},
+		{"IPv6", "[::1]:27017", "::1", int64(27017)},
+		{"a Unix domain socket", "/tmp/mongodb-27017.sock", "/tmp/mongodb-27017.sock", nil},
+		{"not known", "", nil, nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, establishmentError{server: tt.server})
+			s.Policy.Policy.RetryReads = false
+			sink := logTo(t, s, logger.LevelInfo)
+			_ = s.Execute(context.Background(), s.Read())
+
+			require.Len(t, sink.keys, 1)
+			assert.Equal(t, tt.host, sink.keys[0]["serverHost"])
+			assert.Equal(t, tt.port, sink.keys[0]["serverPort"])
+			_, has := sink.keys[0]["driverConnectionId"]
+			assert.False(t, has, "there was no connection")
+		})
+	}
 }
 
 // manualClock is a clock that the test sets.
@@ -132,7 +162,9 @@ func TestRetryLogIsLimited(t *testing.T) {
 	assert.Equal(t, 16, sink.keys[10]["suppressed"], "the next line says how many were left out")
 	_, has := sink.keys[11]["suppressed"]
 	assert.False(t, has, "and the one after it does not repeat it")
+	refuse(20)
+	assert.Len(t, sink.lines, 20)
 	clock.now = clock.now.Add(-time.Hour)
 	refuse(1)
-	assert.Len(t, sink.lines, 13, "a clock that is set back does not silence the log")
+	assert.Len(t, sink.lines, 21, "a clock that is set back does not silence the log")
 }

@@ -258,9 +258,7 @@ func TestRetryMonitorTokensWithoutBucket(t *testing.T) {
 func TestRetryMonitorBatches(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
 	r := record(s)
-	op := s.Write()
-	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)} // in batches of two
-	require.NoError(t, s.Execute(context.Background(), op))
+	require.NoError(t, s.Execute(context.Background(), batchedWrite(s)))
 
 	assert.Equal(t, []string{
 		"attempt 1: retry after 50ms, overloaded",
@@ -271,6 +269,21 @@ func TestRetryMonitorBatches(t *testing.T) {
 	for _, decision := range r.decided {
 		assert.Equal(t, r.finished[0].OperationID, decision.OperationID)
 	}
+}
+
+// TestRetryMonitorBatchAfterRefusal is about a batch that the server executed but for its write concern: the write goes on.
+func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
+	s := overloadtest.New(t, then(overloadtest.Repeat(6, overloadedWriteConcern), overloadtest.OK())...)
+	r := record(s)
+	require.Error(t, s.Execute(context.Background(), batchedWrite(s)))
+
+	lines := r.lines()
+	require.Len(t, lines, 7)
+	assert.Equal(t, []string{
+		"attempt 6: refused, limit",
+		// The server executed the last command: the refusal is not why the operation ended.
+		`failed: attempts 7, retries 5, backoff 1.55s, ""`,
+	}, lines[5:])
 }
 
 // documents returns n documents.
