@@ -54,7 +54,7 @@ func TestRetryErrorOfOperations(t *testing.T) {
 			commandErr, ok := err.(CommandError)
 			require.True(t, ok, "got %T, want a CommandError", err)
 			assert.Equal(t, int32(462), commandErr.Code)
-			assert.Equal(t, " scripted", err.Error())
+			assert.Equal(t, driver.Error{Code: 462, Message: "scripted"}.Error(), err.Error())
 			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 			assert.False(t, IsTimeout(err))
 			assert.Equal(t, []int{462}, ErrorCodes(err))
