@@ -70,6 +70,14 @@ lab: fork ## Start the overload lab in front of the server that make server find
 	go -C lab build -o ../build/lab ./cmd/lab
 	$(RIG) server -- build/lab serve --topology $(TOPOLOGY)
 
+.PHONY: test-topologies
+test-topologies: ## Run the specification's tests on every topology that the lab makes of a server; takes half an hour
+	$(RIG) topologies
+
+.PHONY: soak
+soak: ## Make everything go wrong for an application with upstream's driver and with the fork, and compare
+	$(RIG) soak
+
 .PHONY: demo
 demo: ## Show the fork and upstream's driver on a server that sheds load
 	$(RIG) demo

@@ -30,11 +30,13 @@ var errFailed = errors.New("failed")
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Test     testCmd     `cmd:"" help:"Run the test suites and print a report."`
-	Upstream upstreamCmd `cmd:"" help:"Run upstream's tests in the fork and in the untouched module and print the difference."`
-	Spec     specCmd     `cmd:"" help:"Run the specification's tests on a real server."`
-	Server   serverCmd   `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
-	Demo     demoCmd     `cmd:"" help:"Show what the fork does when the server sheds load."`
+	Test       testCmd       `cmd:"" help:"Run the test suites and print a report."`
+	Upstream   upstreamCmd   `cmd:"" help:"Run upstream's tests in the fork and in the untouched module and print the difference."`
+	Spec       specCmd       `cmd:"" help:"Run the specification's tests on a real server."`
+	Topologies topologiesCmd `cmd:"" help:"Run the specification's unified tests on every topology that the lab makes of a real server."`
+	Soak       soakCmd       `cmd:"" help:"Make everything go wrong for an application with either driver, and compare."`
+	Server     serverCmd     `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
+	Demo       demoCmd       `cmd:"" help:"Show what the fork does when the server sheds load."`
 }
 
 func main() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mongofork/internal/rig/gotest"
+	"mongofork/internal/rig/lab"
 	"mongofork/internal/rig/server"
 	"mongofork/internal/rig/specs"
 	"mongofork/internal/rig/suite"
@@ -44,6 +45,18 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			}
 			name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
 			return &suite.Server{URI: s.URI, Name: name, Close: s.Close}, nil
+		},
+		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
+			env := append(os.Environ(), "GOWORK=off")
+			binary, err := lab.Builder{Root: root, Env: env, Tools: suite.OSTools{}}.Build(ctx, "build/"+base)
+			if err != nil {
+				return nil, err
+			}
+			l, err := lab.Serve(ctx, binary, env, topology, backend)
+			if err != nil {
+				return nil, err
+			}
+			return &suite.Lab{Env: l.Env, Close: l.Close}, nil
 		},
 		Progress: suite.NewProgress(progress, time.Now),
 		Now:      time.Now,

@@ -58,15 +58,24 @@ func (c *specCmd) Run(ctx context.Context) error {
 
 // run runs the named suites and prints the report.
 func (f rigFlags) run(ctx context.Context, names []string, options suite.Options) error {
+	rig, err := f.open()
+	if err != nil {
+		return err
+	}
+	return finish(rig.Run(ctx, names, options))
+}
+
+// open returns the rig of the repository that the working directory is in.
+func (f rigFlags) open() (*suite.Rig, error) {
 	root, err := findRoot()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rig, err := newRig(root, f.Base, os.Stderr)
-	if err != nil {
-		return err
-	}
-	suites := rig.Run(ctx, names, options)
+	return newRig(root, f.Base, os.Stderr)
+}
+
+// finish prints the report.
+func finish(suites []report.Suite) error {
 	if err := report.Write(os.Stdout, suites); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}

@@ -35,6 +35,8 @@ type comparison struct {
 	covers func(test string) bool
 	// rerun is the environment in the commands that the report suggests.
 	rerun []string
+	// observe, if it is set, gets the result of each tree's run.
+	observe func(inFork bool, result *gotest.Result)
 }
 
 // compare runs the tests in both trees and adds the difference to the suite.
@@ -53,6 +55,10 @@ func (r *Rig) compare(ctx context.Context, s *report.Suite, t *trees, c comparis
 	}
 	if n := upstream.Count(); n.Passed == 0 {
 		return fmt.Errorf("no test passes in the untouched module (%d fail): there is nothing to compare with", n.Failed)
+	}
+	if c.observe != nil {
+		c.observe(false, upstream)
+		c.observe(true, fork)
 	}
 	d := difference.Compare(upstream, fork, t.own.has)
 	for _, problem := range d.Expect(skips, Module) {

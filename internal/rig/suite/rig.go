@@ -55,6 +55,8 @@ type Rig struct {
 	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
 	// there is none.
 	OpenServer func(ctx context.Context) (*Server, error)
+	// OpenLab starts a lab of a topology in front of a server.
+	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
 	// Progress is told what goes on.
 	Progress *Progress
 	// Now is the clock that suites are timed with.

@@ -66,6 +66,11 @@ func (r *Rig) unifiedSpec(ctx context.Context, s *report.Suite, revision, file s
 	if err != nil {
 		return err
 	}
+	return r.compare(ctx, s, t, r.unifiedComparison(t, revision, project, file))
+}
+
+// unifiedComparison is a run of the unified tests of a revision on a server.
+func (r *Rig) unifiedComparison(t *trees, revision, project, file string) comparison {
 	command := gotest.Command{Flags: moduleFlags(), Timeout: specTimeout, Packages: []string{"./" + unifiedFolder}}
 	if own := t.own[unifiedFolder]; len(own) > 0 {
 		command.Flags = append(command.Flags, "-skip="+gotest.AnyOf(own))
@@ -73,7 +78,7 @@ func (r *Rig) unifiedSpec(ctx context.Context, s *report.Suite, revision, file s
 	if file != "" {
 		command.Run = filePattern("TestUnifiedSpec", file)
 	}
-	return r.compare(ctx, s, t, comparison{
+	return comparison{
 		list:    "spec",
 		command: command,
 		open: func(ctx context.Context) ([]string, func() error, error) {
@@ -85,7 +90,7 @@ func (r *Rig) unifiedSpec(ctx context.Context, s *report.Suite, revision, file s
 		},
 		covers: func(test string) bool { return file == "" || strings.Contains(test, "/"+file+".json") },
 		rerun:  serverCommand(revision),
-	})
+	}
 }
 
 // filePattern returns the argument of -run for one test file. The folder that it

@@ -63,3 +63,12 @@ func lastLine(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	return lines[len(lines)-1]
 }
+
+// BuildTrees builds the fork and the untouched module, and returns their folders below the root.
+func (r *Rig) BuildTrees(ctx context.Context) (fork, upstream string, err error) {
+	t, err := r.build(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	return t.fork, t.upstream, nil
+}
