@@ -47,7 +47,7 @@ func (p *Project) Patch(ctx context.Context, run RunFunc, opt PatchOptions) ([]b
 	g := gitRepo{ctx: ctx, dir: dir, run: run, name: name, address: address}
 	g.git("init", "--quiet")
 	g.commit(before, plan.Module.Path+" "+plan.Module.Version)
-	g.commit(a.Tree, opt.Subject+"\n\n"+plan.message())
+	g.commit(licensed(before, a.Tree), opt.Subject+"\n\n"+plan.message())
 	text := g.git("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.err

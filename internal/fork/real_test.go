@@ -261,7 +261,7 @@ func TestRealPatch(t *testing.T) {
 	require.NoError(t, err)
 	inPlace, err := AssembleInPlace(plan)
 	require.NoError(t, err)
-	for name, data := range inPlace.Tree {
+	for name, data := range licensed(pristine.Tree, inPlace.Tree) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		require.Equal(t, string(data), string(applied), name)
