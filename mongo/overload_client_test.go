@@ -27,12 +27,12 @@ var (
 
 // connect returns a client of the server whose backoffs take no time. The function that it returns tells which commands it
 // has sent so far.
-func connect(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions) (*mongo.Client, func() []string) {
+func connect(t *testing.T, uri string, opts *options.ClientOptions) (*mongo.Client, func() []string) {
 	t.Helper()
 
 	t.Cleanup(randutil.SetJitterForTesting(func() float64 { return 0 }))
 	var sent []string
-	opts.ApplyURI(l.URI()).SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+	opts.ApplyURI(uri).SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
 		sent = append(sent, e.CommandName)
 	}})
 	client, err := mongo.Connect(opts)
@@ -45,7 +45,7 @@ func connect(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions
 func TestClientKeepsTheLimit(t *testing.T) {
 	l := overloadtest.Listen(t, notYet, nil)
 	l.Next.Store(&overloaded)
-	client, sent := connect(t, l, options.Client().SetTimeout(300*time.Millisecond))
+	client, sent := connect(t, l.URI(), options.Client().SetTimeout(300*time.Millisecond))
 
 	require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
 	assert.Len(t, sent(), 3)
@@ -54,7 +54,7 @@ func TestClientKeepsTheLimit(t *testing.T) {
 func TestClientWithoutAdaptiveRetries(t *testing.T) {
 	retryableRead := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 134}, overloaded[2]}
 	l := overloadtest.Listen(t, retryableRead, nil)
-	client, sent := connect(t, l, options.Client().SetMaxAdaptiveRetries(0))
+	client, sent := connect(t, l.URI(), options.Client().SetMaxAdaptiveRetries(0))
 
 	require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
 	assert.Len(t, sent(), 1)
@@ -63,13 +63,29 @@ func TestClientWithoutAdaptiveRetries(t *testing.T) {
 // TestClientRetriesEstablishment is about a server that closes connections as soon as they come, for a while.
 func TestClientRetriesEstablishment(t *testing.T) {
 	l := overloadtest.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
-	client, sent := connect(t, l, options.Client().SetMaxConnIdleTime(time.Millisecond))
+	client, sent := connect(t, l.URI(), options.Client().SetMaxConnIdleTime(time.Millisecond))
 	require.NoError(t, client.Ping(context.Background(), nil), "the monitor's connection is made first")
 
 	time.Sleep(10 * time.Millisecond) // makes the connection stale
 	l.Refuse.Store(2)
 	require.NoError(t, client.Ping(context.Background(), nil))
 	assert.Len(t, sent(), 2)
+}
+
+func TestClientTokenBucket(t *testing.T) {
+	const tokens, retries = 1000, 2
+	l := overloadtest.Listen(t, overloaded, nil)
+	client, sent := connect(t, l.URI()+"&adaptiveRetries=true", options.Client())
+	find := func() {
+		require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
+	}
+
+	for i := 0; i < tokens/retries; i++ {
+		find()
+	}
+	require.Len(t, sent(), tokens/retries+tokens)
+	find()
+	assert.Len(t, sent(), tokens/retries+tokens+1, "no token is left")
 }
 
 // TestClientRetriesEveryCommand is about the commands that upstream does not retry.
@@ -91,7 +107,7 @@ func TestClientRetriesEveryCommand(t *testing.T) {
 		run := run
 		t.Run(name, func(t *testing.T) {
 			l := overloadtest.Listen(t, overloaded, nil)
-			client, sent := connect(t, l, options.Client())
+			client, sent := connect(t, l.URI(), options.Client())
 			require.Error(t, run(client.Database("db").Collection("coll")))
 			assert.Len(t, sent(), 3)
 		})

@@ -8,21 +8,33 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// setClientOptionsFromURIOptions also knows adaptiveRetries, which upstream's runner takes for a mistake in the test.
+// setClientOptionsFromURIOptions also knows the options about overload, which upstream's runner takes for a mistake in the
+// test.
 //
-//fork:wrap tests can set adaptiveRetries
+//fork:wrap tests can set the options about overload
 func setClientOptionsFromURIOptions(clientOpts *options.ClientOptions, uriOpts bson.M) error {
 	others := make(bson.M, len(uriOpts))
 	for key, value := range uriOpts {
-		if !strings.EqualFold(key, "adaptiveRetries") {
+		known, err := setOverloadOption(clientOpts, strings.ToLower(key), value)
+		if err != nil {
+			return err
+		}
+		if !known {
 			others[key] = value
-			continue
 		}
-		enabled, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("adaptiveRetries is %v, want a boolean", value)
-		}
-		clientOpts.SetAdaptiveRetries(enabled)
 	}
 	return upstreamSetClientOptionsFromURIOptions(clientOpts, others)
+}
+
+// setOverloadOption sets an option about overload. It reports false if the key, in lower case, is none.
+func setOverloadOption(opts *options.ClientOptions, key string, value any) (known bool, err error) {
+	if key != "adaptiveretries" {
+		return setRevisionOption(opts, key, value)
+	}
+	enabled, ok := value.(bool)
+	if !ok {
+		return false, fmt.Errorf("adaptiveRetries is %v, want a boolean", value)
+	}
+	opts.SetAdaptiveRetries(enabled)
+	return true, nil
 }
