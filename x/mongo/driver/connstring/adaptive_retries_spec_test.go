@@ -1,0 +1,50 @@
+//fork:base <v2.7.0
+
+package connstring_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/spectest"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+)
+
+// TestAdaptiveRetriesSpec runs the specification's own cases. They are part of its revision of 2026-03-12.
+func TestAdaptiveRetriesSpec(t *testing.T) {
+	content, err := os.ReadFile(spectest.Path("uri-options/tests/client-backpressure-options.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder that has them below testdata/specifications")
+	}
+	require.NoError(t, err)
+	var file struct {
+		Tests []struct {
+			Description, URI string
+			Warning          bool
+			Options          struct {
+				AdaptiveRetries bool `bson:"adaptiveRetries"`
+			}
+		}
+	}
+	require.NoError(t, bson.UnmarshalExtJSON(content, false, &file))
+	require.NotEmpty(t, file.Tests)
+
+	for _, test := range file.Tests {
+		test := test
+		t.Run(test.Description, func(t *testing.T) {
+			got, err := connstring.ParseAndValidate(test.URI)
+			if test.Warning {
+				// The driver has no warnings: options that it knows are valid or an error.
+				require.Error(t, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.True(t, got.AdaptiveRetriesSet)
+			assert.Equal(t, test.Options.AdaptiveRetries, got.AdaptiveRetries)
+		})
+	}
+}
