@@ -17,6 +17,9 @@ import (
 	"mongofork/internal/rig/suite"
 )
 
+// soakTime is for how long the suite "soak" lets the application work.
+const soakTime = 2 * time.Minute
+
 // newRig wires the suites to this machine.
 func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 	pins, err := specs.ReadPins(filepath.Join(root, "etc", "specifications"))
@@ -31,6 +34,7 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 		Root: root, Pins: pins, Local: os.Getenv("SPECIFICATIONS"),
 		Client: http.DefaultClient, Archive: specs.Archive, Progress: progress,
 	}
+	labs := lab.Builder{Root: root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
 	return &suite.Rig{
 		Root: root, Base: base, Upstream: revisions.Upstream, Fork: revisions.Fork, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
 		Tests: gotest.Go{}, Tools: suite.OSTools{},
@@ -47,16 +51,22 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			return &suite.Server{URI: s.URI, Name: name, Close: s.Close}, nil
 		},
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
-			env := append(os.Environ(), "GOWORK=off")
-			binary, err := lab.Builder{Root: root, Env: env, Tools: suite.OSTools{}}.Build(ctx, "build/"+base)
+			binary, err := labs.Build(ctx, "build/"+base)
 			if err != nil {
 				return nil, err
 			}
-			l, err := lab.Serve(ctx, binary, env, topology, backend)
+			l, err := lab.Serve(ctx, binary, labs.Env, topology, backend)
 			if err != nil {
 				return nil, err
 			}
 			return &suite.Lab{Env: l.Env, Close: l.Close}, nil
+		},
+		Soak: func(ctx context.Context, driver, backend string) (string, error) {
+			binary, err := labs.Build(ctx, driver)
+			if err != nil {
+				return "", err
+			}
+			return labs.Tools.Run(ctx, root, labs.Env, binary, "soak", "--backend", backend, "--duration", soakTime.String())
 		},
 		Progress: suite.NewProgress(progress, time.Now),
 		Now:      time.Now,

@@ -33,8 +33,7 @@ func (c *soakCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	env := append(os.Environ(), "GOWORK=off")
-	builder := lab.Builder{Root: rig.Root, Env: env, Tools: suite.OSTools{}}
+	builder := lab.Builder{Root: rig.Root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
 	fork, upstream, err := rig.BuildTrees(ctx)
 	if err != nil {
 		return err

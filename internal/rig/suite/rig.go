@@ -57,6 +57,9 @@ type Rig struct {
 	OpenServer func(ctx context.Context) (*Server, error)
 	// OpenLab starts a lab of a topology in front of a server.
 	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
+	// Soak runs the soak with the driver of a folder below the root, on a server. It returns its report, and an error if
+	// anything happened that must not.
+	Soak func(ctx context.Context, driver, backend string) (string, error)
 	// Progress is told what goes on.
 	Progress *Progress
 	// Now is the clock that suites are timed with.
@@ -87,7 +90,9 @@ type Options struct {
 }
 
 // Names lists the suites in the order in which they run.
-func Names() []string { return []string{"check", "unit", "fork", "upstream", "spec"} }
+func Names() []string {
+	return []string{"check", "unit", "modules", "fork", "upstream", "spec", "soak"}
+}
 
 // Run runs the named suites and returns what they found. A suite that yields
 // several results, such as one per revision, is named with them.
@@ -105,12 +110,16 @@ func (r *Rig) Run(ctx context.Context, names []string, options Options) []report
 			results = append(results, r.timed(name, func(s *report.Suite) error { return r.check(ctx, s) }))
 		case "unit":
 			results = append(results, r.timed(name, func(s *report.Suite) error { return r.unit(ctx, s) }))
+		case "modules":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.modules(ctx, s) }))
 		case "fork":
 			results = append(results, r.timed(name, func(s *report.Suite) error { return r.fork(ctx, s) }))
 		case "upstream":
 			results = append(results, r.timed(name, func(s *report.Suite) error { return r.upstream(ctx, s) }))
 		case "spec":
 			results = append(results, r.spec(ctx, options)...)
+		case "soak":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.soak(ctx, s) }))
 		default:
 			results = append(results, failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", ")))
 		}

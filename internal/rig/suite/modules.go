@@ -1,0 +1,65 @@
+package suite
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"mongofork/internal/rig/gotest"
+	"mongofork/internal/rig/report"
+)
+
+// benchModule simulates hours of load, for which the race detector is too slow.
+const benchModule = "bench"
+
+// modules runs the tests of the modules below the root: the lab, the adapters, the benchmarks, the examples. All of them
+// are built with the fork.
+func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
+	if _, err := r.build(ctx); err != nil {
+		return err
+	}
+	folders, err := r.nestedModules()
+	if err != nil {
+		return err
+	}
+	race, note := r.race(ctx)
+	s.Note = note
+	for _, folder := range folders {
+		command := gotest.Command{Dir: r.file(folder), Env: r.env(), Packages: []string{"./..."}}
+		if folder != benchModule {
+			command.Flags = race
+		}
+		result, err := r.Tests.Test(ctx, command, r.Progress.Counter("modules "+folder))
+		if err != nil {
+			return err
+		}
+		record(s, result, func(key gotest.Key) string { return rerunCommand(folder, command, key, key.Package) })
+	}
+	return nil
+}
+
+// nestedModules returns the folders below the root that have a go.mod, but for what is built and for test data.
+func (r *Rig) nestedModules() ([]string, error) {
+	var folders []string
+	err := filepath.WalkDir(r.Root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		slashed, err := filepath.Rel(r.Root, name)
+		if err != nil {
+			return err
+		}
+		slashed = filepath.ToSlash(slashed)
+		switch {
+		case entry.IsDir() && (slashed == "build" || slashed == ".git" || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case entry.Name() == "go.mod" && slashed != "go.mod":
+			folders = append(folders, path.Dir(slashed))
+		}
+		return nil
+	})
+	slices.Sort(folders)
+	return folders, err
+}

@@ -1,0 +1,54 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/internal/rig/gotest"
+)
+
+func TestModules(t *testing.T) {
+	f := newFixture(t, func(_ string, c gotest.Command) []string {
+		return []string{filepath.Base(c.Dir) + " TestOne passed"}
+	})
+	for _, folder := range []string{"lab", "contrib/otel", "bench", "lab/testdata/made-up"} {
+		require.NoError(t, os.MkdirAll(f.file(folder), 0o755))
+		f.write(t, folder+"/go.mod", "module m\n")
+	}
+	s := f.one(t, "modules", Options{})
+	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(s))
+	var folders []string
+	for _, run := range f.tests.runs {
+		folder, err := filepath.Rel(f.Root, run.Dir)
+		require.NoError(t, err)
+		folders = append(folders, filepath.ToSlash(folder))
+	}
+	assert.Equal(t, []string{"bench", "contrib/otel", "lab"}, folders)
+}
+
+func TestSoak(t *testing.T) {
+	f := newFixture(t, func(string, gotest.Command) []string { return nil })
+	f.Soak = func(_ context.Context, driver, backend string) (string, error) {
+		assert.Equal(t, "build/v1.0.0", driver)
+		assert.Equal(t, "mongodb://started", backend)
+		return "seed 1\nno violations\n", nil
+	}
+	s := f.one(t, "soak", Options{})
+	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(s))
+	assert.Equal(t, []string{"seed 1\nno violations"}, s.Remarks)
+
+	f.Soak = func(context.Context, string, string) (string, error) {
+		return "seed 2\nlost: 1\n", errors.New("exit status 1")
+	}
+	s = f.one(t, "soak", Options{})
+	assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(s))
+	assert.Contains(t, strings.Join(s.Failures[0].Output, "\n"), "lost: 1")
+	assert.Equal(t, f.servers, f.closed)
+}
