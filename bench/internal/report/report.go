@@ -4,7 +4,6 @@ package report
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"os"
 	"path/filepath"
 	"text/template"
@@ -74,7 +73,7 @@ func (p page) render() ([]byte, error) {
 		"overheadTable": overheadTable, "bucketTable": bucketTable, "sizeTable": sizeTable, "addedModules": addedModules,
 		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
-		"percent": func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) },
+		"goalTable": goalTable, "percent": percent,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/bench/internal/arrival"
 	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/result"
 	"mongofork/bench/internal/sim"
@@ -97,7 +98,7 @@ func TestRecovery(t *testing.T) {
 	r := sim.Result{
 		Scenario: sim.Scenario{
 			Interval: 500 * time.Millisecond, Duration: 4 * time.Second,
-			Load: sim.Load{Base: 0.8, Start: 500 * time.Millisecond, Burst: 500 * time.Millisecond},
+			Load: arrival.Load{Base: 0.8, Start: 500 * time.Millisecond, Burst: 500 * time.Millisecond},
 		},
 		Series: []float64{0.8, 0.1, 0.9, 0.1, 0.75, 0.8, 0.8, 0.8},
 	}
@@ -108,7 +109,7 @@ func TestRecovery(t *testing.T) {
 }
 
 func TestSoonestSpent(t *testing.T) {
-	s := sim.Scenario{Clients: 100, Servers: 2, Capacity: 1000, Load: sim.Load{Base: 2}}
+	s := sim.Scenario{Clients: 100, Servers: 2, Capacity: 1000, Load: arrival.Load{Base: 2}}
 	assert.Equal(t, 5*time.Second, soonestSpent(s), "100,000 tokens, five for each of 4000 operations a second")
 }
 
@@ -137,4 +138,21 @@ func TestSimulations(t *testing.T) {
 	for _, policy := range sim.Policies() {
 		assert.Contains(t, string(text), "| "+string(policy)+" |")
 	}
+}
+
+func TestGoalTable(t *testing.T) {
+	run := func(policy sim.Policy, cost, goodput float64, seed uint64) sim.Result {
+		return sim.Result{
+			Scenario: sim.Scenario{Policy: policy, RejectionCost: cost, Load: arrival.Load{Base: 2}, Seed: seed}, Goodput: goodput,
+		}
+	}
+	table := goalTable(&study.Study{Goals: []sim.Result{
+		run(sim.NoRetry, 0.1, 0.8, 1), run(sim.DrainedBucket, 0.1, 0.72, 1),
+		run(sim.NoRetry, 0.1, 0.5, 2), run(sim.DrainedBucket, 0.1, 0.4, 2),
+		run(sim.NoRetry, 0.5, 0.5, 1), run(sim.DrainedBucket, 0.5, 0.45, 1),
+		run(sim.NoRetry, 0.6, 0, 1), run(sim.DrainedBucket, 0.6, 0.001, 1),
+	}}).RenderMarkdown()
+	assert.Contains(t, table, "| - | - | the overload alone takes all of the capacity |")
+	assert.Contains(t, table, "| 0.850 (0.800 to 0.900) | 0.95 | no, by 0.100 |")
+	assert.Contains(t, table, "| 0.900 (0.900 to 0.900) | 0.85 | yes |")
 }

@@ -24,6 +24,48 @@ func checkTable(s *study.Study) table.Writer {
 	return t
 }
 
+// goalTable has the bucket's goodput as a share of that without retries, against the goals: the median of the ratios under
+// each seed, with their range.
+func goalTable(s *study.Study) table.Writer {
+	t := newTable("rejection cost", "load", "no retry, goodput, %", "bucket, goodput, %", "bucket / no retry", "goal", "met")
+	var cost, load float64
+	for _, first := range s.Goals {
+		if first.Scenario.RejectionCost == cost && first.Scenario.Load.Base == load {
+			continue
+		}
+		cost, load = first.Scenario.RejectionCost, first.Scenario.Load.Base
+		without, bucket := goodputs(s.Goals, sim.NoRetry, cost, load), goodputs(s.Goals, sim.DrainedBucket, cost, load)
+		t.AppendRow(append(table.Row{percent(cost), load, rangeOf(without, "%.1f"), rangeOf(bucket, "%.1f")},
+			againstGoal(without, bucket, cost)...))
+	}
+	return t
+}
+
+// againstGoal returns the cells of the ratios, the goal, and whether it is met.
+func againstGoal(without, bucket []float64, cost float64) table.Row {
+	const leastPercent = 1
+	if median(without) < leastPercent {
+		return table.Row{"-", "-", "the overload alone takes all of the capacity"}
+	}
+	ratios := make([]float64, len(bucket))
+	for i := range bucket {
+		ratios[i] = bucket[i] / without[i]
+	}
+	goal := goodputGoal(cost)
+	return table.Row{rangeOf(ratios, "%.3f"), fmt.Sprintf("%.2f", goal), met(median(ratios) >= goal, median(ratios)-goal, "%.3f")}
+}
+
+// goodputs returns the goodput in percent under each seed.
+func goodputs(results []sim.Result, policy sim.Policy, cost, load float64) []float64 {
+	var all []float64
+	for _, r := range results {
+		if r.Scenario.Policy == policy && r.Scenario.RejectionCost == cost && r.Scenario.Load.Base == load {
+			all = append(all, 100*r.Goodput)
+		}
+	}
+	return all
+}
+
 // burstTable has the share of errors in short bursts.
 func burstTable(s *study.Study) table.Writer {
 	t := newTable("policy", "clients", "errors, %", "commands per operation")
@@ -65,7 +107,7 @@ func fleetTable(s *study.Study) table.Writer {
 // soonestSpent returns how long the tokens of all clients last if every operation takes as many as it can.
 func soonestSpent(s sim.Scenario) time.Duration {
 	tokens := float64(s.Clients) * retry.NewTokenBucket().Tokens()
-	perSecond := s.Load.Base * s.Capacity * float64(s.Servers) * float64(retry.MaxRetries)
+	perSecond := s.Load.Base * s.Capacity * float64(s.Servers) * sim.SpecifiedRetries
 	return time.Duration(tokens / perSecond * float64(time.Second))
 }
 
@@ -138,11 +180,5 @@ func spread(results []sim.Result, figure func(sim.Result) float64, format string
 	for i, r := range results {
 		values[i] = figure(r)
 	}
-	slices.Sort(values)
-	middle := len(values) / 2
-	median := values[middle]
-	if len(values)%2 == 0 {
-		median = (values[middle-1] + values[middle]) / 2
-	}
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", median, values[0], values[len(values)-1])
+	return rangeOf(values, format)
 }

@@ -33,17 +33,26 @@ func (p Policy) valid() bool {
 	return false
 }
 
-// limit is how many retries the policy allows at most, where that is less than what the fork's policy does.
-func (p Policy) limit() int {
-	if p == TwoRetries {
+// SpecifiedRetries is MAX_RETRIES of the specification's revision of 2026-03-12, which the fork follows on upstream's v2.5.0.
+const SpecifiedRetries = 5
+
+// limit is how many retries the policy allows.
+func (p Policy) limit() retry.Limit {
+	switch p {
+	case NoRetry:
+		return retry.Never
+	case TwoRetries:
 		return 2
+	default:
+		return SpecifiedRetries
 	}
-	return int(retry.MaxRetries)
 }
 
 // newClient returns the state of one client: the fork's own policy.
 func (p Policy) newClient(jitter func() float64) *retry.Policy {
-	client := &retry.Policy{RetryReads: p != NoRetry, RetryWrites: p != NoRetry, Jitter: jitter}
+	client := &retry.Policy{
+		RetryReads: true, RetryWrites: true, MaxRetries: p.limit(), FirstBackoff: retry.BaseBackoff, Jitter: jitter,
+	}
 	switch p {
 	case FullBucket:
 		client.Bucket = retry.NewTokenBucket()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"mongofork/bench/internal/arrival"
 	"mongofork/internal/retry"
 )
 
@@ -25,15 +26,16 @@ func Run(s Scenario) (Result, error) {
 	}
 	r := newRun(s)
 	end := s.Warmup + s.Duration
-	arrival := r.nextArrival(0)
+	capacity := s.Capacity * float64(s.Servers)
+	next := s.Load.Next(r.random, 0, capacity)
 	for {
 		// The next thing to happen is an arrival or the first step on the agenda.
-		if len(r.agenda) == 0 || arrival < r.agenda[0].at {
-			if arrival >= end {
+		if len(r.agenda) == 0 || next < r.agenda[0].at {
+			if next >= end {
 				break
 			}
-			r.arrive(arrival)
-			arrival = r.nextArrival(arrival)
+			r.arrive(next)
+			next = s.Load.Next(r.random, next, capacity)
 			continue
 		}
 		op := heap.Pop(&r.agenda).(*operation)
@@ -49,10 +51,9 @@ func Run(s Scenario) (Result, error) {
 func newRun(s Scenario) *run {
 	r := &run{
 		Scenario: s,
-		// Two words of seed, so that neighbouring seeds share nothing.
-		random:  rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)),
-		servers: make([]server, s.Servers),
-		tally:   newTally(s),
+		random:   arrival.NewRandom(s.Seed),
+		servers:  make([]server, s.Servers),
+		tally:    newTally(s),
 	}
 	for range s.Clients {
 		r.clients = append(r.clients, s.Policy.newClient(r.random.Float64))
@@ -61,19 +62,6 @@ func newRun(s Scenario) *run {
 		r.servers[i] = server{rejection: seconds(s.RejectionCost / s.Capacity), queue: s.Queue}
 	}
 	return r
-}
-
-// nextArrival returns the time of the first arrival after a time. The arrivals of a varying load are those of a steady
-// one at its peak, thinned out.
-func (r *run) nextArrival(now time.Duration) time.Duration {
-	highest := r.Load.highest()
-	rate := highest * r.Capacity * float64(r.Servers)
-	for {
-		now += seconds(r.random.ExpFloat64() / rate)
-		if load := r.Load.at(now); load == highest || r.random.Float64()*highest < load {
-			return now
-		}
-	}
 }
 
 // arrive begins an operation of a random client.
@@ -117,10 +105,7 @@ func (r *run) send(op *operation) {
 
 // reject asks the policy what to do about a rejection.
 func (r *run) reject(op *operation) {
-	var verdict retry.Verdict
-	if op.retries < r.Policy.limit() {
-		verdict = op.command.Failed(overloaded)
-	}
+	verdict := op.command.Failed(overloaded)
 	if !verdict.Retry {
 		r.tally.failed(op.at, op.retries+1)
 		return

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"mongofork/bench/internal/arrival"
 )
 
 // Scenario is one simulation.
@@ -19,7 +21,7 @@ type Scenario struct {
 	// Queue is the backlog of work from which on a server rejects.
 	Queue time.Duration `json:"queue_ns"`
 
-	Load Load `json:"load"`
+	Load arrival.Load `json:"load"`
 	// Warmup is simulated before Duration, which is what is measured.
 	Warmup   time.Duration `json:"warmup_ns"`
 	Duration time.Duration `json:"duration_ns"`
@@ -27,34 +29,6 @@ type Scenario struct {
 
 	// Interval, unless zero, asks for the goodput of each such part of Duration.
 	Interval time.Duration `json:"interval_ns,omitempty"`
-}
-
-// Load is the rate at which operations arrive, as a multiple of the capacity of all servers.
-type Load struct {
-	// Base is the load between bursts.
-	Base float64 `json:"base"`
-	// Peak is the load for the time Burst at the start of each Period, of which the first starts at Start. Without a
-	// Period the load is always Base.
-	Peak   float64       `json:"peak,omitempty"`
-	Start  time.Duration `json:"start_ns,omitempty"`
-	Burst  time.Duration `json:"burst_ns,omitempty"`
-	Period time.Duration `json:"period_ns,omitempty"`
-}
-
-// at returns the load at a time.
-func (l Load) at(now time.Duration) float64 {
-	if l.Period > 0 && now >= l.Start && (now-l.Start)%l.Period < l.Burst {
-		return l.Peak
-	}
-	return l.Base
-}
-
-// highest returns the highest load.
-func (l Load) highest() float64 {
-	if l.Period > 0 {
-		return max(l.Base, l.Peak)
-	}
-	return l.Base
 }
 
 // Validate reports everything that is wrong with a scenario.
@@ -71,9 +45,9 @@ func (s Scenario) Validate() error {
 	check(s.Capacity > 0, "capacity is %v operations a second, must be positive", s.Capacity)
 	check(s.RejectionCost >= 0 && s.RejectionCost < 1, "rejection cost is %v, must be in [0, 1)", s.RejectionCost)
 	check(s.Queue >= 0, "queue is %v, must not be negative", s.Queue)
-	check(s.Load.Base >= 0 && s.Load.highest() > 0, "load is %v, must be positive", s.Load.highest())
-	check(s.Load.Period == 0 || s.Load.Burst <= s.Load.Period, "burst of %v is longer than its period of %v", s.Load.Burst,
-		s.Load.Period)
+	if err := s.Load.Check(); err != nil {
+		check(false, "%w", err)
+	}
 	check(s.Interval >= 0, "interval is %v, must not be negative", s.Interval)
 	check(s.Warmup >= 0 && s.Duration > 0, "duration is %v after %v, must be positive", s.Duration, s.Warmup)
 	return errors.Join(errs...)

@@ -8,13 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/bench/internal/arrival"
 )
 
 // overload is a steady overload of one server after its start has been forgotten.
 func overload(p Policy, load, cost float64) Scenario {
 	return Scenario{
 		Policy: p, Servers: 1, Clients: 1, Capacity: 1000, RejectionCost: cost, Queue: 20 * time.Millisecond,
-		Load: Load{Base: load}, Warmup: 10 * time.Second, Duration: 20 * time.Second, Seed: 1,
+		Load: arrival.Load{Base: load}, Warmup: 10 * time.Second, Duration: 20 * time.Second, Seed: 1,
 	}
 }
 
@@ -70,26 +72,27 @@ func TestSteadyOverload(t *testing.T) {
 	}
 }
 
-// TestMeasured holds the simulation against what was measured with real drivers at twice the capacity, a rejection
-// costing a tenth of an operation.
-func TestMeasured(t *testing.T) {
-	// The measurements were given in percent and tenths, of single runs on a machine whose capacity is known to two or
-	// three percent, and their network took time.
+// TestReferences holds the simulation against figures that are not its own, at twice the capacity, a rejection costing a
+// tenth of an operation: measurements with real drivers, and for the bucket another model of it.
+func TestReferences(t *testing.T) {
+	// The figures were given in percent and tenths, the measurements are of single runs on a machine whose capacity is
+	// known to two or three percent, and their network took time.
 	const (
 		goodputNoise  = 0.03
 		commandsNoise = 0.11
 	)
 	tests := []struct {
+		source            string
 		policy            Policy
 		goodput, commands float64
 	}{
-		{NoRetry, 0.88, 1},
-		{TwoRetries, 0.49, 2.7},
-		{FiveRetries, 0, 5.9},
-		{DrainedBucket, 0.87, 1.07},
+		{"measured", NoRetry, 0.88, 1},
+		{"measured", TwoRetries, 0.49, 2.7},
+		{"measured", FiveRetries, 0, 5.9},
+		{"modelled", DrainedBucket, 0.87, 1.07},
 	}
 	for _, tt := range tests {
-		t.Run(string(tt.policy), func(t *testing.T) {
+		t.Run(tt.source+"/"+string(tt.policy), func(t *testing.T) {
 			t.Parallel()
 			goodput, commands := simulate(t, overload(tt.policy, 2, 0.1))
 			assert.InDelta(t, tt.goodput, goodput.mean, goodputNoise, "goodput")
@@ -147,7 +150,7 @@ func TestTokensOfManyClients(t *testing.T) {
 }
 
 func TestRetriesLeaveAServerThatRejected(t *testing.T) {
-	r := newRun(Scenario{Policy: FiveRetries, Servers: 2, Clients: 1, Capacity: 1000, Load: Load{Base: 1}, Seed: 1})
+	r := newRun(Scenario{Policy: FiveRetries, Servers: 2, Clients: 1, Capacity: 1000, Load: arrival.Load{Base: 1}, Seed: 1})
 	op := &operation{server: noServer}
 	r.send(op)
 	for range 100 {
@@ -181,13 +184,4 @@ func TestValidate(t *testing.T) {
 		_, err := Run(s)
 		assert.ErrorContains(t, err, tt.want)
 	}
-}
-
-func TestLoad(t *testing.T) {
-	l := Load{Base: 1, Peak: 3, Start: 10, Burst: 2, Period: 5}
-	for at, want := range map[time.Duration]float64{0: 1, 9: 1, 10: 3, 11: 3, 12: 1, 14: 1, 15: 3, 17: 1} {
-		assert.Equal(t, want, l.at(at), "at %d", at)
-	}
-	assert.Equal(t, 3.0, l.highest())
-	assert.Equal(t, 1.0, Load{Base: 1}.highest())
 }

@@ -3,6 +3,7 @@ package study
 import (
 	"time"
 
+	"mongofork/bench/internal/arrival"
 	"mongofork/bench/internal/sim"
 )
 
@@ -66,6 +67,21 @@ func loadScenarios() []sim.Scenario {
 	return all
 }
 
+// goalScenarios are the loads and costs that have a goal, under several seeds.
+func goalScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, cost := range []float64{measuredCost, 0.5} {
+		for _, load := range []float64{1.1, 1.25, 1.5, 2, 4} {
+			for seed := range uint64(seeds) {
+				s := base()
+				s.RejectionCost, s.Load.Base, s.Seed = cost, load, seed+1
+				all = append(all, each(s, sim.NoRetry, sim.DrainedBucket)...)
+			}
+		}
+	}
+	return all
+}
+
 func fleetScenarios() []sim.Scenario {
 	s := base()
 	s.Servers, s.Load.Base, s.Warmup = 100, 2, 0
@@ -98,7 +114,7 @@ func burstScenarios() []sim.Scenario {
 		for seed := range uint64(seeds) {
 			s := base()
 			s.Clients, s.Seed, s.Warmup = clients, seed+1, 0
-			s.Load = sim.Load{Base: 0.5, Peak: 2, Burst: 500 * time.Millisecond, Period: 3500 * time.Millisecond}
+			s.Load = arrival.Load{Base: 0.5, Peak: 2, Burst: 500 * time.Millisecond, Period: 3500 * time.Millisecond}
 			s.Duration = 6 * s.Load.Period
 			all = append(all, each(s, sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.FullBucket)...)
 		}
@@ -109,6 +125,6 @@ func burstScenarios() []sim.Scenario {
 func spikeScenarios() []sim.Scenario {
 	s := base()
 	s.Clients, s.Capacity, s.Warmup, s.Interval = 10, 10_000, 0, 250*time.Millisecond
-	s.Load = sim.Load{Base: 0.8, Peak: 3, Start: 5 * time.Second, Burst: 5 * time.Second, Period: time.Minute}
+	s.Load = arrival.Load{Base: 0.8, Peak: 3, Start: 5 * time.Second, Burst: 5 * time.Second, Period: time.Minute}
 	return each(s, sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.FullBucket)
 }

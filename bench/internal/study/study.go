@@ -18,6 +18,8 @@ type Study struct {
 	Check []sim.Result `json:"check"`
 	// Load varies the load on one server, for several rejection costs.
 	Load []sim.Result `json:"load"`
+	// Goals is the bucket against no retry at the loads and costs that have a goal, under several seeds.
+	Goals []sim.Result `json:"goals"`
 	// Fleet varies the number of clients that share 100 servers at twice their capacity.
 	Fleet []sim.Result `json:"fleet"`
 	// Servers varies the number of servers at twice their capacity.
@@ -40,6 +42,7 @@ func (s *Study) groups() []group {
 	return []group{
 		{"check", checkScenarios(), &s.Check},
 		{"load", loadScenarios(), &s.Load},
+		{"goals", goalScenarios(), &s.Goals},
 		{"fleet", fleetScenarios(), &s.Fleet},
 		{"servers", serverScenarios(), &s.Servers},
 		{"bursts", burstScenarios(), &s.Bursts},

@@ -1,0 +1,40 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// goodputGoal is how much of the goodput without retries the bucket has to leave at a rejection cost.
+func goodputGoal(cost float64) float64 {
+	if cost > 0.1 {
+		return 0.85
+	}
+	return 0.95
+}
+
+// met says whether a goal is met, or by how much it is missed.
+func met(ok bool, distance float64, format string) string {
+	if ok {
+		return "yes"
+	}
+	return "no, by " + fmt.Sprintf(format, math.Abs(distance))
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// median returns that of the values, of which there has to be one.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 0 {
+		return (sorted[middle-1] + sorted[middle]) / 2
+	}
+	return sorted[middle]
+}
+
+// rangeOf formats the median of values and their range.
+func rangeOf(values []float64, format string) string {
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", median(values), slices.Min(values), slices.Max(values))
+}
