@@ -4,6 +4,9 @@ export BASE
 
 # Linters are run at exact versions and come through the Go module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
+
+UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # All versions of upstream that the fork can be built on.
 BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
@@ -85,6 +88,13 @@ demo: ## Show the fork and upstream's driver on a server that sheds load
 .PHONY: patch
 patch: ## Write the fork as a patch against upstream's repository
 	$(MONGOFORK) patch
+
+.PHONY: api
+api: fork ## Report what the fork adds to upstream's exported API, and what it breaks
+	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null
+	@cd build/pristine/$(BASE) && go run $(APIDIFF) -m -w ../../$(BASE).upstream.api $(UPSTREAM) 2>/dev/null
+	@cd build/$(BASE) && go run $(APIDIFF) -m -w ../$(BASE).fork.api $(UPSTREAM) 2>/dev/null
+	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
 drift: ## Say what upstream's releases changed under the overlay; in detail with TO=v2.9.3
