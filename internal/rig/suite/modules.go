@@ -24,10 +24,14 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 	if err != nil {
 		return err
 	}
+	env := r.env()
+	if project, err := r.project(ctx, r.Fork); err == nil {
+		env = r.env("SPECIFICATIONS=" + filepath.Join(project, "testdata", "specifications"))
+	}
 	race, note := r.race(ctx)
 	s.Note = note
 	for _, folder := range folders {
-		command := gotest.Command{Dir: r.file(folder), Env: r.env(), Packages: []string{"./..."}}
+		command := gotest.Command{Dir: r.file(folder), Env: env, Packages: []string{"./..."}}
 		if folder != benchModule {
 			command.Flags = race
 		}
