@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"mongofork/internal/rig/difference"
 	"mongofork/internal/rig/gotest"
@@ -35,6 +38,8 @@ type comparison struct {
 	covers func(test string) bool
 	// rerun is the environment in the commands that the report suggests.
 	rerun []string
+	// parallel lets both trees' runs go on at the same time. The tests of the unified runner wait most of the time.
+	parallel bool
 	// observe, if it is set, gets the result of each tree's run.
 	observe func(inFork bool, result *gotest.Result)
 }
@@ -45,11 +50,7 @@ func (r *Rig) compare(ctx context.Context, s *report.Suite, t *trees, c comparis
 	if err != nil {
 		return err
 	}
-	upstream, err := r.arm(ctx, s.Name+" untouched", t.upstream, c)
-	if err != nil {
-		return err
-	}
-	fork, err := r.arm(ctx, s.Name+" fork", t.fork, c)
+	upstream, fork, err := r.arms(ctx, s, t, c)
 	if err != nil {
 		return err
 	}
@@ -80,6 +81,43 @@ func (r *Rig) compare(ctx context.Context, s *report.Suite, t *trees, c comparis
 	return nil
 }
 
+// arms runs the tests in both trees.
+func (r *Rig) arms(ctx context.Context, s *report.Suite, t *trees, c comparison) (upstream, fork *gotest.Result, err error) {
+	if !c.parallel || r.serverIsGiven() {
+		// Runs that share a server would meet each other's fail points.
+		if upstream, err = r.arm(ctx, s.Name+" untouched", t.upstream, c); err != nil {
+			return nil, nil, err
+		}
+		fork, err = r.arm(ctx, s.Name+" fork", t.fork, c)
+		return upstream, fork, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, side := range []struct {
+		label, tree string
+		result      **gotest.Result
+	}{{" untouched", t.upstream, &upstream}, {" fork", t.fork, &fork}} {
+		env, done, openErr := c.open(ctx)
+		if openErr != nil {
+			return nil, nil, errors.Join(openErr, group.Wait(), err)
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		group.Go(func() (err error) {
+			*side.result, err = r.runArm(ctx, s.Name+side.label, side.tree, c, env)
+			return err
+		})
+	}
+	err = group.Wait()
+	return upstream, fork, err
+}
+
+// serverIsGiven reports whether there is one server for everything, the user's.
+func (r *Rig) serverIsGiven() bool {
+	return slices.ContainsFunc(r.Environ, func(assignment string) bool {
+		value, isURI := strings.CutPrefix(assignment, "MONGODB_URI=")
+		return isURI && value != ""
+	})
+}
+
 // arm runs the tests in one of the trees.
 func (r *Rig) arm(ctx context.Context, label, tree string, c comparison) (result *gotest.Result, err error) {
 	env, done, err := c.open(ctx)
@@ -87,10 +125,15 @@ func (r *Rig) arm(ctx context.Context, label, tree string, c comparison) (result
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	return r.runArm(ctx, label, tree, c, env)
+}
+
+// runArm is arm with an environment that is there already.
+func (r *Rig) runArm(ctx context.Context, label, tree string, c comparison, env []string) (*gotest.Result, error) {
 	command := c.command
 	command.Dir = r.file(tree)
 	command.Env = r.env(env...)
-	result, err = r.Tests.Test(ctx, command, r.Progress.Counter(label))
+	result, err := r.Tests.Test(ctx, command, r.Progress.Counter(label))
 	if err != nil {
 		return nil, err
 	}

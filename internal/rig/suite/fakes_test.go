@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,9 +23,13 @@ type fakeTests struct {
 	answer func(tree string, c gotest.Command) []string
 	// runs records the commands.
 	runs []gotest.Command
+
+	mu sync.Mutex
 }
 
 func (f *fakeTests) Test(_ context.Context, c gotest.Command, onEnd func(gotest.Key, gotest.Outcome)) (*gotest.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.runs = append(f.runs, c)
 	tree := "fork"
 	if strings.Contains(filepath.ToSlash(c.Dir), "/pristine/") {
@@ -121,7 +126,7 @@ func newFixture(t *testing.T, answer func(tree string, c gotest.Command) []strin
 	clock := func() time.Time { return time.Unix(0, 0) }
 	f := &fixture{tests: &fakeTests{answer: answer}, tools: &fakeTools{}}
 	f.Rig = &Rig{
-		Root: root, Base: "v1.0.0", Upstream: "v1.0.0-pin", Fork: "2026-03-12", Environ: []string{"HOME=/home", "MONGODB_URI=mongodb://user", "GOWORK=on"},
+		Root: root, Base: "v1.0.0", Upstream: "v1.0.0-pin", Fork: "2026-03-12", Environ: []string{"HOME=/home", "MONGODB_URI=", "GOWORK=on"},
 		Tests: f.tests, Tools: f.tools,
 		Specifications: func(context.Context, string) (string, error) { return filepath.Join(root, "specifications"), nil },
 		OpenServer: func(context.Context) (*Server, error) {

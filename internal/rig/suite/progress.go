@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"mongofork/internal/rig/gotest"
@@ -11,10 +12,12 @@ import (
 // progressInterval is how often a running suite says how far it is.
 const progressInterval = 5 * time.Second
 
-// Progress says what goes on while suites run.
+// Progress says what goes on while suites run. It is safe for concurrent use.
 type Progress struct {
-	w   io.Writer
 	now func() time.Time
+
+	mu sync.Mutex
+	w  io.Writer
 }
 
 // NewProgress returns a Progress that writes lines to w.
@@ -29,6 +32,8 @@ func (p *Progress) Step(number, total int, name string) {
 
 // Printf writes one line.
 func (p *Progress) Printf(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 

@@ -79,8 +79,9 @@ func (r *Rig) unifiedComparison(t *trees, revision, project, file string) compar
 		command.Run = filePattern("TestUnifiedSpec", file)
 	}
 	return comparison{
-		list:    "spec",
-		command: command,
+		list:     "spec",
+		command:  command,
+		parallel: true,
 		open: func(ctx context.Context) ([]string, func() error, error) {
 			server, err := r.server(ctx)
 			if err != nil {
