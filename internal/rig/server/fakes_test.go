@@ -185,6 +185,9 @@ func writeFake(path, role string, settings ...string) error {
 		script += fmt.Sprintf("%s='%s'; export %s\n", name, value, name)
 	}
 	script += fmt.Sprintf("exec '%s' \"$@\"\n", executable)
+	// A child that another test starts meanwhile would hold the file open for writing, and nobody could execute it.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, []byte(script), 0o755)
 }
 
