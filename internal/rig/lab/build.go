@@ -41,7 +41,9 @@ func (b Builder) Build(ctx context.Context, driver string) (string, error) {
 	}
 	// Told a folder, the go command adds the system's suffix for executables.
 	target := out + string(filepath.Separator)
-	if _, err := b.Tools.Run(ctx, module, b.Env, "go", "build", "-modfile", replaced, "-o", target, "./cmd/lab"); err != nil {
+	// Another version of the driver may want other versions of its dependencies; the copy of go.mod may say so.
+	build := []string{"build", "-mod=mod", "-modfile", replaced, "-o", target, "./cmd/lab"}
+	if _, err := b.Tools.Run(ctx, module, b.Env, "go", build...); err != nil {
 		return "", fmt.Errorf("build the lab with %s: %w", driver, err)
 	}
 	found, err := filepath.Glob(filepath.Join(out, "lab*"))
