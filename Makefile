@@ -3,10 +3,17 @@ BASE ?= v2.5.0
 export BASE
 
 # Linters are run at exact versions and come through the Go module proxy.
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
 UPSTREAM := go.mongodb.org/mongo-driver/v2
+
+# The modules of this repository that are linted.
+LINTED ?= . bench contrib/otel contrib/prometheus lab
+
+# Platforms that the fork is compiled for, besides the one it is built on.
+CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
 
 # All versions of upstream that the fork can be built on.
 BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
@@ -116,9 +123,22 @@ lock: ## Record upstream's present declarations in the locks of all bases
 fmt: ## Format the Go files
 	gofmt -l -w $$(git ls-files --cached --others --exclude-standard '*.go' ':!**/testdata/**')
 
+.PHONY: cross
+cross: fork ## Compile the fork for other platforms
+	@for platform in $(CROSS); do echo "$$platform"; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go -C build/$(BASE) build ./... || exit; done
+
+.PHONY: oldest-go
+oldest-go: fork ## Compile the fork with the oldest Go that this version of upstream supports
+	cd build/$(BASE) && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...
+
 .PHONY: lint
-lint: ## Run staticcheck on this module
-	go run $(STATICCHECK) ./...
+lint: fork ## Run golangci-lint on the modules of this repository
+	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
+
+.PHONY: lint-workflows
+lint-workflows: ## Check the workflows of GitHub Actions
+	go run $(ACTIONLINT) .github/workflows/*.yml
 
 # The benchmarks are a module of their own, so that what they compare with is no dependency of anything else.
 BENCH := go -C bench run ./cmd/bench

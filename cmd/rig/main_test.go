@@ -27,7 +27,7 @@ func TestCommandLine(t *testing.T) {
 		{"no command", nil, exitEnvironment, "", "see rig --help"},
 		{"unknown command", []string{"tests"}, exitEnvironment, "", "see rig --help"},
 		{"file without revision", []string{"spec", "--file", "a"}, exitEnvironment, "", "--file needs --revision"},
-		{"unknown flag", []string{"test", "--onyl", "fork"}, exitEnvironment, "", "--onyl"},
+		{"unknown flag", []string{"test", "--suite", "fork"}, exitEnvironment, "", "--suite"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

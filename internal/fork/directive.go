@@ -80,11 +80,6 @@ func (d Directive) String() string {
 	return directivePrefix + string(d.Verb) + " " + args
 }
 
-// touches reports whether the directive changes an upstream declaration.
-func (d Directive) touches() bool {
-	return d.Verb == Replace || d.Verb == Wrap || d.Verb == Extend
-}
-
 // BaseRange is a conjunction of comparisons with a version. Without any term
 // it holds every version.
 type BaseRange []baseTerm

@@ -28,7 +28,7 @@ type binaries struct{ upstream, fork string }
 // build builds the fork, and the application with either driver.
 func (b builder) build(ctx context.Context) (binaries, error) {
 	b.progressf("building the fork in %s", b.forkDir())
-	if err := b.run(ctx, b.Root, "go", "run", "./cmd/mongofork", "--base", b.Base, "build"); err != nil {
+	if err := b.goTool(ctx, b.Root, "run", "./cmd/mongofork", "--base", b.Base, "build"); err != nil {
 		return binaries{}, err
 	}
 	app := filepath.Join(b.Root, "examples", "overload")
@@ -45,10 +45,10 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 	}
 	// Told a folder, the go command adds the system's suffix for executables.
 	folder := func(binary string) string { return filepath.Dir(binary) + string(filepath.Separator) }
-	if err := b.run(ctx, app, "go", "build", "-o", folder(shops.upstream), "."); err != nil {
+	if err := b.goTool(ctx, app, "build", "-o", folder(shops.upstream), "."); err != nil {
 		return binaries{}, err
 	}
-	return shops, b.run(ctx, app, "go", "build", "-modfile", replaced, "-o", folder(shops.fork), ".")
+	return shops, b.goTool(ctx, app, "build", "-modfile", replaced, "-o", folder(shops.fork), ".")
 }
 
 // replacedModfile writes the application's go.mod with a replace line for the
@@ -109,10 +109,10 @@ func replaceLine(module *modfile.File) string {
 	return ""
 }
 
-// run runs a command. The error of one that failed has its output.
-func (b builder) run(ctx context.Context, dir, name string, args ...string) error {
+// goTool runs the go command. The error of a run that failed has its output.
+func (b builder) goTool(ctx context.Context, dir string, args ...string) error {
 	// No go.work above the repository must draw the modules in.
-	cmd := process.Command(ctx, dir, append(b.Environ, "GOWORK=off"), name, args...)
+	cmd := process.Command(ctx, dir, append(b.Environ, "GOWORK=off"), "go", args...)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err := cmd.Run()
@@ -122,7 +122,7 @@ func (b builder) run(ctx context.Context, dir, name string, args ...string) erro
 	}
 	if err != nil {
 		// Not wrapped: the exit code is the command's, not the demo's.
-		return fmt.Errorf("%s %s, in %s: %v\n%s", name, strings.Join(args, " "), dir, err, bytes.TrimSpace(output.Bytes()))
+		return fmt.Errorf("go %s, in %s: %v\n%s", strings.Join(args, " "), dir, err, bytes.TrimSpace(output.Bytes()))
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func TestRequiresTheBase(t *testing.T) {
 func TestRunShowsTheOutputOfACommandThatFails(t *testing.T) {
 	t.Parallel()
 	b := builder{Config: Config{Environ: os.Environ()}}
-	err := b.run(t.Context(), t.TempDir(), "go", "no-such-command")
+	err := b.goTool(t.Context(), t.TempDir(), "no-such-command")
 	assert.ErrorContains(t, err, "go no-such-command, in ")
 	assert.ErrorContains(t, err, "unknown command")
 }

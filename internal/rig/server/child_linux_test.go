@@ -16,7 +16,7 @@ func TestChildEndsWhenItsOwnerIsKilled(t *testing.T) {
 	owner := exec.Command(executable, t.TempDir())
 	owner.Env = append(os.Environ(), fakeRole+"=owner", alive.setting())
 	require.NoError(t, owner.Start())
-	defer owner.Wait()
+	defer func() { _ = owner.Wait() }() // it was killed
 
 	alive.process(t) // the owner
 	sleeper := alive.process(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -81,7 +82,7 @@ func (f *fakeServer) exchange(r io.Reader, w io.Writer) error {
 	if err := binary.Write(w, binary.LittleEndian, header); err != nil {
 		return err
 	}
-	_, err = w.Write(append(prefix, document...))
+	_, err = w.Write(slices.Concat(prefix, document))
 	return err
 }
 
