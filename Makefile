@@ -64,6 +64,10 @@ test-contrib: fork ## Run the tests of the adapters, each a module of its own, w
 	go -C contrib/otel test -race ./...
 	go -C contrib/prometheus test -race ./...
 
+.PHONY: test-lab
+test-lab: fork ## Run the lab's tests, with the race detector
+	go -C lab test -race ./...
+
 .PHONY: race
 race: ## Run the policy's tests with the race detector, many times over
 	go test -race -count=20 ./internal/retry/...
@@ -107,9 +111,18 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 drift: ## Say what upstream's releases changed under the overlay; in detail with TO=v2.9.3
 	$(MONGOFORK) drift $(TO)
 
+# The version that the fork is released under.
+RELEASE ?= $(BASE)-fork.1
+
 .PHONY: release
-release: ## Write the fork as a module that a GOPROXY can serve
-	$(MONGOFORK) release
+release: ## Write the fork as a module that a GOPROXY can serve: make release RELEASE=v2.5.0-fork.2
+	$(MONGOFORK) release --version $(RELEASE)
+
+.PHONY: verify-release
+verify-release: release ## Write the release once more elsewhere, and compare the bytes
+	@rm -rf build/release-again
+	@$(MONGOFORK) release --version $(RELEASE) -o build/release-again >build/release-again.log
+	cd build/release && sha256sum --check ../release-again/SHA256SUMS
 
 .PHONY: verify
 verify: ## Build the fork twice and compare with the lock
