@@ -17,6 +17,8 @@ import (
 const (
 	realModulePath = "go.mongodb.org/mongo-driver/v2"
 	realBase       = "v2.5.0"
+
+	repositoryRoot = "../.."
 )
 
 // realModule returns the driver from the module cache. Without it the test
@@ -54,13 +56,12 @@ func realProject(t *testing.T, files Tree) *Project {
 func TestEveryBaseMatchesItsLock(t *testing.T) {
 	t.Parallel()
 	realModule(t)
-	root := filepath.Join("..", "..")
-	bases, err := (&Project{Root: root}).Bases()
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
 	require.NoError(t, err)
 	for _, base := range bases {
 		t.Run(base, func(t *testing.T) {
 			t.Parallel()
-			p := &Project{Root: root, Base: base, Source: ModuleCache{Run: runCommand}}
+			p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
 			_, err := p.Verify(t.Context())
 			require.NoError(t, err, "go run ./cmd/mongofork check --base %s", base)
 		})

@@ -71,9 +71,90 @@ func TestRealReleaseThroughProxy(t *testing.T) {
 	_, err := p.Release(t.Context(), dir, realBase+"-fork.1")
 	require.NoError(t, err)
 
+	goSum, binary := buildWithRelease(t, dir, realBase+"-fork.1",
+		"package main\n\nimport \""+realModulePath+"/x/bsonx/bsoncore\"\n\nfunc main() { print(bsoncore.Forked()) }\n")
+	released, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	require.NoError(t, err)
+	for line := range bytes.Lines(released) {
+		require.Contains(t, goSum, string(line), "the go command computes the sums that the release states")
+	}
+	content, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	require.True(t, bytes.Contains(content, []byte("the fork")))
+}
+
+// The repository's own release is the same bytes each time, for every base.
+func TestRepositoryReleaseIsReproducible(t *testing.T) {
+	t.Parallel()
+	realModule(t)
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	require.NoError(t, err)
+	require.NotEmpty(t, bases)
+	for _, base := range bases {
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			first, second := releaseOfRepository(t, base), releaseOfRepository(t, base)
+			trees := [2]Tree{}
+			for i, dir := range []string{first, second} {
+				trees[i], err = ReadTree(dir)
+				require.NoError(t, err)
+			}
+			require.NotEmpty(t, trees[0])
+			require.Equal(t, trees[0].Paths(), trees[1].Paths())
+			for name := range trees[0] {
+				require.True(t, bytes.Equal(trees[0][name], trees[1][name]), "%s differs", name)
+			}
+		})
+	}
+}
+
+// A fresh application that uses what the fork adds needs the released files only.
+func TestRepositoryReleaseInAFreshModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the whole driver")
+	}
+	t.Parallel()
+	realModule(t)
+	_, binary := buildWithRelease(t, releaseOfRepository(t, realBase), realBase+"-fork.1", `package main
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+func main() {
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(client.RetryTokens())
+}
+`)
+	out, err := runCommand(t.Context(), t.TempDir(), nil, binary)
+	require.NoError(t, err)
+	require.Equal(t, "1000 true\n", string(out))
+}
+
+// releaseOfRepository releases the fork as it is in this repository and returns
+// the folder.
+func releaseOfRepository(t *testing.T, base string) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
+	_, err := p.Release(t.Context(), dir, base+"-fork.1")
+	require.NoError(t, err)
+	return dir
+}
+
+// buildWithRelease builds a program in a fresh module that has the driver
+// replaced by a released version, and returns its go.sum and the binary's path.
+func buildWithRelease(t *testing.T, release, version, program string) (goSum, binary string) {
+	t.Helper()
 	app := Tree{
-		"go.mod":  []byte("module app\n\ngo 1.19\n\nrequire " + realModulePath + " " + realBase + "\n\nreplace " + realModulePath + " => " + realModulePath + " " + realBase + "-fork.1\n"),
-		"main.go": []byte("package main\n\nimport \"" + realModulePath + "/x/bsonx/bsoncore\"\n\nfunc main() { print(bsoncore.Forked()) }\n"),
+		"go.mod":  []byte("module app\n\ngo 1.19\n\nrequire " + realModulePath + " " + realBase + "\n\nreplace " + realModulePath + " => " + realModulePath + " " + version + "\n"),
+		"main.go": []byte(program),
 	}
 	at := t.TempDir()
 	require.NoError(t, app.write(at))
@@ -83,20 +164,14 @@ func TestRealReleaseThroughProxy(t *testing.T) {
 	env := []string{
 		// A module cache of its own: the shared one would keep this release.
 		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOWORK=off", "GOSUMDB=off",
-		"GOPROXY=" + fileURL(dir) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
+		"GOPROXY=" + fileURL(release) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
 	}
-	_, err = runCommand(t.Context(), at, env, "go", "build", "-o", "app", ".")
+	binary = filepath.Join(at, "app.exe") // a name that all systems run
+	_, err = runCommand(t.Context(), at, env, "go", "build", "-o", binary, ".")
 	require.NoError(t, err)
-	goSum, err := os.ReadFile(filepath.Join(at, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(at, "go.sum"))
 	require.NoError(t, err)
-	released, err := os.ReadFile(filepath.Join(dir, "go.sum"))
-	require.NoError(t, err)
-	for line := range bytes.Lines(released) {
-		require.Contains(t, string(goSum), string(line), "the go command computes the sums that the release states")
-	}
-	binary, err := os.ReadFile(filepath.Join(at, "app"))
-	require.NoError(t, err)
-	require.True(t, bytes.Contains(binary, []byte("the fork")))
+	return string(sums), binary
 }
 
 func fileURL(dir string) string {
