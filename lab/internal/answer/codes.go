@@ -8,12 +8,23 @@ const (
 	CodeUnauthorized              = 13
 	CodeTypeMismatch              = 14
 	CodeIllegalOperation          = 20
+	CodeCommandNotFound           = 59
 	CodeInvalidOptions            = 72
+	CodeNoReplicationEnabled      = 76
+	CodeShutdownInProgress        = 91
+	CodeNotSecondary              = 95
+	CodePrimarySteppedDown        = 189
 	CodeNoSuchTransaction         = 251
 	CodeFailPointSetFailed        = 266
 	CodeIngressRequestRateLimit   = 462
 	CodeIngressOperationRateLimit = 463
 	CodeInterruptedDueToOverload  = 473
+	CodeNotWritablePrimary        = 10107
+	CodeInterruptedAtShutdown     = 11600
+	CodeInterruptedByStateChange  = 11602
+	CodeNotPrimaryNoSecondaryOk   = 13435
+	CodeNotPrimaryOrSecondary     = 13436
+	CodeNoChangeStream            = 40573 // of no name: Location40573
 )
 
 // Class tells how a server labels an error.
@@ -50,14 +61,14 @@ var codes = [...]code{
 	{43, "CursorNotFound", 0},
 	{48, "NamespaceExists", 0},
 	{50, "MaxTimeMSExpired", 0},
-	{59, "CommandNotFound", 0},
+	{CodeCommandNotFound, "CommandNotFound", 0},
 	{64, "WriteConcernTimeout", 0},
 	{CodeInvalidOptions, "InvalidOptions", 0},
-	{76, "NoReplicationEnabled", 0},
+	{CodeNoReplicationEnabled, "NoReplicationEnabled", 0},
 	{79, "UnknownReplWriteConcern", 0},
 	{89, "NetworkTimeout", Retriable},
-	{91, "ShutdownInProgress", Retriable},
-	{95, "NotSecondary", 0},
+	{CodeShutdownInProgress, "ShutdownInProgress", Retriable},
+	{CodeNotSecondary, "NotSecondary", 0},
 	{96, "OperationFailed", 0},
 	{100, "UnsatisfiableWriteConcern", 0},
 	{112, "WriteConflict", Conflict},
@@ -66,7 +77,7 @@ var codes = [...]code{
 	{134, "ReadConcernMajorityNotAvailableYet", Retriable},
 	{136, "CappedPositionLost", 0},
 	{150, "StaleEpoch", Conflict},
-	{189, "PrimarySteppedDown", Retriable},
+	{CodePrimarySteppedDown, "PrimarySteppedDown", Retriable},
 	{202, "NetworkInterfaceExceededTimeLimit", 0},
 	{216, "ElectionInProgress", 0},
 	{222, "CloseChangeStream", 0},
@@ -95,14 +106,14 @@ var codes = [...]code{
 	{CodeIngressOperationRateLimit, "IngressOperationRateLimitExceeded", 0},
 	{CodeInterruptedDueToOverload, "InterruptedDueToOverload", 0},
 	{9001, "SocketException", Retriable},
-	{10107, "NotWritablePrimary", Retriable},
+	{CodeNotWritablePrimary, "NotWritablePrimary", Retriable},
 	{11000, "DuplicateKey", 0},
-	{11600, "InterruptedAtShutdown", Retriable},
+	{CodeInterruptedAtShutdown, "InterruptedAtShutdown", Retriable},
 	{11601, "Interrupted", 0},
-	{11602, "InterruptedDueToReplStateChange", Retriable},
+	{CodeInterruptedByStateChange, "InterruptedDueToReplStateChange", Retriable},
 	{13388, "StaleConfig", Conflict},
-	{13435, "NotPrimaryNoSecondaryOk", Retriable},
-	{13436, "NotPrimaryOrSecondary", Retriable},
+	{CodeNotPrimaryNoSecondaryOk, "NotPrimaryNoSecondaryOk", Retriable},
+	{CodeNotPrimaryOrSecondary, "NotPrimaryOrSecondary", Retriable},
 }
 
 func find(number int32) (code, bool) {

@@ -1,7 +1,27 @@
-// Package bsondoc reads and changes BSON documents as servers do.
+// Package bsondoc reads and changes BSON documents as servers do. Documents that it is given are valid.
 package bsondoc
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// Has tells whether the document has the field.
+func Has(doc bson.Raw, key string) bool {
+	_, err := doc.LookupErr(key)
+	return err == nil
+}
+
+// FirstKey returns the name of the first field, which in a command is its name; empty for an empty document.
+func FirstKey(doc bson.Raw) string {
+	element, err := doc.IndexErr(0)
+	if err != nil {
+		return ""
+	}
+	return element.Key()
+}
 
 // Number reads a value of any numeric type but decimal.
 func Number(value bson.RawValue) (float64, bool) {
@@ -11,6 +31,27 @@ func Number(value bson.RawValue) (float64, bool) {
 	n, ok := value.AsInt64OK()
 	return float64(n), ok
 }
+
+// Int64 reads a value as Number does, without what a double has beyond the point. Unlike a float64 the result is exact
+// for every int64.
+func Int64(value bson.RawValue) (int64, bool) {
+	if f, ok := value.DoubleOK(); ok {
+		return int64(f), true
+	}
+	return value.AsInt64OK()
+}
+
+// IsTrue tells whether a value is a true boolean, or a number other than 0, as servers take either.
+func IsTrue(value bson.RawValue) bool {
+	if b, ok := value.BooleanOK(); ok {
+		return b
+	}
+	n, ok := Number(value)
+	return ok && n != 0
+}
+
+// Succeeded tells whether a reply says that its command, as a whole, did not fail.
+func Succeeded(reply bson.Raw) bool { return IsTrue(reply.Lookup("ok")) }
 
 // With returns the document with these fields: in the place of what it has, else at its end.
 func With(doc bson.Raw, elements ...bson.E) (bson.Raw, error) {
@@ -32,4 +73,21 @@ func with(fields bson.D, element bson.E) bson.D {
 		}
 	}
 	return append(fields, element)
+}
+
+// Rebuild returns the document without the named fields, and then whatever add, unless nil, appends. It decodes no
+// values, and so suits what is done to every message.
+func Rebuild(doc bson.Raw, without []string, add func([]byte) []byte) bson.Raw {
+	start, dst := bsoncore.AppendDocumentStart(make([]byte, 0, len(doc)+256))
+	elements, _ := doc.Elements()
+	for _, element := range elements {
+		if !slices.Contains(without, element.Key()) {
+			dst = append(dst, element...)
+		}
+	}
+	if add != nil {
+		dst = add(dst)
+	}
+	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
+	return dst
 }

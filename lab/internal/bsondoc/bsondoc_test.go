@@ -1,11 +1,14 @@
 package bsondoc
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 func TestWith(t *testing.T) {
@@ -30,4 +33,63 @@ func TestNumber(t *testing.T) {
 	require.NoError(t, err)
 	_, ok = Number(bson.Raw(doc).Lookup("n"))
 	assert.False(t, ok)
+}
+
+// raw returns a document of one field.
+func raw(t *testing.T, value any) bson.Raw {
+	t.Helper()
+	doc, err := bson.Marshal(bson.D{{Key: "ok", Value: value}})
+	require.NoError(t, err)
+	return doc
+}
+
+func TestInt64(t *testing.T) {
+	for _, test := range []struct {
+		value any
+		want  int64
+		ok    bool
+	}{
+		{int32(-3), -3, true},
+		{int64(math.MaxInt64), math.MaxInt64, true}, // no float64 is that
+		{3.9, 3, true},
+		{"3", 0, false},
+		{true, 0, false},
+	} {
+		got, ok := Int64(raw(t, test.value).Lookup("ok"))
+		assert.Equal(t, test.ok, ok, "%v", test.value)
+		assert.Equal(t, test.want, got, "%v", test.value)
+	}
+}
+
+func TestSucceeded(t *testing.T) {
+	for _, test := range []struct {
+		ok   any
+		want bool
+	}{
+		{1.0, true}, {int32(1), true}, {int64(1), true}, {true, true}, {0.0, false}, {false, false}, {"yes", false},
+	} {
+		assert.Equal(t, test.want, Succeeded(raw(t, test.ok)), "%v", test.ok)
+	}
+	assert.False(t, Succeeded(bson.Raw{5, 0, 0, 0, 0}), "a reply without ok")
+}
+
+func TestRebuild(t *testing.T) {
+	doc, err := bson.Marshal(bson.D{{Key: "a", Value: 1}, {Key: "b", Value: "x"}, {Key: "c", Value: true}})
+	require.NoError(t, err)
+	before := slices.Clone(doc)
+	got := Rebuild(doc, []string{"a", "missing"}, func(dst []byte) []byte {
+		return bsoncore.AppendInt32Element(dst, "d", 4)
+	})
+	assert.JSONEq(t, `{"b": "x", "c": true, "d": {"$numberInt": "4"}}`, got.String())
+	assert.NoError(t, got.Validate())
+	assert.Equal(t, before, doc, "is not touched")
+	assert.Equal(t, bson.Raw(doc), Rebuild(doc, nil, nil))
+}
+
+func TestFirstKeyAndHas(t *testing.T) {
+	doc := raw(t, 1)
+	assert.Equal(t, "ok", FirstKey(doc))
+	assert.Empty(t, FirstKey(bson.Raw{5, 0, 0, 0, 0}))
+	assert.True(t, Has(doc, "ok"))
+	assert.False(t, Has(doc, "o"))
 }

@@ -107,7 +107,7 @@ func (h *Handler) fail(req *proxy.Request, reply proxy.ReplyFunc, failing *failC
 	failure := answer.Errorf(*failing.errorCode, failMessage)
 	failure.Labels = failing.errorLabels
 	if failing.errorLabels == nil {
-		failure.Labels = labels(req.Document(), *failing.errorCode, 0, h.config.Router)
+		failure.Labels = answer.Labels(req.Document(), *failing.errorCode, 0, h.config.Router)
 	}
 	if failing.extraInfo != nil {
 		if err := bson.Unmarshal(failing.extraInfo, &failure.Extra); err != nil {
@@ -126,7 +126,7 @@ func (h *Handler) withWriteConcernError(req *proxy.Request, reply proxy.ReplyFun
 		added := bson.D{{Key: "writeConcernError", Value: failing.writeConcernError}}
 		errorLabels := failing.errorLabels
 		if errorLabels == nil {
-			errorLabels = labels(command, int32(code), int32(writeConcernCode), h.config.Router)
+			errorLabels = answer.Labels(command, int32(code), int32(writeConcernCode), h.config.Router)
 		}
 		if len(errorLabels) > 0 {
 			added = append(added, bson.E{Key: "errorLabels", Value: errorLabels})
@@ -158,7 +158,7 @@ func (h *Handler) write(ctx context.Context, req *proxy.Request, reply proxy.Rep
 		return failing.beforeCommit(req, h.config.Router).Send(req, reply)
 	}
 	return next(ctx, req, func(m *wire.Message) error {
-		if succeeded(m.Document()) {
+		if bsondoc.Succeeded(m.Document()) {
 			h.done.add(session, number)
 		}
 		if failing != nil && failing.closeConnection {
@@ -166,9 +166,4 @@ func (h *Handler) write(ctx context.Context, req *proxy.Request, reply proxy.Rep
 		}
 		return reply(m)
 	})
-}
-
-func succeeded(reply bson.Raw) bool {
-	ok, isNumber := bsondoc.Number(reply.Lookup("ok"))
-	return isNumber && ok == 1
 }

@@ -122,6 +122,6 @@ func (e *executed) add(session string, number int64) {
 // beforeCommit is the error in place of the write.
 func (w *transactionalWrite) beforeCommit(req *proxy.Request, router bool) *answer.Error {
 	failure := answer.Errorf(*w.errorCode, "%s: the write is not committed", transactionalWriteName)
-	failure.Labels = labels(req.Document(), *w.errorCode, 0, router)
+	failure.Labels = answer.Labels(req.Document(), *w.errorCode, 0, router)
 	return failure
 }

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 )
 
 // outcome is what became of a request.
@@ -31,12 +32,7 @@ func (c *counters) count(o outcome) {
 
 // outcomeOf tells from a reply what became of the request.
 func outcomeOf(reply bson.Raw) outcome {
-	ok := reply.Lookup("ok")
-	number, isNumber := ok.AsInt64OK()
-	if double, isDouble := ok.DoubleOK(); isDouble {
-		number, isNumber = int64(double), true
-	}
-	if isNumber && number != 0 {
+	if bsondoc.Succeeded(reply) {
 		return admitted
 	}
 	switch code, _ := reply.Lookup("code").AsInt64OK(); code {

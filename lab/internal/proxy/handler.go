@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
 )
 
@@ -90,14 +91,14 @@ func NewRequest(client *Client, m *wire.Message) (*Request, error) {
 	default:
 		return nil, fmt.Errorf("%T is not a request", m.Content)
 	}
-	req.Command = firstKey(req.Document())
+	req.Command = bsondoc.FirstKey(req.Document())
 	return req, nil
 }
 
 // Document returns the command. Legacy clients may send it wrapped, beside a read preference.
 func (r *Request) Document() bson.Raw {
 	doc := r.Message.Document()
-	if _, legacy := r.Message.Content.(*wire.Query); legacy && firstKey(doc) == "$query" {
+	if _, legacy := r.Message.Content.(*wire.Query); legacy && bsondoc.FirstKey(doc) == "$query" {
 		if wrapped, ok := doc.Lookup("$query").DocumentOK(); ok {
 			return wrapped
 		}
@@ -128,13 +129,4 @@ func (r *Request) recordHello() {
 			r.Client.AppName, _ = r.Document().Lookup("client", "application", "name").StringValueOK()
 		}
 	}
-}
-
-// firstKey returns a valid document's first key, which in a command is its name.
-func firstKey(doc bson.Raw) string {
-	element, err := doc.IndexErr(0)
-	if err != nil {
-		return ""
-	}
-	return element.Key()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func TestForward(t *testing.T) {
 func TestUnacknowledgedRequests(t *testing.T) {
 	seen := make(chan string, 10)
 	front := startFront(t, Config{}, answering(func(m *wire.Message) []*wire.Message {
-		seen <- firstKey(m.Document())
+		seen <- bsondoc.FirstKey(m.Document())
 		return echo(m)
 	}))
 	unacknowledged := command(t, 1, bson.E{Key: "insert", Value: "c"})

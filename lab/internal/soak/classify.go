@@ -7,6 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"mongofork/lab/internal/answer"
 )
 
 // labels are the error labels that tell an application what it may do, the most telling first.
@@ -28,9 +30,9 @@ func classify(err error) (class string, documented bool) {
 	}
 	var command mongo.ServerError
 	if errors.As(err, &command) {
-		for code, name := range stateChanges {
-			if command.HasErrorCode(code) {
-				return name, true
+		for _, code := range stateChanges {
+			if command.HasErrorCode(int(code)) {
+				return answer.CodeName(code), true
 			}
 		}
 	}
@@ -55,7 +57,8 @@ func classify(err error) (class string, documented bool) {
 }
 
 // stateChanges are the error codes of a member that is not, or no longer, what the command needs.
-var stateChanges = map[int]string{
-	91: "ShutdownInProgress", 189: "PrimarySteppedDown", 10107: "NotWritablePrimary", 11600: "InterruptedAtShutdown",
-	11602: "InterruptedDueToReplStateChange", 13435: "NotPrimaryNoSecondaryOk", 13436: "NotPrimaryOrSecondary",
+var stateChanges = [...]int32{
+	answer.CodeShutdownInProgress, answer.CodePrimarySteppedDown, answer.CodeNotWritablePrimary,
+	answer.CodeInterruptedAtShutdown, answer.CodeInterruptedByStateChange, answer.CodeNotPrimaryNoSecondaryOk,
+	answer.CodeNotPrimaryOrSecondary,
 }

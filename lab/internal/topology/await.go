@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 )
 
 // maxAwait bounds what clients ask for; they use their heartbeat's interval.
@@ -24,7 +25,7 @@ func parseAwait(doc bson.Raw) (*await, *answer.Error) {
 	if known.IsZero() && limit.IsZero() {
 		return nil, nil
 	}
-	milliseconds, ok := number(limit)
+	milliseconds, ok := bsondoc.Int64(limit)
 	if !ok || milliseconds < 0 {
 		return nil, answer.Errorf(answer.CodeBadValue, "a hello with topologyVersion needs maxAwaitTimeMS, at least 0, and the other way round")
 	}
@@ -36,7 +37,7 @@ func parseAwait(doc bson.Raw) (*await, *answer.Error) {
 	if a.known.process, ok = version.Lookup("processId").ObjectIDOK(); !ok {
 		return nil, answer.Errorf(answer.CodeBadValue, "topologyVersion.processId is not an ObjectId")
 	}
-	if a.known.counter, ok = number(version.Lookup("counter")); !ok || a.known.counter < 0 {
+	if a.known.counter, ok = bsondoc.Int64(version.Lookup("counter")); !ok || a.known.counter < 0 {
 		return nil, answer.Errorf(answer.CodeBadValue, "topologyVersion.counter is not a number, or below 0")
 	}
 	return a, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
@@ -45,7 +46,7 @@ func TestAwait(t *testing.T) {
 				b.send(t, c, 1, awaiting(bson.Raw(known.document()))...)
 				assert.Equal(t, test.want, time.Since(start))
 				forwarded := b.requests[0].Document()
-				assert.False(t, has(forwarded, "topologyVersion") || has(forwarded, "maxAwaitTimeMS"))
+				assert.False(t, bsondoc.Has(forwarded, "topologyVersion") || bsondoc.Has(forwarded, "maxAwaitTimeMS"))
 				time.Sleep(time.Minute) // the step-down is over in any case
 			})
 		})

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
@@ -68,45 +69,37 @@ func (m *member) adapt(got *wire.Message) {
 	if doc == nil {
 		return
 	}
-	if m.cluster.spec.Kind == Standalone && (has(doc, logicalTimes[0]) || has(doc, logicalTimes[1])) {
-		doc = rebuild(doc, logicalTimes, nil)
+	if m.cluster.spec.Kind == Standalone && (bsondoc.Has(doc, logicalTimes[0]) || bsondoc.Has(doc, logicalTimes[1])) {
+		doc = bsondoc.Rebuild(doc, logicalTimes, nil)
 		got.SetDocument(doc)
 	}
-	if has(doc, versionField) || m.cluster.spec.Kind == ReplicaSet && tellsOfNoPrimary(doc) {
-		got.SetDocument(rebuild(doc, []string{versionField}, m.view().version.append))
+	if bsondoc.Has(doc, versionField) || m.cluster.spec.Kind == ReplicaSet && tellsOfNoPrimary(doc) {
+		got.SetDocument(bsondoc.Rebuild(doc, []string{versionField}, m.view().version.append))
 	}
 }
 
 // tellsOfNoPrimary tells whether a reply says that the member is not primary. From a topologyVersion beside that, which
 // servers give with these errors and, while they serve, with no others, clients see whether it is news.
 func tellsOfNoPrimary(doc bson.Raw) bool {
-	if !succeeded(doc) {
+	if !bsondoc.Succeeded(doc) {
 		return isNotPrimary(doc.Lookup("code"))
 	}
 	return isNotPrimary(doc.Lookup("writeConcernError", "code"))
 }
 
 func isNotPrimary(code bson.RawValue) bool {
-	n, _ := number(code)
+	n, _ := bsondoc.Int64(code)
 	switch n {
-	case codePrimarySteppedDown, codeNotWritablePrimary, codeInterruptedByStateChange, codeNotPrimaryNoSecondaryOk,
-		codeNotPrimaryOrSecondary:
+	case answer.CodePrimarySteppedDown, answer.CodeNotWritablePrimary, answer.CodeInterruptedByStateChange, answer.CodeNotPrimaryNoSecondaryOk,
+		answer.CodeNotPrimaryOrSecondary:
 		return true
 	default:
 		return false
 	}
 }
 
-func firstKey(doc bson.Raw) string {
-	element, err := doc.IndexErr(0)
-	if err != nil {
-		return ""
-	}
-	return element.Key()
-}
-
 // inTransaction tells whether a command belongs to a transaction of several commands.
 func inTransaction(doc bson.Raw) bool {
 	autocommit, err := doc.LookupErr("autocommit")
-	return err == nil && !isTrue(autocommit)
+	return err == nil && !bsondoc.IsTrue(autocommit)
 }

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
@@ -35,7 +36,7 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	if malformed != nil {
 		return malformed.Send(req, reply)
 	}
-	loadBalanced := isTrue(req.Document().Lookup("loadBalanced"))
+	loadBalanced := bsondoc.IsTrue(req.Document().Lookup("loadBalanced"))
 	stream := wanted != nil && req.Message.HasFlag(wire.ExhaustAllowed)
 	for more := true; more; {
 		if wanted != nil {
@@ -45,7 +46,7 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 		}
 		more = false
 		err := next(ctx, plainHello(req), func(answer *wire.Message) error {
-			if succeeded(answer.Document()) {
+			if bsondoc.Succeeded(answer.Document()) {
 				v := m.view()
 				answer.SetDocument(m.rewriteHello(v, req, loadBalanced, answer.Document()))
 				if msg, ok := answer.Content.(*wire.Msg); ok && stream {
@@ -73,7 +74,7 @@ func plainHello(req *proxy.Request) *proxy.Request {
 		content := *query
 		message.Content = &content
 	}
-	message.SetDocument(rebuild(req.Document(), helloOptions, nil))
+	message.SetDocument(bsondoc.Rebuild(req.Document(), helloOptions, nil))
 	plain.Message = &message
 	return &plain
 }
@@ -91,8 +92,8 @@ func (m *member) rewriteHello(v view, req *proxy.Request, loadBalanced bool, rep
 	if m.cluster.spec.Kind == Standalone {
 		without = append(without, logicalTimes...)
 	}
-	return rebuild(reply, without, func(dst []byte) []byte {
-		if isTrue(req.Document().Lookup("helloOk")) {
+	return bsondoc.Rebuild(reply, without, func(dst []byte) []byte {
+		if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {
 			dst = bsoncore.AppendBooleanElement(dst, "helloOk", true)
 		}
 		dst = bsoncore.AppendBooleanElement(dst, writable, v.role == RolePrimary || v.role == RoleNone)

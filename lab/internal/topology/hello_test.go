@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
 )
 
@@ -85,7 +86,7 @@ func TestHello(t *testing.T) {
 			version := fields(t, document(t, reply["topologyVersion"]))
 			assert.Equal(t, test.cluster.members[test.front].process, version["processId"])
 			assert.Equal(t, test.want, place(reply))
-			assert.False(t, has(b.requests[0].Document(), "loadBalanced"), "concerns the backend not")
+			assert.False(t, bsondoc.Has(b.requests[0].Document(), "loadBalanced"), "concerns the backend not")
 		})
 	}
 }
@@ -111,8 +112,8 @@ func TestLegacyHello(t *testing.T) {
 	}, b.next))
 	assert.IsType(t, &wire.Reply{}, got.Content)
 	assert.Equal(t, "lab", got.Document().Lookup("setName").StringValue())
-	assert.False(t, has(b.requests[0].Document(), "loadBalanced"))
-	assert.True(t, has(query.Document, "loadBalanced"), "the request itself is not touched")
+	assert.False(t, bsondoc.Has(b.requests[0].Document(), "loadBalanced"))
+	assert.True(t, bsondoc.Has(query.Document, "loadBalanced"), "the request itself is not touched")
 }
 
 func TestConnectionsAreSpreadOverServices(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 )
 
 const (
@@ -31,7 +32,7 @@ func (m *member) administer(v view, command string, doc bson.Raw) (bson.D, *answ
 	case "replSetGetConfig":
 		return m.setConfig(), nil
 	default:
-		return nil, answer.Errorf(codeCommandNotFound, "%s is not among what the lab's replica sets understand: "+
+		return nil, answer.Errorf(answer.CodeCommandNotFound, "%s is not among what the lab's replica sets understand: "+
 			"replSetStepDown, replSetFreeze, replSetGetStatus, replSetGetConfig", command)
 	}
 }
@@ -57,7 +58,7 @@ func (m *member) freeze(v view, doc bson.Raw) *answer.Error {
 		return refused
 	}
 	if v.role == RolePrimary && period > 0 {
-		return answer.Errorf(codeNotSecondary, "cannot freeze the primary; step it down first")
+		return answer.Errorf(answer.CodeNotSecondary, "cannot freeze the primary; step it down first")
 	}
 	m.cluster.Freeze(m.index, period)
 	return nil
@@ -65,7 +66,7 @@ func (m *member) freeze(v view, doc bson.Raw) *answer.Error {
 
 // seconds reads a period; 0 stands for the default.
 func seconds(value bson.RawValue, byDefault time.Duration) (time.Duration, *answer.Error) {
-	n, ok := number(value)
+	n, ok := bsondoc.Int64(value)
 	switch {
 	case !ok || n < 0 || n > int64(maxPeriod/time.Second):
 		return 0, answer.Errorf(answer.CodeBadValue, "a period is a number of seconds between 0 and %d", int64(maxPeriod/time.Second))

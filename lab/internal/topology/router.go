@@ -5,6 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
@@ -22,20 +23,20 @@ func (s Spec) Routes() bool { return s.Kind == Sharded || s.Kind == LoadBalanced
 // refuseRouter returns why a router does not run a command; nil where it does.
 func refuseRouter(command string) *answer.Error {
 	if isReplicaSetCommand(command) {
-		return answer.Errorf(codeCommandNotFound, "no such command: '%s'", command)
+		return answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", command)
 	}
 	return nil
 }
 
 func withoutRecoveryToken(req *proxy.Request) {
-	if doc := req.Document(); has(doc, recoveryToken) {
-		req.Message.SetDocument(rebuild(doc, []string{recoveryToken}, nil))
+	if doc := req.Document(); bsondoc.Has(doc, recoveryToken) {
+		req.Message.SetDocument(bsondoc.Rebuild(doc, []string{recoveryToken}, nil))
 	}
 }
 
 func withRecoveryToken(answer *wire.Message) {
-	if doc := answer.Document(); doc != nil && succeeded(doc) {
-		answer.SetDocument(rebuild(doc, nil, appendRecoveryToken))
+	if doc := answer.Document(); doc != nil && bsondoc.Succeeded(doc) {
+		answer.SetDocument(bsondoc.Rebuild(doc, nil, appendRecoveryToken))
 	}
 }
 

@@ -48,13 +48,13 @@ func refuseSecondary(v view, command string, doc bson.Raw) *answer.Error {
 	case readsFromSecondary(doc):
 		return nil
 	default:
-		return v.notPrimary(codeNotPrimaryNoSecondaryOk,
+		return v.notPrimary(answer.CodeNotPrimaryNoSecondaryOk,
 			"not primary and secondaryOk=false: give a read preference to read from a secondary", doc)
 	}
 }
 
 func (v view) notWritablePrimary(doc bson.Raw) *answer.Error {
-	return v.notPrimary(codeNotWritablePrimary, "not primary", doc)
+	return v.notPrimary(answer.CodeNotWritablePrimary, "not primary", doc)
 }
 
 // readsFromSecondary tells whether the client leaves a primary no monopoly.
