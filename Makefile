@@ -93,7 +93,7 @@ soak: ## Make everything go wrong for an application with upstream's driver and 
 	$(RIG) soak
 
 .PHONY: demo
-demo: ## Show the fork and upstream's driver on a server that sheds load
+demo: ## Show the fork and upstream's driver on a replica set that sheds load
 	$(RIG) demo
 
 .PHONY: patch

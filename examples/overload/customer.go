@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // products is how many products the shop has.
@@ -27,6 +28,8 @@ type customer struct {
 	database *mongo.Database
 	orders   *mongo.Collection
 	stock    *mongo.Collection
+	// history is the orders, read from whichever member is near.
+	history *mongo.Collection
 
 	name   string
 	random *rand.Rand
@@ -40,6 +43,7 @@ func newCustomer(database *mongo.Database, number int, seed int64) *customer {
 		database: database,
 		orders:   database.Collection("orders"),
 		stock:    database.Collection("stock"),
+		history:  database.Collection("orders", options.Collection().SetReadPreference(readpref.Nearest())),
 		name:     fmt.Sprintf("customer %d", number),
 		random:   rand.New(rand.NewSource(seed + int64(number))),
 	}
@@ -126,7 +130,7 @@ func (c *customer) takeFromStock(ctx context.Context) error {
 
 func (c *customer) listOrders(ctx context.Context) error {
 	page := options.Find().SetLimit(20)
-	cursor, err := c.orders.Find(ctx, bson.D{{Key: "customer", Value: c.name}}, page)
+	cursor, err := c.history.Find(ctx, bson.D{{Key: "customer", Value: c.name}}, page)
 	if err != nil {
 		return err
 	}
@@ -135,12 +139,12 @@ func (c *customer) listOrders(ctx context.Context) error {
 }
 
 func (c *customer) countOrders(ctx context.Context) error {
-	_, err := c.orders.CountDocuments(ctx, bson.D{{Key: "customer", Value: c.name}})
+	_, err := c.history.CountDocuments(ctx, bson.D{{Key: "customer", Value: c.name}})
 	return err
 }
 
 func (c *customer) sumOrders(ctx context.Context) error {
-	cursor, err := c.orders.Aggregate(ctx, mongo.Pipeline{
+	cursor, err := c.history.Aggregate(ctx, mongo.Pipeline{
 		{{Key: "$match", Value: bson.D{{Key: "customer", Value: c.name}}}},
 		{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: nil}, {Key: "amount", Value: bson.D{{Key: "$sum", Value: "$amount"}}},

@@ -86,23 +86,15 @@ func main() {
 	}
 }
 
-// run opens the shop, lets the customers in, and checks the books when they have left.
+// run opens the office and the shop, and checks the books when the customers have left.
 func run(ctx context.Context, s settings, uri string) (_ *summary, err error) {
-	counts := new(counts)
-	monitor := &event.CommandMonitor{Started: counts.command}
-	shopClient, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(s.appName).SetMonitor(monitor))
-	if err != nil {
-		return nil, err
-	}
-	defer shopClient.Disconnect(context.Background())
 	// The office has another name, so that an overload that is limited to the shop spares it.
-	officeClient, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(s.appName + "-office"))
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(s.appName + "-office"))
 	if err != nil {
 		return nil, err
 	}
-	defer officeClient.Disconnect(context.Background())
-
-	office, err := openOffice(ctx, officeClient, s.database)
+	defer client.Disconnect(context.Background())
+	office, err := openOffice(ctx, client, s.database)
 	if err != nil {
 		return nil, err
 	}
@@ -114,19 +106,35 @@ func run(ctx context.Context, s settings, uri string) (_ *summary, err error) {
 	if err := office.fill(ctx); err != nil {
 		return nil, err
 	}
+	result, books, err := open(ctx, s, uri, office.database.Name())
+	if err != nil {
+		return nil, err
+	}
+	result.LostWrites, err = office.lostWrites(ctx, books)
+	return result, err
+}
 
+// open opens the shop, and returns what was counted when all customers have left. It disconnects then, which ends the
+// transactions that an overload has left open.
+func open(ctx context.Context, s settings, uri, database string) (*summary, []*book, error) {
+	counts := new(counts)
+	monitor := &event.CommandMonitor{Started: counts.command}
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(s.appName).SetMonitor(monitor))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer client.Disconnect(context.Background())
 	start := time.Now()
-	books := work(ctx, s, shopClient.Database(office.database.Name()), counts)
+	books := work(ctx, s, client.Database(database), counts)
 	elapsed := time.Since(start)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	// Before anything else is sent: disconnecting ends sessions, for one.
 	result := counts.summary()
 	result.Seconds = elapsed.Seconds()
 	result.Driver = driverVersion()
-	result.LostWrites, err = office.lostWrites(ctx, books)
-	return result, err
+	return result, books, nil
 }
 
 // work lets the workers do the operations and returns what they were told about their writes.

@@ -21,12 +21,13 @@ type Summary struct {
 	Seconds        float64 `json:"seconds"`
 }
 
-// runArm runs the application once while the server sheds load.
+// runArm runs the application once while servers shed load.
 func runArm(ctx context.Context, cfg Config, uri, app string, s scenario) (*Summary, error) {
-	load, err := connectOverload(uri, s.labels, cfg.Workers)
+	load, err := connectOverload(uri, s)
 	if err != nil {
 		return nil, err
 	}
+	defer load.close(context.WithoutCancel(ctx))
 	var summary *Summary
 	err = load.during(ctx, func(ctx context.Context) (err error) {
 		summary, err = runApp(ctx, cfg, uri, app)

@@ -1,5 +1,6 @@
 // Package demo runs the same application with upstream's driver and with the
-// fork on a server that sheds load, and compares what the application notices.
+// fork on a replica set that sheds load, and compares what the application
+// notices. The replica set is the overload lab's, before a real server.
 package demo
 
 import (
@@ -9,8 +10,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"mongofork/internal/rig/lab"
 	"mongofork/internal/rig/server"
 )
 
@@ -28,22 +31,31 @@ type Config struct {
 	Seed                int64
 	// OpenServer finds or starts the server.
 	OpenServer func(context.Context) (*server.Server, error)
+	// OpenLab starts the lab as a replica set before that server. It is called
+	// when the fork has been built.
+	OpenLab func(ctx context.Context, backend string) (*lab.Lab, error)
 	// Environ is the environment of the commands that are run.
 	Environ []string
 	// Output gets the table and the verdict, Progress everything else.
 	Output, Progress io.Writer
 }
 
-// scenario is a way in which the server sheds load.
+// scenario is a way in which a replica set sheds load.
 type scenario struct {
-	name   string
-	labels []string
+	// name says which members do.
+	name string
+	// limited chooses them. The first member is primary.
+	limited func(hosts []string) []string
+	// ratePerSec is how many requests a second each of them takes.
+	ratePerSec int32
 }
 
+// The application's 8 workers pause for 20 ms after each operation, and so do at
+// most 400 a second. Three quarters of those go to the primary: all writes, and
+// a third of the reads.
 var scenarios = []scenario{
-	{"overloaded", []string{"SystemOverloadedError", "RetryableError"}},
-	// What servers since 8.2.6 say.
-	{"overloaded, NoWritesPerformed", []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}},
+	{"every member", func(hosts []string) []string { return hosts }, 60},
+	{"one secondary", func(hosts []string) []string { return hosts[len(hosts)-1:] }, 1},
 }
 
 // Run runs the demonstration. It returns ErrNotBetter when it came to its end and
@@ -65,15 +77,34 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
+	cfg.progressf("starting the lab, which makes a replica set of that server")
+	l, err := cfg.OpenLab(ctx, s.URI)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	comparisons, err := compareAll(ctx, cfg, l.Env, shops)
+	if err != nil {
+		return err
+	}
+	return conclude(cfg.Output, comparisons)
+}
+
+// compareAll runs all scenarios on the lab, of which env says where it is.
+func compareAll(ctx context.Context, cfg Config, env []string, shops binaries) ([]Comparison, error) {
+	uri, err := uriOf(env)
+	if err != nil {
+		return nil, err
+	}
 	var comparisons []Comparison
 	for _, scenario := range scenarios {
-		comparison, err := compare(ctx, cfg, s.URI, shops, scenario)
+		comparison, err := compare(ctx, cfg, uri, shops, scenario)
 		if err != nil {
-			return fmt.Errorf("%s: %w", scenario.name, err)
+			return nil, fmt.Errorf("%s: %w", scenario.name, err)
 		}
 		comparisons = append(comparisons, comparison)
 	}
-	return conclude(cfg.Output, comparisons)
+	return comparisons, nil
 }
 
 // compare runs the application with one driver after the other.
@@ -86,7 +117,7 @@ func compare(ctx context.Context, cfg Config, uri string, shops binaries, s scen
 		{"upstream", shops.upstream, cfg.Base, &c.Upstream},
 		{"the fork", shops.fork, cfg.Base + " (replaced)", &c.Fork},
 	} {
-		cfg.progressf("the shop with %s; the server's answer to some commands: %s", arm.name, s.name)
+		cfg.progressf("the shop with %s; overloaded for %v: %s, beyond %d requests a second", arm.name, overloadTime, s.name, s.ratePerSec)
 		summary, err := runArm(ctx, cfg, uri, arm.shop, s)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", arm.name, err)
@@ -97,6 +128,16 @@ func compare(ctx context.Context, cfg Config, uri string, shops binaries, s scen
 		*arm.summary = *summary
 	}
 	return c, nil
+}
+
+// uriOf finds the replica set's connection string in what the lab said.
+func uriOf(env []string) (string, error) {
+	for _, assignment := range env {
+		if uri, ok := strings.CutPrefix(assignment, "MONGODB_URI="); ok {
+			return uri, nil
+		}
+	}
+	return "", fmt.Errorf("the lab said %q, and no MONGODB_URI", env)
 }
 
 // conclude prints the table and the verdict.
@@ -118,5 +159,5 @@ func (c Config) progressf(format string, args ...any) {
 // forkDir is where the builder puts the fork.
 func (c Config) forkDir() string { return filepath.Join(c.Root, "build", c.Base) }
 
-// armTimeout bounds one run of the application, which takes some five seconds.
+// armTimeout bounds one run of the application, which takes some ten seconds.
 const armTimeout = time.Minute

@@ -12,107 +12,118 @@ import (
 )
 
 const (
-	// appName limits the overload to the shop.
-	appName = "overload-shop"
-	// overloadCode is IngressRequestRateLimitExceeded.
-	overloadCode = 462
+	// appName is what the shop says that it is. Its office, which sets up and
+	// checks, is spared.
+	appName    = "overload-shop"
+	officeName = appName + "-office"
 
-	// The server rejects commands in this many bursts, one every burstInterval, for
-	// about as long as the application is busy. Then it recovers: fail points know
-	// nothing of the load, and would starve the last worker that goes on.
-	bursts        = 16
-	burstInterval = 250 * time.Millisecond
+	// overloadTime is how long the overload lasts. The shop takes longer, so that
+	// it also works while the servers recover.
+	overloadTime = 3 * time.Second
+
+	// burstSecs is for how many seconds a member's rate can be saved up.
+	burstSecs = 0.1
 
 	offTimeout = 10 * time.Second
 )
 
-// overload makes a server shed the load of one application, in bursts. The fail
-// points that it uses count what they reject: a probability per command, which
-// mongod offers too, is ignored by SecantusDB, which then rejects everything.
+// limiterEnabled is the parameter that switches a server's ingress request rate
+// limiter. The lab's members have it as real servers do.
+const limiterEnabled = "ingressRequestRateLimiterEnabled"
+
+// member is a server that sheds load.
+type member struct {
+	host string
+	// run runs a command of an administrator.
+	run func(ctx context.Context, command bson.D) error
+}
+
+// overload makes some members of a deployment shed load for a while.
 type overload struct {
-	client *mongo.Client
-	labels []string
-	burst  int
+	members    []member
+	ratePerSec int32
+	lasts      time.Duration
+	clients    []*mongo.Client
 }
 
-func connectOverload(uri string, labels []string, burst int) (*overload, error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName("overload-control"))
-	if err != nil {
-		return nil, err
-	}
-	return &overload{client: client, labels: labels, burst: burst}, nil
-}
-
-// during sheds load while do runs, and never longer.
-func (o *overload) during(ctx context.Context, do func(context.Context) error) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer func() { err = errors.Join(err, o.off(ctx)) }()
-	if err := o.reject(ctx); err != nil {
-		return err // before anything is run: such as a server without test commands
-	}
-
-	done := make(chan struct{})
-	failed := make(chan error, 1)
-	go func() {
-		err := o.repeat(ctx, done)
+// connectOverload connects to the members that a scenario limits.
+func connectOverload(uri string, s scenario) (*overload, error) {
+	o := &overload{ratePerSec: s.ratePerSec, lasts: overloadTime}
+	for _, host := range s.limited(options.Client().ApplyURI(uri).Hosts) {
+		client, err := mongo.Connect(options.Client().SetHosts([]string{host}).SetDirect(true))
 		if err != nil {
-			cancel() // what runs on without an overload shows nothing
+			o.close(context.Background())
+			return nil, err
 		}
-		failed <- err
-	}()
+		o.clients = append(o.clients, client)
+		o.members = append(o.members, member{host, func(ctx context.Context, command bson.D) error {
+			return client.Database("admin").RunCommand(ctx, command).Err()
+		}})
+	}
+	return o, nil
+}
+
+func (o *overload) close(ctx context.Context) {
+	for _, client := range o.clients {
+		_ = client.Disconnect(ctx) // all that matters has been done
+	}
+}
+
+// during sheds load from when do is called, for as long as the overload lasts,
+// and never longer than do.
+func (o *overload) during(ctx context.Context, do func(context.Context) error) (err error) {
+	defer func() { err = errors.Join(err, o.off(ctx)) }()
+	if err := o.on(ctx); err != nil {
+		return err
+	}
+	waiting, stop := context.WithCancel(ctx)
+	recovered := make(chan error, 1)
+	go func() { recovered <- o.recover(waiting) }()
 	err = do(ctx)
-	close(done)
-	return errors.Join(<-failed, err)
+	stop()
+	return errors.Join(err, <-recovered)
 }
 
-// repeat starts the bursts after the first one. It ends early when done is closed.
-func (o *overload) repeat(ctx context.Context, done <-chan struct{}) error {
-	ticker := time.NewTicker(burstInterval)
-	defer ticker.Stop()
-	for i := 1; i < bursts; i++ {
-		select {
-		case <-done:
-			return nil
-		case <-ctx.Done():
-			return nil // the caller knows
-		case <-ticker.C:
-		}
-		if err := o.reject(ctx); err != nil && ctx.Err() == nil {
-			return err
-		}
+// recover ends the overload after its time, or does nothing when ctx ends before.
+func (o *overload) recover(ctx context.Context) error {
+	timer := time.NewTimer(o.lasts)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return o.off(ctx)
+	case <-ctx.Done():
+		return nil
 	}
-	return nil
 }
 
-// reject has the server reject the application's next commands.
-func (o *overload) reject(ctx context.Context) error {
-	err := o.configure(ctx, bson.D{{Key: "times", Value: o.burst}}, bson.E{Key: "data", Value: bson.D{
-		{Key: "failCommands", Value: bson.A{
-			"insert", "update", "find", "getMore", "aggregate", "commitTransaction",
+// on limits the rate of requests.
+func (o *overload) on(ctx context.Context) error {
+	return o.setParameter(ctx,
+		bson.E{Key: "ingressRequestRateLimiterApplicationExemptions", Value: bson.D{
+			{Key: "appNames", Value: bson.A{officeName}},
 		}},
-		{Key: "appName", Value: appName},
-		{Key: "errorCode", Value: overloadCode},
-		{Key: "errorLabels", Value: o.labels},
-	}})
-	if err != nil {
-		return fmt.Errorf("make the server shed load (it must have enableTestCommands=1): %w", err)
-	}
-	return nil
+		bson.E{Key: "ingressRequestAdmissionRatePerSec", Value: o.ratePerSec},
+		bson.E{Key: "ingressRequestAdmissionBurstCapacitySecs", Value: burstSecs},
+		bson.E{Key: "ingressRequestAdmissionMaxQueueDepth", Value: int32(0)},
+		bson.E{Key: limiterEnabled, Value: true},
+	)
 }
 
-// off ends the overload, also after an interrupt.
+// off ends the limit, also after an interrupt.
 func (o *overload) off(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offTimeout)
 	defer cancel()
-	err := o.configure(ctx, "off")
-	if err != nil {
-		err = fmt.Errorf("switch fail point failCommand off: %w", err)
-	}
-	return errors.Join(err, o.client.Disconnect(ctx))
+	return o.setParameter(ctx, bson.E{Key: limiterEnabled, Value: false})
 }
 
-func (o *overload) configure(ctx context.Context, mode any, more ...bson.E) error {
-	command := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: mode}}
-	return o.client.Database("admin").RunCommand(ctx, append(command, more...)).Err()
+// setParameter tries all members, also when one fails.
+func (o *overload) setParameter(ctx context.Context, parameters ...bson.E) error {
+	var failures []error
+	for _, m := range o.members {
+		command := append(bson.D{{Key: "setParameter", Value: 1}}, parameters...)
+		if err := m.run(ctx, command); err != nil {
+			failures = append(failures, fmt.Errorf("set the limit on the requests of %s: %w", m.host, err))
+		}
+	}
+	return errors.Join(failures...)
 }

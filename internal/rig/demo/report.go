@@ -17,7 +17,7 @@ type Comparison struct {
 func Table(comparisons []Comparison) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"Server's answer", "Driver", "Operations", "Errors", "of overload", "Lost writes", "Commands", "Seconds"})
+	t.AppendHeader(table.Row{"Overloaded", "Driver", "Operations", "Errors", "of overload", "Lost writes", "Commands", "Seconds"})
 	for _, c := range comparisons {
 		t.AppendSeparator()
 		t.AppendRow(row(c.Scenario, "upstream", c.Upstream))
@@ -33,7 +33,8 @@ func row(scenario, driver string, s Summary) table.Row {
 }
 
 // Verdict tells whether the fork did better than upstream in every scenario:
-// fewer errors for as many operations, and no lost write. The sentence has the
+// for as many operations fewer errors than upstream had errors and lost writes,
+// which ought to have been errors, and no lost write. The sentence has the
 // numbers, and what is missing if it did not.
 func Verdict(comparisons []Comparison) (better bool, sentence string) {
 	var upstream, fork Summary
@@ -68,8 +69,9 @@ func (c Comparison) problems() []string {
 	if c.Upstream.Operations != c.Fork.Operations || c.Fork.Operations == 0 {
 		problems = append(problems, fmt.Sprintf("%d operations against %d", c.Fork.Operations, c.Upstream.Operations))
 	}
-	if c.Fork.Errors >= c.Upstream.Errors {
-		problems = append(problems, fmt.Sprintf("%d errors against %d", c.Fork.Errors, c.Upstream.Errors))
+	if c.Fork.Errors >= c.Upstream.Errors+c.Upstream.LostWrites {
+		problems = append(problems,
+			fmt.Sprintf("%d errors against %d and %d lost writes", c.Fork.Errors, c.Upstream.Errors, c.Upstream.LostWrites))
 	}
 	if c.Fork.LostWrites > 0 {
 		problems = append(problems, fmt.Sprintf("%d lost writes", c.Fork.LostWrites))

@@ -19,15 +19,15 @@ func comparison(scenario string) Comparison {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	want := strings.TrimPrefix(`
-┌─────────────────┬──────────┬────────────┬────────┬─────────────┬─────────────┬──────────┬─────────┐
-│ SERVER'S ANSWER │ DRIVER   │ OPERATIONS │ ERRORS │ OF OVERLOAD │ LOST WRITES │ COMMANDS │ SECONDS │
-├─────────────────┼──────────┼────────────┼────────┼─────────────┼─────────────┼──────────┼─────────┤
-│ no              │ upstream │        100 │      7 │           6 │           2 │      110 │ 1.3     │
-│ no              │ fork     │        100 │      1 │           1 │           0 │      120 │ 2.0     │
-├─────────────────┼──────────┼────────────┼────────┼─────────────┼─────────────┼──────────┼─────────┤
-│ later           │ upstream │        100 │      7 │           6 │           2 │      110 │ 1.3     │
-│ later           │ fork     │        100 │      1 │           1 │           0 │      120 │ 2.0     │
-└─────────────────┴──────────┴────────────┴────────┴─────────────┴─────────────┴──────────┴─────────┘`, "\n")
+┌────────────┬──────────┬────────────┬────────┬─────────────┬─────────────┬──────────┬─────────┐
+│ OVERLOADED │ DRIVER   │ OPERATIONS │ ERRORS │ OF OVERLOAD │ LOST WRITES │ COMMANDS │ SECONDS │
+├────────────┼──────────┼────────────┼────────┼─────────────┼─────────────┼──────────┼─────────┤
+│ no         │ upstream │        100 │      7 │           6 │           2 │      110 │ 1.3     │
+│ no         │ fork     │        100 │      1 │           1 │           0 │      120 │ 2.0     │
+├────────────┼──────────┼────────────┼────────┼─────────────┼─────────────┼──────────┼─────────┤
+│ later      │ upstream │        100 │      7 │           6 │           2 │      110 │ 1.3     │
+│ later      │ fork     │        100 │      1 │           1 │           0 │      120 │ 2.0     │
+└────────────┴──────────┴────────────┴────────┴─────────────┴─────────────┴──────────┴─────────┘`, "\n")
 	assert.Equal(t, want, Table([]Comparison{comparison("no"), comparison("later")}))
 }
 
@@ -43,12 +43,12 @@ func TestVerdict(t *testing.T) {
 			"The fork did better: upstream showed the application 14 errors and lost 4 writes in 200 operations, the fork 2 and 0 in 200.",
 		},
 		"as many errors": {
-			func(c *Comparison) { c.Fork.Errors = 7 }, false,
-			"The fork did not do better (later: 7 errors against 7): upstream showed the application 14 errors and lost 4 writes in 200 operations, the fork 8 and 0 in 200.",
+			func(c *Comparison) { c.Fork.Errors = 9 }, false,
+			"The fork did not do better (later: 9 errors against 7 and 2 lost writes): upstream showed the application 14 errors and lost 4 writes in 200 operations, the fork 10 and 0 in 200.",
 		},
 		"no errors at all": {
-			func(c *Comparison) { c.Fork.Errors, c.Upstream.Errors = 0, 0 }, false,
-			"The fork did not do better (later: 0 errors against 0): upstream showed the application 7 errors and lost 4 writes in 200 operations, the fork 1 and 0 in 200.",
+			func(c *Comparison) { c.Fork.Errors, c.Upstream.Errors, c.Upstream.LostWrites = 0, 0, 0 }, false,
+			"The fork did not do better (later: 0 errors against 0 and 0 lost writes): upstream showed the application 7 errors and lost 2 writes in 200 operations, the fork 1 and 0 in 200.",
 		},
 		"a lost write": {
 			func(c *Comparison) { c.Fork.LostWrites = 1 }, false,
