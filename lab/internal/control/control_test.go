@@ -1,0 +1,161 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.uber.org/goleak"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open returns a lab that nobody connects to, and its control. A replica set without a primary stays without one.
+func open(t *testing.T, text string) (*lab.Lab, http.Handler) {
+	t.Helper()
+	spec, err := topology.ParseSpec(text)
+	require.NoError(t, err)
+	l, err := lab.Open(lab.Config{
+		Topology: spec, Options: topology.Options{ElectionDelay: time.Hour},
+		Backend: proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	handler, err := New(l)
+	require.NoError(t, err)
+	return l, handler
+}
+
+// request sends a request and returns the status and the body.
+func request(handler http.Handler, method, target string, header ...string) (int, string) {
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// decoded returns the body of a request that succeeds.
+func decoded[T any](t *testing.T, handler http.Handler, method, target string) T {
+	t.Helper()
+	code, body := request(handler, method, target)
+	require.Equal(t, http.StatusOK, code, body)
+	var result T
+	require.NoError(t, json.Unmarshal([]byte(body), &result))
+	return result
+}
+
+func TestStatus(t *testing.T) {
+	l, handler := open(t, "replicaset:3")
+	status := decoded[Status](t, handler, "GET", "/status")
+	assert.Equal(t, "replicaset:3", status.Topology)
+	assert.EqualValues(t, 1, status.Term)
+	hosts := l.Hosts()
+	assert.Equal(t, []topology.MemberStatus{
+		{Host: hosts[0], Role: topology.RolePrimary},
+		{Host: hosts[1], Role: topology.RoleSecondary},
+		{Host: hosts[2], Role: topology.RoleSecondary},
+	}, status.Members)
+	off := fault.Fault{Kind: fault.Off}
+	assert.Equal(t, []fault.Fault{off, off, off}, status.Faults)
+}
+
+func TestStepDown(t *testing.T) {
+	_, handler := open(t, "replicaset:3")
+	status := decoded[Status](t, handler, "POST", "/stepdown?for=10s")
+	assert.Equal(t, topology.RoleSecondary, status.Members[0].Role)
+	code, body := request(handler, "POST", "/stepdown")
+	assert.Equal(t, http.StatusBadRequest, code)
+	assert.Contains(t, body, topology.ErrNoPrimary.Error())
+}
+
+func TestFault(t *testing.T) {
+	l, handler := open(t, "sharded:2")
+	slow := fault.Fault{Kind: fault.Slow, Delay: 100 * time.Millisecond}
+	status := decoded[Status](t, handler, "POST", "/fronts/1/fault?kind=slow&delay=100ms")
+	assert.Equal(t, []fault.Fault{{Kind: fault.Off}, slow}, status.Faults)
+
+	decoded[Status](t, handler, "POST", "/fronts/1/fault?kind=off")
+	assert.Equal(t, fault.Off, l.Faults()[1].Kind)
+
+	decoded[Status](t, handler, "POST", "/fronts/0/fault?kind=silent&for=20ms")
+	assert.Eventually(t, func() bool { return l.Faults()[0].Kind == fault.Off }, 10*time.Second, time.Millisecond,
+		"it ends by itself")
+}
+
+func TestRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		topology, method, target string
+		header                   []string
+		code                     int
+		want                     string
+	}{
+		"no such front":          {"sharded:2", "POST", "/fronts/2/fault?kind=silent", nil, 404, "numbered from 0 to 1"},
+		"no number of a front":   {"sharded:2", "POST", "/fronts/x/fault?kind=silent", nil, 400, "not a number"},
+		"no kind":                {"sharded:2", "POST", "/fronts/0/fault", nil, 400, "unknown"},
+		"unknown kind":           {"sharded:2", "POST", "/fronts/0/fault?kind=loud", nil, 400, "unknown"},
+		"no delay":               {"sharded:2", "POST", "/fronts/0/fault?kind=slow", nil, 400, "give a delay"},
+		"a delay without unit":   {"sharded:2", "POST", "/fronts/0/fault?kind=slow&delay=5", nil, 400, "give a time such as"},
+		"time below 0":           {"sharded:2", "POST", "/fronts/0/fault?kind=silent&for=-1s", nil, 400, "give a time such as"},
+		"step-down for nonsense": {"replicaset:2", "POST", "/stepdown?for=long", nil, 400, "give a time such as"},
+		"step-down of routers":   {"sharded:2", "POST", "/stepdown", nil, 400, "only a replica set"},
+		"reading what acts":      {"replicaset:2", "GET", "/stepdown", nil, 405, ""},
+		"unknown":                {"replicaset:2", "GET", "/nothing", nil, 404, ""},
+		"from a web page": {
+			"replicaset:2", "POST", "/stepdown", []string{"Sec-Fetch-Site", "cross-site"}, 403, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, handler := open(t, test.topology)
+			before := statusOf(l)
+			code, body := request(handler, test.method, test.target, test.header...)
+			assert.Equal(t, test.code, code)
+			assert.Contains(t, body, test.want)
+			assert.Equal(t, before, statusOf(l), "nothing is changed")
+		})
+	}
+}
+
+func TestCounts(t *testing.T) {
+	l, handler := open(t, "standalone")
+	assert.Empty(t, decoded[[]map[string]any](t, handler, "GET", "/counts"))
+
+	doc, err := bson.Marshal(bson.D{{Key: "find", Value: "c"}, {Key: "$db", Value: "d"}})
+	require.NoError(t, err)
+	req, err := proxy.NewRequest(&proxy.Client{}, &wire.Message{Content: &wire.Msg{Body: doc}})
+	require.NoError(t, err)
+	reply := func(*wire.Message) error { return nil }
+	require.NoError(t, l.Metrics().Handler(0).Handle(t.Context(), req, reply,
+		func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error { return answer.OK(req, reply) }))
+
+	counts := decoded[[]map[string]any](t, handler, "GET", "/counts")
+	require.Len(t, counts, 1)
+	assert.Equal(t, "find", counts[0]["command"])
+	assert.EqualValues(t, 1, counts[0]["received"])
+	assert.EqualValues(t, 1, counts[0]["admitted"])
+
+	code, body := request(handler, "GET", "/metrics")
+	assert.Equal(t, http.StatusOK, code)
+	assert.Contains(t, body, `lab_requests_total{command="find",front="`+l.Hosts()[0]+`"} 1`)
+}
