@@ -109,6 +109,8 @@ func address(connectionID string) string {
 func TestStepDownIsSeenAtOnce(t *testing.T) {
 	l := startLab(t, "replicaset:3", Config{Options: topology.Options{ElectionDelay: 50 * time.Millisecond}})
 	// With so much time between heartbeats only a stream of hellos can tell before the patience is over.
+	// In about one of a hundred runs the test's end takes as long as that, too: Disconnect's signal to a monitor is lost
+	// between two of its checks, in the driver as upstream has it, and the monitor's next hello goes on to its end.
 	client, j := connect(t, l.Endpoints()[0].URI, options.Client().SetHeartbeatInterval(2*patience))
 	use(t, client)
 	second := l.Hosts()[1]

@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,5 +84,14 @@ func TestRefusedParametersChangeNothing(t *testing.T) {
 		assert.Equal(t, Unlimited(), p.requests.Limit(), parameter)
 		assert.Equal(t, Unlimited(), p.connections.Limit(), parameter)
 		assert.Nil(t, p.requests.ExemptApplications(), parameter)
+	}
+}
+
+func TestDocumentationHasAllParameters(t *testing.T) {
+	const path = "../../../docs/lab.md"
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, parameter := range newParameters() {
+		assert.Contains(t, string(text), "| `"+parameter.name+"` |", path)
 	}
 }
