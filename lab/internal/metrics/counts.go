@@ -32,7 +32,7 @@ type Counts struct {
 func (r *Recorder) Counts() []Counts {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	var all []Counts
+	all := []Counts{} // in JSON a list, also when it is empty
 	for front, host := range r.hosts {
 		for _, command := range slices.Sorted(maps.Keys(r.commands)) {
 			c := &r.commands[command][front]
