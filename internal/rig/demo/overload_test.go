@@ -89,9 +89,9 @@ func TestOverloadLastsItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		load, servers := newOverload("")
 		require.NoError(t, load.during(t.Context(), func(context.Context) error {
-			time.Sleep(load.lasts - 1)
+			time.Sleep(load.lasts - time.Nanosecond)
 			assert.Len(t, servers.areLimited(), 2)
-			time.Sleep(2)
+			time.Sleep(2 * time.Nanosecond)
 			synctest.Wait()
 			assert.Empty(t, servers.areLimited())
 			return nil
