@@ -1,0 +1,83 @@
+package openloop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Drain is how clients spent their tokens: waves of commands that all fail as an overloaded server lets them fail, until
+// one is retried hardly more.
+type Drain struct {
+	Operations int `json:"operations"` // in each wave
+	// Commands is how many commands each wave sent.
+	Commands []int `json:"commands"`
+}
+
+// The waves of a drain. Two waves of so many commands with five retries each take more tokens than a client has.
+const (
+	waveSize   = 110 // commands of each client
+	mostWaves  = 6
+	doneFactor = 1.01 // commands for each that was wanted
+)
+
+var errNotDrained = errors.New("the clients' tokens are not spent")
+
+// drain spends the tokens of all clients by a command that takes no server any work.
+func (r *run) drain(ctx context.Context) (*Drain, error) {
+	if err := r.fail(ctx, true); err != nil {
+		return nil, err
+	}
+	d := &Drain{Operations: waveSize * len(r.clients)}
+	for range mostWaves {
+		sent := r.wave(ctx)
+		d.Commands = append(d.Commands, sent)
+		if float64(sent) <= doneFactor*float64(d.Operations) {
+			return d, r.fail(ctx, false)
+		}
+	}
+	return nil, fmt.Errorf("%w: waves of %d operations sent %v commands", errNotDrained, d.Operations, d.Commands)
+}
+
+// drainCommand is one that servers run at no cost.
+var drainCommand = bson.D{{Key: "getParameter", Value: 1}}
+
+// wave lets each client send its commands at once, and returns how many were sent in all.
+func (r *run) wave(ctx context.Context) int {
+	operations := make([]operation, waveSize*len(r.clients))
+	var wg sync.WaitGroup
+	for i := range operations {
+		op := &operations[i]
+		database := r.clients[i%len(r.clients)].Database("admin")
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			_ = database.RunCommand(context.WithValue(ctx, operationKey{}, op), drainCommand).Err()
+		}()
+	}
+	wg.Wait()
+	var sent int
+	for i := range operations {
+		sent += int(operations[i].commands.Load())
+	}
+	return sent
+}
+
+// fail lets the command fail from now on, or not any longer.
+func (r *run) fail(ctx context.Context, on bool) error {
+	const requestRateLimitExceeded = 462
+	command := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "off"}}
+	if on {
+		command = bson.D{
+			{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"},
+			{Key: "data", Value: bson.D{
+				{Key: "failCommands", Value: bson.A{drainCommand[0].Key}}, {Key: "errorCode", Value: requestRateLimitExceeded},
+				{Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}},
+			}},
+		}
+	}
+	return r.clients[0].Database("admin").RunCommand(ctx, command).Err()
+}

@@ -1,0 +1,66 @@
+// Package openloop puts an open-loop load on servers: operations start when their time has come, whatever became of those
+// before, and their latency counts from when they were due. It uses nothing but what every driver of a comparison has.
+package openloop
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"mongofork/bench/internal/arrival"
+)
+
+// Plan is what a run is to do.
+type Plan struct {
+	URI string `json:"uri"`
+	// Clients share the load at random.
+	Clients int `json:"clients"`
+	// Capacity is how many operations a second the servers can serve together; the load is a multiple of it.
+	Capacity float64      `json:"capacity"`
+	Load     arrival.Load `json:"load"`
+	// Warmup comes before Duration, and Cooldown after it, under the same load; what is measured is Duration.
+	Warmup   time.Duration `json:"warmup_ns"`
+	Duration time.Duration `json:"duration_ns"`
+	Cooldown time.Duration `json:"cooldown_ns"`
+	// Patience is how long operations may still take after the last arrival; then they are given up.
+	Patience time.Duration `json:"patience_ns"`
+	// Interval is the length of the parts of Duration of which there is a series.
+	Interval time.Duration `json:"interval_ns"`
+	Seed     uint64        `json:"seed"`
+	// Drain lets the clients spend the tokens of their buckets before the load begins. The server needs the fail point
+	// failCommand for that.
+	Drain bool `json:"drain"`
+}
+
+// check reports everything that is wrong with the plan.
+func (p Plan) check() error {
+	errs := []error{p.Load.Check()}
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(p.Clients > 0, "clients is %d, must be at least 1", p.Clients)
+	check(p.Capacity > 0, "capacity is %v operations a second, must be positive", p.Capacity)
+	check(p.Duration > 0 && p.Warmup >= 0 && p.Cooldown >= 0 && p.Patience >= 0, "duration is %v after %v and before %v and %v, must be positive",
+		p.Duration, p.Warmup, p.Cooldown, p.Patience)
+	check(p.Interval > 0, "interval is %v, must be positive", p.Interval)
+	return errors.Join(errs...)
+}
+
+// start is an operation before it has begun.
+type start struct {
+	due    time.Duration // from the start of the load
+	client int
+}
+
+// schedule returns all operations in the order of their times. It depends upon nothing but the plan.
+func (p Plan) schedule() []start {
+	random := arrival.NewRandom(p.Seed)
+	end := p.Warmup + p.Duration + p.Cooldown
+	var all []start
+	for due := p.Load.Next(random, 0, p.Capacity); due < end; due = p.Load.Next(random, due, p.Capacity) {
+		all = append(all, start{due: due, client: random.IntN(p.Clients)})
+	}
+	return all
+}
