@@ -24,8 +24,8 @@ type Chart struct {
 	Lines  []Line
 	// MaxY is the upper end of the Y axis, which starts at zero. Zero lets the lines decide.
 	MaxY float64
-	// Shade is a part of the X axis to set off; the same end twice shades nothing.
-	Shade [2]float64
+	// Shades are parts of the X axis to set off.
+	Shades [][2]float64
 }
 
 // Line is one line of a chart. Lines of the same Group have one colour.
@@ -79,7 +79,7 @@ func (c Chart) plot() (*plot.Plot, error) {
 	if c.MaxY > 0 {
 		p.Y.Max = c.MaxY
 	}
-	return p, c.addShade(p)
+	return p, c.addShades(p)
 }
 
 func (c Chart) ticks() plot.ConstantTicks {
@@ -116,17 +116,16 @@ func (c Chart) addLines(p *plot.Plot) error {
 	return nil
 }
 
-// addShade needs the axes, which the lines have set.
-func (c Chart) addShade(p *plot.Plot) error {
-	from, to := c.Shade[0], c.Shade[1]
-	if from == to {
-		return nil
+// addShades needs the axes, which the lines have set.
+func (c Chart) addShades(p *plot.Plot) error {
+	for _, shade := range c.Shades {
+		from, to := shade[0], shade[1]
+		area, err := plotter.NewPolygon(plotter.XYs{{X: from, Y: 0}, {X: to, Y: 0}, {X: to, Y: p.Y.Max}, {X: from, Y: p.Y.Max}})
+		if err != nil {
+			return err
+		}
+		area.Color, area.LineStyle.Width = color.NRGBA{R: 200, G: 200, B: 200, A: 90}, 0
+		p.Add(area)
 	}
-	area, err := plotter.NewPolygon(plotter.XYs{{X: from, Y: 0}, {X: to, Y: 0}, {X: to, Y: p.Y.Max}, {X: from, Y: p.Y.Max}})
-	if err != nil {
-		return err
-	}
-	area.Color, area.LineStyle.Width = color.NRGBA{R: 200, G: 200, B: 200, A: 90}, 0
-	p.Add(area)
 	return nil
 }

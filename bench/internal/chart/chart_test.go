@@ -13,7 +13,7 @@ import (
 
 func TestSave(t *testing.T) {
 	c := Chart{
-		Title: "goodput", X: "load", Y: "share", LogX: true, TicksX: []float64{1, 2.5, 10}, MaxY: 1, Shade: [2]float64{2, 3},
+		Title: "goodput", X: "load", Y: "share", LogX: true, TicksX: []float64{1, 2.5, 10}, MaxY: 1, Shades: [][2]float64{{2, 3}, {4, 5}},
 		Lines: []Line{{Name: "no retry", Points: []Point{{1, 0.5}, {10, 1}}}, {Name: "dashed", Dashed: true, Points: []Point{{1, 1}}}},
 	}
 	folder := t.TempDir()

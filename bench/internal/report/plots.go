@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"mongofork/bench/internal/arrival"
 	"mongofork/bench/internal/chart"
 	"mongofork/bench/internal/sim"
 	"mongofork/bench/internal/study"
@@ -122,7 +123,16 @@ func spikeChart(s *study.Study) chart.Chart {
 		}
 		c.Lines = append(c.Lines, line)
 		load := r.Scenario.Load
-		c.Shade = [2]float64{load.Start.Seconds(), (load.Start + load.Burst).Seconds()}
+		c.Shades = shades(load, r.Scenario.Duration)
 	}
 	return c
+}
+
+// shades returns the bursts of a load until a time.
+func shades(load arrival.Load, until time.Duration) [][2]float64 {
+	var all [][2]float64
+	for from := load.Start; load.Period > 0 && from < until; from += load.Period {
+		all = append(all, [2]float64{from.Seconds(), min(from+load.Burst, until).Seconds()})
+	}
+	return all
 }

@@ -51,3 +51,18 @@ func TestCurrentSetting(t *testing.T) {
 	assert.Contains(t, unknown.String(), "unknown model")
 	assert.Contains(t, unknown.String(), "start: unknown")
 }
+
+func TestProcessors(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o700))
+	at := func(stat string) Processors {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "stat"), []byte(stat), 0o600))
+		return ReadProcessors(root)
+	}
+	before := at("cpu  100 0 50 800 50 0 0 0 70 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+	after := at("cpu  120 0 60 860 60 0 0 0 90 0\n")
+	assert.Equal(t, 0.7, after.IdleSince(before))
+	assert.Zero(t, before.IdleSince(before))
+	assert.Zero(t, ReadProcessors(t.TempDir()))
+	assert.Zero(t, at("cpu x"))
+}
