@@ -181,6 +181,10 @@ bench-bucket: bench-drivers ## Measure the token bucket against other limits of 
 bench-size: bench-drivers ## Measure the size of a program and the time to build it, against upstream's driver
 	$(BENCH) size
 
+.PHONY: bench-goodput
+bench-goodput: bench-drivers ## Measure the drivers under overload, against upstream's, and draw the plots
+	$(BENCH) goodput
+
 .PHONY: bench-sim
 bench-sim: bench-drivers ## Simulate overload under several retry policies, and draw the plots
 	$(BENCH) sim

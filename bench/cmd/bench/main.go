@@ -31,6 +31,7 @@ type cli struct {
 	Overhead overheadCmd `cmd:"" help:"Measure what the fork costs when all is well, against upstream's driver."`
 	Bucket   bucketCmd   `cmd:"" help:"Measure the token bucket against other limits of retries."`
 	Size     sizeCmd     `cmd:"" help:"Measure the size of programs, and the time to build them, against upstream's driver."`
+	Goodput  goodputCmd  `cmd:"" help:"Measure the drivers under overload, against upstream's, and draw the plots."`
 	Sim      simCmd      `cmd:"" help:"Simulate overload under several retry policies and draw the plots."`
 	Report   reportCmd   `cmd:"" help:"Write docs/performance.md from the results."`
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
+
+	"mongofork/bench/internal/arrival"
 )
 
 // goodputGoal is how much of the goodput without retries the bucket has to leave at a rejection cost.
@@ -37,4 +40,17 @@ func median(values []float64) float64 {
 // rangeOf formats the median of values and their range.
 func rangeOf(values []float64, format string) string {
 	return fmt.Sprintf(format+" ("+format+" to "+format+")", median(values), slices.Min(values), slices.Max(values))
+}
+
+// recovered returns how long after the first burst nine tenths of the load are served, and are for a second; false if they
+// never are. It goes by what is served of the load in each interval.
+func recovered(served []float64, interval time.Duration, load arrival.Load) (time.Duration, bool) {
+	first := int((load.Start + load.Burst) / interval)
+	need := int(time.Second / interval)
+	for i := first; i+need <= len(served); i++ {
+		if slices.Min(served[i:i+need]) >= 0.9 {
+			return time.Duration(i-first) * interval, true
+		}
+	}
+	return 0, false
 }

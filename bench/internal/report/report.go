@@ -10,6 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/result"
 	"mongofork/bench/internal/size"
@@ -22,6 +23,7 @@ const (
 	OverheadFile   = "overhead.json"
 	BucketFile     = "bucket.json"
 	SizeFile       = "size.json"
+	GoodputFile    = "goodput.json"
 	SimulationFile = "simulation.json"
 )
 
@@ -33,6 +35,7 @@ type page struct {
 	Overhead   *result.File[*overhead.Results]
 	Bucket     *result.File[[]*throttle.Row]
 	Size       *result.File[[]*size.Program]
+	Goodput    *result.File[*goodput.Results]
 	Simulation *result.File[*study.Study]
 }
 
@@ -43,7 +46,7 @@ func Write(docs string) error {
 	folder := filepath.Join(docs, "performance")
 	for _, err := range []error{
 		read(&p.Overhead, folder, OverheadFile), read(&p.Bucket, folder, BucketFile),
-		read(&p.Size, folder, SizeFile), read(&p.Simulation, folder, SimulationFile),
+		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Simulation, folder, SimulationFile),
 	} {
 		if err != nil {
 			return err
@@ -51,6 +54,11 @@ func Write(docs string) error {
 	}
 	if p.Simulation != nil {
 		if err := DrawSimulations(p.Simulation.Results, folder); err != nil {
+			return err
+		}
+	}
+	if p.Goodput != nil {
+		if err := DrawGoodput(p.Goodput.Results, folder); err != nil {
 			return err
 		}
 	}
@@ -73,6 +81,8 @@ func (p page) render() ([]byte, error) {
 		"overheadTable": overheadTable, "bucketTable": bucketTable, "sizeTable": sizeTable, "addedModules": addedModules,
 		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
+		"measuredGoalTable": measuredGoalTable, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
+		"sustainedCosts": sustainedCosts, "measuredName": measuredName, "condition": conditionOf,
 		"goalTable": goalTable, "percent": percent,
 	}).Parse(pageTemplate)
 	if err != nil {

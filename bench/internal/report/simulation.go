@@ -138,18 +138,17 @@ func spikeTable(s *study.Study) table.Writer {
 	return t
 }
 
-// recovery returns how long after a spike the goodput is back at nine tenths of the load, and stays there for a second.
+// recovery returns how long after a spike the goodput is back.
 func recovery(r sim.Result) string {
-	interval := r.Scenario.Interval
-	load := r.Scenario.Load
-	first := int((load.Start + load.Burst) / interval)
-	need := int(time.Second / interval)
-	for i := first; i+need <= len(r.Series); i++ {
-		if slices.Min(r.Series[i:i+need]) >= 0.9*load.Base {
-			return (time.Duration(i-first) * interval).String()
-		}
+	served := make([]float64, len(r.Series))
+	for i, goodput := range r.Series {
+		served[i] = goodput / r.Scenario.Load.Base
 	}
-	return "not in " + (r.Scenario.Duration - load.Start - load.Burst).String()
+	after, ok := recovered(served, r.Scenario.Interval, r.Scenario.Load)
+	if !ok {
+		return "not in " + (r.Scenario.Duration - r.Scenario.Load.Start - r.Scenario.Load.Burst).String()
+	}
+	return after.String()
 }
 
 // policies returns the policies of results, in the order in which they appear first.

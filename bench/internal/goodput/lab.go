@@ -1,0 +1,111 @@
+package goodput
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// patience is how long a process that was interrupted may take to end.
+const patience = 10 * time.Second
+
+// server is a process of the overload lab before a backend that answers everything at once.
+type server struct {
+	URI      string
+	cmd      *exec.Cmd
+	messages bytes.Buffer
+}
+
+// startServer starts a lab of that program, with members of such a rejection cost.
+func startServer(ctx context.Context, program, backend, topology string, rejectionCost float64) (*server, error) {
+	s := new(server)
+	s.cmd = exec.CommandContext(ctx, program, "serve", "--backend", backend, "--topology", topology, "--port=0", "--metrics-port=0",
+		"--capacity", strconv.Itoa(Capacity), "--queue", strconv.Itoa(Queue), "--rejection-cost", fmt.Sprint(rejectionCost))
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
+	s.cmd.WaitDelay = patience
+	s.cmd.Stderr = &s.messages
+	output, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), "=")
+		switch name {
+		case "MONGODB_URI":
+			s.URI = value
+		case "LAB_URL":
+			return s, nil
+		}
+	}
+	s.close()
+	return nil, fmt.Errorf("the lab has not started: %s", bytes.TrimSpace(s.messages.Bytes()))
+}
+
+// close ends the process, waits for its end, and returns the processor time that it took.
+func (s *server) close() time.Duration {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	_ = s.cmd.Wait()
+	if s.cmd.ProcessState == nil {
+		return 0
+	}
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
+}
+
+// withOptions returns the connection string with more options.
+func (s *server) withOptions(more ...string) string {
+	uri, separator := s.URI, "?"
+	if strings.Contains(uri, separator) {
+		separator = "&"
+	}
+	for _, option := range more {
+		if option != "" {
+			uri, separator = uri+separator+option, "&"
+		}
+	}
+	return uri
+}
+
+// set sets parameters of the first member.
+func (s *server) set(ctx context.Context, parameters bson.D) error {
+	host, _, _ := strings.Cut(strings.TrimPrefix(s.URI, "mongodb://"), "/")
+	host, _, _ = strings.Cut(host, ",")
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + host + "/?directConnection=true"))
+	if err != nil {
+		return err
+	}
+	command := append(bson.D{{Key: "setParameter", Value: 1}}, parameters...)
+	err = client.Database("admin").RunCommand(ctx, command).Err()
+	return errors.Join(err, client.Disconnect(ctx))
+}
+
+// limitRequests lets the first member admit so many requests a second.
+func (s *server) limitRequests(ctx context.Context, perSecond int) error {
+	return s.set(ctx, bson.D{
+		{Key: "ingressRequestAdmissionRatePerSec", Value: perSecond}, {Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 0.1},
+		{Key: "ingressRequestAdmissionMaxQueueDepth", Value: 0}, {Key: "ingressRequestRateLimiterEnabled", Value: true},
+	})
+}
+
+// limitConnections lets the first member take so many new connections a second; so many more may wait.
+func (s *server) limitConnections(ctx context.Context, perSecond, queue int) error {
+	return s.set(ctx, bson.D{
+		{Key: "ingressConnectionEstablishmentRatePerSec", Value: perSecond},
+		{Key: "ingressConnectionEstablishmentBurstCapacitySecs", Value: 1.0},
+		{Key: "ingressConnectionEstablishmentMaxQueueDepth", Value: queue},
+		{Key: "ingressConnectionEstablishmentRateLimiterEnabled", Value: true},
+	})
+}

@@ -1,0 +1,173 @@
+package goodput
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mongofork/bench/internal/openloop"
+	"mongofork/bench/internal/result"
+)
+
+// Arm is a program with one driver, and the driver's options.
+type Arm struct {
+	Name    string
+	Program string // cmd/openloop
+	Options string // of the connection string
+	Drain   bool
+}
+
+// Config is what to measure with.
+type Config struct {
+	Arms      []Arm
+	Lab       string // the lab's program
+	Backend   string // connection string of the server behind the lab
+	Scenarios []Scenario
+	// Storm is left out if it has no clients.
+	Storm Storm
+	// Root is that of the file system, for the load of the processors.
+	Root string
+	// Progress, unless nil, is called before each step.
+	Progress func(done, of int, what string)
+}
+
+// Measure runs all scenarios, one after the other.
+func Measure(ctx context.Context, c Config) (*Results, error) {
+	results := &Results{Capacity: Capacity, Queue: Queue, Patience: operationPatience, Storm: c.Storm}
+	steps := len(c.Scenarios)
+	if c.Storm.Clients > 0 {
+		steps++
+	}
+	for i, s := range c.Scenarios {
+		c.progress(i, steps, s.String())
+		runs, err := c.sideBySide(ctx, s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
+		results.Runs = append(results.Runs, runs...)
+	}
+	if c.Storm.Clients == 0 {
+		return results, nil
+	}
+	c.progress(len(c.Scenarios), steps, fmt.Sprintf("%d clients start at once", c.Storm.Clients))
+	for _, arm := range c.arms([]string{NoRetry, TwoRetries, Fork, Adaptive}) {
+		report, err := c.storm(ctx, arm)
+		if err != nil {
+			return nil, fmt.Errorf("storm with %s: %w", arm.Name, err)
+		}
+		results.Storms = append(results.Storms, StormRun{Arm: arm.Name, Report: report})
+	}
+	return results, nil
+}
+
+func (c Config) progress(done, of int, what string) {
+	if c.Progress != nil {
+		c.Progress(done, of, what)
+	}
+}
+
+// arms returns the arms of those names that there are.
+func (c Config) arms(names []string) []Arm {
+	var some []Arm
+	for _, name := range names {
+		for _, arm := range c.Arms {
+			if arm.Name == name {
+				some = append(some, arm)
+			}
+		}
+	}
+	return some
+}
+
+// sideBySide runs a scenario with all its arms at the same time, each with servers of its own.
+func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
+	arms := c.arms(s.Arms)
+	runs := make([]Run, len(arms))
+	var used atomic.Int64
+	began, before := time.Now(), result.ReadProcessors(c.Root)
+	group, ctx := errgroup.WithContext(ctx)
+	for i, arm := range arms {
+		runs[i] = Run{Scenario: s, Arm: arm.Name}
+		group.Go(func() error {
+			var err error
+			if runs[i].Report, err = c.run(ctx, s, arm, &used); err != nil {
+				return fmt.Errorf("%s: %w", arm.Name, err)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	idle := result.ReadProcessors(c.Root).IdleSince(before)
+	available := time.Since(began) * time.Duration(runtime.NumCPU())
+	for i := range runs {
+		runs[i].Used, runs[i].Idle = float64(used.Load())/float64(available), idle
+	}
+	return runs, err
+}
+
+// run runs a scenario with one arm, and adds the processor time that it took.
+func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64) (*openloop.Report, error) {
+	server, err := startServer(ctx, c.Lab, c.Backend, s.topology(), s.RejectionCost)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { used.Add(int64(server.close())) }()
+	if s.Limit > 0 {
+		if err := server.limitRequests(ctx, s.Limit); err != nil {
+			return nil, err
+		}
+	}
+	plan := s.Plan
+	plan.URI, plan.Drain = server.withOptions(arm.Options), arm.Drain
+	if s.Members > 0 {
+		plan.URI = server.withOptions(arm.Options, "readPreference=nearest")
+	}
+	report, took, err := call[openloop.Report](ctx, arm.Program, "load", plan)
+	used.Add(int64(took))
+	return report, err
+}
+
+func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, error) {
+	server, err := startServer(ctx, c.Lab, c.Backend, "standalone", 0)
+	if err != nil {
+		return nil, err
+	}
+	defer server.close()
+	if err := server.limitConnections(ctx, c.Storm.PerSecond, c.Storm.Queue); err != nil {
+		return nil, err
+	}
+	plan := openloop.StormPlan{
+		URI: server.withOptions(arm.Options), Clients: c.Storm.Clients, Pause: time.Second / 10, Limit: c.Storm.Limit,
+	}
+	report, _, err := call[openloop.StormReport](ctx, arm.Program, "storm", plan)
+	return report, err
+}
+
+// call runs a program, and returns the report that it prints, and the processor time that it took.
+func call[Report any](ctx context.Context, program, command string, plan any) (*Report, time.Duration, error) {
+	input, err := json.Marshal(plan)
+	if err != nil {
+		return nil, 0, err
+	}
+	cmd := exec.CommandContext(ctx, program, command)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	var output, messages bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &output, &messages
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		return nil, 0, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(messages.Bytes()))
+	}
+	report := new(Report)
+	return report, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), json.Unmarshal(output.Bytes(), report)
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/bench/internal/goodput"
+	"mongofork/bench/internal/openloop"
+	"mongofork/bench/internal/result"
+)
+
+// fakeRun is a run of which so many of 100 operations succeeded. What it measured is the capacity of a second.
+func fakeRun(s goodput.Scenario, arm string, succeeded, commands int) goodput.Run {
+	s.Plan.Duration = time.Second
+	series := []openloop.Interval{{Due: 10, Good: 9}}
+	for range 40 {
+		series = append(series, openloop.Interval{Due: 10, Good: 10})
+	}
+	return goodput.Run{Scenario: s, Arm: arm, Idle: 0.5, Used: 0.25, Report: &openloop.Report{
+		Arrived: 100, Succeeded: succeeded, Failed: 100 - succeeded, Commands: commands, Good: succeeded, Served: 10_000, Series: series,
+	}}
+}
+
+// fakeResults has all scenarios with all their arms; no retry is perfect, and all others are a fifth worse.
+func fakeResults() *goodput.Results {
+	r := &goodput.Results{
+		Capacity: goodput.Capacity, Queue: goodput.Queue, Patience: time.Second, Storm: goodput.Storm{Clients: 500},
+		Storms: []goodput.StormRun{{Arm: goodput.Adaptive, Report: &openloop.StormReport{Connected: 497}}},
+	}
+	for _, s := range goodput.Scenarios() {
+		for _, arm := range s.Arms {
+			if arm == goodput.NoRetry {
+				r.Runs = append(r.Runs, fakeRun(s, arm, 50, 100))
+			} else {
+				r.Runs = append(r.Runs, fakeRun(s, arm, 40, 112))
+			}
+		}
+	}
+	return r
+}
+
+func TestWriteGoodput(t *testing.T) {
+	docs := t.TempDir()
+	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: &result.Setting{}, Results: fakeResults()}
+	require.NoError(t, file.Write(filepath.Join(docs, "performance", GoodputFile)))
+	require.NoError(t, Write(docs))
+	content, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	require.NoError(t, err)
+	text := string(content)
+
+	for _, part := range strings.Split(text, "](")[1:] {
+		target, _, _ := strings.Cut(part, ")")
+		_, err := os.Stat(filepath.Join(docs, target))
+		assert.NoError(t, err, "the page shows what is there")
+	}
+	assert.NotContains(t, text, "make bench-goodput`.")
+	assert.Contains(t, text, "25 % of the processors' time")
+	assert.Contains(t, text, "started in time")
+	for _, row := range []string{
+		"| commands per operation at 2 × the capacity, tokens spent | at most 1.15 | 1.120 | yes |",
+		"| commands per operation at 4 × the capacity, tokens spent | at most 1.05 | 1.120 | no, by 0.070 |",
+		"rejection cost 10 %, of that without retries | at least 0.95 | 0.800 | no, by 0.150 |",
+		"rejection cost 50 %, of that without retries | at least 0.85 | 0.800 | no, by 0.050 |",
+		"median of 10 seeds | at most 0.25 | 1.200 | no, by 0.950 |",
+		"| recovery after a long spike, compared with no retry | at most 500ms later | 0s later | yes |",
+		"| one of 3 members gets 1.25 × what it admits: share of reads that succeed | at least 0.99 | 0.400 | no, by 0.590 |",
+		"| connection storm: clients that connect | 500 | 497 | no, by 3 |",
+		"| connection storm: pools cleared | 0 | 0 | yes |",
+	} {
+		assert.Contains(t, text, row)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	r := fakeResults()
+	r.Runs[1].Report.Lag.P99 = 101 * time.Millisecond
+	r.Runs[4].Report.Served = 1
+	text := verdict(r)
+	assert.Contains(t, text, "In 2 of ")
+	assert.Contains(t, text, "control at 0.5 × and 10 % with "+goodput.TwoRetries+"; sustained at 1.1 ×", "names them")
+}
+
+func TestRunRecovery(t *testing.T) {
+	spike := goodput.Run{Scenario: goodput.Scenario{}, Report: &openloop.Report{}}
+	spike.Plan.Interval, spike.Plan.Load.Start = time.Second/2, time.Second/2
+	for _, good := range []int{9, 8, 9, 7, 10, 9} {
+		spike.Report.Series = append(spike.Report.Series, openloop.Interval{Due: 10, Good: good})
+	}
+	after, ok := runRecovery(spike)
+	assert.True(t, ok)
+	assert.Equal(t, 1500*time.Millisecond, after)
+	spike.Report.Series = spike.Report.Series[:5]
+	_, ok = runRecovery(spike)
+	assert.False(t, ok, "half a second is not enough")
+}
+
+func TestPrintGoodput(t *testing.T) {
+	var text strings.Builder
+	require.NoError(t, PrintGoodput(&text, fakeResults()))
+	assert.Contains(t, text.String(), "497 of 500")
+	assert.Contains(t, text.String(), goodput.Drained)
+}

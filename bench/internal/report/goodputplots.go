@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+
+	"mongofork/bench/internal/chart"
+	"mongofork/bench/internal/goodput"
+)
+
+// DrawGoodput draws the plots of the measurements into a folder.
+func DrawGoodput(r *goodput.Results, folder string) error {
+	charts := map[string]chart.Chart{}
+	for _, kind := range []string{goodput.Spike, goodput.Flap} {
+		if len(arms(r, kind)) > 0 {
+			charts["measured-"+kind] = seriesChart(r, kind)
+		}
+	}
+	for _, cost := range sustainedCosts(r) {
+		charts[measuredName("goodput", cost)] = sustainedChart(r, cost, "operations that succeed, % of the capacity", 140,
+			func(run goodput.Run) float64 { return 100 * run.Goodput() })
+		charts[measuredName("amplification", cost)] = sustainedChart(r, cost, "commands per operation", 9, goodput.Run.CommandsPerOperation)
+	}
+	for name, c := range charts {
+		if err := c.Save(folder, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measuredName is the name of a plot at a rejection cost.
+func measuredName(what string, cost float64) string {
+	return fmt.Sprintf("measured-%s-%.0f", what, 100*cost)
+}
+
+// sustainedCosts returns the rejection costs of lasting overloads, in the order in which they appear first.
+func sustainedCosts(r *goodput.Results) []float64 {
+	var all []float64
+	for _, run := range ofKind(r, goodput.Sustained, goodput.NoRetry) {
+		if n := len(all); n == 0 || all[n-1] != run.RejectionCost {
+			all = append(all, run.RejectionCost)
+		}
+	}
+	return all
+}
+
+// sustainedChart has a line for each driver over the load.
+func sustainedChart(r *goodput.Results, cost float64, title string, maxY float64, y func(goodput.Run) float64) chart.Chart {
+	c := chart.Chart{
+		Title: fmt.Sprintf("A lasting overload; a rejection costs %.0f %% of an operation (measured)", 100*cost),
+		X:     "offered load, as a multiple of the capacity", Y: title, LogX: true, TicksX: []float64{1, 1.5, 2, 3, 4}, MaxY: maxY,
+	}
+	for i, arm := range arms(r, goodput.Sustained) {
+		line := chart.Line{Name: arm, Group: i}
+		for _, run := range ofKind(r, goodput.Sustained, arm) {
+			if run.RejectionCost == cost {
+				line.Points = append(line.Points, chart.Point{X: run.Plan.Load.Base, Y: y(run)})
+			}
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
+}
+
+// seriesChart has a line for each driver over time.
+func seriesChart(r *goodput.Results, kind string) chart.Chart {
+	c := chart.Chart{X: "seconds", Y: "operations that succeed, % of the capacity", MaxY: 140}
+	for i, arm := range arms(r, kind) {
+		run := ofKind(r, kind, arm)[0]
+		load := run.Plan.Load
+		c.Title = fmt.Sprintf("%v × the capacity for %v, %v × before and after (measured)", load.Peak, load.Burst, load.Base)
+		line := chart.Line{Name: arm, Group: i}
+		for j, interval := range run.Report.Series {
+			middle := (float64(j) + 0.5) * run.Plan.Interval.Seconds()
+			share := float64(interval.Good) / (run.Plan.Capacity * run.Plan.Interval.Seconds())
+			line.Points = append(line.Points, chart.Point{X: middle, Y: 100 * share})
+		}
+		c.Lines = append(c.Lines, line)
+		c.Shades = shades(load, run.Plan.Duration)
+	}
+	return c
+}
