@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestRunApp(t *testing.T) {
@@ -30,11 +29,9 @@ func TestRunApp(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			app := filepath.Join(t.TempDir(), "shop")
-			require.NoError(t, os.WriteFile(app, []byte("#!/bin/sh\n"+test.script+"\n"), 0o700))
 			var progress bytes.Buffer
-			cfg := Config{Workers: 3, Operations: 9, Seed: 7, Environ: os.Environ(), Progress: &progress}
-			got, err := runApp(t.Context(), cfg, "mongodb://there", app)
+			cfg := Config{Workers: 3, Operations: 9, Seed: 7, Environ: append(os.Environ(), "SHOP="+test.script), Progress: &progress}
+			got, err := runApp(t.Context(), cfg, "mongodb://there", filepath.Join("testdata", "shop"))
 			assert.Equal(t, test.want, got)
 			if test.wantErr == "" {
 				assert.NoError(t, err)
