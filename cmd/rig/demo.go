@@ -37,7 +37,8 @@ func (c *demoCmd) Run(ctx context.Context) error {
 			if err != nil {
 				return nil, err
 			}
-			return lab.Serve(ctx, binary, env, "replicaset:3", backend)
+			// An interrupt leaves the lab to the demo, which ends the limits on it first.
+			return lab.Serve(context.WithoutCancel(ctx), binary, env, "replicaset:3", backend)
 		},
 		Environ: os.Environ(), Output: os.Stdout, Progress: os.Stderr,
 	})

@@ -27,7 +27,7 @@ func runArm(ctx context.Context, cfg Config, uri, app string, s scenario) (*Summ
 	if err != nil {
 		return nil, err
 	}
-	defer load.close(context.WithoutCancel(ctx))
+	defer load.close(ctx)
 	var summary *Summary
 	err = load.during(ctx, func(ctx context.Context) (err error) {
 		summary, err = runApp(ctx, cfg, uri, app)

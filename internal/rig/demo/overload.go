@@ -24,6 +24,7 @@ const (
 	// burstSecs is for how many seconds a member's rate can be saved up.
 	burstSecs = 0.1
 
+	// offTimeout bounds what is done after an interrupt.
 	offTimeout = 10 * time.Second
 )
 
@@ -63,7 +64,10 @@ func connectOverload(uri string, s scenario) (*overload, error) {
 	return o, nil
 }
 
+// close disconnects, also after an interrupt.
 func (o *overload) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offTimeout)
+	defer cancel()
 	for _, client := range o.clients {
 		_ = client.Disconnect(ctx) // all that matters has been done
 	}
