@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/mod/modfile"
-
+	"mongofork/internal/rig/drivermod"
 	"mongofork/internal/rig/process"
 )
-
-// driverModule is the module that the fork takes the place of.
-const driverModule = "go.mongodb.org/mongo-driver/v2"
 
 // builder builds the application with both drivers.
 type builder struct {
@@ -32,12 +27,15 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 		return binaries{}, err
 	}
 	app := filepath.Join(b.Root, "examples", "overload")
-	replaced, line, err := b.replacedModfile(app)
+	if err := drivermod.Requires(app, b.Base); err != nil {
+		return binaries{}, err
+	}
+	replaced, line, err := drivermod.Replace(app, b.forkDir(), b.temp)
 	if err != nil {
 		return binaries{}, err
 	}
 	b.progressf("building %s with %s %s, and with the fork by one more line in its go.mod:\n  %s",
-		app, driverModule, b.Base, line)
+		app, drivermod.Path, b.Base, line)
 
 	shops := binaries{
 		upstream: filepath.Join(b.temp, "upstream", "overload"),
@@ -49,64 +47,6 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 		return binaries{}, err
 	}
 	return shops, b.goTool(ctx, app, "build", "-modfile", replaced, "-o", folder(shops.fork), ".")
-}
-
-// replacedModfile writes the application's go.mod with a replace line for the
-// fork, and its go.sum beside it. It returns the path and the line.
-func (b builder) replacedModfile(app string) (path, line string, err error) {
-	source := filepath.Join(app, "go.mod")
-	content, err := os.ReadFile(source)
-	if err != nil {
-		return "", "", err
-	}
-	module, err := modfile.Parse(source, content, nil)
-	if err != nil {
-		return "", "", err
-	}
-	if err := requires(module, b.Base); err != nil {
-		return "", "", fmt.Errorf("%s: %w", source, err)
-	}
-	if err := module.AddReplace(driverModule, "", b.forkDir(), ""); err != nil {
-		return "", "", err
-	}
-	replaced, err := module.Format()
-	if err != nil {
-		return "", "", err
-	}
-	sums, err := os.ReadFile(filepath.Join(app, "go.sum"))
-	if err != nil {
-		return "", "", err
-	}
-	path = filepath.Join(b.temp, "go.mod")
-	if err := os.WriteFile(path, replaced, 0o600); err != nil {
-		return "", "", err
-	}
-	// The go command looks for the sums beside the file that -modfile names.
-	if err := os.WriteFile(filepath.Join(b.temp, "go.sum"), sums, 0o600); err != nil {
-		return "", "", err
-	}
-	return path, replaceLine(module), nil
-}
-
-// requires checks that the application is built with the version of upstream
-// that the fork is compared with.
-func requires(module *modfile.File, version string) error {
-	for _, r := range module.Require {
-		if r.Mod.Path == driverModule && r.Mod.Version == version {
-			return nil
-		}
-	}
-	return fmt.Errorf("it does not require %s %s; run: go -C examples/overload get %[1]s@%[2]s", driverModule, version)
-}
-
-// replaceLine returns the line as it stands in the file.
-func replaceLine(module *modfile.File) string {
-	for _, r := range module.Replace {
-		if r.Old.Path == driverModule {
-			return strings.Join(r.Syntax.Token, " ")
-		}
-	}
-	return ""
 }
 
 // goTool runs the go command. The error of a run that failed has its output.

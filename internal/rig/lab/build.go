@@ -7,11 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/mod/modfile"
+	"mongofork/internal/rig/drivermod"
 )
-
-// driverModule is the module that the lab is built with the fork or upstream of.
-const driverModule = "go.mongodb.org/mongo-driver/v2"
 
 // Runner runs a command and returns what it wrote. suite.Tools is one.
 type Runner interface {
@@ -35,7 +32,7 @@ func (b Builder) Build(ctx context.Context, driver string) (string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
 	}
-	replaced, err := writeModfile(module, filepath.Join(b.Root, filepath.FromSlash(driver)), out)
+	replaced, _, err := drivermod.Replace(module, filepath.Join(b.Root, filepath.FromSlash(driver)), out)
 	if err != nil {
 		return "", err
 	}
@@ -51,33 +48,4 @@ func (b Builder) Build(ctx context.Context, driver string) (string, error) {
 		return "", fmt.Errorf("build the lab with %s: want one binary in %s, found %q", driver, out, found)
 	}
 	return found[0], nil
-}
-
-// writeModfile writes the module's go.mod with another folder for the driver, and its go.sum beside it, to dir.
-func writeModfile(module, driver, dir string) (string, error) {
-	source := filepath.Join(module, "go.mod")
-	content, err := os.ReadFile(source)
-	if err != nil {
-		return "", err
-	}
-	parsed, err := modfile.Parse(source, content, nil)
-	if err != nil {
-		return "", err
-	}
-	if err := parsed.AddReplace(driverModule, "", driver, ""); err != nil {
-		return "", err
-	}
-	replaced, err := parsed.Format()
-	if err != nil {
-		return "", err
-	}
-	sums, err := os.ReadFile(filepath.Join(module, "go.sum"))
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "go.mod")
-	if err := os.WriteFile(path, replaced, 0o600); err != nil {
-		return "", err
-	}
-	return path, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600)
 }

@@ -12,17 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWriteModfile(t *testing.T) {
-	dir := t.TempDir()
-	path, err := writeModfile(filepath.Join("..", "..", "..", "lab"), filepath.FromSlash("/repo/build/pristine/v2.5.0"), dir)
-	require.NoError(t, err)
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Contains(t, string(content), "replace "+driverModule+" => "+filepath.FromSlash("/repo/build/pristine/v2.5.0"))
-	assert.Equal(t, 1, strings.Count(string(content), "replace "))
-	assert.FileExists(t, filepath.Join(dir, "go.sum"))
-}
-
 func TestReadEnv(t *testing.T) {
 	said, err := readEnv(strings.NewReader("hello\nMONGODB_URI=mongodb://a\nLAB_URL=http://b\nMONGODB_URI=later\n"))
 	require.NoError(t, err)

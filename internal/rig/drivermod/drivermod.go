@@ -1,0 +1,74 @@
+// Package drivermod lets a module be built with another driver than its go.mod says, without changing the file.
+package drivermod
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// Path is the module path of upstream's driver, and thereby of the fork.
+const Path = "go.mongodb.org/mongo-driver/v2"
+
+// Replace writes the go.mod of the module in a folder to another folder, with a replace line for the driver, and its go.sum
+// beside it, where the go command looks for it when -modfile names the copy. It returns the copy's path and the line.
+func Replace(module, driver, to string) (path, line string, err error) {
+	parsed, err := Parse(module)
+	if err != nil {
+		return "", "", err
+	}
+	if err := parsed.AddReplace(Path, "", driver, ""); err != nil {
+		return "", "", err
+	}
+	replaced, err := parsed.Format()
+	if err != nil {
+		return "", "", err
+	}
+	sums, err := os.ReadFile(filepath.Join(module, "go.sum"))
+	if err != nil {
+		return "", "", err
+	}
+	path = filepath.Join(to, "go.mod")
+	if err := os.WriteFile(path, replaced, 0o600); err != nil {
+		return "", "", err
+	}
+	return path, replaceLine(parsed), os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
+}
+
+// Requires returns an error unless the module in a folder requires that version of the driver.
+func Requires(module, version string) error {
+	parsed, err := Parse(module)
+	if err != nil {
+		return err
+	}
+	for _, r := range parsed.Require {
+		if r.Mod.Path == Path && r.Mod.Version == version {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not require %s %s; run: go -C %s get %[2]s@%[3]s",
+		filepath.Join(module, "go.mod"), Path, version, module)
+}
+
+// Parse reads the go.mod of the module in a folder.
+func Parse(module string) (*modfile.File, error) {
+	source := filepath.Join(module, "go.mod")
+	content, err := os.ReadFile(source)
+	if err != nil {
+		return nil, err
+	}
+	return modfile.Parse(source, content, nil)
+}
+
+// replaceLine returns the line as it stands in the file.
+func replaceLine(module *modfile.File) string {
+	for _, r := range module.Replace {
+		if r.Old.Path == Path {
+			return strings.Join(r.Syntax.Token, " ")
+		}
+	}
+	return ""
+}
