@@ -59,6 +59,10 @@ test-upstream: ## Run upstream's tests in the fork and in the untouched module; 
 test-spec: ## Run the specification's tests on a real server
 	$(RIG) spec
 
+.PHONY: test-server
+test-server: ## Run the specification's tests on mongod and mongos from the PATH, of any version: make test-server TOPOLOGY=sharded:2
+	$(RIG) server --topology $(TOPOLOGY) -- $(MAKE) test-spec
+
 .PHONY: test-contrib
 test-contrib: fork ## Run the tests of the adapters, each a module of its own, with the race detector
 	go -C contrib/otel test -race ./...
@@ -76,7 +80,7 @@ race: ## Run the policy's tests with the race detector, many times over
 server: ## Start a MongoDB server for tests; it runs until it is interrupted
 	$(RIG) server
 
-# What clients of the lab see; "build/lab serve --help" has the others.
+# What clients of the lab, or the servers of "make test-server", see; "build/lab serve --help" has the others.
 TOPOLOGY ?= replicaset:3
 
 .PHONY: lab

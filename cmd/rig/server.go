@@ -17,7 +17,8 @@ import (
 const commandGrace = 10 * time.Second
 
 type serverCmd struct {
-	Command []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
+	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod and mongos on the PATH, of any version: standalone, replicaset:N or sharded:N."`
+	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
 }
 
 // Run starts or finds a server, and stops it in the end if it was started.
@@ -26,7 +27,7 @@ func (c *serverCmd) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := server.Open(ctx, server.Config{Root: root, Progress: os.Stderr})
+	s, err := c.open(ctx, server.Config{Root: root, Progress: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,18 @@ func (c *serverCmd) Run(ctx context.Context) (err error) {
 		return serve(ctx, s, os.Stdout)
 	}
 	return runWith(ctx, s.URI, command)
+}
+
+// open starts the deployment that was asked for, or else finds or starts any server.
+func (c *serverCmd) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
+	if c.Topology == "" {
+		return server.Open(ctx, cfg)
+	}
+	topology, err := server.ParseTopology(c.Topology)
+	if err != nil {
+		return nil, err
+	}
+	return server.OpenTopology(ctx, cfg, topology)
 }
 
 // serve prints the server's URI and waits until it is interrupted or the server

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	record()
+	record(strings.Join(os.Args[1:], " "))
 	connection := holdConnection()
 	if err := play(role, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 	runtime.KeepAlive(connection)
 }
 
-func record() {
+// record writes down what this program was asked to do.
+func record(call string) {
 	path := os.Getenv(fakeCalls)
 	if path == "" {
 		return
@@ -52,7 +53,7 @@ func record() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintln(file, os.Getenv(fakeRole), strings.Join(os.Args[1:], " "))
+	fmt.Fprintln(file, os.Getenv(fakeRole), call)
 	file.Close()
 }
 
@@ -76,9 +77,12 @@ func play(role string, args []string) error {
 			fmt.Printf("db version v%s\nBuild Info: {}\n", os.Getenv(fakeVersion))
 			return nil
 		}
-		return playServer(args, mongodReplicaSet, false)
+		name := valueOf(args, "--replSet")
+		return playServer(args, &fakeServer{replicaSet: name}, name == "")
+	case "mongos":
+		return playServer(args, &fakeServer{router: true}, true)
 	case "secantus":
-		return playServer(args, secantusReplicaSet, true)
+		return playServer(args, &fakeServer{replicaSet: secantusReplicaSet}, true)
 	case "python":
 		return playPython(args)
 	case "owner":
@@ -90,7 +94,7 @@ func play(role string, args []string) error {
 }
 
 // playServer is a server with one of the faults that servers have.
-func playServer(args []string, replicaSet string, initiated bool) error {
+func playServer(args []string, fake *fakeServer, initiated bool) error {
 	switch os.Getenv(fakeFault) {
 	case "dies":
 		return fmt.Errorf("the data directory is on fire")
@@ -108,7 +112,7 @@ func playServer(args []string, replicaSet string, initiated bool) error {
 	if err != nil {
 		return err
 	}
-	fake := &fakeServer{address: address, replicaSet: replicaSet, version: os.Getenv(fakeVersion)}
+	fake.address, fake.version, fake.configured = address, os.Getenv(fakeVersion), record
 	fake.initiated.Store(initiated)
 	fake.serve(listener)
 	return nil

@@ -20,11 +20,14 @@ const (
 )
 
 // fakeServer speaks enough of the wire protocol for a driver to take it for a
-// replica set of one.
+// replica set of one, a standalone server if it has no replica set, or a router.
 type fakeServer struct {
 	address    string
 	replicaSet string
+	router     bool
 	version    string
+	// configured is told the commands that make deployments of servers.
+	configured func(command string)
 	// initiated is false as long as it waits for replSetInitiate.
 	initiated atomic.Bool
 }
@@ -73,7 +76,7 @@ func (f *fakeServer) exchange(r io.Reader, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	document, err := bson.Marshal(f.reply(command.Key()))
+	document, err := bson.Marshal(f.reply(command))
 	if err != nil {
 		return err
 	}
@@ -86,11 +89,12 @@ func (f *fakeServer) exchange(r io.Reader, w io.Writer) error {
 	return err
 }
 
-func (f *fakeServer) reply(command string) bson.M {
-	switch command {
+func (f *fakeServer) reply(command bson.RawElement) bson.M {
+	switch command.Key() {
 	case "hello", "isMaster", "ismaster":
 		return f.hello()
-	case "replSetInitiate":
+	case "replSetInitiate", "addShard":
+		f.configured(command.String())
 		f.initiated.Store(true)
 	case "buildInfo":
 		return bson.M{"ok": 1, "version": f.version}
@@ -109,6 +113,12 @@ func (f *fakeServer) hello() bson.M {
 		return reply
 	}
 	reply["isWritablePrimary"], reply["ismaster"] = true, true
+	if f.router {
+		reply["msg"] = "isdbgrid"
+	}
+	if f.replicaSet == "" {
+		return reply
+	}
 	reply["setName"], reply["setVersion"] = f.replicaSet, 1
 	reply["hosts"], reply["me"], reply["primary"] = bson.A{f.address}, f.address, f.address
 	return reply

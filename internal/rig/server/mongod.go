@@ -65,16 +65,21 @@ func startMongod(ctx context.Context, cfg Config, path string) (*Server, error) 
 			data := filepath.Join(dir, "data")
 			return command{path: path, args: mongodArgs(data, port)}, os.Mkdir(data, 0o700)
 		},
-		initiate: initiateReplicaSet,
+		initiate: func(ctx context.Context, address string) error {
+			return initiateReplicaSet(ctx, mongodReplicaSet, address)
+		},
 	})
 }
 
 func mongodArgs(data, port string) []string {
+	return append([]string{"--dbpath", data, "--replSet", mongodReplicaSet}, serverArgs(port)...)
+}
+
+// serverArgs returns the arguments that mongod and mongos have in common.
+func serverArgs(port string) []string {
 	args := []string{
-		"--dbpath", data,
 		"--bind_ip", "127.0.0.1",
 		"--port", port,
-		"--replSet", mongodReplicaSet,
 		"--setParameter", "enableTestCommands=1",
 	}
 	if runtime.GOOS != "windows" {
@@ -84,21 +89,30 @@ func mongodArgs(data, port string) []string {
 	return args
 }
 
-// initiateReplicaSet makes the mongod at an address a replica set of one.
-func initiateReplicaSet(ctx context.Context, address string) error {
+// initiateReplicaSet makes a replica set of the mongods at the addresses. The
+// first is the only one that is asked, and the first to be primary.
+func initiateReplicaSet(ctx context.Context, name string, addresses ...string) error {
+	var members bson.A
+	for i, address := range addresses {
+		members = append(members, bson.D{{Key: "_id", Value: i}, {Key: "host", Value: address}})
+	}
+	config := bson.D{{Key: "_id", Value: name}, {Key: "members", Value: members}}
+	if name == configReplicaSet {
+		config = append(config, bson.E{Key: "configsvr", Value: true})
+	}
+	return runAdmin(ctx, addresses[0], bson.D{{Key: "replSetInitiate", Value: config}})
+}
+
+// runAdmin runs a command on the server at an address, as soon as it listens.
+func runAdmin(ctx context.Context, address string, command bson.D) error {
 	// Until it is a replica set there is no primary to select.
 	client, err := mongo.Connect(options.Client().SetHosts([]string{address}).SetDirect(true))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = client.Disconnect(ctx) }()
-
-	config := bson.D{
-		{Key: "_id", Value: mongodReplicaSet},
-		{Key: "members", Value: bson.A{bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: address}}}},
-	}
-	if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "replSetInitiate", Value: config}}).Err(); err != nil {
-		return fmt.Errorf("replSetInitiate: %w", err)
+	if err := client.Database("admin").RunCommand(ctx, command).Err(); err != nil {
+		return fmt.Errorf("%s: %w", command[0].Key, err)
 	}
 	return nil
 }

@@ -65,13 +65,14 @@ func TestOpenStartsMongod(t *testing.T) {
 	assert.Equal(t, Mongod, server.Origin)
 	assert.Equal(t, "8.2.3-rc0", server.Version)
 	calls := m.recorded("mongod")
-	require.Len(t, calls, 2)
+	require.Len(t, calls, 3)
 	assert.Equal(t, "--version", calls[0])
+	assert.Contains(t, calls[2], "replSetInitiate")
 	port := valueOf(strings.Fields(calls[1]), "--port")
 	data := valueOf(strings.Fields(calls[1]), "--dbpath")
 	assert.Equal(t, "mongodb://127.0.0.1:"+port+"/?replicaSet=rig", server.URI)
-	assert.Equal(t, "--dbpath "+data+" --bind_ip 127.0.0.1 --port "+port+
-		" --replSet rig --setParameter enableTestCommands=1 --nounixsocket", calls[1])
+	assert.Equal(t, "--dbpath "+data+" --replSet rig --bind_ip 127.0.0.1 --port "+port+
+		" --setParameter enableTestCommands=1 --nounixsocket", calls[1])
 	assert.DirExists(t, data)
 
 	require.NoError(t, server.Close())

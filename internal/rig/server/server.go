@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -89,8 +90,8 @@ type Server struct {
 	// Origin says where the server came from.
 	Origin Origin
 
-	// child is nil for a server that this process did not start.
-	child *child
+	// children are the processes of a server that this process started, in the order in which they were started.
+	children []*child
 }
 
 // Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error
@@ -119,26 +120,33 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	return startSecantus(ctx, cfg, env)
 }
 
-// Done is closed when a server that Open started has ended. For a server that was given it is nil, which blocks forever.
+// Done is closed when a server that was started here has ended; of a deployment, the process that was started last. For a
+// server that was given it is nil, which blocks forever.
 func (s *Server) Done() <-chan struct{} {
-	if s.child == nil {
+	if len(s.children) == 0 {
 		return nil
 	}
-	return s.child.exited
+	return s.children[len(s.children)-1].exited
 }
 
 // Log returns the last lines that a started server wrote, for an error message. It is empty for a server that was given.
 func (s *Server) Log() string {
-	if s.child == nil {
+	if len(s.children) == 0 {
 		return ""
 	}
-	return s.child.logTail()
+	return s.children[len(s.children)-1].logTail()
 }
 
-// Close stops the server and removes its files if Open started it, and leaves it alone otherwise.
+// Close stops the server and removes its files if it was started here, and leaves it alone otherwise.
 func (s *Server) Close() error {
-	if s.child == nil {
-		return nil
+	return closeAll(s.children)
+}
+
+// closeAll closes processes, those that were started last first: a router before the shard that it needs.
+func closeAll(children []*child) error {
+	var errs []error
+	for _, c := range slices.Backward(children) {
+		errs = append(errs, c.close())
 	}
-	return s.child.close()
+	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 )
 
 // launch is how to start a server of one kind.
@@ -22,42 +23,53 @@ type launch struct {
 
 // start starts a server in a fresh private directory and waits until it answers
 // as a primary.
-func start(ctx context.Context, cfg Config, l launch) (_ *Server, err error) {
+func start(ctx context.Context, cfg Config, l launch) (*Server, error) {
+	c, address, err := startListener(cfg, l.command)
+	if err != nil {
+		return nil, fmt.Errorf("start %v: %w", l.origin, err)
+	}
+	uri := replicaSetURI(l.replicaSet, address)
+	version, err := l.settle(ctx, cfg, c, address, uri)
+	if err != nil {
+		// A stopped child has written all that it has to say.
+		err = errors.Join(err, c.stop())
+		err = fmt.Errorf("%v, started as %s: %w; the end of its log:\n%s", l.origin, c.cmd.Path, err, c.logTail())
+		return nil, errors.Join(err, c.close())
+	}
+	cfg.progressf("%v: version %s listens on %s", l.origin, version, address)
+	return &Server{URI: uri, Version: version, Origin: l.origin, children: []*child{c}}, nil
+}
+
+// startListener starts a command that is to listen on a port of 127.0.0.1 and
+// that keeps all its files in a private directory. It returns its address.
+func startListener(cfg Config, make func(dir, port string) (command, error)) (_ *child, address string, err error) {
 	dir, err := os.MkdirTemp(cfg.TempDir, "rig-server-")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
-	address, err := freeAddress()
+	address, err = freeAddress()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	what, err := l.command(dir, port)
+	what, err := make(dir, port)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	c, err := startChild(dir, what)
-	if err != nil {
-		return nil, fmt.Errorf("start %v: %w", l.origin, err)
-	}
+	return c, address, err
+}
 
-	uri := "mongodb://" + address + "/?replicaSet=" + l.replicaSet
-	version, err := l.settle(ctx, cfg, c, address, uri)
-	if err != nil {
-		// A stopped child has written all that it has to say.
-		err = errors.Join(err, c.stop())
-		return nil, fmt.Errorf("%v, started as %s: %w; the end of its log:\n%s", l.origin, what.path, err, c.logTail())
-	}
-	cfg.progressf("%v: version %s listens on %s", l.origin, version, address)
-	return &Server{URI: uri, Version: version, Origin: l.origin, child: c}, nil
+func replicaSetURI(name string, addresses ...string) string {
+	return "mongodb://" + strings.Join(addresses, ",") + "/?replicaSet=" + name
 }
 
 // settle waits until a started server is a primary, has ended, or has taken too

@@ -1,0 +1,121 @@
+//go:build unix
+
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseTopology(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Topology{
+		"standalone":   {standalone, 1},
+		"replicaset:3": {replicaSet, 3},
+		"sharded:2":    {sharded, 2},
+	} {
+		got, err := ParseTopology(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got)
+	}
+	for _, text := range []string{"", "replicaset", "standalone:1", "sharded:0", "sharded:8", "replicaset:three", "loadbalanced:1"} {
+		_, err := ParseTopology(text)
+		require.ErrorContains(t, err, "topology \""+text+"\"")
+	}
+}
+
+func TestOpenTopology(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		topology string
+		mongods  int // how many are started
+		// clients matches the URI, in which every server is an A.
+		clients string
+	}{
+		{"standalone", 1, "mongodb://A/"},
+		{"replicaset:3", 3, "mongodb://A,A,A/?replicaSet=rig"},
+		{"sharded:2", 2, "mongodb://A,A/"},
+	} {
+		t.Run(tt.topology, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.0.4").install("mongos", "mongos", fakeVersion+"=8.0.4")
+			topology, err := ParseTopology(tt.topology)
+			require.NoError(t, err)
+			server, err := OpenTopology(t.Context(), m.Config, topology)
+			require.NoError(t, err)
+			assert.Equal(t, "8.0.4", server.Version)
+			assert.Len(t, started(m, "mongod"), tt.mongods)
+
+			uri := server.URI
+			for _, call := range append(started(m, "mongod"), started(m, "mongos")...) {
+				uri = strings.Replace(uri, "127.0.0.1:"+valueOf(strings.Fields(call), "--port"), "A", 1)
+				assert.Contains(t, call, "--setParameter enableTestCommands=1")
+			}
+			assert.Equal(t, tt.clients, uri)
+			require.NoError(t, server.Close())
+			requireEmpty(t, m.TempDir)
+		})
+	}
+}
+
+// A sharded cluster is put together as the server's manual says.
+func TestOpenTopologyConfiguresACluster(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0").install("mongos", "mongos", fakeVersion+"=8.2.0")
+	server, err := OpenTopology(t.Context(), m.Config, Topology{sharded, 1})
+	require.NoError(t, err)
+	defer server.Close()
+
+	address := func(call string) string { return "127.0.0.1:" + valueOf(strings.Fields(call), "--port") }
+	servers, routers := started(m, "mongod"), started(m, "mongos")
+	require.Len(t, servers, 2)
+	require.Len(t, routers, 1)
+	config, shard := servers[0], servers[1]
+	assert.Contains(t, config, "--replSet config --configsvr")
+	assert.Contains(t, shard, "--replSet shard --shardsvr")
+	assert.Contains(t, routers[0], "--configdb config/"+address(config))
+
+	initiated := strings.Join(m.recorded("mongod"), "\n")
+	assert.Contains(t, initiated, `"configsvr":true`)
+	assert.Contains(t, initiated, `"host":"`+address(shard)+`"`)
+	assert.Contains(t, strings.Join(m.recorded("mongos"), "\n"), `"addShard":"shard/`+address(shard)+`"`)
+}
+
+func TestOpenTopologyFails(t *testing.T) {
+	t.Parallel()
+	t.Run("no mongos", func(t *testing.T) {
+		t.Parallel()
+		alive := newLifeline(t)
+		m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0", alive.setting())
+		_, err := OpenTopology(t.Context(), m.Config, Topology{sharded, 1})
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.ErrorContains(t, err, "no mongos on the PATH")
+		requireEnd(t, alive.process(t))
+		requireEnd(t, alive.process(t))
+		requireEmpty(t, m.TempDir)
+	})
+	t.Run("mongod does not listen", func(t *testing.T) {
+		t.Parallel()
+		m := newMachine(t).install("mongod", "mongod", fakeFault+"=dies")
+		m.StartTimeout = time.Second
+		_, err := OpenTopology(t.Context(), m.Config, Topology{replicaSet, 1})
+		require.ErrorContains(t, err, "mongod does not answer: ping: ")
+		require.ErrorContains(t, err, "the data directory is on fire")
+		requireEmpty(t, m.TempDir)
+	})
+}
+
+// started returns the command lines of a role, without what it was told to do.
+func started(m *machine, role string) []string {
+	var lines []string
+	for _, call := range m.recorded(role) {
+		if strings.HasPrefix(call, "--") {
+			lines = append(lines, call)
+		}
+	}
+	return lines
+}
