@@ -37,8 +37,23 @@ type labFlags struct {
 	Capacity      float64       `placeholder:"N" help:"Requests that each front serves in a second; more wait, and are rejected when too many do. Without it there is no bound."`
 	Queue         int           `default:"100" help:"Requests that may wait at a front that has a capacity."`
 	RejectionCost float64       `default:"0.1" help:"Share of a request's work that its rejection takes."`
+	Rejection     string        `default:"462" enum:"462,462-before-8.2.6,463,473" help:"Error of requests beyond a limit or the capacity: 462 (retryable, no writes), 462 without NoWritesPerformed as before 8.2.6, 463 (retryable, no writes) or 473 (not retryable)."`
 	TLSCert       string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Certificate that clients are met with (PEM)."`
 	TLSKey        string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Its key (PEM)."`
+}
+
+// rejection returns what the flag of that name names.
+func rejection(flag string) overload.Rejection {
+	switch flag {
+	case "462-before-8.2.6":
+		return overload.RequestRateBefore826
+	case "463":
+		return overload.OperationRate
+	case "473":
+		return overload.Interrupted
+	default:
+		return overload.RequestRate
+	}
 }
 
 // config returns what the flags describe.
@@ -49,11 +64,12 @@ func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error)
 	}
 	config := lab.Config{
 		Topology: spec, Options: topology.Options{ElectionDelay: f.ElectionDelay}, Backend: backend, Port: f.Port,
-		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Rejection: rejection(f.Rejection), Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	if f.Capacity != 0 {
 		config.Capacity = &overload.CapacityConfig{
 			Clock: clock.System{}, RequestsPerSec: f.Capacity, MaxQueueDepth: f.Queue, RejectionShare: f.RejectionCost,
+			Rejection: config.Rejection,
 		}
 	}
 	if f.TLSCert != "" {

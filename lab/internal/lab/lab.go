@@ -39,6 +39,8 @@ type Config struct {
 	TLS *tls.Config
 	// Capacity is what each front can serve; nil for no bound but the backend's.
 	Capacity *overload.CapacityConfig
+	// Rejection is the error of requests beyond the limit of a front; empty for overload.RequestRate.
+	Rejection overload.Rejection
 	// Observers see every request first, at any front.
 	Observers []proxy.Handler
 	// Logger gets a line for every connection that ends with an error. Nil stands for no log.
@@ -122,7 +124,7 @@ func (l *Lab) chain(i int, f *front) error {
 
 // limits returns what sheds load at a front: the limiters, which setParameter controls, and the capacity if there is one.
 func (l *Lab) limits(connections *overload.ConnectionLimiter) ([]proxy.Handler, error) {
-	config := overload.RequestLimiterConfig{Clock: l.clock, Limit: overload.Unlimited()}
+	config := overload.RequestLimiterConfig{Clock: l.clock, Limit: overload.Unlimited(), Rejection: l.config.Rejection}
 	var last []proxy.Handler
 	if l.config.Capacity != nil {
 		capacity, err := overload.NewCapacity(*l.config.Capacity)

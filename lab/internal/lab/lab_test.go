@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/metrics"
+	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/topology"
 )
 
@@ -144,7 +145,22 @@ func TestFailPointsAndParametersBelongToAFront(t *testing.T) {
 }
 
 func TestOverload(t *testing.T) {
-	l := startLab(t, "standalone", Config{})
+	for rejection, want := range map[overload.Rejection]struct {
+		code   int32
+		labels []string
+		not    []string
+	}{
+		"":                            {462, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, nil},
+		overload.RequestRateBefore826: {462, []string{"SystemOverloadedError", "RetryableError"}, []string{"NoWritesPerformed"}},
+		overload.OperationRate:        {463, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, nil},
+		overload.Interrupted:          {473, []string{"SystemOverloadedError"}, []string{"RetryableError"}},
+	} {
+		t.Run(string(rejection), func(t *testing.T) { testOverload(t, rejection, want.code, want.labels, want.not) })
+	}
+}
+
+func testOverload(t *testing.T, rejection overload.Rejection, code int32, labels, not []string) {
+	l := startLab(t, "standalone", Config{Rejection: rejection})
 	client, _ := connect(t, l.Endpoints()[0].URI, options.Client().SetRetryReads(false))
 	set := func(name string, value any) {
 		require.NoError(t, client.Database("admin").RunCommand(t.Context(),
@@ -158,7 +174,13 @@ func TestOverload(t *testing.T) {
 		if err != nil {
 			var failure mongo.CommandError
 			require.ErrorAs(t, err, &failure)
-			assert.EqualValues(t, 462, failure.Code)
+			assert.Equal(t, code, failure.Code)
+			for _, label := range labels {
+				assert.True(t, failure.HasErrorLabel(label), label)
+			}
+			for _, label := range not {
+				assert.False(t, failure.HasErrorLabel(label), label)
+			}
 		}
 	}
 	finds := counts(l, 0, "find")
