@@ -167,14 +167,15 @@ func topologyTable(runs []topologyRun) string {
 	return "passed/failed/skipped:\n" + w.Render()
 }
 
-// specificationOf returns the specification that a case of the unified tests belongs to: the folder that comes after the
-// test's name.
+// specificationOf returns what a case is listed under: the specification, which is the folder after the name of the test that
+// runs the unified tests, or what is no folder's.
 func specificationOf(test string) string {
-	parts := strings.SplitN(test, "/", 3)
-	if len(parts) < 2 {
-		return test
+	function, rest, _ := strings.Cut(test, "/")
+	if function != "TestUnifiedSpec" && function != backpressureTest {
+		return function
 	}
-	return parts[1]
+	specification, _, _ := strings.Cut(rest, "/")
+	return specification
 }
 
 // nowhere lists the cases that run on no topology, by the reason that was given last.
@@ -185,8 +186,11 @@ func nowhere(runs []topologyRun) string {
 		for _, c := range run.result.Cases() {
 			if c.Outcome == gotest.Skipped {
 				reasons[c.Key] = tidyReason(c.Reason())
-			} else {
-				ran[c.Key] = true
+				continue
+			}
+			// A file or a test that is skipped as a whole elsewhere is there by the name of its parent.
+			for key := c.Key; key.Test != ""; key.Test = parentOf(key.Test) {
+				ran[key] = true
 			}
 		}
 	}
@@ -207,4 +211,9 @@ func nowhere(runs []topologyRun) string {
 		lines = append(lines, fmt.Sprintf("%6d  %s", skip.Count, skip.Reason))
 	}
 	return fmt.Sprintf("cases that run on none of the topologies (%d):\n%s", grouped.Skipped(), strings.Join(lines, "\n"))
+}
+
+// parentOf returns the name of the test that has the subtest, or the empty string.
+func parentOf(test string) string {
+	return test[:max(strings.LastIndexByte(test, '/'), 0)]
 }

@@ -9,6 +9,13 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
+// isBackends tells whether a configureFailPoint names a fail point that the lab does not have. The backend may have it, and
+// if it does, it fails for all fronts; else the backend says that there is none.
+func isBackends(command bson.Raw) bool {
+	name, ok := command.Lookup("configureFailPoint").StringValueOK()
+	return ok && name != failCommandName && name != transactionalWriteName
+}
+
 // configure answers a configureFailPoint. One that is refused changes nothing.
 func (h *Handler) configure(req *proxy.Request, reply proxy.ReplyFunc) error {
 	count, err := h.set(req.Database, req.Document())
@@ -45,8 +52,7 @@ func (h *Handler) set(database string, command bson.Raw) (int64, error) {
 	case transactionalWriteName:
 		return configurePoint(&h.onWrite, mode, data, parseTransactionalWrite)
 	default:
-		return 0, answer.Errorf(answer.CodeFailPointSetFailed, "%s not found: the lab has %s and %s",
-			name, failCommandName, transactionalWriteName)
+		return 0, answer.Errorf(answer.CodeFailPointSetFailed, "%s is none of the lab's fail points", name)
 	}
 }
 

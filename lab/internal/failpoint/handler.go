@@ -79,6 +79,9 @@ func (p *point[Data]) take(chances int, matches func(*Data) bool, draw func() fl
 // Handle implements proxy.Handler.
 func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if req.Command == "configureFailPoint" {
+		if isBackends(req.Document()) {
+			return next(ctx, req, reply)
+		}
 		return h.configure(req, reply)
 	}
 	matches := func(c *failCommand) bool { return c.matches(req) }

@@ -36,7 +36,7 @@ func TestFailPointsOfTheSpecifications(t *testing.T) {
 				taken++
 				assert.NoError(t, err, path)
 			} else {
-				assert.ErrorContains(t, err, "not found", path)
+				assert.ErrorContains(t, err, "none of the lab's", path)
 			}
 		})
 		return nil
