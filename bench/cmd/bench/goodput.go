@@ -85,6 +85,7 @@ func (c *goodputCmd) build(ctx context.Context, console console, temp string) (g
 		if driver == fork {
 			const adaptive = "adaptiveRetries=true"
 			config.Arms = append(config.Arms, goodput.Arm{Name: goodput.Adaptive, Program: program, Options: adaptive},
+				goodput.Arm{Name: goodput.Single, Program: program, Options: adaptive, Clients: 1},
 				goodput.Arm{Name: goodput.Drained, Program: program, Options: adaptive, Drain: true})
 		}
 	}

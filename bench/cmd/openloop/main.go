@@ -35,7 +35,9 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 }
 
 // answer reads a plan, does what it says, and prints the report.
-func answer[Plan, Report any](ctx context.Context, do func(context.Context, Plan) (*Report, error), in io.Reader, out io.Writer) error {
+func answer[Plan, Report any](
+	ctx context.Context, do func(context.Context, Plan) (*Report, error), in io.Reader, out io.Writer,
+) error {
 	var plan Plan
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()

@@ -23,6 +23,7 @@ type Arm struct {
 	Program string // cmd/openloop
 	Options string // of the connection string
 	Drain   bool
+	Clients int // unless zero, instead of those of the scenario
 }
 
 // Config is what to measure with.
@@ -41,7 +42,7 @@ type Config struct {
 
 // Measure runs all scenarios, one after the other.
 func Measure(ctx context.Context, c Config) (*Results, error) {
-	results := &Results{Capacity: Capacity, Queue: Queue, Patience: operationPatience, Storm: c.Storm}
+	results := &Results{Capacity: Capacity, Queue: Queue, Connections: Connections, Patience: operationPatience, Storm: c.Storm}
 	steps := len(c.Scenarios)
 	if c.Storm.Clients > 0 {
 		steps++
@@ -126,10 +127,15 @@ func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64
 		}
 	}
 	plan := s.Plan
-	plan.URI, plan.Drain = server.withOptions(arm.Options), arm.Drain
-	if s.Members > 0 {
-		plan.URI = server.withOptions(arm.Options, "readPreference=nearest")
+	plan.Drain = arm.Drain
+	if arm.Clients > 0 {
+		plan.Clients = arm.Clients
 	}
+	uriOptions := []string{arm.Options, fmt.Sprintf("maxPoolSize=%d", Connections/plan.Clients)}
+	if s.Members > 0 {
+		uriOptions = append(uriOptions, "readPreference=nearest")
+	}
+	plan.URI = server.withOptions(uriOptions...)
 	report, took, err := call[openloop.Report](ctx, arm.Program, "load", plan)
 	used.Add(int64(took))
 	return report, err

@@ -11,6 +11,8 @@ type Results struct {
 	// Capacity is how many requests a second a server serves, Queue how many may wait.
 	Capacity int `json:"capacity"`
 	Queue    int `json:"queue"`
+	// Connections is how many connections the clients of an arm may have together.
+	Connections int `json:"connections"`
 	// Patience is how long operations had after the load.
 	Patience time.Duration `json:"patience_ns"`
 

@@ -4,11 +4,15 @@ package goodput
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"mongofork/bench/internal/arrival"
 	"mongofork/bench/internal/openloop"
 )
+
+// Connections is how many connections all clients of an arm may have together. What waits for one sends nothing.
+const Connections = 1000
 
 // The servers. They are so slow that it takes two processors little to run several of them beside their clients.
 const (
@@ -71,6 +75,7 @@ const (
 	TwoRetries = "upstream " + Later
 	Fork       = "fork"
 	Adaptive   = "fork, adaptiveRetries"
+	Single     = "fork, adaptiveRetries, 1 client" // whatever the scenario says
 	Drained    = "fork, adaptiveRetries, tokens spent"
 )
 
@@ -94,6 +99,9 @@ func Scenarios() []Scenario {
 	return append(all, members()...)
 }
 
+// withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
+func withSingle(arms []string) []string { return append(slices.Clone(arms), Single) }
+
 // sustained are overloads that last. The tokens of buckets are spent before: what they hold at the start ends soon.
 func sustained() []Scenario {
 	var all []Scenario
@@ -113,7 +121,10 @@ func varying() []Scenario {
 	spike := base(Spike, arrival.Load{
 		Base: 0.8, Peak: 3, Start: 3 * time.Second, Burst: 5 * time.Second, Period: time.Hour,
 	}, 20*time.Second)
-	flap := base(Flap, arrival.Load{Base: 0.5, Peak: 2, Start: 2 * time.Second, Burst: 2 * time.Second, Period: 4 * time.Second}, 18*time.Second)
+	flap := base(Flap, arrival.Load{
+		Base: 0.5, Peak: 2, Start: 2 * time.Second, Burst: 2 * time.Second, Period: 4 * time.Second,
+	}, 18*time.Second)
+	spike.Arms, flap.Arms = withSingle(spike.Arms), withSingle(flap.Arms)
 	spike.Plan.Interval, flap.Plan.Interval = 500*time.Millisecond, 500*time.Millisecond
 	return []Scenario{spike, flap}
 }
@@ -125,7 +136,7 @@ func bursts() []Scenario {
 	for seed := range uint64(seeds) {
 		period := 3500 * time.Millisecond
 		s := base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period)
-		s.Plan.Seed = seed + 1
+		s.Plan.Seed, s.Arms = seed+1, withSingle(s.Arms)
 		all = append(all, s)
 	}
 	return all

@@ -42,8 +42,8 @@ func (p Plan) check() error {
 	}
 	check(p.Clients > 0, "clients is %d, must be at least 1", p.Clients)
 	check(p.Capacity > 0, "capacity is %v operations a second, must be positive", p.Capacity)
-	check(p.Duration > 0 && p.Warmup >= 0 && p.Cooldown >= 0 && p.Patience >= 0, "duration is %v after %v and before %v and %v, must be positive",
-		p.Duration, p.Warmup, p.Cooldown, p.Patience)
+	check(p.Duration > 0 && p.Warmup >= 0 && p.Cooldown >= 0 && p.Patience >= 0,
+		"duration is %v after %v and before %v and %v, must be positive", p.Duration, p.Warmup, p.Cooldown, p.Patience)
 	check(p.Interval > 0, "interval is %v, must be positive", p.Interval)
 	return errors.Join(errs...)
 }
@@ -56,11 +56,12 @@ type start struct {
 
 // schedule returns all operations in the order of their times. It depends upon nothing but the plan.
 func (p Plan) schedule() []start {
-	random := arrival.NewRandom(p.Seed)
+	// How many clients there are must not change when operations arrive.
+	random, choice := arrival.NewRandom(p.Seed), arrival.NewRandom(p.Seed)
 	end := p.Warmup + p.Duration + p.Cooldown
 	var all []start
 	for due := p.Load.Next(random, 0, p.Capacity); due < end; due = p.Load.Next(random, due, p.Capacity) {
-		all = append(all, start{due: due, client: random.IntN(p.Clients)})
+		all = append(all, start{due: due, client: choice.IntN(p.Clients)})
 	}
 	return all
 }

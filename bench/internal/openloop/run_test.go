@@ -55,6 +55,10 @@ func TestScheduleIsThatOfTheSeed(t *testing.T) {
 	first := plan.schedule()
 	assert.InDelta(t, 200, len(first), 5*15)
 	assert.Equal(t, first, plan.schedule())
+	plan.Clients = 3
+	for i, s := range plan.schedule() {
+		assert.Equal(t, first[i].due, s.due, "it does not matter how many clients there are")
+	}
 	plan.Seed++
 	assert.NotEqual(t, first, plan.schedule())
 }
@@ -90,6 +94,7 @@ func TestRunStormGivesUp(t *testing.T) {
 	assert.Zero(t, report.Connected)
 	assert.Equal(t, 2, report.Unlucky)
 	assert.GreaterOrEqual(t, report.Errors, 2)
+	assert.Positive(t, report.Heartbeats)
 }
 
 // TestReport has three operations: one that was due too early, one that succeeded at its second attempt, and one that was

@@ -31,6 +31,8 @@ type StormReport struct {
 	Unlucky int `json:"unlucky"`
 	// Cleared is how often a pool of connections was cleared.
 	Cleared int `json:"cleared"`
+	// Heartbeats is how often the monitoring of a server failed, which clears its pool whatever the driver knows of overload.
+	Heartbeats int `json:"heartbeats_failed"`
 	// Latency is how long clients took from their start to their first success.
 	Latency Percentiles `json:"latency"`
 	// Last is when the last client had it.
@@ -44,17 +46,18 @@ func RunStorm(ctx context.Context, plan StormPlan) (*StormReport, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, plan.Limit)
 	defer cancel()
-	var cleared atomic.Int64
+	var cleared, heartbeats atomic.Int64
 	pools := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		if e.Type == event.ConnectionPoolCleared {
 			cleared.Add(1)
 		}
 	}}
+	servers := &event.ServerMonitor{ServerHeartbeatFailed: func(*event.ServerHeartbeatFailedEvent) { heartbeats.Add(1) }}
 	newcomers := make([]newcomer, plan.Clients)
 	began := time.Now()
 	var wg sync.WaitGroup
 	for i := range newcomers {
-		client, err := mongo.Connect(options.Client().ApplyURI(plan.URI).SetPoolMonitor(pools))
+		client, err := mongo.Connect(options.Client().ApplyURI(plan.URI).SetPoolMonitor(pools).SetServerMonitor(servers))
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +73,7 @@ func RunStorm(ctx context.Context, plan StormPlan) (*StormReport, error) {
 	}
 	wg.Wait()
 	report := sum(newcomers)
-	report.Cleared = int(cleared.Load())
+	report.Cleared, report.Heartbeats = int(cleared.Load()), int(heartbeats.Load())
 	return report, nil
 }
 

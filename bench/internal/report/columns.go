@@ -58,11 +58,15 @@ func outcomeColumns() []figure {
 	}
 }
 
+func lateColumn() figure {
+	return figure{"started late, p99, ms", func(r goodput.Run) string { return milliseconds(r.Report.Lag.P99) }}
+}
+
 // trustColumns tell whether a run can be trusted.
 func trustColumns() []figure {
 	return []figure{
+		lateColumn(),
 		{"server's work, %", func(r goodput.Run) string { return fmt.Sprintf("%.0f", 100*r.Work()) }},
-		{"started late, p99, ms", func(r goodput.Run) string { return milliseconds(r.Report.Lag.P99) }},
 		{"processors used, %", func(r goodput.Run) string { return fmt.Sprintf("%.0f", 100*r.Used) }},
 		{"processors idle, %", func(r goodput.Run) string { return fmt.Sprintf("%.0f", 100*r.Idle) }},
 	}

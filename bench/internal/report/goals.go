@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -21,124 +22,166 @@ const (
 	memberCommands      = 1.1
 )
 
-// measuredGoals has what was measured against the goals.
-type measuredGoals struct {
-	*goodput.Results
-	table table.Writer
+// goal is a goal for adaptiveRetries and what was measured for it.
+type goal struct {
+	what, wanted, measured string
+	met                    string
+	why                    string // it was not met, if that is known; empty if it was
 }
 
-// measuredGoalTable has a row for each goal that something was measured for.
-func measuredGoalTable(r *goodput.Results) table.Writer {
-	g := measuredGoals{Results: r, table: newTable("goal for adaptiveRetries", "wanted", "measured", "met")}
+// goals collects the goals that something was measured for.
+type goals struct {
+	*goodput.Results
+	all []goal
+}
+
+func goalsOf(r *goodput.Results) []goal {
+	g := &goals{Results: r}
 	g.commands()
 	g.sustained()
 	g.bursts()
 	g.spike()
 	g.member()
 	g.storm()
-	return g.table
+	return g.all
+}
+
+// measuredGoalTable has a row for each goal.
+func measuredGoalTable(r *goodput.Results) table.Writer {
+	t := newTable("goal for adaptiveRetries", "wanted", "measured", "met")
+	for _, g := range goalsOf(r) {
+		t.AppendRow(table.Row{g.what, g.wanted, g.measured, g.met})
+	}
+	return t
+}
+
+// reasons returns why goals were not met, each reason once.
+func reasons(r *goodput.Results) []string {
+	var all []string
+	for _, g := range goalsOf(r) {
+		if g.why != "" && !slices.Contains(all, g.why) {
+			all = append(all, g.why)
+		}
+	}
+	return all
+}
+
+// add adds a goal. The distance is how far what was measured is from it.
+func (g *goals) add(what, wanted, measured string, ok bool, distance float64, format, why string) {
+	if ok {
+		why = ""
+	}
+	g.all = append(g.all, goal{what, wanted, measured, met(ok, distance, format), why})
 }
 
 // atMost adds a goal that is an upper bound.
-func (g measuredGoals) atMost(what string, want, got float64) {
-	g.table.AppendRow(table.Row{what, fmt.Sprintf("at most %.2f", want), fmt.Sprintf("%.3f", got), met(got <= want, got-want, "%.3f")})
+func (g *goals) atMost(what string, want, got float64, why string) {
+	g.add(what, fmt.Sprintf("at most %.2f", want), fmt.Sprintf("%.3f", got), got <= want, got-want, "%.3f", why)
 }
 
 // atLeast adds a goal that is a lower bound.
-func (g measuredGoals) atLeast(what string, want, got float64) {
-	g.table.AppendRow(table.Row{what, fmt.Sprintf("at least %.2f", want), fmt.Sprintf("%.3f", got), met(got >= want, got-want, "%.3f")})
+func (g *goals) atLeast(what string, want, got float64, why string) {
+	g.add(what, fmt.Sprintf("at least %.2f", want), fmt.Sprintf("%.3f", got), got >= want, got-want, "%.3f", why)
 }
 
-// ofKind returns the runs of a kind of scenario with an arm.
-func ofKind(r *goodput.Results, kind, arm string) []goodput.Run {
-	var some []goodput.Run
-	for _, run := range r.Runs {
-		if run.Kind == kind && run.Arm == arm {
-			some = append(some, run)
-		}
-	}
-	return some
-}
+// whySpent is why a lasting overload costs the bucket more than allowed.
+const whySpent = "A success earns a tenth of a token, so up to a tenth of the successes may be followed by a retry that the server rejects. " +
+	"The dearer a rejection is, and the less the load exceeds the capacity, the more of the goodput these retries take."
 
-func (g measuredGoals) commands() {
+func (g *goals) commands() {
 	for _, run := range ofKind(g.Results, goodput.Sustained, goodput.Drained) {
 		want := map[float64]float64{2: commandsAtTwice, 4: commandsAtFourTimes}[run.Plan.Load.Base]
 		if want > 0 && run.RejectionCost == 0.1 {
-			g.atMost(fmt.Sprintf("commands per operation at %v × the capacity, tokens spent", run.Plan.Load.Base), want, run.CommandsPerOperation())
+			what := fmt.Sprintf("commands per operation at %v × the capacity, tokens spent", run.Plan.Load.Base)
+			g.atMost(what, want, run.CommandsPerOperation(), whySpent)
 		}
 	}
 }
 
 // sustained compares the goodput with that without retries, where there is any.
-func (g measuredGoals) sustained() {
+func (g *goals) sustained() {
 	const least, cheap = 0.01, 0.05
 	without := ofKind(g.Results, goodput.Sustained, goodput.NoRetry)
 	for i, run := range ofKind(g.Results, goodput.Sustained, goodput.Drained) {
-		what := fmt.Sprintf("goodput at %v × the capacity, rejection cost %s, of that without retries", run.Plan.Load.Base, percent(run.RejectionCost))
-		if run.RejectionCost < cheap {
+		if run.RejectionCost < cheap || without[i].Goodput() < least {
 			continue
 		}
-		if without[i].Goodput() < least {
-			g.table.AppendRow(table.Row{what, "-", "-", "the overload alone takes all of the capacity"})
-			continue
-		}
-		g.atLeast(what, goodputGoal(run.RejectionCost), run.Goodput()/without[i].Goodput())
+		what := fmt.Sprintf("goodput at %v × the capacity, rejection cost %s, of that without retries",
+			run.Plan.Load.Base, percent(run.RejectionCost))
+		g.atLeast(what, goodputGoal(run.RejectionCost), run.Goodput()/without[i].Goodput(), whySpent)
 	}
 }
 
-func (g measuredGoals) bursts() {
+// freshArms are the arms whose clients start with all their tokens, and how many clients that are.
+func freshArms() [][2]string {
+	return [][2]string{{goodput.Adaptive, "; 10 clients"}, {goodput.Single, "; 1 client"}}
+}
+
+func (g *goals) bursts() {
 	without := ofKind(g.Results, goodput.Bursts, goodput.NoRetry)
-	var ratios []float64
-	for i, run := range ofKind(g.Results, goodput.Bursts, goodput.Adaptive) {
-		ratios = append(ratios, run.Errors()/without[i].Errors())
-	}
-	if len(ratios) > 0 {
-		g.atMost(fmt.Sprintf("errors in short bursts, of those without retries, median of %d seeds", len(ratios)), burstErrors, median(ratios))
+	for _, arm := range freshArms() {
+		var ratios []float64
+		for i, run := range ofKind(g.Results, goodput.Bursts, arm[0]) {
+			ratios = append(ratios, run.Errors()/without[i].Errors())
+		}
+		if len(ratios) > 0 {
+			what := fmt.Sprintf("errors in short bursts, of those without retries, median of %d seeds%s", len(ratios), arm[1])
+			g.atMost(what, burstErrors, median(ratios), "In short bursts the tokens are spent before the bursts end.")
+		}
 	}
 }
 
-func (g measuredGoals) spike() {
-	without, adaptive := ofKind(g.Results, goodput.Spike, goodput.NoRetry), ofKind(g.Results, goodput.Spike, goodput.Adaptive)
-	if len(without) == 0 || len(adaptive) == 0 {
-		return
+// whyFull is why a spike is met as without a bucket.
+const whyFull = "A bucket limits nothing until its tokens are spent, and every spike that is shorter than that meets five retries. How " +
+	"many tokens a client begins with is in the specification; how many seconds of the capacity they are, is up to the number of clients."
+
+func (g *goals) spike() {
+	without := ofKind(g.Results, goodput.Spike, goodput.NoRetry)
+	for _, arm := range freshArms() {
+		for i, run := range ofKind(g.Results, goodput.Spike, arm[0]) {
+			what := "errors in a long spike, of those without retries" + arm[1]
+			g.atMost(what, spikeErrors, run.Errors()/without[i].Errors(), whyFull)
+			g.recovery("recovery after a long spike, compared with no retry"+arm[1], run, without[i])
+		}
 	}
-	g.atMost("errors in a long spike, of those without retries", spikeErrors, adaptive[0].Errors()/without[0].Errors())
-	before, ok := runRecovery(without[0])
-	after, okAfter := runRecovery(adaptive[0])
-	got := "no recovery"
-	if ok && okAfter {
-		got = (after - before).String() + " later"
+}
+
+// recovery compares how long two runs take to recover.
+func (g *goals) recovery(what string, run, without goodput.Run) {
+	wanted := "at most " + recoveryDelay.String() + " later"
+	before, ok := runRecovery(without)
+	after, okAfter := runRecovery(run)
+	if !ok || !okAfter {
+		g.all = append(g.all, goal{what, wanted, "no recovery", "no", whyFull})
+		return
 	}
 	late := after - before - recoveryDelay
-	g.table.AppendRow(table.Row{"recovery after a long spike, compared with no retry", "at most " + recoveryDelay.String() + " later", got,
-		met(ok && okAfter && late <= 0, late.Seconds(), "%.1f s")})
+	g.add(what, wanted, (after-before).String()+" later", late <= 0, late.Seconds(), "%.1f s", whyFull)
 }
 
-// runRecovery returns how long after the burst of a run its goodput is back.
-func runRecovery(r goodput.Run) (time.Duration, bool) {
-	served := make([]float64, len(r.Report.Series))
-	for i, interval := range r.Report.Series {
-		served[i] = float64(interval.Good) / float64(max(1, interval.Due))
-	}
-	return recovered(served, r.Plan.Interval, r.Plan.Load)
-}
-
-func (g measuredGoals) member() {
-	for _, run := range ofKind(g.Results, goodput.Member, goodput.Adaptive) {
+func (g *goals) member() {
+	without := ofKind(g.Results, goodput.Member, goodput.NoRetry)
+	for i, run := range ofKind(g.Results, goodput.Member, goodput.Adaptive) {
 		what := fmt.Sprintf("one of %d members gets %.2f × what it admits: ", run.Members, run.MemberLoad())
-		g.atLeast(what+"share of reads that succeed", memberSuccess, 1-run.Errors())
-		g.atMost(what+"commands per operation", memberCommands, run.CommandsPerOperation())
+		why := fmt.Sprintf("At %.2f × what the member admits, %.1f %% of the operations fail without retries. Each of them takes a second "+
+			"command at least, as an operation knows nothing of the overload that others have met: %.2f commands per operation.",
+			run.MemberLoad(), 100*without[i].Errors(), 1+without[i].Errors())
+		g.atLeast(what+"share of reads that succeed", memberSuccess, 1-run.Errors(), why)
+		g.atMost(what+"commands per operation", memberCommands, run.CommandsPerOperation(), why)
 	}
 }
 
-func (g measuredGoals) storm() {
-	i := slices.IndexFunc(g.Storms, func(s goodput.StormRun) bool { return s.Arm == goodput.Adaptive })
-	if i < 0 {
-		return
+func (g *goals) storm() {
+	for _, s := range g.Storms {
+		if s.Arm != goodput.Adaptive {
+			continue
+		}
+		missing, cleared := g.Storm.Clients-s.Report.Connected, s.Report.Cleared
+		g.add("connection storm: clients that connect", strconv.Itoa(g.Storm.Clients), strconv.Itoa(s.Report.Connected),
+			missing == 0, float64(missing), "%.0f", "The time was too short.")
+		why := fmt.Sprintf("In the connection storm pools were cleared %d times and heartbeats failed %d times. The limiter closes the "+
+			"connections of the clients' monitoring, too, and by the specification a heartbeat that fails clears the pool.",
+			cleared, s.Report.Heartbeats)
+		g.add("connection storm: pools cleared", "0", strconv.Itoa(cleared), cleared == 0, float64(cleared), "%.0f", why)
 	}
-	report := g.Storms[i].Report
-	missing := g.Storm.Clients - report.Connected
-	g.table.AppendRow(table.Row{"connection storm: clients that connect", g.Storm.Clients, report.Connected,
-		met(missing == 0, float64(missing), "%.0f")})
-	g.table.AppendRow(table.Row{"connection storm: pools cleared", 0, report.Cleared, met(report.Cleared == 0, float64(report.Cleared), "%.0f")})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -38,7 +39,8 @@ func runTable(runs []goodput.Run, columns ...figure) table.Writer {
 // allTable is what a terminal shows.
 func allTable(runs []goodput.Run) table.Writer {
 	kind := figure{"scenario", func(r goodput.Run) string { return r.Kind }}
-	return runTable(runs, slices.Concat([]figure{kind, loadColumn(), costColumn(), clientsColumn()}, outcomeColumns(), []figure{fairnessColumn()}, trustColumns())...)
+	first := []figure{kind, loadColumn(), costColumn(), clientsColumn()}
+	return runTable(runs, slices.Concat(first, outcomeColumns(), []figure{fairnessColumn()}, trustColumns())...)
 }
 
 // kindTable is what the page has of a kind of scenario.
@@ -48,13 +50,13 @@ func kindTable(r *goodput.Results, kind string) table.Writer {
 	case goodput.Sustained:
 		return runTable(runs, slices.Concat([]figure{costColumn(), loadColumn()}, outcomeColumns(), trustColumns())...)
 	case goodput.Clients:
-		return runTable(runs, slices.Concat([]figure{clientsColumn()}, outcomeColumns(), []figure{fairnessColumn()})...)
+		return runTable(runs, slices.Concat([]figure{clientsColumn()}, outcomeColumns(), []figure{fairnessColumn(), lateColumn()})...)
 	case goodput.Member:
-		return runTable(runs, slices.Concat([]figure{memberColumn()}, outcomeColumns())...)
-	case goodput.Spike, goodput.Flap:
-		return runTable(runs, slices.Concat(outcomeColumns(), []figure{recoveryColumn()})...)
+		return runTable(runs, slices.Concat([]figure{memberColumn()}, outcomeColumns(), []figure{lateColumn()})...)
+	case goodput.Spike:
+		return runTable(runs, slices.Concat(outcomeColumns(), []figure{recoveryColumn(), lateColumn()})...)
 	default:
-		return runTable(runs, slices.Concat(outcomeColumns(), trustColumns())...)
+		return runTable(runs, append(outcomeColumns(), lateColumn())...)
 	}
 }
 
@@ -86,10 +88,31 @@ func arms(r *goodput.Results, kind string) []string {
 
 // stormTable has a row for each arm.
 func stormTable(r *goodput.Results) table.Writer {
-	t := newTable("driver", "clients connected", "after, ms", "half of them after, ms", "errors", "clients that saw any", "pools cleared")
+	t := newTable("driver", "clients connected", "after, ms", "half of them after, ms", "errors",
+		"clients that saw any", "pools cleared", "heartbeats failed")
 	for _, s := range r.Storms {
 		t.AppendRow(table.Row{s.Arm, fmt.Sprintf("%d of %d", s.Report.Connected, r.Storm.Clients), milliseconds(s.Report.Last),
-			milliseconds(s.Report.Latency.P50), s.Report.Errors, s.Report.Unlucky, s.Report.Cleared})
+			milliseconds(s.Report.Latency.P50), s.Report.Errors, s.Report.Unlucky, s.Report.Cleared, s.Report.Heartbeats})
 	}
 	return t
+}
+
+// ofKind returns the runs of a kind of scenario with an arm.
+func ofKind(r *goodput.Results, kind, arm string) []goodput.Run {
+	var some []goodput.Run
+	for _, run := range r.Runs {
+		if run.Kind == kind && run.Arm == arm {
+			some = append(some, run)
+		}
+	}
+	return some
+}
+
+// runRecovery returns how long after the burst of a run its goodput is back.
+func runRecovery(r goodput.Run) (time.Duration, bool) {
+	served := make([]float64, len(r.Report.Series))
+	for i, interval := range r.Report.Series {
+		served[i] = float64(interval.Good) / float64(max(1, interval.Due))
+	}
+	return recovered(served, r.Plan.Interval, r.Plan.Load)
 }

@@ -18,7 +18,8 @@ func DrawGoodput(r *goodput.Results, folder string) error {
 	for _, cost := range sustainedCosts(r) {
 		charts[measuredName("goodput", cost)] = sustainedChart(r, cost, "operations that succeed, % of the capacity", 140,
 			func(run goodput.Run) float64 { return 100 * run.Goodput() })
-		charts[measuredName("amplification", cost)] = sustainedChart(r, cost, "commands per operation", 9, goodput.Run.CommandsPerOperation)
+		charts[measuredName("amplification", cost)] = sustainedChart(r, cost, "commands per operation", 9,
+			goodput.Run.CommandsPerOperation)
 	}
 	for name, c := range charts {
 		if err := c.Save(folder, name); err != nil {

@@ -81,7 +81,7 @@ func (p page) render() ([]byte, error) {
 		"overheadTable": overheadTable, "bucketTable": bucketTable, "sizeTable": sizeTable, "addedModules": addedModules,
 		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
-		"measuredGoalTable": measuredGoalTable, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
+		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
 		"sustainedCosts": sustainedCosts, "measuredName": measuredName, "condition": conditionOf,
 		"goalTable": goalTable, "percent": percent,
 	}).Parse(pageTemplate)
