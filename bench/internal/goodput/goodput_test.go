@@ -76,7 +76,7 @@ func TestFigures(t *testing.T) {
 	r := Run{
 		Scenario: Scenario{RejectionCost: 0.5, Plan: openloop.Plan{Capacity: 10, Duration: 2 * time.Second}},
 		Report: &openloop.Report{
-			Arrived: 20, Succeeded: 5, Commands: 30, Served: 4, Rejected: 20, Good: 4,
+			Arrived: 20, Succeeded: 5, Failed: 13, Commands: 27, GivenUp: 2, Served: 4, Rejected: 20, Good: 4,
 			Clients: []openloop.Share{{Arrived: 10, Succeeded: 5}, {Arrived: 10}, {}},
 		},
 	}
@@ -84,6 +84,7 @@ func TestFigures(t *testing.T) {
 	assert.InDelta(t, 0.7, r.Work(), 1e-9)
 	assert.InDelta(t, 1.5, r.CommandsPerOperation(), 1e-9)
 	assert.InDelta(t, 0.75, r.Errors(), 1e-9)
+	assert.InDelta(t, 0.1, r.GivenUp(), 1e-9)
 	assert.InDelta(t, 0.5, r.Fairness(), 1e-9, "one of two clients has everything")
 	r.Report.Clients = nil
 	assert.Equal(t, 1.0, r.Fairness())

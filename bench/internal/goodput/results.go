@@ -69,6 +69,9 @@ func (r Run) Errors() float64 {
 	return 1 - float64(r.Report.Succeeded)/float64(r.Report.Arrived)
 }
 
+// GivenUp is the share of operations that had not ended when the run did.
+func (r Run) GivenUp() float64 { return float64(r.Report.GivenUp) / float64(r.Report.Arrived) }
+
 // MemberLoad is the load on the member that does not admit all of its share, as a multiple of what it admits.
 func (r Run) MemberLoad() float64 {
 	return r.Plan.Load.Base * r.Plan.Capacity / float64(r.Members) / float64(r.Limit)

@@ -65,6 +65,7 @@ func lateColumn() figure {
 // trustColumns tell whether a run can be trusted.
 func trustColumns() []figure {
 	return []figure{
+		{"given up, %", func(r goodput.Run) string { return fmt.Sprintf("%.0f", 100*r.GivenUp()) }},
 		lateColumn(),
 		{"server's work, %", func(r goodput.Run) string { return fmt.Sprintf("%.0f", 100*r.Work()) }},
 		{"processors used, %", func(r goodput.Run) string { return fmt.Sprintf("%.0f", 100*r.Used) }},
