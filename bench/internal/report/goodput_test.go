@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,9 +47,12 @@ func fakeResults() *goodput.Results {
 }
 
 func TestWriteGoodput(t *testing.T) {
-	docs := t.TempDir()
+	root := t.TempDir()
+	docs := filepath.Join(root, "docs")
 	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: &result.Setting{}, Results: fakeResults()}
 	require.NoError(t, file.Write(filepath.Join(docs, "performance", GoodputFile)))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "README.md"),
+		append(bytes.Clone(summaryBegin), summaryEnd...), 0o600))
 	require.NoError(t, Write(docs))
 	content, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	require.NoError(t, err)

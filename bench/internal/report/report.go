@@ -39,8 +39,8 @@ type page struct {
 	Simulation *result.File[*study.Study]
 }
 
-// Write writes performance.md in the folder of documents from the results in its folder performance, and draws its plots
-// anew.
+// Write writes performance.md in the folder of documents from the results in its folder performance, draws its plots anew,
+// and writes the summary in the README beside the folder.
 func Write(docs string) error {
 	var p page
 	folder := filepath.Join(docs, "performance")
@@ -59,6 +59,9 @@ func Write(docs string) error {
 	}
 	if p.Goodput != nil {
 		if err := DrawGoodput(p.Goodput.Results, folder); err != nil {
+			return err
+		}
+		if err := updateReadme(filepath.Join(filepath.Dir(docs), "README.md"), p.Goodput.Results); err != nil {
 			return err
 		}
 	}
