@@ -42,24 +42,9 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			project, err := store.Project(ctx, revision)
 			return project, unavailable(err, specs.ErrUnavailable)
 		},
-		OpenServer: func(ctx context.Context) (*suite.Server, error) {
-			s, err := server.Open(ctx, server.Config{Root: root, Progress: progress})
-			if err != nil {
-				return nil, unavailable(err, server.ErrUnavailable)
-			}
-			name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
-			return &suite.Server{URI: s.URI, Name: name, Close: s.Close}, nil
-		},
+		OpenServer: func(ctx context.Context) (*suite.Server, error) { return openServer(ctx, root, progress) },
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
-			binary, err := labs.Build(ctx, "build/"+base)
-			if err != nil {
-				return nil, err
-			}
-			l, err := lab.Serve(ctx, binary, labs.Env, topology, backend)
-			if err != nil {
-				return nil, err
-			}
-			return &suite.Lab{Env: l.Env, Close: l.Close}, nil
+			return openLab(ctx, labs, "build/"+base, topology, backend)
 		},
 		Soak: func(ctx context.Context, driver, backend string) (string, error) {
 			binary, err := labs.Build(ctx, driver)
@@ -71,6 +56,29 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 		Progress: suite.NewProgress(progress, time.Now),
 		Now:      time.Now,
 	}, nil
+}
+
+// openServer finds or starts a server.
+func openServer(ctx context.Context, root string, progress io.Writer) (*suite.Server, error) {
+	s, err := server.Open(ctx, server.Config{Root: root, Progress: progress})
+	if err != nil {
+		return nil, unavailable(err, server.ErrUnavailable)
+	}
+	name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
+	return &suite.Server{URI: s.URI, Name: name, Close: s.Close}, nil
+}
+
+// openLab starts a lab that is built with the driver of a folder below the root.
+func openLab(ctx context.Context, labs lab.Builder, driver, topology, backend string) (*suite.Lab, error) {
+	binary, err := labs.Build(ctx, driver)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lab.Serve(ctx, binary, labs.Env, topology, backend)
+	if err != nil {
+		return nil, err
+	}
+	return &suite.Lab{Env: l.Env, Close: l.Close}, nil
 }
 
 // unavailable marks an error that wraps missing as one for which the suites have

@@ -118,49 +118,67 @@ func (r *Rig) openTopology(ctx context.Context, project, topology string) ([]str
 	return append([]string{"PROJECT_DIRECTORY=" + project}, l.Env...), done, nil
 }
 
-// topologyTable is what each suite of the specifications gave on each topology, in both trees.
-func topologyTable(runs []topologyRun) string {
-	type key struct {
-		topology, suite string
-		fork            bool
-	}
-	counts := make(map[key]*[4]int)
-	var suites, topologies []string
+// tally counts the outcomes of the cases of each suite of the specifications, on each topology, in both trees.
+type tally struct {
+	counts             map[tallyKey]*[4]int
+	suites, topologies []string
+}
+
+type tallyKey struct {
+	topology, suite string
+	fork            bool
+}
+
+// allSuites is the row of the sums.
+const allSuites = "all"
+
+func newTally(runs []topologyRun) *tally {
+	t := &tally{counts: make(map[tallyKey]*[4]int)}
 	for _, run := range runs {
-		if !slices.Contains(topologies, run.topology) {
-			topologies = append(topologies, run.topology)
+		if !slices.Contains(t.topologies, run.topology) {
+			t.topologies = append(t.topologies, run.topology)
 		}
 		for _, c := range run.result.Cases() {
 			suite := specificationOf(c.Test)
-			for _, name := range []string{suite, "all"} {
-				k := key{run.topology, name, run.fork}
-				if counts[k] == nil {
-					counts[k] = new([4]int)
-				}
-				counts[k][c.Outcome]++
+			if !slices.Contains(t.suites, suite) {
+				t.suites = append(t.suites, suite)
 			}
-			if !slices.Contains(suites, suite) {
-				suites = append(suites, suite)
-			}
+			t.add(tallyKey{run.topology, suite, run.fork}, c.Outcome)
+			t.add(tallyKey{run.topology, allSuites, run.fork}, c.Outcome)
 		}
 	}
-	slices.Sort(suites)
-	cell := func(k key) string {
-		if n := counts[k]; n != nil {
-			return fmt.Sprintf("%d/%d/%d", n[gotest.Passed], n[gotest.Failed], n[gotest.Skipped])
-		}
-		return "-"
+	slices.Sort(t.suites)
+	return t
+}
+
+func (t *tally) add(key tallyKey, outcome gotest.Outcome) {
+	if t.counts[key] == nil {
+		t.counts[key] = new([4]int)
 	}
+	t.counts[key][outcome]++
+}
+
+// cell returns the counts as the table has them.
+func (t *tally) cell(key tallyKey) string {
+	if n := t.counts[key]; n != nil {
+		return fmt.Sprintf("%d/%d/%d", n[gotest.Passed], n[gotest.Failed], n[gotest.Skipped])
+	}
+	return "-"
+}
+
+// topologyTable is the table of the runs.
+func topologyTable(runs []topologyRun) string {
+	t := newTally(runs)
 	w := table.NewWriter()
 	header := table.Row{"suite"}
-	for _, topology := range topologies {
+	for _, topology := range t.topologies {
 		header = append(header, topology+" upstream", topology+" fork")
 	}
 	w.AppendHeader(header)
-	for _, suite := range append(suites, "all") {
+	for _, suite := range append(t.suites, allSuites) {
 		row := table.Row{suite}
-		for _, topology := range topologies {
-			row = append(row, cell(key{topology, suite, false}), cell(key{topology, suite, true}))
+		for _, topology := range t.topologies {
+			row = append(row, t.cell(tallyKey{topology, suite, false}), t.cell(tallyKey{topology, suite, true}))
 		}
 		w.AppendRow(row)
 	}
