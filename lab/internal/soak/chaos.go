@@ -18,6 +18,7 @@ const (
 	slowness = 100 * time.Millisecond
 	// adminPatience is how long setting a parameter may take: the limit that it ends may hold it up.
 	adminPatience = 20 * time.Second
+	adminPause    = 50 * time.Millisecond
 	stepDownTime  = 2 * time.Second
 )
 
@@ -100,20 +101,33 @@ func (c *chaos) limited(ctx context.Context, e Event, enabled, prefix string) er
 	return off
 }
 
+// setParameter sets parameters of every front. An administrator insists: what the chaos does to connections, it does to
+// these as well, as errors of the network and as pools that were cleared.
 func (c *chaos) setParameter(ctx context.Context, parameters bson.D) error {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
 	defer cancel()
+	command := append(bson.D{{Key: "setParameter", Value: 1}}, parameters...)
 	for _, admin := range c.admins {
-		command := append(bson.D{{Key: "setParameter", Value: 1}}, parameters...)
-		err := admin.Database("admin").RunCommand(ctx, command).Err()
-		for err != nil && mongo.IsNetworkError(err) && sleep(ctx, 50*time.Millisecond) {
-			err = admin.Database("admin").RunCommand(ctx, command).Err()
-		}
-		if err != nil {
-			return err
+		set := func() error { return admin.Database("admin").RunCommand(ctx, command).Err() }
+		if err := insist(ctx, adminPause, set); err != nil {
+			return fmt.Errorf("set a parameter within %v: %w", adminPatience, err)
 		}
 	}
 	return nil
+}
+
+// insist does something, with pauses, until it succeeds or the context ends. It returns the last error from before the
+// end, for the error of the end says less.
+func insist(ctx context.Context, pause time.Duration, do func() error) error {
+	err := do()
+	for err != nil && sleep(ctx, pause) {
+		again := do()
+		if again != nil && ctx.Err() != nil {
+			return err
+		}
+		err = again
+	}
+	return err
 }
 
 // sleep returns whether the time passed before the context ended.
