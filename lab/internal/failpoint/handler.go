@@ -149,7 +149,7 @@ func (h *Handler) write(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	if chances == 0 {
 		return next(ctx, req, reply)
 	}
-	session, number := transaction(req)
+	session, number, _ := req.Transaction()
 	if h.done.has(session, number) {
 		return next(ctx, req, reply)
 	}

@@ -89,13 +89,6 @@ type executed struct {
 // maxSessions bounds the memory that clients can take.
 const maxSessions = 10_000
 
-// transaction returns the session and number of a request that has statements.
-func transaction(req *proxy.Request) (session string, number int64) {
-	doc := req.Document()
-	number, _ = doc.Lookup("txnNumber").AsInt64OK()
-	return string(doc.Lookup("lsid").Value), number
-}
-
 func (e *executed) has(session string, number int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

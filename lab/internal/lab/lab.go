@@ -49,11 +49,12 @@ type Config struct {
 
 // Lab is a deployment.
 type Lab struct {
-	config  Config
-	clock   clock.Clock
-	cluster *topology.Cluster
-	metrics *metrics.Recorder
-	fronts  []*front
+	config   Config
+	clock    clock.Clock
+	cluster  *topology.Cluster
+	metrics  *metrics.Recorder
+	sessions proxy.Sessions // of the backend
+	fronts   []*front
 }
 
 // Open returns a lab of which the fronts listen. They serve when Run is called, which has to be.
@@ -116,6 +117,7 @@ func (l *Lab) chain(i int, f *front) error {
 		Backend:   l.config.Backend,
 		Acceptors: []proxy.Acceptor{&f.faults, connections},
 		Handlers:  append(handlers, l.cluster.Handler(i), failpoints),
+		Sessions:  &l.sessions,
 		TLS:       l.config.TLS,
 		Logger:    l.logger(f.address),
 	})

@@ -21,6 +21,8 @@ type Config struct {
 	Acceptors []Acceptor
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
+	// Sessions are those of the backend, for all fronts that stand before it; nil where it sees to them itself.
+	Sessions *Sessions
 	// TLS is what clients are met with; nil for none.
 	TLS *tls.Config
 	// MaxMessageSize bounds messages in bytes, decompressed; 0 stands for wire.DefaultMaxMessageSize.

@@ -106,6 +106,17 @@ func (r *Request) Document() bson.Raw {
 	return doc
 }
 
+// Transaction returns the logical session and the transaction number of a retryable write, or of a command in a
+// transaction. The session is the bytes of its lsid.
+func (r *Request) Transaction() (session string, number int64, ok bool) {
+	doc := r.Document()
+	number, ok = doc.Lookup("txnNumber").AsInt64OK()
+	if !ok {
+		return "", 0, false
+	}
+	return string(doc.Lookup("lsid").Value), number, true
+}
+
 // Acknowledged tells whether the client waits for a reply.
 func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCome) }
 

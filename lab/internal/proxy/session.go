@@ -62,7 +62,7 @@ func (s *session) serve(ctx context.Context) error {
 	cancel(err)
 	<-closed
 	if s.backend != nil {
-		<-s.backend.closed
+		s.backend.close()
 	}
 	s.readers.Wait()
 	return err
@@ -178,6 +178,21 @@ func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) er
 			return err
 		}
 	}
+	logical, _, ok := req.Transaction()
+	if !ok || s.front.config.Sessions == nil {
+		return s.exchange(ctx, req, reply)
+	}
+	checkIn, err := s.front.config.Sessions.checkOut(ctx, logical)
+	if err != nil {
+		return err
+	}
+	defer checkIn()
+	// The client's end does not end what the backend is at, and so not the session's turn.
+	return s.exchange(context.WithoutCancel(ctx), req, reply)
+}
+
+// exchange sends the request to the backend and hands on its replies.
+func (s *session) exchange(ctx context.Context, req *Request, reply ReplyFunc) error {
 	request := *req.Message
 	request.RequestID, request.ResponseTo = s.nextID(), 0
 	if err := s.front.codec.Write(s.backend.conn, &request); err != nil {
@@ -211,64 +226,4 @@ func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) er
 func (s *session) nextID() int32 {
 	s.lastID = max(s.lastID+1, 1)
 	return s.lastID
-}
-
-// backendConn is a session's connection to the backend.
-type backendConn struct {
-	conn    net.Conn
-	closed  <-chan struct{} // closed after conn
-	replies chan *wire.Message
-	err     error // why replies was closed; not to be read before
-}
-
-func (s *session) dialBackend(ctx context.Context) (*backendConn, error) {
-	conn, err := s.front.config.Backend.dial(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("backend: %w", err)
-	}
-	b := &backendConn{conn: conn, closed: closeWith(ctx, func(error) { conn.Close() }), replies: make(chan *wire.Message)}
-	s.readers.Go(func() { b.read(ctx, s.front.codec) })
-	return b, nil
-}
-
-// read hands on the backend's replies. A backend that closes the connection may do so right after a reply; that reply
-// has been taken, and is still sent, when the channel is closed.
-func (b *backendConn) read(ctx context.Context, codec *wire.Codec) {
-	defer close(b.replies)
-	for {
-		var m *wire.Message
-		if m, b.err = codec.Read(b.conn); b.err != nil {
-			return
-		}
-		if _, request := m.Content.(*wire.Query); request {
-			b.err = errors.New("an OP_QUERY is not a reply")
-			return
-		}
-		select {
-		case b.replies <- m:
-		case <-ctx.Done():
-			b.err = ctx.Err()
-			return
-		}
-	}
-}
-
-func (b *backendConn) receive(ctx context.Context) (*wire.Message, error) {
-	select {
-	case m, open := <-b.replies:
-		if !open {
-			return nil, b.ended()
-		}
-		return m, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// ended says why the backend's connection ended.
-func (b *backendConn) ended() error {
-	if errors.Is(b.err, io.EOF) {
-		return errors.New("backend: it closed the connection")
-	}
-	return fmt.Errorf("backend: %w", b.err)
 }

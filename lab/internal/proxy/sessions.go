@@ -1,0 +1,65 @@
+package proxy
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// settleTime is how long the backend may take for what it was at when the client went away.
+const settleTime = 5 * time.Second
+
+// Sessions lets the commands of a logical session that have a transaction number take turns at the backend, whatever
+// front and connection they come by. The zero value is ready for use; it is safe for concurrent use.
+//
+// A mongod checks a session out for one command at a time, so that a retry waits for the attempt before it, whose
+// connection may be lost, and finds what that did. A backend without this does the write of either.
+type Sessions struct {
+	mu    sync.Mutex
+	turns map[string]*turn
+}
+
+// turn is had by who has put something into held. It is forgotten with its last user.
+type turn struct {
+	held  chan struct{}
+	users int
+}
+
+// checkOut waits for a session's turn until the context ends. The session is to be checked in after the command.
+func (s *Sessions) checkOut(ctx context.Context, session string) (checkIn func(), err error) {
+	t := s.join(session)
+	select {
+	case t.held <- struct{}{}:
+		return func() {
+			<-t.held
+			s.leave(session)
+		}, nil
+	case <-ctx.Done():
+		s.leave(session)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *Sessions) join(session string) *turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turns == nil {
+		s.turns = make(map[string]*turn)
+	}
+	t := s.turns[session]
+	if t == nil {
+		t = &turn{held: make(chan struct{}, 1)}
+		s.turns[session] = t
+	}
+	t.users++
+	return t
+}
+
+func (s *Sessions) leave(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turns[session]
+	if t.users--; t.users == 0 {
+		delete(s.turns, session)
+	}
+}
