@@ -7,6 +7,8 @@
 //	mongodb_driver_retry_backoff_seconds                   histogram of the backoffs before retries
 //	mongodb_driver_retried_operations_total{outcome}       operations that ended after retries, "succeeded" or "failed"
 //	mongodb_driver_retry_tokens                            tokens left, only for clients with adaptiveRetries
+//
+// The series of the counters are there from the start, at zero.
 package mongoprom
 
 import (
@@ -20,6 +22,11 @@ import (
 const (
 	namespace = "mongodb"
 	subsystem = "driver"
+
+	verdictRetry     = "retry"
+	verdictRefused   = "refused"
+	outcomeSucceeded = "succeeded"
+	outcomeFailed    = "failed"
 )
 
 // backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of
@@ -41,7 +48,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector returns a collector whose metrics have the labels, which may be nil. Collectors that are registered in the
 // same registry need different labels.
 func NewCollector(labels prometheus.Labels) *Collector {
-	return &Collector{
+	c := &Collector{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "retry_decisions_total", ConstLabels: labels,
 			Help: "Decisions whether to retry a command whose attempt failed.",
@@ -58,6 +65,24 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
 			"Tokens left for retries after overload errors.", nil, labels),
 	}
+	c.startAtZero()
+	return c
+}
+
+// startAtZero makes the series of all labels that there are. Prometheus' rate compares a sample with those before it: of a
+// series that appears with its first counts it does not show these, which are what an overload begins with.
+func (c *Collector) startAtZero() {
+	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonRetryable} {
+		c.decisions.WithLabelValues(verdictRetry, reason)
+	}
+	for _, reason := range []string{
+		event.RetryReasonNotRetryable, event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone,
+	} {
+		c.decisions.WithLabelValues(verdictRefused, reason)
+	}
+	c.operations.WithLabelValues(outcomeSucceeded)
+	c.operations.WithLabelValues(outcomeFailed)
 }
 
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.
@@ -72,9 +97,9 @@ func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
 }
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
-	verdict := "refused"
+	verdict := verdictRefused
 	if decision.WillRetry {
-		verdict = "retry"
+		verdict = verdictRetry
 	}
 	c.decisions.WithLabelValues(verdict, decision.Reason).Inc()
 	if decision.Backoff > 0 {
@@ -83,9 +108,9 @@ func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent
 }
 
 func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEvent) {
-	outcome := "succeeded"
+	outcome := outcomeSucceeded
 	if finished.Failure != nil {
-		outcome = "failed"
+		outcome = outcomeFailed
 	}
 	c.operations.WithLabelValues(outcome).Inc()
 }

@@ -58,6 +58,12 @@ mongodb_driver_retry_backoff_seconds_count{client="orders"} 1
 # HELP mongodb_driver_retry_decisions_total Decisions whether to retry a command whose attempt failed.
 # TYPE mongodb_driver_retry_decisions_total counter
 mongodb_driver_retry_decisions_total{client="orders",reason="bucketEmpty",verdict="refused"} 1
+mongodb_driver_retry_decisions_total{client="orders",reason="contextDone",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",reason="deadline",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",reason="labelMissing",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",reason="limit",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",reason="notRetryable",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",reason="optionOff",verdict="refused"} 0
 mongodb_driver_retry_decisions_total{client="orders",reason="overloaded",verdict="retry"} 1
 mongodb_driver_retry_decisions_total{client="orders",reason="retryable",verdict="retry"} 1
 # HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
@@ -96,7 +102,7 @@ func TestCollectorsOfSeveralClients(t *testing.T) {
 		require.NoError(t, registry.Register(collector))
 		publish(collector.Monitor())
 	}
-	n, err := testutil.GatherAndCount(registry, "mongodb_driver_retried_operations_total")
+	n, err := testutil.GatherAndCount(registry, "mongodb_driver_retry_backoff_seconds")
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
 }
