@@ -10,7 +10,7 @@ APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
-LINTED ?= . contrib/otel contrib/prometheus lab
+LINTED ?= . contrib/otel contrib/prometheus lab lab/dashboard
 
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
@@ -71,6 +71,7 @@ test-contrib: fork ## Run the tests of the adapters, each a module of its own, w
 .PHONY: test-lab
 test-lab: fork ## Run the lab's tests, with the race detector
 	go -C lab test -race ./...
+	go -C lab/dashboard test -race ./...
 
 .PHONY: race
 race: ## Run the policy's tests with the race detector, many times over
@@ -87,6 +88,11 @@ TOPOLOGY ?= replicaset:3
 lab: fork ## Start the overload lab in front of the server that make server finds: make lab TOPOLOGY=sharded:2
 	go -C lab build -o ../build/lab ./cmd/lab
 	$(RIG) server -- build/lab serve --topology $(TOPOLOGY)
+
+.PHONY: dashboard
+dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no panel is empty, and draw docs/dashboard.svg
+	go -C lab/dashboard build -o ../../build/dashboard .
+	$(RIG) server -- build/dashboard contrib/prometheus/dashboard.json lab/scenarios/dashboard.yaml -o docs/dashboard.svg
 
 .PHONY: test-topologies
 test-topologies: ## Run the specification's tests on every topology that the lab makes of a server; takes half an hour
