@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,22 +20,35 @@ Exit codes: 0 all panels are filled, 1 one is not or the run failed, 2 wrong usa
 
 // Exit codes, as the description gives them.
 const (
+	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
 )
 
 func main() {
-	var command command
-	parser := kong.Must(&command, kong.Name("dashboard"), kong.Description(description))
-	if _, err := parser.Parse(os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "dashboard: %v; see dashboard --help\n", err)
-		os.Exit(exitUsage)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command.run(ctx, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "dashboard: %v\n", err)
-		os.Exit(exitFailed)
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c command
+	exited, code := false, exitOK
+	parser := kong.Must(&c, kong.Name("dashboard"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { exited, code = true, n }))
+	_, err := parser.Parse(args)
+	if exited {
+		return code
 	}
+	if err != nil {
+		fmt.Fprintf(stderr, "dashboard: %v; see dashboard --help\n", err)
+		return exitUsage
+	}
+	if err := c.run(ctx, stdout, stderr); err != nil {
+		fmt.Fprintf(stderr, "dashboard: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
 }
