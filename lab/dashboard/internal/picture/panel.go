@@ -3,6 +3,7 @@ package picture
 import (
 	"image/color"
 	"math"
+	"strconv"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -25,6 +26,17 @@ func axis(unit string) string {
 	}
 }
 
+// secondTicks returns the default ticks of an axis of time, with labels that have no more decimals than they need.
+func secondTicks(from, to float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(from, to)
+	for i, tick := range ticks {
+		if tick.Label != "" {
+			ticks[i].Label = strconv.FormatFloat(tick.Value, 'g', -1, 64)
+		}
+	}
+	return ticks
+}
+
 // draw draws a panel, with its legend to the right.
 func (p *Picture) draw(panel evaluate.Panel, c draw.Canvas) error {
 	diagram, names := plot.New(), plot.NewLegend()
@@ -33,6 +45,7 @@ func (p *Picture) draw(panel evaluate.Panel, c draw.Canvas) error {
 	diagram.BackgroundColor = color.White
 	names.Top, names.Left, names.ThumbnailWidth, names.Padding = true, true, vg.Points(14), vg.Points(3)
 	names.TextStyle.Font.Size = vg.Points(10)
+	diagram.X.Tick.Marker = plot.TickerFunc(secondTicks)
 	diagram.Add(plotter.NewGrid())
 
 	below, drawn := map[int64]float64{}, 0
@@ -89,6 +102,10 @@ func (p *Picture) parts(series evaluate.Series, below map[int64]float64) []part 
 // addParts adds the parts of a series as lines, with the areas below them where series are stacked. It returns the line for
 // the legend.
 func addParts(diagram *plot.Plot, parts []part, c color.NRGBA, stacked bool) (legend *plotter.Line, err error) {
+	width := vg.Points(1.5)
+	if stacked {
+		width = vg.Points(0.7) // where a series adds nothing, its line is that of the series below
+	}
 	for _, part := range parts {
 		if len(part.upper) == 0 {
 			continue
@@ -104,7 +121,7 @@ func addParts(diagram *plot.Plot, parts []part, c color.NRGBA, stacked bool) (le
 		if legend, err = plotter.NewLine(part.upper); err != nil {
 			return nil, err
 		}
-		legend.Color, legend.Width = c, vg.Points(1.5)
+		legend.Color, legend.Width = c, width
 		diagram.Add(legend)
 	}
 	return legend, nil
