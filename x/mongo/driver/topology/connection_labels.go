@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -47,16 +46,4 @@ func mayBeOverload(err error) bool {
 	}
 	var netErr net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr)
-}
-
-// ProcessHandshakeError leaves the server and its pool as they are after an error with the label SystemOverloadedError
-// (server-discovery-and-monitoring.md, "Error handling pseudocode").
-//
-//fork:wrap an overloaded server is neither unknown nor are its connections unusable
-func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
-	var connErr ConnectionError
-	if errors.As(err, &connErr) && connErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
-		return
-	}
-	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }

@@ -180,7 +180,9 @@ func TestServerOverloadDuringEstablishment(t *testing.T) {
 func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 	events := eventtest.NewTestPoolMonitor()
 	dialer := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, dialErr })
+	still := &driver.OverloadPolicy{Clock: &manualClock{time.Unix(1, 0)}}
 	server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
+		func(cfg *serverConfig) { cfg.overload = still },
 		withMonitoringDisabled(func(bool) bool { return true }),
 		WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
 		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return events.PoolMonitor }),
@@ -211,4 +213,5 @@ func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 	assert.Empty(t, events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionPoolCleared }))
 	failed := events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionCheckOutFailed })
 	assert.Len(t, failed, attempts)
+	assert.Equal(t, int64(attempts), server.OperationCount(), "each counts as an operation in progress")
 }

@@ -29,7 +29,7 @@ type serverConfig struct {
 // NewAuthenticatorConfig adds the client's overload policy to the configuration, for the topology and for its servers.
 //
 //fork:wrap both the client and NewConfig come this way
-//fork:watch NewConfig New Topology Server Server.Connection SelectedServer authConfigOptions WithAuthConfigClientOptions newServerConfig
+//fork:watch NewConfig New Topology Server.Connection SelectedServer authConfigOptions WithAuthConfigClientOptions newServerConfig
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
 	cfg, err := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
 	if err != nil {

@@ -1,0 +1,143 @@
+package retry
+
+import (
+	"math"
+	"sync"
+	"testing"
+	"time"
+)
+
+// manualClock shows the time that it is set to.
+type manualClock struct{ time time.Time }
+
+func (c *manualClock) now() time.Time { return c.time }
+
+func (c *manualClock) advance(d time.Duration) { c.time = c.time.Add(d) }
+
+func newRejections() (*Rejections, *manualClock) {
+	clock := &manualClock{time: time.Unix(1, 0)}
+	return NewRejections(clock.now), clock
+}
+
+func TestRejectionsDecay(t *testing.T) {
+	type step struct {
+		after time.Duration
+		add   int
+		want  int64
+	}
+	const ms = time.Millisecond
+	tests := []struct {
+		name  string
+		steps []step
+	}{
+		{"none", []step{{0, 0, 0}, {time.Hour, 0, 0}}},
+		{"one", []step{{0, 1, 1}, {207 * ms, 0, 1}, {2 * ms, 0, 0}, {time.Hour, 0, 0}}},
+		{"the first moment is like any other", []step{{0, 1, 1}, {0, 1, 2}, {0, 1, 3}}},
+		{"ten at once", []step{{50 * ms, 10, 10}, {300 * ms, 0, 4}, {300 * ms, 0, 1}, {400 * ms, 0, 0}}},
+		// 10/e + 10 = 13.68, and that twice as long: 5.03 + 1
+		{"more", []step{{0, 10, 10}, {300 * ms, 10, 14}, {300 * ms, 1, 6}}},
+		{"again after it was forgotten", []step{{0, 1, 1}, {time.Hour, 0, 0}, {time.Hour, 2, 2}}},
+		{"again without a look meanwhile", []step{{0, 1, 1}, {10000 * time.Hour, 2, 2}}},
+		{"no more than the bound", []step{{0, 3 * maxRejections, maxRejections}, {1800 * ms, 0, 3}, {500 * ms, 0, 0}}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			r, clock := newRejections()
+			for i, s := range tt.steps {
+				clock.advance(s.after)
+				for j := 0; j < s.add; j++ {
+					r.Add()
+				}
+				if got := r.Count(); got != s.want {
+					t.Fatalf("step %d: count is %d, want %d", i+1, got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// TestRejectionsCountLikeOperations is about what the count is added to: as many as are in progress, on average, when
+// each takes the time constant.
+func TestRejectionsCountLikeOperations(t *testing.T) {
+	const perSecond = 200
+	r, clock := newRejections()
+	for i := 0; i < 5*perSecond; i++ {
+		clock.advance(time.Second / perSecond)
+		r.Add()
+	}
+	want := perSecond * rejectionDecay.Seconds()
+	if got := float64(r.Count()); math.Abs(got-want) > 1 {
+		t.Errorf("count is %v at %d rejections a second, want %v", got, perSecond, want)
+	}
+}
+
+func TestRejectionsReadNoClockWithoutRejections(t *testing.T) {
+	clock := &manualClock{time: time.Unix(1, 0)}
+	readings := 0
+	r := NewRejections(func() time.Time { readings++; return clock.now() })
+	expect := func(want int, when string) {
+		t.Helper()
+		readings = 0
+		r.Count()
+		if readings != want {
+			t.Errorf("%s: the clock was read %d times, want %d", when, readings, want)
+		}
+	}
+	expect(0, "before any rejection")
+	r.Add()
+	expect(1, "after a rejection")
+	clock.advance(time.Second)
+	expect(1, "the first time after it was forgotten")
+	expect(0, "from then on")
+}
+
+func TestRejectionsNil(t *testing.T) {
+	var r *Rejections
+	r.Add()
+	if got := r.Count(); got != 0 {
+		t.Errorf("count is %d, want 0", got)
+	}
+}
+
+func TestRejectionsConcurrent(t *testing.T) {
+	const goroutines, each = 8, 100
+	r, _ := newRejections()
+	var wg sync.WaitGroup
+	for i := 0; i < goroutines; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := 0; j < each; j++ {
+				r.Add()
+				if got := r.Count(); got < 1 || got > goroutines*each {
+					t.Errorf("count is %d, want 1 to %d", got, goroutines*each)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if got := r.Count(); got != goroutines*each {
+		t.Errorf("count is %d, want %d", got, goroutines*each)
+	}
+}
+
+func BenchmarkRejections(b *testing.B) {
+	bench := func(name string, r *Rejections, op func(*Rejections)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					op(r)
+				}
+			})
+		})
+	}
+	count := func(r *Rejections) { _ = r.Count() }
+	bench("CountWithoutAny", NewRejections(time.Now), count)
+	still := func() time.Time { return time.Time{} }
+	rejected := NewRejections(still)
+	rejected.Add()
+	bench("CountAfterOne", rejected, count)
+	bench("Add", NewRejections(time.Now), (*Rejections).Add)
+}

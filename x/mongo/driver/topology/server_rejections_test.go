@@ -1,0 +1,195 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+// manualClock shows the time that it is set to, and never waits.
+type manualClock struct{ time time.Time }
+
+func (c *manualClock) Now() time.Time { return c.time }
+
+func (c *manualClock) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// freshConnection describes a connection of the present generation.
+type freshConnection struct{ mnet.Describer }
+
+func (freshConnection) Stale() bool { return false }
+
+func (freshConnection) Description() description.Server { return description.Server{} }
+
+var errRejected = driver.Error{
+	Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
+}
+
+// selection is a topology whose servers are known and do nothing, and the clock that they count by.
+type selection struct {
+	*testing.T
+	clock    manualClock
+	topology *Topology
+}
+
+func newSelection(t *testing.T, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) *selection {
+	s := &selection{T: t, clock: manualClock{time.Unix(1, 0)}}
+	cfg, err := NewConfig(options.Client(), nil)
+	require.NoError(t, err)
+	cfg.overload.Clock = &s.clock
+	s.topology, err = New(cfg)
+	require.NoError(t, err)
+
+	s.topology.state = topologyConnected
+	desc := description.Topology{Kind: kind}
+	for _, host := range hosts {
+		desc.Servers = append(desc.Servers, description.Server{Addr: host, Kind: server, AverageRTTSet: true})
+		s.topology.servers[host] = NewServer(host, s.topology.id, defaultConnectionTimeout, cfg.ServerOpts...)
+	}
+	s.topology.desc.Store(desc)
+	return s
+}
+
+// reject lets servers reject a command each.
+func (s *selection) reject(hosts ...address.Address) {
+	for _, host := range hosts {
+		s.topology.servers[host].ProcessError(errRejected, freshConnection{})
+	}
+}
+
+// selected returns how often each server is selected. One that can be selected is missing in fewer than one run of 10^15.
+func (s *selection) selected() map[address.Address]int {
+	const times = 200
+	counts := map[address.Address]int{}
+	for i := 0; i < times; i++ {
+		server, err := s.topology.SelectServer(context.Background(), &serverselector.ReadPref{ReadPref: readpref.Nearest()})
+		require.NoError(s, err)
+		counts[server.(*SelectedServer).address]++
+	}
+	return counts
+}
+
+func (s *selection) expect(when string, hosts ...address.Address) {
+	s.Helper()
+	counts := s.selected()
+	assert.Len(s, counts, len(hosts), "%s: %v were selected", when, counts)
+	for _, host := range hosts {
+		assert.NotEmpty(s, counts[host], "%s: %v is not selected", when, host)
+	}
+}
+
+func TestSelectionAvoidsServersThatReject(t *testing.T) {
+	kinds := map[string]struct {
+		topology description.TopologyKind
+		server   description.ServerKind
+	}{
+		"replica set":     {description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary},
+		"sharded cluster": {description.TopologyKindSharded, description.ServerKindMongos},
+	}
+	for name, kind := range kinds {
+		kind := kind
+		t.Run(name, func(t *testing.T) {
+			s := newSelection(t, kind.topology, kind.server, "a", "b", "c")
+			s.expect("before", "a", "b", "c")
+			s.reject("a")
+			s.expect("after a rejection", "b", "c")
+			s.reject("b", "c")
+			s.expect("all are overloaded", "a", "b", "c")
+			s.clock.time = s.clock.time.Add(time.Second)
+			s.expect("a second later", "a", "b", "c")
+			s.reject("a", "a", "b", "b", "c")
+			s.expect("one is less overloaded", "a", "b", "c") // where it is not one of the two to select from
+			assert.True(t, s.selected()["c"] > 100, "it is always selected where it is one of them")
+		})
+	}
+}
+
+// TestSelectionWeighsRejections is about what a rejection is worth: as much as an operation in progress.
+func TestSelectionWeighsRejections(t *testing.T) {
+	s := newSelection(t, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, "a", "b")
+	s.topology.servers["b"].operationCount = 2
+	s.expect("b is busy", "a")
+	s.reject("a")
+	s.expect("a has rejected, b is busier", "a")
+	s.reject("a")
+	s.expect("as much", "a", "b")
+	s.reject("a")
+	s.expect("a has rejected more", "b")
+	s.clock.time = s.clock.time.Add(200 * time.Millisecond)
+	s.expect("a while later", "a", "b")
+	s.clock.time = s.clock.time.Add(time.Second)
+	s.expect("later", "a")
+}
+
+func TestSelectionOfASingleServerThatRejects(t *testing.T) {
+	kinds := map[description.TopologyKind]description.ServerKind{
+		description.TopologyKindSingle:                description.ServerKindStandalone,
+		description.TopologyKindLoadBalanced:          description.ServerKindLoadBalancer,
+		description.TopologyKindReplicaSetWithPrimary: description.ServerKindRSPrimary,
+	}
+	for topology, server := range kinds {
+		s := newSelection(t, topology, server, "a")
+		s.reject("a", "a", "a")
+		s.expect(topology.String(), "a")
+	}
+}
+
+func TestServerCountsOverloadErrors(t *testing.T) {
+	writeError := driver.WriteCommandError{Labels: errRejected.Labels}
+	tests := []struct {
+		name string
+		err  error
+		want int64
+	}{
+		{"no error", nil, 0},
+		{"command error", errRejected, 1},
+		{"not retryable", driver.Error{Labels: []string{driver.ErrSystemOverloadedError}}, 1},
+		{"write error", writeError, 1},
+		{"other label", driver.Error{Labels: []string{driver.ErrRetryableError}}, 0},
+		{"no labels", errors.New("other"), 0},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+			server := s.topology.servers["a"]
+			assert.Equal(t, driver.NoChange, server.ProcessError(tt.err, freshConnection{}))
+			assert.Equal(t, tt.want, server.OperationCount())
+		})
+	}
+}
+
+// TestServerWithoutOverloadPolicy is about servers that others make than the client.
+func TestServerWithoutOverloadPolicy(t *testing.T) {
+	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
+	server.ProcessError(errRejected, freshConnection{})
+	assert.Equal(t, int64(0), server.OperationCount())
+}
+
+func BenchmarkOperationCount(b *testing.B) {
+	clock := &manualClock{time.Unix(1, 0)}
+	overload := func(cfg *serverConfig) { cfg.overload = &driver.OverloadPolicy{Clock: clock} }
+	server := NewServer("a", [12]byte{}, defaultConnectionTimeout, overload)
+	bench := func(name string, count func() int64) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; i < b.N; i++ {
+				_ = count()
+			}
+		})
+	}
+	bench("upstream", server.upstreamOperationCount)
+	bench("fork", server.OperationCount)
+	server.ProcessError(errRejected, freshConnection{})
+	bench("after a rejection", server.OperationCount)
+}
