@@ -22,6 +22,7 @@ type operation struct {
 	next step
 
 	arrived time.Duration
+	client  *client
 	command retry.Execution
 	retries int
 	server  int // that the last attempt was sent to, or noServer

@@ -48,7 +48,7 @@ func (p Policy) limit() retry.Limit {
 	}
 }
 
-// newClient returns the state of one client: the fork's own policy.
+// newClient returns the retry policy of one client: the fork's own.
 func (p Policy) newClient(jitter func() float64) *retry.Policy {
 	client := &retry.Policy{
 		RetryReads: true, RetryWrites: true, MaxRetries: p.limit(), FirstBackoff: retry.BaseBackoff, Jitter: jitter,

@@ -30,6 +30,8 @@ type Result struct {
 	Drained time.Duration `json:"drained_ns,omitempty"`
 	// Series is the goodput in each Interval of the scenario.
 	Series []float64 `json:"series,omitempty"`
+	// FirstServer is the share of the commands that were sent to the first server, in each Interval of a scenario that limits it.
+	FirstServer []float64 `json:"first_server,omitempty"`
 }
 
 // tally counts what happens from a time on.
@@ -41,6 +43,7 @@ type tally struct {
 	attempts                  int             // of the operations that ended
 	latencies                 []time.Duration // of the operations that succeeded
 	series                    []int           // successes in each interval
+	commands, first           []int           // commands in each interval, and those of them that were sent to the first server
 
 	looked, drained time.Duration
 }
@@ -48,7 +51,8 @@ type tally struct {
 func newTally(s Scenario) tally {
 	t := tally{from: s.Warmup, interval: s.Interval}
 	if s.Interval > 0 {
-		t.series = make([]int, (s.Duration+s.Interval-1)/s.Interval)
+		n := (s.Duration + s.Interval - 1) / s.Interval
+		t.series, t.commands, t.first = make([]int, n), make([]int, n), make([]int, n)
 	}
 	return t
 }
@@ -59,9 +63,17 @@ func (t *tally) arrived(at time.Duration) {
 	}
 }
 
-func (t *tally) sent(at time.Duration) {
-	if at >= t.from {
-		t.sends++
+func (t *tally) sent(at time.Duration, server int) {
+	if at < t.from {
+		return
+	}
+	t.sends++
+	if t.interval > 0 {
+		interval := (at - t.from) / t.interval
+		t.commands[interval]++
+		if server == 0 {
+			t.first[interval]++
+		}
 	}
 }
 
@@ -92,6 +104,12 @@ func (t *tally) result(s Scenario) Result {
 	for _, n := range t.series {
 		series = append(series, float64(n)/(capacity*s.Interval.Seconds()))
 	}
+	var first []float64
+	if s.Limit > 0 {
+		for i, n := range t.commands {
+			first = append(first, ratio(float64(t.first[i]), float64(n)))
+		}
+	}
 	return Result{
 		Scenario:             s,
 		Arrived:              t.arrivals,
@@ -103,6 +121,7 @@ func (t *tally) result(s Scenario) Result {
 		P99:                  percentile(t.latencies, 0.99),
 		Drained:              t.drained,
 		Series:               series,
+		FirstServer:          first,
 	}
 }
 

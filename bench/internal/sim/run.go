@@ -13,7 +13,8 @@ import (
 type run struct {
 	Scenario
 	random  *rand.Rand
-	clients []*retry.Policy
+	now     time.Duration
+	clients []*client
 	servers []server
 	agenda  agenda
 	tally   tally
@@ -55,46 +56,49 @@ func newRun(s Scenario) *run {
 		servers:  make([]server, s.Servers),
 		tally:    newTally(s),
 	}
+	clock := func() time.Time { return time.Unix(0, int64(r.now)) }
 	for range s.Clients {
-		r.clients = append(r.clients, s.Policy.newClient(r.random.Float64))
+		r.clients = append(r.clients, newClient(s, r.random.Float64, clock))
 	}
 	for i := range r.servers {
 		r.servers[i] = server{rejection: seconds(s.RejectionCost / s.Capacity), queue: s.Queue}
+	}
+	if s.Limit > 0 {
+		r.servers[0].limiter = newLimiter(s.Limit, s.Warmup+s.LimitedFor)
 	}
 	return r
 }
 
 // arrive begins an operation of a random client.
 func (r *run) arrive(now time.Duration) {
+	r.now = now
 	r.watchTokens(now)
 	r.tally.arrived(now)
 	client := r.clients[r.random.IntN(len(r.clients))]
-	op := &operation{at: now, arrived: now, server: noServer, command: client.Start(retry.Read, retry.Never)}
+	op := &operation{at: now, arrived: now, server: noServer, client: client, command: client.policy.Start(retry.Read, retry.Never)}
 	r.send(op)
 }
 
 func (r *run) step(op *operation) {
+	r.now = op.at
 	switch op.next {
 	case send:
 		r.send(op)
 	case served:
+		op.client.replied(op.server, true)
 		op.command.Succeeded()
 		r.tally.succeeded(op.at, op.at-op.arrived, op.retries+1)
 	case rejected:
+		op.client.replied(op.server, false)
 		r.reject(op)
 	}
 }
 
-// send sends an attempt to a random server, but not to the one that has just rejected it if there is another.
+// send sends an attempt to a server.
 func (r *run) send(op *operation) {
-	r.tally.sent(op.at)
-	if op.server == noServer || r.Servers == 1 {
-		op.server = r.random.IntN(r.Servers)
-	} else if other := r.random.IntN(r.Servers - 1); other < op.server {
-		op.server = other
-	} else {
-		op.server = other + 1
-	}
+	op.server = r.choose(op)
+	op.client.sent(op.server)
+	r.tally.sent(op.at, op.server)
 	replied, admitted := r.servers[op.server].receive(op.at, seconds(r.random.ExpFloat64()/r.Capacity))
 	if admitted {
 		r.agenda.schedule(op, served, replied)
@@ -122,7 +126,7 @@ func (r *run) watchTokens(now time.Duration) {
 	r.tally.looked = now
 	var left float64
 	for _, client := range r.clients {
-		left += client.Bucket.Tokens()
+		left += client.policy.Bucket.Tokens()
 	}
 	if full := retry.NewTokenBucket().Tokens() * float64(r.Clients); left < drainedBelow*full {
 		r.tally.drained = now

@@ -13,6 +13,8 @@ type Scenario struct {
 	Policy  Policy `json:"policy"`
 	Servers int    `json:"servers"`
 	Clients int    `json:"clients"`
+	// Selection is how the clients choose among the servers.
+	Selection Selection `json:"selection,omitempty"`
 
 	// Capacity is how many operations a second each server can serve.
 	Capacity float64 `json:"capacity"`
@@ -20,6 +22,10 @@ type Scenario struct {
 	RejectionCost float64 `json:"rejection_cost"`
 	// Queue is the backlog of work from which on a server rejects.
 	Queue time.Duration `json:"queue_ns"`
+	// Limit, unless zero, is how many operations a second the first server admits during Warmup and then for the time LimitedFor.
+	// It rejects others at once, which costs it nothing.
+	Limit      float64       `json:"limit,omitempty"`
+	LimitedFor time.Duration `json:"limited_for_ns,omitempty"`
 
 	Load arrival.Load `json:"load"`
 	// Warmup is simulated before Duration, which is what is measured.
@@ -40,11 +46,13 @@ func (s Scenario) Validate() error {
 		}
 	}
 	check(s.Policy.valid(), "unknown policy %q", s.Policy)
+	check(s.Selection.valid(), "unknown selection %q", s.Selection)
 	check(s.Servers > 0, "servers is %d, must be at least 1", s.Servers)
 	check(s.Clients > 0, "clients is %d, must be at least 1", s.Clients)
 	check(s.Capacity > 0, "capacity is %v operations a second, must be positive", s.Capacity)
 	check(s.RejectionCost >= 0 && s.RejectionCost < 1, "rejection cost is %v, must be in [0, 1)", s.RejectionCost)
 	check(s.Queue >= 0, "queue is %v, must not be negative", s.Queue)
+	check(s.Limit >= 0 && s.LimitedFor >= 0, "limit is %v operations a second for %v, must not be negative", s.Limit, s.LimitedFor)
 	if err := s.Load.Check(); err != nil {
 		check(false, "%w", err)
 	}

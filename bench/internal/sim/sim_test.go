@@ -151,7 +151,7 @@ func TestTokensOfManyClients(t *testing.T) {
 
 func TestRetriesLeaveAServerThatRejected(t *testing.T) {
 	r := newRun(Scenario{Policy: FiveRetries, Servers: 2, Clients: 1, Capacity: 1000, Load: arrival.Load{Base: 1}, Seed: 1})
-	op := &operation{server: noServer}
+	op := &operation{server: noServer, client: r.clients[0]}
 	r.send(op)
 	for range 100 {
 		before := op.server
@@ -173,6 +173,8 @@ func TestValidate(t *testing.T) {
 		{func(s *Scenario) { s.Capacity = 0 }, "capacity is 0"},
 		{func(s *Scenario) { s.RejectionCost = 1 }, "rejection cost is 1"},
 		{func(s *Scenario) { s.Queue = -1 }, "queue is -1ns"},
+		{func(s *Scenario) { s.Selection = "y" }, `unknown selection "y"`},
+		{func(s *Scenario) { s.Limit = -1 }, "limit is -1"},
 		{func(s *Scenario) { s.Load.Base = 0 }, "load is 0"},
 		{func(s *Scenario) { s.Load.Burst, s.Load.Period = 2, 1 }, "burst of 2ns is longer"},
 		{func(s *Scenario) { s.Interval = -1 }, "interval is -1ns"},
