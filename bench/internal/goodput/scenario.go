@@ -157,7 +157,7 @@ func shared() []Scenario {
 func members() []Scenario {
 	const load = 0.6
 	var all []Scenario
-	for _, overload := range []float64{1.25, 2} {
+	for _, overload := range []float64{1.25, 2, 4} {
 		s := base(Member, arrival.Load{Base: load}, 10*time.Second)
 		s.Members, s.Plan.Warmup = 3, 2*time.Second
 		s.Plan.Capacity *= float64(s.Members)

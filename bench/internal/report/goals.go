@@ -164,7 +164,8 @@ func (g *goals) member() {
 	for i, run := range ofKind(g.Results, goodput.Member, goodput.Adaptive) {
 		what := fmt.Sprintf("one of %d members gets %.2f × what it admits: ", run.Members, run.MemberLoad())
 		why := fmt.Sprintf("At %.2f × what the member admits, %.1f %% of the operations fail without retries. Each of them takes a second "+
-			"command, or more, as an operation knows nothing of the overload that others have met: that makes about %.2f commands per operation.",
+			"command, or more: that makes about %.2f commands per operation, unless the client had learned of the overload by other operations "+
+			"just before and chose another member.",
 			run.MemberLoad(), 100*without[i].Errors(), 1+without[i].Errors())
 		g.atLeast(what+"share of reads that succeed", memberSuccess, 1-run.Errors(), why)
 		g.atMost(what+"commands per operation", memberCommands, run.CommandsPerOperation(), why)

@@ -108,6 +108,52 @@ func serverScenarios() []sim.Scenario {
 	return all
 }
 
+// members returns three servers at 60 % of their capacity, of which the first admits so small a part of its share of the
+// load, with either selection by the operations in progress. They are those of the measurements.
+func members(overload float64) []sim.Scenario {
+	const load, capacity = 0.6, 200
+	s := base()
+	s.Policy, s.Servers, s.Clients, s.Capacity, s.Queue = sim.FullBucket, 3, 10, capacity, 100*time.Millisecond
+	s.Load.Base, s.Limit, s.LimitedFor = load, load*capacity/overload, s.Duration
+	both := []sim.Scenario{s, s}
+	both[0].Selection, both[1].Selection = sim.TwoChoices, sim.WithRejections
+	return both
+}
+
+// fast returns the scenario with servers that are so many times as fast.
+func fast(s sim.Scenario, times float64) sim.Scenario {
+	s.Capacity *= times
+	s.Limit *= times
+	s.Queue = time.Duration(float64(s.Queue) / times)
+	return s
+}
+
+func memberScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, overload := range []float64{1.25, 2, 4} {
+		for seed := range uint64(seeds) {
+			for _, s := range members(overload) {
+				s.Seed = seed + 1
+				more := s
+				more.Clients *= 10
+				all = append(all, s, more, fast(s, 25))
+			}
+		}
+	}
+	return all
+}
+
+func returnScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, overload := range []float64{2, 4} {
+		for _, s := range members(overload) {
+			s.LimitedFor, s.Duration, s.Interval = 5*time.Second, 8*time.Second, 100*time.Millisecond
+			all = append(all, fast(s, 25))
+		}
+	}
+	return all
+}
+
 func burstScenarios() []sim.Scenario {
 	var all []sim.Scenario
 	for _, clients := range []int{1, 10, 100} {

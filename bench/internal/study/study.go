@@ -24,6 +24,10 @@ type Study struct {
 	Fleet []sim.Result `json:"fleet"`
 	// Servers varies the number of servers at twice their capacity.
 	Servers []sim.Result `json:"servers"`
+	// Members is three servers of which one admits less than its share of the load, for both selections, under several seeds.
+	Members []sim.Result `json:"members"`
+	// Return is the same, with the overload's end, and which share of the commands that server gets over time.
+	Return []sim.Result `json:"return"`
 	// Bursts is half a second at twice the capacity every three and a half, under several seeds.
 	Bursts []sim.Result `json:"bursts"`
 	// Spike is 5 s at three times the capacity, with the goodput over time.
@@ -45,6 +49,8 @@ func (s *Study) groups() []group {
 		{"goals", goalScenarios(), &s.Goals},
 		{"fleet", fleetScenarios(), &s.Fleet},
 		{"servers", serverScenarios(), &s.Servers},
+		{"members", memberScenarios(), &s.Members},
+		{"return", returnScenarios(), &s.Return},
 		{"bursts", burstScenarios(), &s.Bursts},
 		{"spike", spikeScenarios(), &s.Spike},
 	}
@@ -81,6 +87,7 @@ func shorten(scenarios []sim.Scenario, part float64) []sim.Scenario {
 	for i := range short {
 		short[i].Warmup = time.Duration(part * float64(short[i].Warmup))
 		short[i].Duration = time.Duration(part * float64(short[i].Duration))
+		short[i].LimitedFor = time.Duration(part * float64(short[i].LimitedFor))
 	}
 	return short
 }
