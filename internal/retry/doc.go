@@ -7,4 +7,6 @@
 // One Policy belongs to a client. Policy.Start begins the Execution of one command, which takes the outcome of each
 // attempt in order. A nil Policy stands for commands that the specification exempts (monitoring, connection
 // establishment, authentication): there only the older read and write rules apply.
+//
+// Rejections has no part in that. It counts a server's overload errors of late, for the choice among servers.
 package retry

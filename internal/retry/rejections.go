@@ -8,8 +8,8 @@ import (
 
 const (
 	// rejectionDecay is the time in which the weight of a rejection falls to 1/e. A rejection alone counts for 0.7 times as
-	// long, while the count rounds to one. It outlasts the rejections' own speed by far, which is what they are weighed
-	// against, and is short enough that a server has its share again within a second after an overload.
+	// long, until the weight rounds to zero. That is longer than most operations take, so that to reject is no advantage over
+	// to execute, and short enough that a server has its share again half a second after an overload.
 	rejectionDecay = 300 * time.Millisecond
 
 	// maxRejections bounds the count of one server, so that even the worst is forgotten after 2.3 s.
