@@ -86,7 +86,7 @@ func (p page) render() ([]byte, error) {
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
 		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
 		"sustainedCosts": sustainedCosts, "measuredName": measuredName, "condition": conditionOf,
-		"goalTable": goalTable, "selectionTable": selectionTable, "returnTable": returnTable, "percent": percent,
+		"goalTable": goalTable, "selectionTable": selectionTable, "returnTable": returnTable, "togetherTable": togetherTable, "percent": percent,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,23 @@ func selectionTable(s *study.Study) table.Writer {
 	return t
 }
 
+// togetherTable compares the selections where bursts overload the other servers as well.
+func togetherTable(s *study.Study) table.Writer {
+	t := newTable("rejection cost of the others", "policy", "at random", "by operations in progress", "and rejections")
+	for _, cost := range costs(s.Together) {
+		for _, policy := range policies(s.Together) {
+			row := table.Row{percent(cost), policy}
+			for _, r := range s.Together {
+				if r.Scenario.RejectionCost == cost && r.Scenario.Policy == policy {
+					row = append(row, fmt.Sprintf("%.1f %%, %.1f %%, %.2f", 100*r.Errors, 100*r.Goodput, r.CommandsPerOperation))
+				}
+			}
+			t.AppendRow(row)
+		}
+	}
+	return t
+}
+
 // returnTable has the share of the commands that a server gets about the end of its overload.
 func returnTable(s *study.Study) table.Writer {
 	t := newTable("load on the server", "selection by", "last second before, %", "100 ms after, %", "200 ms", "300 ms", "400 ms", "500 ms", "1 s", "2 s")

@@ -92,9 +92,9 @@ func (r *run) choose(op *operation) int {
 	if j >= i {
 		j++
 	}
-	if first, second := candidate(i), candidate(j); op.client.operations(first) < op.client.operations(second) {
+	first, second := candidate(i), candidate(j)
+	if op.client.operations(first) < op.client.operations(second) {
 		return first
-	} else {
-		return second
 	}
+	return second
 }

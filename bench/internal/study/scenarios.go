@@ -154,6 +154,21 @@ func returnScenarios() []sim.Scenario {
 	return all
 }
 
+func togetherScenarios() []sim.Scenario {
+	var all []sim.Scenario
+	for _, cost := range []float64{0, measuredCost} {
+		for _, selection := range []sim.Selection{sim.AtRandom, sim.TwoChoices, sim.WithRejections} {
+			s := members(2)[0]
+			s.RejectionCost, s.Selection = cost, selection
+			s.Load.Peak, s.Load.Burst, s.Load.Period = 2, time.Second, 5*time.Second
+			s.Duration = 60 * s.Load.Period
+			s.LimitedFor = s.Duration
+			all = append(all, each(s, sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.FullBucket, sim.DrainedBucket)...)
+		}
+	}
+	return all
+}
+
 func burstScenarios() []sim.Scenario {
 	var all []sim.Scenario
 	for _, clients := range []int{1, 10, 100} {

@@ -28,6 +28,8 @@ type Study struct {
 	Members []sim.Result `json:"members"`
 	// Return is the same, with the overload's end, and which share of the commands that server gets over time.
 	Return []sim.Result `json:"return"`
+	// Together is the same with bursts in which the other servers are overloaded, too, for all selections.
+	Together []sim.Result `json:"together"`
 	// Bursts is half a second at twice the capacity every three and a half, under several seeds.
 	Bursts []sim.Result `json:"bursts"`
 	// Spike is 5 s at three times the capacity, with the goodput over time.
@@ -51,6 +53,7 @@ func (s *Study) groups() []group {
 		{"servers", serverScenarios(), &s.Servers},
 		{"members", memberScenarios(), &s.Members},
 		{"return", returnScenarios(), &s.Return},
+		{"together", togetherScenarios(), &s.Together},
 		{"bursts", burstScenarios(), &s.Bursts},
 		{"spike", spikeScenarios(), &s.Spike},
 	}
