@@ -30,7 +30,7 @@ type Rejections struct {
 	one atomic.Int64
 }
 
-// NewRejections returns a count of zero. The function tells the time; it is only called once there are rejections.
+// NewRejections returns a count of zero. The function tells the time; Count calls it only where there are rejections.
 func NewRejections(now func() time.Time) *Rejections {
 	return &Rejections{now: now, epoch: now()}
 }
