@@ -139,7 +139,9 @@ func (l *Lab) limits(connections *overload.ConnectionLimiter) ([]proxy.Handler, 
 	if err != nil {
 		return nil, err
 	}
-	return append([]proxy.Handler{overload.NewParameters(requests, connections), requests}, last...), nil
+	return append([]proxy.Handler{
+		overload.NewParameters(requests, connections), requests, overload.NewStatus(requests, connections),
+	}, last...), nil
 }
 
 func (l *Lab) logger(address string) *slog.Logger {

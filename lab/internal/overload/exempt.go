@@ -26,9 +26,9 @@ var exemptions = [...]string{
 }
 
 // isExempt tells whether a limiter lets the request pass by itself or because of the application. Like the server it
-// compares the beginning of the application's name.
+// compares the beginning of the application's name, and of the driver's.
 func isExempt(req *proxy.Request, applications []string) bool {
 	return slices.Contains(exemptions[:], req.Command) || slices.ContainsFunc(applications, func(prefix string) bool {
-		return strings.HasPrefix(req.Client.AppName, prefix)
+		return strings.HasPrefix(req.Client.AppName, prefix) || strings.HasPrefix(req.Client.DriverName, prefix)
 	})
 }

@@ -21,7 +21,7 @@ func request(t testing.TB, db, extJSON string) *proxy.Request {
 	require.NoError(t, bson.UnmarshalExtJSON([]byte(extJSON), false, &doc))
 	raw, err := bson.Marshal(append(doc, bson.E{Key: "$db", Value: db}))
 	require.NoError(t, err)
-	req, err := proxy.NewRequest(&proxy.Client{AppName: "control-room"}, &wire.Message{Content: &wire.Msg{Body: raw}})
+	req, err := proxy.NewRequest(&proxy.Client{AppName: "control-room", DriverName: "mongo-go-driver"}, &wire.Message{Content: &wire.Msg{Body: raw}})
 	require.NoError(t, err)
 	return req
 }
@@ -94,7 +94,9 @@ func TestExemptions(t *testing.T) {
 }
 
 func TestExemptApplications(t *testing.T) {
-	for prefix, exempt := range map[string]bool{"control": true, "control-room": true, "control-room-2": false, "room": false} {
+	for prefix, exempt := range map[string]bool{
+		"control": true, "control-room": true, "control-room-2": false, "room": false, "mongo-go": true, "go-driver": false,
+	} {
 		l := requestLimiter(t, RequestLimiterConfig{Limit: one})
 		l.SetExemptApplications([]string{"other", prefix})
 		for range 3 {

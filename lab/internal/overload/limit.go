@@ -45,11 +45,12 @@ func (l Limit) burst() float64 {
 	return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs)
 }
 
-// Counts is what became of all that asked to be admitted.
+// Counts is what became of all that asked to be admitted while the limit was on. As in the server, a limiter that is off
+// counts nothing.
 type Counts struct {
 	Attempted, Admitted, Rejected, Exempted int64
-	// Queued is how many wait at this moment.
-	Queued int64
+	// Enqueued is how many had to wait, of which Interrupted did not wait to the end, and Queued wait at this moment.
+	Enqueued, Interrupted, Queued int64
 }
 
 // errRejected is that there is neither a token nor room in the queue.
@@ -70,23 +71,22 @@ func newLimiter(c clock.Clock, limit Limit) (*limiter, error) {
 	if c == nil {
 		return nil, errors.New("a limiter needs a clock; clock.System is the machine's")
 	}
-	l := &limiter{clock: c}
-	if err := l.set(limit); err != nil {
+	if err := limit.Check(); err != nil {
 		return nil, err
 	}
-	return l, nil
+	return &limiter{clock: c, limit: limit, tokens: limit.burst(), updated: c.Now()}, nil
 }
 
-// set changes the limit. As in the server that fills the bucket; who waits goes on to wait until it was told.
+// set changes the limit. As in the server the bucket keeps what it holds, if there is room for it; who waits goes on to wait
+// until it was told.
 func (l *limiter) set(limit Limit) error {
 	if err := limit.Check(); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if limit != l.limit {
-		l.limit, l.tokens, l.updated = limit, limit.burst(), l.clock.Now()
-	}
+	l.refill()
+	l.limit, l.tokens = limit, min(l.tokens, limit.burst())
 	return nil
 }
 
@@ -101,6 +101,7 @@ func (l *limiter) admit(ctx context.Context) error {
 	defer l.mu.Unlock()
 	l.counts.Queued--
 	if err != nil {
+		l.counts.Interrupted++
 		l.tokens = min(l.tokens+1, l.limit.burst()) // nobody has used it
 		return err
 	}
@@ -112,11 +113,10 @@ func (l *limiter) admit(ctx context.Context) error {
 func (l *limiter) reserve() (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.counts.Attempted++
 	if !l.limit.Enabled {
-		l.counts.Admitted++
 		return 0, nil
 	}
+	l.counts.Attempted++
 	l.refill()
 	switch {
 	case l.tokens >= 1:
@@ -128,6 +128,7 @@ func (l *limiter) reserve() (time.Duration, error) {
 		return 0, errRejected
 	default:
 		l.tokens--
+		l.counts.Enqueued++
 		l.counts.Queued++
 		seconds := -l.tokens / float64(l.limit.RatePerSec)
 		return max(1, time.Duration(math.Ceil(seconds*float64(time.Second)))), nil
@@ -143,7 +144,17 @@ func (l *limiter) refill() {
 func (l *limiter) exempt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.counts.Exempted++
+	if l.limit.Enabled {
+		l.counts.Exempted++
+	}
+}
+
+// available returns how many would be admitted at once.
+func (l *limiter) available() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refill()
+	return max(0, l.tokens)
 }
 
 func (l *limiter) snapshot() (Limit, Counts) {

@@ -81,6 +81,9 @@ func TestUnlimited(t *testing.T) {
 	off, err := newLimiter(clock.System{}, Limit{RatePerSec: 1, BurstCapacitySecs: 1})
 	require.NoError(t, err)
 	assert.Equal(t, 100, admitted(t, off, 100))
+	off.exempt()
+	_, counts := off.snapshot()
+	assert.Zero(t, counts, "it is off")
 	assert.Equal(t, 10_000, admitted(t, limiterOf(t, Unlimited()), 10_000))
 }
 
@@ -104,12 +107,12 @@ func TestQueue(t *testing.T) {
 		}
 		synctest.Wait()
 		_, counts := l.snapshot()
-		assert.Equal(t, Counts{Attempted: 4, Admitted: 1, Rejected: 1, Queued: 2}, counts)
+		assert.Equal(t, Counts{Attempted: 4, Admitted: 1, Rejected: 1, Enqueued: 2, Queued: 2}, counts)
 		running.Wait()
 		slices.Sort(waits)
 		assert.Equal(t, []time.Duration{-1, 0, 100 * time.Millisecond, 200 * time.Millisecond}, waits)
 		_, counts = l.snapshot()
-		assert.Equal(t, Counts{Attempted: 4, Admitted: 3, Rejected: 1}, counts)
+		assert.Equal(t, Counts{Attempted: 4, Admitted: 3, Rejected: 1, Enqueued: 2}, counts)
 	})
 }
 
@@ -123,19 +126,29 @@ func TestWhoLeavesTheQueueGivesTheTokenBack(t *testing.T) {
 		start := time.Now()
 		assert.Equal(t, 1, admitted(t, l, 1))
 		assert.Equal(t, 50*time.Millisecond, time.Since(start), "it waits for the very token that the other left")
+		_, counts := l.snapshot()
+		assert.Equal(t, Counts{Attempted: 3, Admitted: 2, Enqueued: 2, Interrupted: 1}, counts)
 	})
 }
 
-func TestSetFillsTheBucket(t *testing.T) {
+func TestSetKeepsWhatTheBucketHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := Limit{Enabled: true, RatePerSec: 10, BurstCapacitySecs: 1}
 		l := limiterOf(t, limit)
 		assert.Equal(t, 10, admitted(t, l, 20))
-		require.NoError(t, l.set(limit))
-		assert.Zero(t, admitted(t, l, 1), "nothing was changed")
 		limit.RatePerSec = 20
 		require.NoError(t, l.set(limit))
-		assert.Equal(t, 20, admitted(t, l, 30))
+		assert.Zero(t, admitted(t, l, 1), "it was empty")
+		time.Sleep(time.Hour)
+		limit.BurstCapacitySecs = 0.5
+		require.NoError(t, l.set(limit))
+		assert.Equal(t, 10, admitted(t, l, 30), "there is no room for more")
+		limit.Enabled = false
+		require.NoError(t, l.set(limit))
+		time.Sleep(50 * time.Millisecond)
+		limit.Enabled = true
+		require.NoError(t, l.set(limit))
+		assert.Equal(t, 1, admitted(t, l, 3), "it is filled while the limit is off, too")
 
 		for want, bad := range map[string]Limit{
 			"a rate of 0 per second":          {BurstCapacitySecs: 1},

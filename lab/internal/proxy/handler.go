@@ -62,9 +62,9 @@ func chain(handlers []Handler, last Next) Next {
 type Client struct {
 	ID      uint64 // numbers a front's connections from 1
 	Address net.Addr
-	// AppName is the application's name from the metadata of the connection's hello, that very hello included. It is
-	// empty where there is none.
-	AppName string
+	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's
+	// hello, that very hello included. They are empty where there are none.
+	AppName, DriverName string
 }
 
 // Request is a command that a client sent.
@@ -136,8 +136,12 @@ func (r *Request) Answer(doc bson.Raw) *wire.Message {
 func (r *Request) recordHello() {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":
+		doc := r.Document()
 		if r.Client.AppName == "" {
-			r.Client.AppName, _ = r.Document().Lookup("client", "application", "name").StringValueOK()
+			r.Client.AppName, _ = doc.Lookup("client", "application", "name").StringValueOK()
+		}
+		if r.Client.DriverName == "" {
+			r.Client.DriverName, _ = doc.Lookup("client", "driver", "name").StringValueOK()
 		}
 	}
 }
