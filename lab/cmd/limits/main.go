@@ -1,0 +1,91 @@
+// Limits lets an application with the fork meet the ingress limits of a MongoDB server, and prints what it found.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"mongofork/lab/internal/limits"
+)
+
+const description = `Switches the ingress limits of a MongoDB server on, for requests and for connections, and checks that an
+application with the fork gets along with them. A server that has none gets the lab put before it. In the end all
+parameters are as before. While it runs, other applications are limited, too: take a server for tests.
+
+Exit codes: 0 all is as it has to be, 1 something is not, or the run failed, 2 wrong usage.`
+
+// Exit codes, as the usage text gives them.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+var errFailed = errors.New("not all is as it has to be; the table says what is not")
+
+type cli struct {
+	Backend    string `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host, a primary or router. Its database \"limits\" is dropped."`
+	ServerOnly bool   `help:"Fail if the server has no limits, instead of taking the lab's."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c cli
+	exited, code := false, exitOK
+	parser := kong.Must(&c, kong.Name("limits"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { exited, code = true, n }))
+	_, err := parser.Parse(args)
+	if exited {
+		return code
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "limits: %v; see limits --help\n", err)
+		return exitUsage
+	}
+	if err := c.run(ctx, stdout); err != nil {
+		fmt.Fprintf(stderr, "limits: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func (c *cli) run(ctx context.Context, out io.Writer) error {
+	report, err := limits.Run(ctx, limits.Config{URI: c.Backend, ServerOnly: c.ServerOnly})
+	if report != nil {
+		write(out, report)
+	}
+	if err == nil && report.Failed() {
+		return errFailed
+	}
+	return err
+}
+
+// write writes a report as a table.
+func write(out io.Writer, report *limits.Report) {
+	t := table.NewWriter()
+	t.SetTitle("the limits of %s", report.Where)
+	t.AppendHeader(table.Row{"limit", "", "what has to be", "figures"})
+	for _, check := range report.Checks {
+		verdict := "ok"
+		if !check.OK {
+			verdict = "FAILED"
+		}
+		t.AppendRow(table.Row{check.Limit, verdict, check.What, check.Figures})
+	}
+	fmt.Fprintln(out, t.Render())
+}

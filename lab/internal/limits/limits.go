@@ -1,0 +1,151 @@
+// Package limits lets an application with the fork meet the limits of a server: its rate of requests, and its rate of new
+// connections. It checks that operations succeed nevertheless, and that the driver does what it has to and no more.
+//
+// It needs what the fork adds to the driver, and so is no part of the lab's own program, which upstream's can build, too.
+package limits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+)
+
+// restoreTime is how long it may take to end the limits, whatever has happened.
+const restoreTime = 30 * time.Second
+
+// Config says what a run is.
+type Config struct {
+	// URI is the connection string of a server that is primary or router, with one host. Its user, if any, has to be allowed
+	// to set parameters. The database "limits" is dropped.
+	URI string
+	// ServerOnly makes it an error that the server has no limits, which are those of a lab before it otherwise.
+	ServerOnly bool
+}
+
+// Run returns what was found. The error is for a run that could not be had. In any case the limits are as before.
+func Run(ctx context.Context, config Config) (*Report, error) {
+	backend, err := proxy.ParseBackend(config.URI)
+	if err != nil {
+		return nil, err
+	}
+	connect := func() *options.ClientOptions { return options.Client().ApplyURI(config.URI) }
+	missing, err := missingParameters(ctx, connect())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(missing) == 0:
+		return runOn(ctx, "the server itself", connect)
+	case config.ServerOnly:
+		return nil, fmt.Errorf("the server has no %s: it takes a mongod or mongos of 8.2 or later", strings.Join(missing, ", no "))
+	default:
+		return runOnLab(ctx, backend, connect().Auth)
+	}
+}
+
+// missingParameters returns the names of the parameters that a server does not have.
+func missingParameters(ctx context.Context, opts *options.ClientOptions) (missing []string, err error) {
+	admin, err := newAdministrator(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, admin.client.Disconnect(context.WithoutCancel(ctx))) }()
+	_, missing, err = admin.learn(ctx)
+	return missing, err
+}
+
+// runOnLab runs on a lab before the server. Clients authenticate with the server.
+func runOnLab(ctx context.Context, backend proxy.Backend, auth *options.Credential) (report *Report, err error) {
+	l, err := lab.Open(lab.Config{
+		Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 1}, Backend: backend, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	labCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(labCtx) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-ended)
+	}()
+	return runOn(ctx, "the lab, before a server without them", func() *options.ClientOptions {
+		opts := options.Client().ApplyURI(l.Endpoints()[0].URI)
+		if auth != nil {
+			opts.SetAuth(*auth)
+		}
+		return opts
+	})
+}
+
+// trial is a run under way.
+type trial struct {
+	admin   *administrator
+	connect func() *options.ClientOptions
+	report  *Report
+}
+
+// runOn runs on what has the limits.
+func runOn(ctx context.Context, where string, connect func() *options.ClientOptions) (_ *Report, err error) {
+	admin, err := newAdministrator(connect())
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{admin: admin, connect: connect, report: &Report{Where: where}}
+	after := context.WithoutCancel(ctx)
+	defer func() { err = errors.Join(err, admin.client.Disconnect(after)) }()
+	if admin.former, _, err = admin.learn(ctx); err != nil {
+		return nil, err
+	}
+	// Whatever has happened.
+	defer func() { err = errors.Join(err, t.end(after)) }()
+	if err := admin.client.Database(database).Drop(ctx); err != nil {
+		return nil, err
+	}
+	if err := admin.exempt(ctx); err != nil {
+		return nil, err
+	}
+	for _, try := range []func(context.Context) error{t.requests, t.connections} {
+		if err := try(ctx); err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return t.report, nil
+}
+
+// end restores what was changed.
+func (t *trial) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, restoreTime)
+	defer cancel()
+	restored, err := t.admin.restore(ctx)
+	t.report.add("both", "all parameters have their former values", restored, "%d parameters", len(parameterNames))
+	return errors.Join(err, t.admin.client.Database(database).Drop(ctx))
+}
+
+// limited does something while a limit is on, and returns what was rejected meanwhile.
+func (t *trial) limited(ctx context.Context, enabled string, do func()) (rejected, error) {
+	before, err := t.admin.rejected(ctx)
+	if err != nil {
+		return rejected{}, err
+	}
+	err = t.admin.set(ctx, sets(enabled, true))
+	if err == nil {
+		do()
+	}
+	// A run that is interrupted leaves no limit behind either.
+	after := context.WithoutCancel(ctx)
+	err = errors.Join(err, t.admin.set(after, sets(enabled, false)))
+	now, statusErr := t.admin.rejected(after)
+	return rejected{now.requests - before.requests, now.connections - before.connections}, errors.Join(err, statusErr)
+}
