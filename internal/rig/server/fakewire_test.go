@@ -28,6 +28,8 @@ type fakeServer struct {
 	version    string
 	// configured is told the commands that make deployments of servers.
 	configured func(command string)
+	// logins know the user, and who is about to become it.
+	logins logins
 	// initiated is false as long as it waits for replSetInitiate.
 	initiated atomic.Bool
 }
@@ -72,10 +74,8 @@ func (f *fakeServer) exchange(r io.Reader, w io.Writer) error {
 	default:
 		return fmt.Errorf("operation code %d", header.OpCode)
 	}
-	command, err := bson.Raw(body[skip:]).IndexErr(0)
-	if err != nil {
-		return err
-	}
+	// A document begins with its size.
+	command := bson.Raw(body[skip:][:binary.LittleEndian.Uint32(body[skip:])])
 	document, err := bson.Marshal(f.reply(command))
 	if err != nil {
 		return err
@@ -89,13 +89,19 @@ func (f *fakeServer) exchange(r io.Reader, w io.Writer) error {
 	return err
 }
 
-func (f *fakeServer) reply(command bson.RawElement) bson.M {
-	switch command.Key() {
+func (f *fakeServer) reply(command bson.Raw) bson.M {
+	first := command.Index(0)
+	switch first.Key() {
 	case "hello", "isMaster", "ismaster":
 		return f.hello()
 	case "replSetInitiate", "addShard":
-		f.configured(command.String())
+		f.configured(first.String())
 		f.initiated.Store(true)
+	case "createUser":
+		f.configured(first.String())
+		f.logins.create(command)
+	case "saslStart", "saslContinue":
+		return f.logins.step(command)
 	case "buildInfo":
 		return bson.M{"ok": 1, "version": f.version}
 	}
@@ -106,7 +112,7 @@ func (f *fakeServer) hello() bson.M {
 	reply := bson.M{
 		"ok": 1, "helloOk": true, "minWireVersion": 0, "maxWireVersion": 27,
 		"maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
-		"logicalSessionTimeoutMinutes": 30,
+		"logicalSessionTimeoutMinutes": 30, "saslSupportedMechs": bson.A{"SCRAM-SHA-256"},
 	}
 	if !f.initiated.Load() {
 		reply["isWritablePrimary"], reply["ismaster"], reply["isreplicaset"] = false, false, true

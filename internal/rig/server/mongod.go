@@ -25,26 +25,26 @@ const (
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
 
-// findMongod returns the path of a mongod that is new enough, or an error that
-// says in a few words why there is none.
-func findMongod(ctx context.Context, cfg Config) (string, error) {
-	path, err := cfg.LookPath("mongod")
+// findMongod returns the path and the version of a mongod that is new enough, or
+// an error that says in a few words why there is none.
+func findMongod(ctx context.Context, cfg Config) (path, version string, err error) {
+	path, err = cfg.LookPath("mongod")
 	if err != nil {
-		return "", fmt.Errorf("no mongod on the PATH")
+		return "", "", fmt.Errorf("no mongod on the PATH")
 	}
 	output, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return "", fmt.Errorf("%s --version fails (%w)", path, err)
+		return "", "", fmt.Errorf("%s --version fails (%w)", path, err)
 	}
-	version, err := parseMongodVersion(string(output))
+	version, err = parseMongodVersion(string(output))
 	if err != nil {
-		return "", fmt.Errorf("%s --version: %w", path, err)
+		return "", "", fmt.Errorf("%s --version: %w", path, err)
 	}
 	// A release candidate of the oldest series has what is needed, too.
 	if semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
-		return "", fmt.Errorf("%s is %s", path, version)
+		return "", "", fmt.Errorf("%s is %s", path, version)
 	}
-	return path, nil
+	return path, version, nil
 }
 
 // parseMongodVersion finds the version, such as v8.2.1, in what mongod --version
@@ -57,8 +57,8 @@ func parseMongodVersion(output string) (string, error) {
 	return match[1], nil
 }
 
-func startMongod(ctx context.Context, cfg Config, path string) (*Server, error) {
-	return start(ctx, cfg, launch{
+func startMongod(ctx context.Context, cfg Config, path, version string) (*Server, error) {
+	l := launch{
 		origin:     Mongod,
 		replicaSet: mongodReplicaSet,
 		command: func(dir, port string) (command, error) {
@@ -68,7 +68,11 @@ func startMongod(ctx context.Context, cfg Config, path string) (*Server, error) 
 		initiate: func(ctx context.Context, address string) error {
 			return initiateReplicaSet(ctx, mongodReplicaSet, address)
 		},
-	})
+	}
+	if cfg.Limitable {
+		l.limitable(version)
+	}
+	return start(ctx, cfg, l)
 }
 
 func mongodArgs(data, port string) []string {

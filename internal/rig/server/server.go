@@ -57,6 +57,9 @@ type Config struct {
 	TempDir string
 	// Progress gets a line for every step that takes a while. The default is to say nothing.
 	Progress io.Writer
+	// Limitable makes Open start a mongod so that its ingress limiters can be switched on and drivers get along with them:
+	// it demands authentication, and the URI has a user with all rights. Other servers are as they are.
+	Limitable bool
 	// StartTimeout limits how long a server may take to answer. The default is one minute.
 	StartTimeout time.Duration
 }
@@ -102,9 +105,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return openGiven(ctx, cfg, uri)
 	}
 
-	mongod, noMongod := findMongod(ctx, cfg)
+	mongod, version, noMongod := findMongod(ctx, cfg)
 	if noMongod == nil {
-		return startMongod(ctx, cfg, mongod)
+		return startMongod(ctx, cfg, mongod, version)
 	}
 	cfg.progressf("%v; trying SecantusDB", noMongod)
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 )
@@ -13,6 +14,8 @@ import (
 type launch struct {
 	origin     Origin
 	replicaSet string
+	// user is who clients are to be; nil where nobody has to authenticate.
+	user *url.Userinfo
 	// command makes the command that listens on a port of 127.0.0.1 and keeps
 	// all its files in dir.
 	command func(dir, port string) (command, error)
@@ -29,6 +32,9 @@ func start(ctx context.Context, cfg Config, l launch) (*Server, error) {
 		return nil, fmt.Errorf("start %v: %w", l.origin, err)
 	}
 	uri := replicaSetURI(l.replicaSet, address)
+	if l.user != nil {
+		uri = strings.Replace(uri, "://", "://"+l.user.String()+"@", 1)
+	}
 	version, err := l.settle(ctx, cfg, c, address, uri)
 	if err != nil {
 		// A stopped child has written all that it has to say.
