@@ -98,6 +98,10 @@ dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no
 test-topologies: ## Run the specification's tests on every topology that the lab makes of a server; takes half an hour
 	$(RIG) topologies
 
+.PHONY: test-limits
+test-limits: ## Let an application meet a server's own limits, those of mongod 8.2 on the PATH if there is one
+	$(RIG) test --only limits
+
 .PHONY: soak
 soak: ## Make everything go wrong for an application with upstream's driver and with the fork, and compare
 	$(RIG) soak

@@ -33,7 +33,7 @@ func (c *demoCmd) Run(ctx context.Context) error {
 			return server.Open(ctx, server.Config{Root: root, Progress: os.Stderr})
 		},
 		OpenLab: func(ctx context.Context, backend string) (*lab.Lab, error) {
-			binary, err := builder.Build(ctx, "build/"+c.Base)
+			binary, err := builder.Build(ctx, "build/"+c.Base, lab.Command)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mongofork/internal/rig/gotest"
@@ -46,36 +47,58 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			project, err := store.Project(ctx, revision)
 			return project, unavailable(err, specs.ErrUnavailable)
 		},
-		OpenServer: func(ctx context.Context) (*suite.Server, error) { return openServer(ctx, root, progress) },
+		OpenServer: func(ctx context.Context) (*suite.Server, error) {
+			return openServer(ctx, server.Config{Root: root, Progress: progress})
+		},
+		OpenLimitable: func(ctx context.Context) (*suite.Server, error) {
+			return openServer(ctx, server.Config{Root: root, Progress: progress, Limitable: true})
+		},
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
 			return openLab(ctx, labs, "build/"+base, topology, backend)
 		},
 		Soak: func(ctx context.Context, driver, backend string) (string, error) {
-			binary, err := labs.Build(ctx, driver)
+			binary, err := labs.Build(ctx, driver, lab.Command)
 			if err != nil {
 				return "", err
 			}
 			return labs.Tools.Run(ctx, root, labs.Env, binary, "soak", "--backend", backend,
 				"--seed", soakSeed, "--duration", soakTime.String())
 		},
+		Limits: func(ctx context.Context, driver string, on *suite.Server) (string, error) {
+			return limits(ctx, labs, driver, on)
+		},
 		Progress: suite.NewProgress(progress, time.Now),
 		Now:      time.Now,
 	}, nil
 }
 
+// limits runs the lab's program "limits" on a server. A mongod has limits of its own; any other may have the lab's. The URI
+// may have a password, and so is no argument, which every user of the machine can read.
+func limits(ctx context.Context, labs lab.Builder, driver string, on *suite.Server) (string, error) {
+	binary, err := labs.Build(ctx, driver, lab.LimitsCommand)
+	if err != nil {
+		return "", err
+	}
+	var args []string
+	if on.Mongod {
+		args = append(args, "--server-only")
+	}
+	return labs.Tools.Run(ctx, labs.Root, append(slices.Clone(labs.Env), "MONGODB_URI="+on.URI), binary, args...)
+}
+
 // openServer finds or starts a server.
-func openServer(ctx context.Context, root string, progress io.Writer) (*suite.Server, error) {
-	s, err := server.Open(ctx, server.Config{Root: root, Progress: progress})
+func openServer(ctx context.Context, config server.Config) (*suite.Server, error) {
+	s, err := server.Open(ctx, config)
 	if err != nil {
 		return nil, unavailable(err, server.ErrUnavailable)
 	}
 	name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
-	return &suite.Server{URI: s.URI, Name: name, Close: s.Close}, nil
+	return &suite.Server{URI: s.URI, Name: name, Mongod: s.Origin == server.Mongod, Close: s.Close}, nil
 }
 
 // openLab starts a lab that is built with the driver of a folder below the root.
 func openLab(ctx context.Context, labs lab.Builder, driver, topology, backend string) (*suite.Lab, error) {
-	binary, err := labs.Build(ctx, driver)
+	binary, err := labs.Build(ctx, driver, lab.Command)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (c *soakCmd) Run(ctx context.Context) error {
 
 // arm runs the soak with one driver.
 func (c *soakCmd) arm(ctx context.Context, root string, builder lab.Builder, driver string) (err error) {
-	binary, err := builder.Build(ctx, driver)
+	binary, err := builder.Build(ctx, driver, lab.Command)
 	if err != nil {
 		return err
 	}

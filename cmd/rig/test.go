@@ -18,7 +18,7 @@ type rigFlags struct {
 
 type testCmd struct {
 	rigFlags
-	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: check, unit, modules, fork, upstream, spec, soak."`
+	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: check, unit, modules, fork, upstream, spec, soak, limits."`
 }
 
 // Run runs the suites.

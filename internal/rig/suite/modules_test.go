@@ -52,3 +52,21 @@ func TestSoak(t *testing.T) {
 	assert.Contains(t, strings.Join(s.Failures[0].Output, "\n"), "lost: 1")
 	assert.Equal(t, f.servers, f.closed)
 }
+
+func TestLimits(t *testing.T) {
+	f := newFixture(t, func(string, gotest.Command) []string { return nil })
+	limitable := &Server{URI: "mongodb://limitable", Name: "server 8.2.1", Mongod: true, Close: func() error { return nil }}
+	f.OpenLimitable = func(context.Context) (*Server, error) { return limitable, nil }
+	f.Limits = func(_ context.Context, driver string, server *Server) (string, error) {
+		assert.Equal(t, "build/v1.0.0", driver)
+		assert.Same(t, limitable, server)
+		return "requests: ok\n", nil
+	}
+	s := f.one(t, "limits", Options{})
+	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(s))
+	assert.Equal(t, []string{"requests: ok"}, s.Remarks)
+	assert.Equal(t, "server 8.2.1", s.Note)
+
+	f.OpenLimitable = func(context.Context) (*Server, error) { return nil, ErrUnavailable }
+	assert.Equal(t, "0 passed, 0 failed, 1 skipped", counts(f.one(t, "limits", Options{})))
+}

@@ -28,6 +28,8 @@ type Server struct {
 	URI string
 	// Name says what server it is, for the table.
 	Name string
+	// Mongod says that it is a mongod that was started for us.
+	Mongod bool
 	// Close stops the server if it was started for us.
 	Close func() error
 }
@@ -55,11 +57,16 @@ type Rig struct {
 	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
 	// there is none.
 	OpenServer func(ctx context.Context) (*Server, error)
+	// OpenLimitable is the same for a server whose limits are to be switched on.
+	OpenLimitable func(ctx context.Context) (*Server, error)
 	// OpenLab starts a lab of a topology in front of a server.
 	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
 	// Soak runs the soak with the driver of a folder below the root, on a server. It returns its report, and an error if
 	// anything happened that must not.
 	Soak func(ctx context.Context, driver, backend string) (string, error)
+	// Limits lets an application with the driver of a folder below the root meet the limits of a server. It returns its
+	// report, and an error if anything is not as it has to be.
+	Limits func(ctx context.Context, driver string, server *Server) (string, error)
 	// Progress is told what goes on.
 	Progress *Progress
 	// Now is the clock that suites are timed with.
@@ -91,7 +98,7 @@ type Options struct {
 
 // Names lists the suites in the order in which they run.
 func Names() []string {
-	return []string{"check", "unit", "modules", "fork", "upstream", "spec", "soak"}
+	return []string{"check", "unit", "modules", "fork", "upstream", "spec", "soak", "limits"}
 }
 
 // Run runs the named suites and returns what they found. A suite that yields
@@ -120,6 +127,8 @@ func (r *Rig) Run(ctx context.Context, names []string, options Options) []report
 			results = append(results, r.spec(ctx, options)...)
 		case "soak":
 			results = append(results, r.timed(name, func(s *report.Suite) error { return r.soak(ctx, s) }))
+		case "limits":
+			results = append(results, r.timed(name, func(s *report.Suite) error { return r.limits(ctx, s) }))
 		default:
 			results = append(results, failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", ")))
 		}
@@ -181,10 +190,10 @@ func (r *Rig) project(ctx context.Context, revision string) (project string, err
 	return project, err
 }
 
-// server finds or starts a server.
-func (r *Rig) server(ctx context.Context) (server *Server, err error) {
+// server finds or starts a server, in the way that is given.
+func (r *Rig) server(ctx context.Context, open func(context.Context) (*Server, error)) (server *Server, err error) {
 	err = r.once("server", func() error {
-		server, err = r.OpenServer(ctx)
+		server, err = open(ctx)
 		return err
 	})
 	return server, err

@@ -83,7 +83,7 @@ func (r *Rig) unifiedComparison(t *trees, revision, project, file string) compar
 		command:  command,
 		parallel: true,
 		open: func(ctx context.Context) ([]string, func() error, error) {
-			server, err := r.server(ctx)
+			server, err := r.server(ctx, r.OpenServer)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -161,7 +161,7 @@ func skippedCases(result *gotest.Result) []string {
 
 // onServer runs a command in the fork with a server of its own.
 func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Command, project string) (*gotest.Result, error) {
-	server, err := r.server(ctx)
+	server, err := r.server(ctx, r.OpenServer)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (r *Rig) integration(ctx context.Context, s *report.Suite) (err error) {
 		s.Note = "the overlay has no tests of this kind"
 		return nil
 	}
-	server, err := r.server(ctx)
+	server, err := r.server(ctx, r.OpenServer)
 	if err != nil {
 		return err
 	}

@@ -75,10 +75,9 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// write writes a report as a table.
+// write writes a report as a line that says where it comes from, and a table.
 func write(out io.Writer, report *limits.Report) {
 	t := table.NewWriter()
-	t.SetTitle("the limits of %s", report.Where)
 	t.AppendHeader(table.Row{"limit", "", "what has to be", "figures"})
 	for _, check := range report.Checks {
 		verdict := "ok"
@@ -87,5 +86,5 @@ func write(out io.Writer, report *limits.Report) {
 		}
 		t.AppendRow(table.Row{check.Limit, verdict, check.What, check.Figures})
 	}
-	fmt.Fprintln(out, t.Render())
+	fmt.Fprintf(out, "the limits of %s\n%s\n", report.Where, t.Render())
 }

@@ -1,0 +1,58 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"mongofork/internal/rig/report"
+)
+
+// program is something that is built with the fork, judges it on a server, and says in the end what it found.
+type program struct {
+	open func(context.Context) (*Server, error)
+	// run returns what the program wrote, and an error if anything is not as it has to be.
+	run func(ctx context.Context, driver string, server *Server) (string, error)
+	// rerun is the command that runs it again.
+	rerun string
+}
+
+// soak makes everything go wrong for an application with the fork. It is one case.
+func (r *Rig) soak(ctx context.Context, s *report.Suite) error {
+	return r.program(ctx, s, program{
+		open: r.OpenServer,
+		run: func(ctx context.Context, driver string, on *Server) (string, error) {
+			return r.Soak(ctx, driver, on.URI)
+		},
+		rerun: "go run ./cmd/rig soak --fork-only, with the --seed that the output begins with",
+	})
+}
+
+// limits lets an application with the fork meet a server's own limits. It is one case.
+func (r *Rig) limits(ctx context.Context, s *report.Suite) error {
+	return r.program(ctx, s, program{open: r.OpenLimitable, run: r.Limits, rerun: "make test-limits"})
+}
+
+// program runs a program.
+func (r *Rig) program(ctx context.Context, s *report.Suite, p program) (err error) {
+	t, err := r.build(ctx)
+	if err != nil {
+		return err
+	}
+	server, err := r.server(ctx, p.open)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	s.Note = server.Name
+	output, err := p.run(ctx, t.fork, server)
+	if err != nil {
+		s.Failures = append(s.Failures, report.Failure{
+			Name: s.Name, What: err.Error(), Output: lastLines(strings.Split(output, "\n")), Rerun: p.rerun,
+		})
+		return nil
+	}
+	s.Passed++
+	s.Remarks = append(s.Remarks, strings.TrimSpace(output))
+	return nil
+}
