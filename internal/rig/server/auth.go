@@ -31,7 +31,7 @@ func (l *launch) limitable(version string) {
 		key := filepath.Join(dir, "key")
 		what.args = append(what.args, "--keyFile", key)
 		if semver.MajorMinor(version) == "v8.2" {
-			// In 8.2 the limiter of requests is behind this flag; later versions have it on.
+			// The limiter of requests is behind this flag, which may be off in 8.2; later versions have it on.
 			what.args = append(what.args, "--setParameter", "featureFlagIngressRateLimiting=true")
 		}
 		return what, os.WriteFile(key, []byte(rand.Text()+rand.Text()), 0o600)
