@@ -37,7 +37,7 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	connect := func() *options.ClientOptions { return options.Client().ApplyURI(config.URI) }
+	connect := func() *options.ClientOptions { return options.Client().ApplyURI(withRetries(config.URI)) }
 	missing, err := missingParameters(ctx, connect())
 	switch {
 	case err != nil:
@@ -48,6 +48,20 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 		return nil, fmt.Errorf("the server has no %s: it takes a mongod or mongos of 8.2 or later", strings.Join(missing, ", no "))
 	default:
 		return runOnLab(ctx, backend, connect().Auth)
+	}
+}
+
+// withRetries returns the connection string for as many retries as the specification of 2026-03-12 allows. On v2.5.0 that is
+// so anyhow, and the option is not known and left alone.
+func withRetries(uri string) string {
+	const option = "maxAdaptiveRetries=5"
+	switch {
+	case strings.Contains(uri, "?"):
+		return uri + "&" + option
+	case strings.Count(uri, "/") > len("//"):
+		return uri + "?" + option
+	default:
+		return uri + "/?" + option
 	}
 }
 
@@ -78,7 +92,7 @@ func runOnLab(ctx context.Context, backend proxy.Backend, auth *options.Credenti
 		err = errors.Join(err, <-ended)
 	}()
 	return runOn(ctx, "the lab, before a server without them", func() *options.ClientOptions {
-		opts := options.Client().ApplyURI(l.Endpoints()[0].URI)
+		opts := options.Client().ApplyURI(withRetries(l.Endpoints()[0].URI))
 		if auth != nil {
 			opts.SetAuth(*auth)
 		}
@@ -113,7 +127,7 @@ func runOn(ctx context.Context, where string, connect func() *options.ClientOpti
 	if err := admin.exempt(ctx); err != nil {
 		return nil, err
 	}
-	for _, try := range []func(context.Context) error{t.requests, t.connections} {
+	for _, try := range []func(context.Context) error{t.requests, t.exhausted, t.connections} {
 		if err := try(ctx); err != nil {
 			return nil, err
 		}

@@ -112,3 +112,16 @@ func TestInterruptEndsTheLimits(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 	assertUntouched(t, f)
 }
+
+func TestWithRetries(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{
+		"mongodb://a:1":                "mongodb://a:1/?maxAdaptiveRetries=5",
+		"mongodb://a:1/":               "mongodb://a:1/?maxAdaptiveRetries=5",
+		"mongodb://u:p@a/db":           "mongodb://u:p@a/db?maxAdaptiveRetries=5",
+		"mongodb://a/?replicaSet=rs":   "mongodb://a/?replicaSet=rs&maxAdaptiveRetries=5",
+		"mongodb://%2Ftmp%2Fa.sock/db": "mongodb://%2Ftmp%2Fa.sock/db?maxAdaptiveRetries=5",
+	} {
+		assert.Equal(t, want, withRetries(uri))
+	}
+}

@@ -27,6 +27,9 @@ const (
 
 	// maxCommands is how many commands the specification allows for one operation: one, and five retries.
 	maxCommands = 6
+	// A rate of 1 a second is too low for a wave: of 10 operations that take some 3 seconds at most, some must fail.
+	lowRate      = 1
+	lowBurstSecs = 1.0
 	// allTokens is how many a client with adaptiveRetries has at first.
 	allTokens = 1000
 )
@@ -79,6 +82,34 @@ func (t *trial) checkPlain(plain *application) {
 		"%d of %d failed%s", len(plain.errs), plain.operations, example(others...))
 	did := plain.journal.read()
 	t.checkPools("requests", did, "are kept without retries, too", did.broken == 0)
+}
+
+// exhausted lets an application meet a limit of requests that its retries are too few for.
+func (t *trial) exhausted(ctx context.Context) (err error) {
+	const limit = "requests"
+	app, err := newApplication(ctx, "out-of-retries", t.connect().SetAdaptiveRetries(true).SetMinPoolSize(requestWave))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.client.Disconnect(context.WithoutCancel(ctx))) }()
+	if err := t.admin.set(ctx, sets(requestRate, lowRate), sets(requestBurst, lowBurstSecs)); err != nil {
+		return err
+	}
+	_, err = t.limited(ctx, limitRequests, func() { app.wave(ctx, requestWave) })
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	did := app.journal.read()
+	most := 0
+	for _, n := range did.commands {
+		most = max(most, n)
+	}
+	others := slices.DeleteFunc(slices.Clone(app.errs), isRetryableOverload)
+	t.report.add(limit, fmt.Sprintf("under a limit that is too low, operations fail after %d commands, with both labels", maxCommands),
+		len(app.errs) > 0 && len(others) == 0 && most == maxCommands,
+		"%d of %d failed, at most %d commands%s", len(app.errs), app.operations, most, example(others...))
+	t.checkPools(limit, did, "are kept even then", did.broken == 0)
+	return nil
 }
 
 // connections lets an application that has one connection, and wants many, meet a limit of connections.
