@@ -30,7 +30,10 @@ func (l *logins) step(command bson.Raw) bson.M {
 		if err != nil {
 			return refused(err)
 		}
-		stored := client.GetStoredCredentials(scram.KeyFactors{Salt: "0123456789", Iters: 4096})
+		stored, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "0123456789", Iters: 4096})
+		if err != nil {
+			return refused(err)
+		}
 		server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
 		if err != nil {
 			return refused(err)
