@@ -62,7 +62,7 @@ func (a *administrator) learn(ctx context.Context) (values map[string]any, missi
 	}
 	err = a.run(ctx, command, &values)
 	if failure := (mongo.CommandError{}); err != nil && !(errors.As(err, &failure) && failure.HasErrorCode(codeInvalidOptions)) {
-		return nil, nil, fmt.Errorf("read the server's parameters: %w", err)
+		return nil, nil, fmt.Errorf("read the server's parameters: %w; where users have to authenticate, name one with the role root in the URI", err)
 	}
 	for _, name := range parameterNames {
 		if _, known := values[name]; !known {
