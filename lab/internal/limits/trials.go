@@ -21,9 +21,13 @@ const (
 	wavePause = 200 * time.Millisecond
 
 	// requestWave is how many connections the driver makes ready at once; for more it takes its time.
-	requestWave    = 10
-	requestWaves   = 5
+	requestWave  = 10
+	requestWaves = 5
+	// plainWaves follow each other without a pause.
+	plainWaves     = 3
 	connectionWave = 40
+	// latency is more than it takes to begin a wave.
+	latency = 25 * time.Millisecond
 
 	// maxCommands is how many commands the specification allows for one operation: one, and five retries.
 	maxCommands = 6
@@ -54,7 +58,9 @@ func (t *trial) requests(ctx context.Context) (err error) {
 		return err
 	}
 	counted, err := t.limited(ctx, limitRequests, func() {
-		plain.wave(ctx, requestWave)
+		for range plainWaves {
+			plain.wave(ctx, requestWave)
+		}
 		for range requestWaves {
 			if (clock.System{}).Wait(ctx, wavePause) == nil {
 				app.wave(ctx, requestWave)
@@ -115,7 +121,8 @@ func (t *trial) exhausted(ctx context.Context) (err error) {
 // connections lets an application that has one connection, and wants many, meet a limit of connections.
 func (t *trial) connections(ctx context.Context) (err error) {
 	const limit = "connections"
-	app, err := newApplication(ctx, "connecting", t.connect().SetAdaptiveRetries(true).SetMaxConnecting(connectionWave))
+	app, err := newApplication(ctx, "connecting", t.connect().SetAdaptiveRetries(true).SetMaxConnecting(connectionWave).
+		SetDialer(&slowNetwork{latency: latency}))
 	if err != nil {
 		return err
 	}
