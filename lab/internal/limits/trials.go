@@ -24,10 +24,14 @@ const (
 	requestWave  = 10
 	requestWaves = 5
 	// plainWaves follow each other without a pause.
-	plainWaves     = 3
-	connectionWave = 40
+	plainWaves = 3
+
+	// Connections are admitted by twice that rate, for each takes the time of a handshake before it is of use.
+	connectingRate      = 100
+	connectingBurstSecs = 0.05
+	connectionWave      = 20
 	// latency is more than it takes to begin a wave.
-	latency = 25 * time.Millisecond
+	latency = 20 * time.Millisecond
 
 	// maxCommands is how many commands the specification allows for one operation: one, and five retries.
 	maxCommands = 6
@@ -127,7 +131,7 @@ func (t *trial) connections(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, app.client.Disconnect(context.WithoutCancel(ctx))) }()
-	err = t.admin.set(ctx, sets(connectionRate, rate), sets(connectionBurst, burstSecs), sets(connectionQueue, 0))
+	err = t.admin.set(ctx, sets(connectionRate, connectingRate), sets(connectionBurst, connectingBurstSecs), sets(connectionQueue, 0))
 	if err != nil {
 		return err
 	}
