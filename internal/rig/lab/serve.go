@@ -50,7 +50,7 @@ func Serve(ctx context.Context, binary string, env []string, topology, backend s
 	}()
 	if scanErr != nil {
 		cancel()
-		_ = <-l.ended // how it ended does not matter any more
+		<-l.ended // how it ended does not matter any more
 		return nil, fmt.Errorf("the lab of topology %s did not serve: %w\n%s", topology, scanErr, bytes.TrimSpace(log.Bytes()))
 	}
 	l.Env = withURI(said)
@@ -90,7 +90,7 @@ func withURI(said []string) []string {
 // Close ends the lab.
 func (l *Lab) Close() error {
 	l.cancel()
-	_ = <-l.ended // how it ended does not matter any more
+	<-l.ended // how it ended does not matter any more
 	process.Reap(l.cmd)
 	return nil
 }
