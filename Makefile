@@ -10,7 +10,7 @@ APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
-LINTED ?= . contrib/otel contrib/prometheus lab lab/dashboard
+LINTED ?= . contrib/otel contrib/prometheus lab lab/dashboard bench examples/overload
 
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64

@@ -70,7 +70,6 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	uri := os.Getenv("MONGODB_URI")
 	err := s.check(uri)
 	var result *summary
@@ -80,6 +79,7 @@ func main() {
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(result)
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "overload:", err)
 		os.Exit(1)
@@ -93,7 +93,7 @@ func run(ctx context.Context, s settings, uri string) (_ *summary, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer client.Disconnect(context.Background())
+	defer func() { _ = client.Disconnect(context.Background()) }()
 	office, err := openOffice(ctx, client, s.database)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func open(ctx context.Context, s settings, uri, database string) (*summary, []*b
 	if err != nil {
 		return nil, nil, err
 	}
-	defer client.Disconnect(context.Background())
+	defer func() { _ = client.Disconnect(context.Background()) }()
 	start := time.Now()
 	books := work(ctx, s, client.Database(database), counts)
 	elapsed := time.Since(start)

@@ -43,8 +43,8 @@ func dial(t *testing.T) net.Conn {
 	server, err := Start(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
-	address := strings.TrimPrefix(server.URI(), "mongodb://")
-	connection, err := net.Dial("tcp", address[:strings.Index(address, "/")])
+	address, _, _ := strings.Cut(strings.TrimPrefix(server.URI(), "mongodb://"), "/")
+	connection, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = connection.Close() })
 	return connection

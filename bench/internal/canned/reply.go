@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -25,19 +26,14 @@ func newReply(opcode uint32, doc bson.D) (reply, error) {
 	if err != nil {
 		return reply{}, fmt.Errorf("reply %v: %w", doc, err)
 	}
-	message := make([]byte, headerSize)
+	code, prefix := uint32(opMsg), make([]byte, 5) // no flags, and a section of kind 0
 	if opcode == opQuery {
 		// Flags, a cursor, where it starts, and the number of documents.
-		binary.LittleEndian.PutUint32(message[12:], opReply)
-		message = append(message, make([]byte, 16)...)
-		message = binary.LittleEndian.AppendUint32(message, 1)
-	} else {
-		// No flags, and a section of kind 0.
-		binary.LittleEndian.PutUint32(message[12:], opMsg)
-		message = append(message, make([]byte, 5)...)
+		code, prefix = opReply, binary.LittleEndian.AppendUint32(make([]byte, 16, 20), 1)
 	}
-	message = append(message, encoded...)
+	message := slices.Concat(make([]byte, headerSize), prefix, encoded)
 	binary.LittleEndian.PutUint32(message, uint32(len(message)))
+	binary.LittleEndian.PutUint32(message[12:], code)
 	pattern := binary.LittleEndian.AppendUint64(nil, uint64(hole))
 	return reply{message: message, hole: bytes.Index(message, pattern)}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -108,7 +109,7 @@ func (d Driver) use(module *modfile.File) error {
 func (b Builder) Go(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	// No go.work above the repository must draw the modules in.
-	cmd.Dir, cmd.Env = b.Module, append(b.Environ[:len(b.Environ):len(b.Environ)], "GOWORK=off")
+	cmd.Dir, cmd.Env = b.Module, slices.Concat(b.Environ, []string{"GOWORK=off"})
 	var output, messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &messages
 	if err := cmd.Run(); err != nil {

@@ -26,7 +26,7 @@ func bucketDeposit(b *retry.TokenBucket, tenths int64)
 // grpcThrottler has the fields of grpc-go's type, in its order.
 type grpcThrottler struct {
 	max, threshold, ratio float64
-	mu                    sync.Mutex
+	_                     sync.Mutex
 	tokens                float64
 }
 
