@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"mongofork/bench/internal/canned"
 	"mongofork/bench/internal/drivers"
 	"mongofork/bench/internal/goodput"
+	"mongofork/bench/internal/interpreted"
 	"mongofork/bench/internal/report"
 	"mongofork/bench/internal/result"
 )
@@ -18,7 +21,10 @@ import (
 type goodputCmd struct {
 	common
 	Kind  []string `help:"Measure only these kinds of scenarios, and only print the results."`
+	Arm   []string `help:"Measure only these drivers, by the names that the page has, and only print the results."`
 	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out."`
+	// OtherDrivers needs package registries.
+	OtherDrivers bool `default:"true" negatable:"" help:"Measure PyMongo and the driver for Node.js, too, if their interpreters are installed."`
 }
 
 // Run measures the drivers under overload.
@@ -43,7 +49,7 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Kind) == 0 {
+	if len(c.Kind) == 0 && len(c.Arm) == 0 {
 		file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: setting, Results: results}
 		if err := file.Write(c.results(report.GoodputFile)); err != nil {
 			return err
@@ -59,9 +65,6 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 func (c *goodputCmd) build(ctx context.Context, console console, temp string) (goodput.Config, error) {
 	config := goodput.Config{
 		Lab: filepath.Join(temp, "lab"), Root: "/",
-		Scenarios: slices.DeleteFunc(goodput.Scenarios(), func(s goodput.Scenario) bool {
-			return len(c.Kind) > 0 && !slices.Contains(c.Kind, s.Kind)
-		}),
 		Storm: goodput.Storm{Clients: c.Storm, PerSecond: 100, Queue: 50, Limit: 30 * time.Second},
 		Progress: func(done, of int, what string) {
 			console.progressf("%d of %d: %s", done+1, of, what)
@@ -89,5 +92,43 @@ func (c *goodputCmd) build(ctx context.Context, console console, temp string) (g
 				goodput.Arm{Name: goodput.Drained, Program: program, Options: adaptive, Drain: true})
 		}
 	}
+	others, err := c.otherDrivers(ctx, console)
+	if err != nil {
+		return config, err
+	}
+	config.Arms = slices.DeleteFunc(append(config.Arms, others...), func(a goodput.Arm) bool {
+		return len(c.Arm) > 0 && !slices.Contains(c.Arm, a.Name)
+	})
+	for _, s := range goodput.Scenarios() {
+		wanted := len(c.Kind) == 0 || slices.Contains(c.Kind, s.Kind)
+		if wanted && slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) }) {
+			config.Scenarios = append(config.Scenarios, s)
+		}
+	}
 	return config, nil
+}
+
+// otherDrivers installs the loads with drivers of other languages, as far as there are interpreters.
+func (c *goodputCmd) otherDrivers(ctx context.Context, console console) ([]goodput.Arm, error) {
+	if !c.OtherDrivers {
+		return nil, nil
+	}
+	installer := interpreted.Installer{Source: c.file("bench", "arms"), Target: c.file("build", "bench", "arms")}
+	var arms []goodput.Arm
+	for _, other := range []struct {
+		name    string
+		install func(context.Context) (*interpreted.Program, error)
+	}{{goodput.PyMongo, installer.PyMongo}, {goodput.NodeDriver, installer.NodeDriver}} {
+		console.progressf("installing the load with %s", other.name)
+		program, err := other.install(ctx)
+		switch {
+		case errors.Is(err, exec.ErrNotFound):
+			console.progressf("it is left out: %v", err)
+		case err != nil:
+			return nil, fmt.Errorf("%w\nTo do without drivers of other languages, run: go -C bench run ./cmd/bench goodput --no-other-drivers", err)
+		default:
+			arms = append(arms, goodput.Arm{Name: other.name, Program: program.Path, Script: program.Args})
+		}
+	}
+	return arms, nil
 }

@@ -47,6 +47,7 @@ func newReplies(address string) (*replies, error) {
 		unknown:     encode(opMsg, bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 59}, {Key: "errmsg", Value: "no canned reply"}}),
 		byName: map[string]reply{
 			"hello":             encode(opMsg, hello),
+			"ismaster":          encode(opMsg, hello), // of drivers that know no OP_QUERY any more
 			"ping":              msg(nil),
 			"find":              msg(cursorReply("firstBatch", 1, int64(0))),
 			"getMore":           msg(cursorReply("nextBatch", BatchSize, hole)),

@@ -27,11 +27,12 @@ type server struct {
 	messages bytes.Buffer
 }
 
-// startServer starts a lab of that program, with members of such a rejection cost.
-func startServer(ctx context.Context, program, backend, topology string, rejectionCost float64) (*server, error) {
+// startServer starts a lab of that program with what a scenario needs.
+func startServer(ctx context.Context, program, backend string, scenario Scenario) (*server, error) {
 	s := new(server)
-	s.cmd = exec.CommandContext(ctx, program, "serve", "--backend", backend, "--topology", topology, "--port=0", "--metrics-port=0",
-		"--capacity", strconv.Itoa(Capacity), "--queue", strconv.Itoa(Queue), "--rejection-cost", fmt.Sprint(rejectionCost))
+	s.cmd = exec.CommandContext(ctx, program, "serve", "--backend", backend, "--topology", scenario.topology(), "--port=0", "--metrics-port=0",
+		"--capacity", fmt.Sprint(scenario.Capacity()), "--queue", strconv.Itoa(scenario.queue()),
+		"--rejection-cost", fmt.Sprint(scenario.RejectionCost))
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	s.cmd.WaitDelay = patience
 	s.cmd.Stderr = &s.messages

@@ -20,7 +20,9 @@ import (
 // Arm is a program with one driver, and the driver's options.
 type Arm struct {
 	Name    string
-	Program string // cmd/openloop
+	Program string // cmd/openloop, or an interpreter
+	// Script is the interpreter's arguments: a load that follows a schedule, and prints samples.
+	Script  []string
 	Options string // of the connection string
 	Drain   bool
 	Clients int // unless zero, instead of those of the scenario
@@ -116,7 +118,7 @@ func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
 
 // run runs a scenario with one arm, and adds the processor time that it took.
 func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64) (*openloop.Report, error) {
-	server, err := startServer(ctx, c.Lab, c.Backend, s.topology(), s.RejectionCost)
+	server, err := startServer(ctx, c.Lab, c.Backend, s)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +138,30 @@ func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64
 		uriOptions = append(uriOptions, "readPreference=nearest")
 	}
 	plan.URI = server.withOptions(uriOptions...)
-	report, took, err := call[openloop.Report](ctx, arm.Program, "load", plan)
+	report, took, err := arm.load(ctx, plan)
 	used.Add(int64(took))
 	return report, err
 }
 
+// load puts the load of a plan on servers, and returns the processor time that it took.
+func (a Arm) load(ctx context.Context, plan openloop.Plan) (*openloop.Report, time.Duration, error) {
+	if len(a.Script) == 0 {
+		return call[openloop.Report](ctx, plan, a.Program, "load")
+	}
+	schedule, err := plan.Schedule()
+	if err != nil {
+		return nil, 0, err
+	}
+	samples, took, err := call[openloop.Samples](ctx, schedule, a.Program, a.Script...)
+	if err != nil {
+		return nil, 0, err
+	}
+	report, err := plan.Report(samples)
+	return report, took, err
+}
+
 func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, error) {
-	server, err := startServer(ctx, c.Lab, c.Backend, "standalone", 0)
+	server, err := startServer(ctx, c.Lab, c.Backend, Scenario{Plan: openloop.Plan{Capacity: Capacity}})
 	if err != nil {
 		return nil, err
 	}
@@ -153,17 +172,17 @@ func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, erro
 	plan := openloop.StormPlan{
 		URI: server.withOptions(arm.Options), Clients: c.Storm.Clients, Pause: time.Second / 10, Limit: c.Storm.Limit,
 	}
-	report, _, err := call[openloop.StormReport](ctx, arm.Program, "storm", plan)
+	report, _, err := call[openloop.StormReport](ctx, plan, arm.Program, "storm")
 	return report, err
 }
 
 // call runs a program, and returns the report that it prints, and the processor time that it took.
-func call[Report any](ctx context.Context, program, command string, plan any) (*Report, time.Duration, error) {
+func call[Report any](ctx context.Context, plan any, program string, args ...string) (*Report, time.Duration, error) {
 	input, err := json.Marshal(plan)
 	if err != nil {
 		return nil, 0, err
 	}
-	cmd := exec.CommandContext(ctx, program, command)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
 	var output, messages bytes.Buffer

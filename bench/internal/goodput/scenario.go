@@ -18,6 +18,9 @@ const Connections = 1000
 const (
 	Capacity = 200 // requests a second
 	Queue    = 20  // requests that may wait
+
+	// slowCapacity is that of servers which get so many times as much that two processors could not send it otherwise.
+	slowCapacity = 50
 )
 
 // operationPatience is how long operations may take after the load has ended.
@@ -45,7 +48,7 @@ type Scenario struct {
 	Limit int `json:"limit,omitempty"`
 	// Plan is the load, but for where it goes.
 	Plan openloop.Plan `json:"plan"`
-	// Arms are which arms meet it.
+	// Arms are which arms meet it at the same time.
 	Arms []string `json:"-"`
 }
 
@@ -53,6 +56,12 @@ func (s Scenario) String() string {
 	return fmt.Sprintf("%s, %v × capacity, rejection cost %v, %d clients, seed %d", s.Kind, max(s.Plan.Load.Base, s.Plan.Load.Peak),
 		s.RejectionCost, s.Plan.Clients, s.Plan.Seed)
 }
+
+// Capacity is how many requests a second each server serves.
+func (s Scenario) Capacity() float64 { return s.Plan.Capacity / float64(max(1, s.Members)) }
+
+// queue is how many requests may wait for a server. They wait as long at every capacity.
+func (s Scenario) queue() int { return int(Queue * s.Capacity() / Capacity) }
 
 // topology is what the lab makes of the members.
 func (s Scenario) topology() string {
@@ -69,6 +78,13 @@ const (
 	Later = "v2.9.3"
 )
 
+// The versions of drivers of other languages, which bench/arms pins. By default, both retry twice after an overload error, and
+// have no bucket.
+const (
+	pyMongoVersion    = "4.20.0"
+	nodeDriverVersion = "7.9.0"
+)
+
 // The arms of a comparison.
 const (
 	NoRetry    = "upstream " + Base
@@ -77,6 +93,8 @@ const (
 	Adaptive   = "fork, adaptiveRetries"
 	Single     = "fork, adaptiveRetries, 1 client" // whatever the scenario says
 	Drained    = "fork, adaptiveRetries, tokens spent"
+	PyMongo    = "PyMongo " + pyMongoVersion
+	NodeDriver = "Node driver " + nodeDriverVersion
 )
 
 // base is what scenarios have in common.
@@ -92,61 +110,90 @@ func base(kind string, load arrival.Load, duration time.Duration) Scenario {
 // Scenarios returns all scenarios, in the order in which they are run.
 func Scenarios() []Scenario {
 	control := base(Control, arrival.Load{Base: 0.5}, 5*time.Second)
-	all := append([]Scenario{control}, sustained()...)
-	all = append(all, varying()...)
-	all = append(all, bursts()...)
-	all = append(all, shared()...)
-	return append(all, members()...)
+	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(), shared(), members(), otherDrivers())
+}
+
+// seeds repeats a scenario under that many seeds.
+func (s Scenario) seeds(n uint64) []Scenario {
+	all := make([]Scenario, n)
+	for i := range all {
+		all[i] = s
+		all[i].Plan.Seed = uint64(i) + 1
+	}
+	return all
 }
 
 // withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
 func withSingle(arms []string) []string { return append(slices.Clone(arms), Single) }
 
-// sustained are overloads that last. The tokens of buckets are spent before: what they hold at the start ends soon.
+// lasting is an overload that lasts. The tokens of buckets are spent before: what they hold at the start ends soon.
+func lasting(cost, load float64) Scenario {
+	s := base(Sustained, arrival.Load{Base: load}, 6*time.Second)
+	s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained}
+	s.Plan.Warmup, s.Plan.Cooldown = 3*time.Second, time.Second
+	const highest = 4
+	if load > highest {
+		s.Plan.Capacity = slowCapacity
+	}
+	return s
+}
+
+// sustained are overloads that last. Where the bucket comes close to its goal there are several seeds. At higher loads a
+// rejection cost of 50 % leaves nothing to compare, and at lower ones one of 2 % costs next to nothing.
 func sustained() []Scenario {
-	var all []Scenario
-	for _, cost := range []float64{0.1, 0.5, 0.02} {
-		for _, load := range []float64{1.1, 1.5, 2, 4} {
-			s := base(Sustained, arrival.Load{Base: load}, 8*time.Second)
-			s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained}
-			s.Plan.Warmup, s.Plan.Cooldown = 3*time.Second, time.Second
-			all = append(all, s)
-		}
+	const severalSeeds = 3
+	return slices.Concat(
+		lasting(0.1, 1.1).seeds(severalSeeds),
+		[]Scenario{lasting(0.1, 1.5), lasting(0.1, 2), lasting(0.1, 4)},
+		lasting(0.5, 1.1).seeds(severalSeeds),
+		[]Scenario{lasting(0.5, 1.5), lasting(0.5, 2)},
+		[]Scenario{lasting(0.02, 2), lasting(0.02, 4), lasting(0.02, 10)},
+	)
+}
+
+// otherDrivers are lasting overloads for the drivers of other languages. They take so much of the processors that they would
+// disturb the others.
+func otherDrivers() []Scenario {
+	all := []Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)}
+	for i := range all {
+		all[i].Arms = []string{PyMongo, NodeDriver}
 	}
 	return all
 }
 
-// varying are a spike of three times the capacity, and a load that is twice the capacity every other two seconds.
-func varying() []Scenario {
-	spike := base(Spike, arrival.Load{
+// spikes are a spike of three times the capacity, under several seeds.
+func spikes() []Scenario {
+	const severalSeeds = 3
+	s := base(Spike, arrival.Load{
 		Base: 0.8, Peak: 3, Start: 3 * time.Second, Burst: 5 * time.Second, Period: time.Hour,
-	}, 20*time.Second)
-	flap := base(Flap, arrival.Load{
+	}, 16*time.Second)
+	s.Arms, s.Plan.Interval = withSingle(s.Arms), 500*time.Millisecond
+	return s.seeds(severalSeeds)
+}
+
+// flap is a load that is twice the capacity every other two seconds.
+func flap() Scenario {
+	s := base(Flap, arrival.Load{
 		Base: 0.5, Peak: 2, Start: 2 * time.Second, Burst: 2 * time.Second, Period: 4 * time.Second,
-	}, 18*time.Second)
-	spike.Arms, flap.Arms = withSingle(spike.Arms), withSingle(flap.Arms)
-	spike.Plan.Interval, flap.Plan.Interval = 500*time.Millisecond, 500*time.Millisecond
-	return []Scenario{spike, flap}
+	}, 14*time.Second)
+	s.Arms, s.Plan.Interval = withSingle(s.Arms), 500*time.Millisecond
+	return s
 }
 
 // bursts are short bursts, under several seeds.
 func bursts() []Scenario {
-	const seeds = 10
-	var all []Scenario
-	for seed := range uint64(seeds) {
-		period := 3500 * time.Millisecond
-		s := base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period)
-		s.Plan.Seed, s.Arms = seed+1, withSingle(s.Arms)
-		all = append(all, s)
-	}
-	return all
+	const severalSeeds = 10
+	period := 3500 * time.Millisecond
+	s := base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period)
+	s.Arms = withSingle(s.Arms)
+	return s.seeds(severalSeeds)
 }
 
 // shared is one load that is shared by many clients or has but one, with fresh buckets.
 func shared() []Scenario {
 	var all []Scenario
 	for _, clients := range []int{1, 10, 100} {
-		s := base(Clients, arrival.Load{Base: 2}, 10*time.Second)
+		s := base(Clients, arrival.Load{Base: 2}, 8*time.Second)
 		s.Plan.Clients, s.Plan.Cooldown = clients, time.Second
 		all = append(all, s)
 	}
@@ -158,7 +205,7 @@ func members() []Scenario {
 	const load = 0.6
 	var all []Scenario
 	for _, overload := range []float64{1.25, 2, 4} {
-		s := base(Member, arrival.Load{Base: load}, 10*time.Second)
+		s := base(Member, arrival.Load{Base: load}, 8*time.Second)
 		s.Members, s.Plan.Warmup = 3, 2*time.Second
 		s.Plan.Capacity *= float64(s.Members)
 		s.Limit = int(load * Capacity / overload)

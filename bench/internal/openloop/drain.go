@@ -9,17 +9,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Drain is how clients spent their tokens: waves of commands that all fail as an overloaded server lets them fail, until
-// one is retried hardly more.
+// Drain is how clients spent their tokens: a wave of commands that all fail as an overloaded server lets them fail, and smaller
+// ones until one is retried hardly more.
 type Drain struct {
-	Operations int `json:"operations"` // in each wave
+	Operations int `json:"operations"` // in each wave but the first
 	// Commands is how many commands each wave sent.
 	Commands []int `json:"commands"`
 }
 
-// The waves of a drain. Two waves of so many commands with five retries each take more tokens than a client has.
+// The waves of a drain, in commands of each client. The first spends a client's tokens on first retries, which have the
+// shortest backoff.
 const (
-	waveSize   = 110 // commands of each client
+	firstWave  = 1000
+	waveSize   = 50
 	mostWaves  = 6
 	doneFactor = 1.01 // commands for each that was wanted
 )
@@ -31,9 +33,9 @@ func (r *run) drain(ctx context.Context) (*Drain, error) {
 	if err := r.fail(ctx, true); err != nil {
 		return nil, err
 	}
-	d := &Drain{Operations: waveSize * len(r.clients)}
+	d := &Drain{Operations: waveSize * len(r.clients), Commands: []int{r.wave(ctx, firstWave)}}
 	for range mostWaves {
-		sent := r.wave(ctx)
+		sent := r.wave(ctx, waveSize)
 		d.Commands = append(d.Commands, sent)
 		if float64(sent) <= doneFactor*float64(d.Operations) {
 			return d, r.fail(ctx, false)
@@ -45,9 +47,9 @@ func (r *run) drain(ctx context.Context) (*Drain, error) {
 // drainCommand is one that servers run at no cost.
 var drainCommand = bson.D{{Key: "getParameter", Value: 1}}
 
-// wave lets each client send its commands at once, and returns how many were sent in all.
-func (r *run) wave(ctx context.Context) int {
-	operations := make([]operation, waveSize*len(r.clients))
+// wave lets each client send that many commands at once, and returns how many were sent in all.
+func (r *run) wave(ctx context.Context, size int) int {
+	operations := make([]operation, size*len(r.clients))
 	var wg sync.WaitGroup
 	for i := range operations {
 		op := &operations[i]

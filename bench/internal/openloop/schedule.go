@@ -1,0 +1,71 @@
+package openloop
+
+import (
+	"fmt"
+	"time"
+)
+
+// Schedule is a plan for programs in other languages: everything that is left to chance in a Plan is decided in it.
+type Schedule struct {
+	URI     string `json:"uri"`
+	Clients int    `json:"clients"`
+	// Due is when each operation starts, from the start of the load, and Client the index of the client that does it.
+	Due    []time.Duration `json:"due_ns"`
+	Client []int           `json:"client"`
+	// Patience is how long operations may still take after the last arrival; then they are given up.
+	Patience time.Duration `json:"patience_ns"`
+	// From and Until bound the measured time.
+	From  time.Duration `json:"from_ns"`
+	Until time.Duration `json:"until_ns"`
+}
+
+// Samples is what came of a Schedule.
+type Samples struct {
+	// Operations has an element for each operation, in the order of the schedule.
+	Operations []Sample `json:"operations"`
+	// Served and Rejected are the replies to the operations' commands in the measured time.
+	Served   int `json:"served"`
+	Rejected int `json:"rejected"`
+}
+
+// Sample is what became of an operation. Its times are from the start of the load.
+type Sample struct {
+	Began    time.Duration `json:"began_ns"`
+	Ended    time.Duration `json:"ended_ns"`
+	Outcome  string        `json:"outcome"` // "succeeded", "failed" or "given up"
+	Commands int32         `json:"commands"`
+}
+
+// Schedule returns all operations of the plan. Tokens cannot be drained by programs in other languages.
+func (p Plan) Schedule() (*Schedule, error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	s := &Schedule{URI: p.URI, Clients: p.Clients, Patience: p.Patience, From: p.Warmup, Until: p.Warmup + p.Duration}
+	for _, op := range p.schedule() {
+		s.Due, s.Client = append(s.Due, op.due), append(s.Client, op.client)
+	}
+	return s, nil
+}
+
+// Report sums up what came of the plan's schedule.
+func (p Plan) Report(s *Samples) (*Report, error) {
+	schedule := p.schedule()
+	if len(schedule) != len(s.Operations) {
+		return nil, fmt.Errorf("there are samples of %d operations, of %d that were due", len(s.Operations), len(schedule))
+	}
+	outcomes := map[string]outcome{"succeeded": succeeded, "failed": failed, "given up": givenUp}
+	r := &run{plan: p, operations: make([]operation, len(schedule))}
+	for i, sample := range s.Operations {
+		known, ok := outcomes[sample.Outcome]
+		if !ok {
+			return nil, fmt.Errorf("operation %d has the unknown outcome %q", i, sample.Outcome)
+		}
+		op := &r.operations[i]
+		op.start, op.began, op.ended, op.outcome = schedule[i], sample.Began, sample.Ended, known
+		op.commands.Store(sample.Commands)
+	}
+	r.served.Store(int64(s.Served))
+	r.rejected.Store(int64(s.Rejected))
+	return r.report(), nil
+}
