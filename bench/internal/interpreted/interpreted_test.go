@@ -5,10 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/bench/internal/goodput"
 )
 
 // newInstaller returns one with a load that has nothing but a lock file.
@@ -48,4 +51,17 @@ func TestInstallFails(t *testing.T) {
 	err := i.install(context.Background(), "load", "lock", []string{"no-such-interpreter"})
 	assert.ErrorIs(t, err, exec.ErrNotFound)
 	assert.ErrorIs(t, i.install(context.Background(), "load", "none"), os.ErrNotExist)
+}
+
+// TestLockFilesPinWhatIsMeasured fails if a version is changed at one place only.
+func TestLockFilesPinWhatIsMeasured(t *testing.T) {
+	arms := filepath.Join("..", "..", "arms")
+	for file, want := range map[string]string{
+		filepath.Join(arms, "pymongo", "requirements.txt"): "pymongo==" + strings.TrimPrefix(goodput.PyMongo, "PyMongo ") + " ",
+		filepath.Join(arms, "node", "package.json"):        `"mongodb": "` + strings.TrimPrefix(goodput.NodeDriver, "Node driver ") + `"`,
+	} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), want)
+	}
 }

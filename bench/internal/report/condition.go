@@ -26,6 +26,44 @@ func (c condition) TokenSeconds(clients int) float64 {
 	return float64(clients) * retry.NewTokenBucket().Tokens() / float64(c.Capacity)
 }
 
+// Others names the drivers of other languages that were measured; empty if none was.
+func (c condition) Others() string {
+	return strings.Join(c.otherDrivers(true), " and ")
+}
+
+// Missing names what was not measured; empty if all was.
+func (c condition) Missing() string {
+	missing := c.otherDrivers(false)
+	if c.Slow() == nil {
+		missing = append(missing, "ten times the capacity")
+	}
+	return strings.Join(missing, ", ")
+}
+
+// otherDrivers returns those drivers of other languages that were measured, or those that were not.
+func (c condition) otherDrivers(measured bool) []string {
+	var some []string
+	for _, arm := range []string{goodput.PyMongo, goodput.NodeDriver} {
+		if slices.Contains(arms(c.Results, goodput.Sustained), arm) == measured {
+			some = append(some, arm)
+		}
+	}
+	return some
+}
+
+// slow is the highest load, which meets slower servers.
+type slow struct{ Load, Capacity float64 }
+
+// Slow returns nil if all servers were as fast.
+func (c condition) Slow() *slow {
+	for _, r := range c.Runs {
+		if r.Kind == goodput.Sustained && r.Capacity() < float64(c.Capacity) {
+			return &slow{r.Plan.Load.Base, r.Capacity()}
+		}
+	}
+	return nil
+}
+
 // The bounds of what shows that not the server but the machine was the limit.
 const (
 	leastWork = 0.97 // of a server under a lasting overload

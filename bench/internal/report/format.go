@@ -19,8 +19,11 @@ func goodputGoal(cost float64) float64 {
 
 // met says whether a goal is met, or by how much it is missed.
 func met(ok bool, distance float64, format string) string {
-	if ok {
+	switch {
+	case ok:
 		return "yes"
+	case math.IsInf(distance, 0):
+		return "no"
 	}
 	return "no, by " + fmt.Sprintf(format, math.Abs(distance))
 }

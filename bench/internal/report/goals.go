@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -74,14 +76,24 @@ func (g *goals) add(what, wanted, measured string, ok bool, distance float64, fo
 	g.all = append(g.all, goal{what, wanted, measured, met(ok, distance, format), why})
 }
 
-// atMost adds a goal that is an upper bound.
-func (g *goals) atMost(what string, want, got float64, why string) {
-	g.add(what, fmt.Sprintf("at most %.2f", want), fmt.Sprintf("%.3f", got), got <= want, got-want, "%.3f", why)
+// atMost adds a goal that is an upper bound of a median over seeds.
+func (g *goals) atMost(what string, want float64, got []float64, why string) {
+	middle := median(got)
+	g.add(what+ofSeeds(got), fmt.Sprintf("at most %.2f", want), medianAndRange(got, "%.3f"), middle <= want, middle-want, "%.3f", why)
 }
 
-// atLeast adds a goal that is a lower bound.
-func (g *goals) atLeast(what string, want, got float64, why string) {
-	g.add(what, fmt.Sprintf("at least %.2f", want), fmt.Sprintf("%.3f", got), got >= want, got-want, "%.3f", why)
+// atLeast adds a goal that is a lower bound of a median over seeds.
+func (g *goals) atLeast(what string, want float64, got []float64, why string) {
+	middle := median(got)
+	g.add(what+ofSeeds(got), fmt.Sprintf("at least %.2f", want), medianAndRange(got, "%.3f"), middle >= want, middle-want, "%.3f", why)
+}
+
+// ofSeeds says what the figure of a goal is if there are several runs.
+func ofSeeds(got []float64) string {
+	if len(got) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("; median of %d seeds", len(got))
 }
 
 // whySpent is why a lasting overload costs the bucket more than allowed.
@@ -89,11 +101,12 @@ const whySpent = "A success earns a tenth of a token, so up to a tenth of the su
 	"The dearer a rejection is, and the less the load exceeds the capacity, the more of the goodput these retries take."
 
 func (g *goals) commands() {
-	for _, run := range ofKind(g.Results, goodput.Sustained, goodput.Drained) {
-		want := map[float64]float64{2: commandsAtTwice, 4: commandsAtFourTimes}[run.Plan.Load.Base]
-		if want > 0 && run.RejectionCost == 0.1 {
-			what := fmt.Sprintf("commands per operation at %v × the capacity, tokens spent", run.Plan.Load.Base)
-			g.atMost(what, want, run.CommandsPerOperation(), whySpent)
+	for _, runs := range grouped(ofKind(g.Results, goodput.Sustained, goodput.Drained)) {
+		load, cost := runs[0].Plan.Load.Base, runs[0].RejectionCost
+		want := map[float64]float64{2: commandsAtTwice, 4: commandsAtFourTimes}[load]
+		if want > 0 && cost == 0.1 {
+			what := fmt.Sprintf("commands per operation at %v × the capacity, tokens spent", load)
+			g.atMost(what, want, values(runs, goodput.Run.CommandsPerOperation), whySpent)
 		}
 	}
 }
@@ -101,14 +114,13 @@ func (g *goals) commands() {
 // sustained compares the goodput with that without retries, where there is any.
 func (g *goals) sustained() {
 	const least, cheap = 0.01, 0.05
-	without := ofKind(g.Results, goodput.Sustained, goodput.NoRetry)
-	for i, run := range ofKind(g.Results, goodput.Sustained, goodput.Drained) {
-		if run.RejectionCost < cheap || without[i].Goodput() < least {
+	for _, runs := range grouped(ofKind(g.Results, goodput.Sustained, goodput.Drained)) {
+		load, cost := runs[0].Plan.Load.Base, runs[0].RejectionCost
+		if cost < cheap || median(values(withoutRetries(g.Results, runs), goodput.Run.Goodput)) < least {
 			continue
 		}
-		what := fmt.Sprintf("goodput at %v × the capacity, rejection cost %s, of that without retries",
-			run.Plan.Load.Base, percent(run.RejectionCost))
-		g.atLeast(what, goodputGoal(run.RejectionCost), run.Goodput()/without[i].Goodput(), whySpent)
+		what := fmt.Sprintf("goodput at %v × the capacity, rejection cost %s, of that without retries", load, percent(cost))
+		g.atLeast(what, goodputGoal(cost), ratios(g.Results, runs, goodput.Run.Goodput), whySpent)
 	}
 }
 
@@ -118,15 +130,10 @@ func freshArms() [][2]string {
 }
 
 func (g *goals) bursts() {
-	without := ofKind(g.Results, goodput.Bursts, goodput.NoRetry)
 	for _, arm := range freshArms() {
-		var ratios []float64
-		for i, run := range ofKind(g.Results, goodput.Bursts, arm[0]) {
-			ratios = append(ratios, run.Errors()/without[i].Errors())
-		}
-		if len(ratios) > 0 {
-			what := fmt.Sprintf("errors in short bursts, of those without retries, median of %d seeds%s", len(ratios), arm[1])
-			g.atMost(what, burstErrors, median(ratios), "In short bursts the tokens are spent before the bursts end.")
+		for _, runs := range grouped(ofKind(g.Results, goodput.Bursts, arm[0])) {
+			g.atMost("errors in short bursts, of those without retries"+arm[1], burstErrors, ratios(g.Results, runs, goodput.Run.Errors),
+				"In short bursts the tokens are spent before the bursts end.")
 		}
 	}
 }
@@ -136,39 +143,48 @@ const whyFull = "A bucket limits nothing until its tokens are spent, and every s
 	"many tokens a client begins with is in the specification; how many seconds of the capacity they are, is up to the number of clients."
 
 func (g *goals) spike() {
-	without := ofKind(g.Results, goodput.Spike, goodput.NoRetry)
 	for _, arm := range freshArms() {
-		for i, run := range ofKind(g.Results, goodput.Spike, arm[0]) {
-			what := "errors in a long spike, of those without retries" + arm[1]
-			g.atMost(what, spikeErrors, run.Errors()/without[i].Errors(), whyFull)
-			g.recovery("recovery after a long spike, compared with no retry"+arm[1], run, without[i])
+		for _, runs := range grouped(ofKind(g.Results, goodput.Spike, arm[0])) {
+			g.atMost("errors in a long spike, of those without retries"+arm[1], spikeErrors,
+				ratios(g.Results, runs, goodput.Run.Errors), whyFull)
+			g.recovery("recovery after a long spike, compared with no retry"+arm[1], runs)
 		}
 	}
 }
 
-// recovery compares how long two runs take to recover.
-func (g *goals) recovery(what string, run, without goodput.Run) {
-	wanted := "at most " + recoveryDelay.String() + " later"
-	before, ok := runRecovery(without)
-	after, okAfter := runRecovery(run)
-	if !ok || !okAfter {
-		g.all = append(g.all, goal{what, wanted, "no recovery", "no", whyFull})
-		return
+// recovery compares how long runs take to recover.
+func (g *goals) recovery(what string, runs []goodput.Run) {
+	delays := values(runs, recoverySeconds)
+	for i, without := range withoutRetries(g.Results, runs) {
+		delays[i] -= recoverySeconds(without)
 	}
-	late := after - before - recoveryDelay
-	g.add(what, wanted, (after-before).String()+" later", late <= 0, late.Seconds(), "%.1f s", whyFull)
+	middle := median(delays)
+	late := middle - recoveryDelay.Seconds()
+	measured := strings.ReplaceAll(medianAndRange(delays, "%.1f"), "+Inf", "never")
+	g.add(what+ofSeeds(delays), fmt.Sprintf("at most %.1f s later", recoveryDelay.Seconds()), measured+" s later",
+		late <= 0, late, "%.1f s", whyFull)
+}
+
+// recoverySeconds returns how long a run took to recover, or infinity.
+func recoverySeconds(r goodput.Run) float64 {
+	after, ok := runRecovery(r)
+	if !ok {
+		return math.Inf(1)
+	}
+	return after.Seconds()
 }
 
 func (g *goals) member() {
-	without := ofKind(g.Results, goodput.Member, goodput.NoRetry)
-	for i, run := range ofKind(g.Results, goodput.Member, goodput.Adaptive) {
-		what := fmt.Sprintf("one of %d members gets %.2f × what it admits: ", run.Members, run.MemberLoad())
+	for _, runs := range grouped(ofKind(g.Results, goodput.Member, goodput.Adaptive)) {
+		load, failing := runs[0].MemberLoad(), median(values(withoutRetries(g.Results, runs), goodput.Run.Errors))
+		what := fmt.Sprintf("one of %d members gets %.2f × what it admits: ", runs[0].Members, load)
 		why := fmt.Sprintf("At %.2f × what the member admits, %.1f %% of the operations fail without retries. Each of them takes a second "+
 			"command, or more: that makes about %.2f commands per operation, unless the client had learned of the overload by other operations "+
 			"just before and chose another member.",
-			run.MemberLoad(), 100*without[i].Errors(), 1+without[i].Errors())
-		g.atLeast(what+"share of reads that succeed", memberSuccess, 1-run.Errors(), why)
-		g.atMost(what+"commands per operation", memberCommands, run.CommandsPerOperation(), why)
+			load, 100*failing, 1+failing)
+		succeeded := func(r goodput.Run) float64 { return 1 - r.Errors() }
+		g.atLeast(what+"share of reads that succeed", memberSuccess, values(runs, succeeded), why)
+		g.atMost(what+"commands per operation", memberCommands, values(runs, goodput.Run.CommandsPerOperation), why)
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,17 +20,17 @@ func PrintGoodput(w io.Writer, r *goodput.Results) error {
 	return printTable(w, stormTable(r))
 }
 
-// runTable has a row for each run.
-func runTable(runs []goodput.Run, columns ...figure) table.Writer {
+// runTable has a row for each group of runs.
+func runTable(groups [][]goodput.Run, columns ...column) table.Writer {
 	var header []any
 	for _, column := range columns {
 		header = append(header, column.name)
 	}
 	t := newTable(header...)
-	for _, r := range runs {
+	for _, group := range groups {
 		var row table.Row
 		for _, column := range columns {
-			row = append(row, column.of(r))
+			row = append(row, column.of(group))
 		}
 		t.AppendRow(row)
 	}
@@ -38,52 +39,48 @@ func runTable(runs []goodput.Run, columns ...figure) table.Writer {
 
 // allTable is what a terminal shows.
 func allTable(runs []goodput.Run) table.Writer {
-	kind := figure{"scenario", func(r goodput.Run) string { return r.Kind }}
-	first := []figure{kind, loadColumn(), costColumn(), clientsColumn()}
-	return runTable(runs, slices.Concat(first, outcomeColumns(), []figure{fairnessColumn()}, trustColumns())...)
+	kind := label("scenario", func(r goodput.Run) string { return r.Kind })
+	first := []column{kind, loadColumn(), costColumn(), clientsColumn(), seedsColumn()}
+	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), []column{fairnessColumn()}, trustColumns())...)
 }
 
 // kindTable is what the page has of a kind of scenario.
 func kindTable(r *goodput.Results, kind string) table.Writer {
-	runs := slices.DeleteFunc(slices.Clone(r.Runs), func(run goodput.Run) bool { return run.Kind != kind })
+	groups := grouped(slices.DeleteFunc(slices.Clone(r.Runs), func(run goodput.Run) bool { return run.Kind != kind }))
 	switch kind {
 	case goodput.Sustained:
-		return runTable(runs, slices.Concat([]figure{costColumn(), loadColumn()}, outcomeColumns(), trustColumns())...)
+		// The drivers of other languages had runs of their own.
+		slices.SortStableFunc(groups, func(a, b []goodput.Run) int {
+			return cmp.Or(cmp.Compare(costRank(r, a[0]), costRank(r, b[0])), cmp.Compare(a[0].Plan.Load.Base, b[0].Plan.Load.Base))
+		})
+		return runTable(groups, slices.Concat([]column{costColumn(), loadColumn(), seedsColumn()}, outcomeColumns(), trustColumns())...)
 	case goodput.Clients:
-		return runTable(runs, slices.Concat([]figure{clientsColumn()}, outcomeColumns(), []figure{fairnessColumn(), lateColumn()})...)
+		return runTable(groups, slices.Concat([]column{clientsColumn()}, outcomeColumns(), []column{fairnessColumn(), lateColumn()})...)
 	case goodput.Member:
-		return runTable(runs, slices.Concat([]figure{memberColumn()}, outcomeColumns(), []figure{lateColumn()})...)
+		return runTable(groups, slices.Concat([]column{memberColumn()}, outcomeColumns(), []column{lateColumn()})...)
 	case goodput.Spike:
-		return runTable(runs, slices.Concat(outcomeColumns(), []figure{recoveryColumn(), lateColumn()})...)
+		return runTable(groups, slices.Concat([]column{seedsColumn()}, outcomeColumns(), []column{recoveryColumn(), lateColumn()})...)
 	default:
-		return runTable(runs, append(outcomeColumns(), lateColumn())...)
+		return runTable(groups, append(outcomeColumns(), lateColumn())...)
 	}
+}
+
+// costRank is the place of a run's rejection cost among those of the page.
+func costRank(r *goodput.Results, run goodput.Run) int {
+	return slices.Index(sustainedCosts(r), run.RejectionCost)
 }
 
 // measuredBursts has the medians over the seeds.
 func measuredBursts(r *goodput.Results) table.Writer {
 	t := newTable("driver", "seeds", "errors, %", "of those without retries", "commands per operation")
-	without := ofKind(r, goodput.Bursts, goodput.NoRetry)
 	for _, arm := range arms(r, goodput.Bursts) {
-		var errors, ratios, commands []float64
-		for i, run := range ofKind(r, goodput.Bursts, arm) {
-			errors, commands = append(errors, 100*run.Errors()), append(commands, run.CommandsPerOperation())
-			ratios = append(ratios, run.Errors()/without[i].Errors())
-		}
-		t.AppendRow(table.Row{arm, len(errors), rangeOf(errors, "%.1f"), rangeOf(ratios, "%.2f"), rangeOf(commands, "%.2f")})
+		runs := ofKind(r, goodput.Bursts, arm)
+		t.AppendRow(table.Row{
+			arm, len(runs), rangeOf(values(runs, func(run goodput.Run) float64 { return 100 * run.Errors() }), "%.1f"),
+			rangeOf(ratios(r, runs, goodput.Run.Errors), "%.2f"), rangeOf(values(runs, goodput.Run.CommandsPerOperation), "%.2f"),
+		})
 	}
 	return t
-}
-
-// arms returns the arms of a kind of scenario, in the order in which they appear first.
-func arms(r *goodput.Results, kind string) []string {
-	var all []string
-	for _, run := range r.Runs {
-		if run.Kind == kind && !slices.Contains(all, run.Arm) {
-			all = append(all, run.Arm)
-		}
-	}
-	return all
 }
 
 // stormTable has a row for each arm.
@@ -95,17 +92,6 @@ func stormTable(r *goodput.Results) table.Writer {
 			milliseconds(s.Report.Latency.P50), s.Report.Errors, s.Report.Unlucky, s.Report.Cleared, s.Report.Heartbeats})
 	}
 	return t
-}
-
-// ofKind returns the runs of a kind of scenario with an arm.
-func ofKind(r *goodput.Results, kind, arm string) []goodput.Run {
-	var some []goodput.Run
-	for _, run := range r.Runs {
-		if run.Kind == kind && run.Arm == arm {
-			some = append(some, run)
-		}
-	}
-	return some
 }
 
 // runRecovery returns how long after the burst of a run its goodput is back.

@@ -71,9 +71,12 @@ func TestWriteGoodput(t *testing.T) {
 		"| commands per operation at 4 × the capacity, tokens spent | at most 1.05 | 1.120 | no, by 0.070 |",
 		"rejection cost 10 %, of that without retries | at least 0.95 | 0.800 | no, by 0.150 |",
 		"rejection cost 50 %, of that without retries | at least 0.85 | 0.800 | no, by 0.050 |",
-		"| errors in short bursts, of those without retries, median of 10 seeds; 10 clients | at most 0.25 | 1.200 | no, by 0.950 |",
-		"| errors in a long spike, of those without retries; 1 client | at most 1.15 | 1.200 | no, by 0.050 |",
-		"| recovery after a long spike, compared with no retry; 10 clients | at most 500ms later | 0s later | yes |",
+		"| errors in short bursts, of those without retries; 10 clients; median of 10 seeds | at most 0.25 | 1.200 (1.200 to 1.200) | no, by 0.950 |",
+		"| errors in a long spike, of those without retries; 1 client; median of 3 seeds | at most 1.15 | 1.200 (1.200 to 1.200) | no, by 0.050 |",
+		"| recovery after a long spike, compared with no retry; 10 clients; median of 3 seeds | at most 0.5 s later | 0.0 (0.0 to 0.0) s later | yes |",
+		"| 2 % | 10 | 1 | fork | 80.0 |",
+		"PyMongo 4.20.0 and Node driver 7.9.0 are measured at a time of their own",
+		"A load of 10 times the capacity meets servers that serve 50 requests a second",
 		"| one of 3 members gets 1.25 × what it admits: share of reads that succeed | at least 0.99 | 0.400 | no, by 0.590 |",
 		"| connection storm: clients that connect | 500 | 497 | no, by 3 |",
 		"| connection storm: pools cleared | 0 | 0 | yes |",
@@ -83,6 +86,36 @@ func TestWriteGoodput(t *testing.T) {
 	}
 	assert.Equal(t, 1, strings.Count(text, whySpent))
 	assert.NotContains(t, text, "In the connection storm pools", "no pool was cleared")
+	assert.NotContains(t, text, "Not measured:")
+}
+
+func TestConditionWithoutOthers(t *testing.T) {
+	r := fakeResults()
+	r.Runs = ofKind(r, goodput.Spike, goodput.Fork)
+	assert.Empty(t, conditionOf(r).Others())
+	assert.Equal(t, "PyMongo 4.20.0, Node driver 7.9.0, ten times the capacity", conditionOf(r).Missing())
+}
+
+func TestSeedsAreGrouped(t *testing.T) {
+	r := fakeResults()
+	r.Runs = ofKind(r, goodput.Spike, goodput.Fork)
+	for i, succeeded := range []int{40, 10, 20} {
+		r.Runs[i].Report.Succeeded = succeeded
+	}
+	r.Runs[1].Report.Series = nil
+	r.Runs[0].Plan.Duration = 16 * time.Second
+	for _, cell := range []string{"| 3 | fork |", "| 80.0 (60.0 to 90.0) |", "| 0.0 (0.0 to 0.0); 1 of 3 not in 8 |"} {
+		assert.Contains(t, kindTable(r, goodput.Spike).RenderMarkdown(), cell)
+	}
+}
+
+func TestRecoveryGoal(t *testing.T) {
+	r := fakeResults()
+	for _, run := range ofKind(r, goodput.Spike, goodput.Adaptive)[1:] {
+		run.Report.Series = nil
+	}
+	table := measuredGoalTable(r).RenderMarkdown()
+	assert.Contains(t, table, "| at most 0.5 s later | never (0.0 to never) s later | no |")
 }
 
 func TestVerdict(t *testing.T) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"mongofork/bench/internal/chart"
 	"mongofork/bench/internal/goodput"
@@ -38,32 +39,41 @@ func measuredName(what string, cost float64) string {
 func sustainedCosts(r *goodput.Results) []float64 {
 	var all []float64
 	for _, run := range ofKind(r, goodput.Sustained, goodput.NoRetry) {
-		if n := len(all); n == 0 || all[n-1] != run.RejectionCost {
+		if !slices.Contains(all, run.RejectionCost) {
 			all = append(all, run.RejectionCost)
 		}
 	}
 	return all
 }
 
-// sustainedChart has a line for each driver over the load.
+// sustainedChart has a line for each driver over the load, of the medians over the seeds.
 func sustainedChart(r *goodput.Results, cost float64, title string, maxY float64, y func(goodput.Run) float64) chart.Chart {
 	c := chart.Chart{
 		Title: fmt.Sprintf("A lasting overload; a rejection costs %.0f %% of an operation (measured)", 100*cost),
-		X:     "offered load, as a multiple of the capacity", Y: title, LogX: true, TicksX: []float64{1, 1.5, 2, 3, 4}, MaxY: maxY,
+		X:     "offered load, as a multiple of the capacity", Y: title, LogX: true, MaxY: maxY,
 	}
+	highest := 0.0
 	for i, arm := range arms(r, goodput.Sustained) {
 		line := chart.Line{Name: arm, Group: i}
-		for _, run := range ofKind(r, goodput.Sustained, arm) {
-			if run.RejectionCost == cost {
-				line.Points = append(line.Points, chart.Point{X: run.Plan.Load.Base, Y: y(run)})
+		for _, runs := range grouped(ofKind(r, goodput.Sustained, arm)) {
+			if load := runs[0].Plan.Load.Base; runs[0].RejectionCost == cost {
+				line.Points = append(line.Points, chart.Point{X: load, Y: median(values(runs, y))})
+				highest = max(highest, load)
 			}
 		}
-		c.Lines = append(c.Lines, line)
+		if len(line.Points) > 0 {
+			c.Lines = append(c.Lines, line)
+		}
+	}
+	for _, tick := range []float64{1, 1.5, 2, 3, 4, 6, 8, 10} {
+		if tick <= highest {
+			c.TicksX = append(c.TicksX, tick)
+		}
 	}
 	return c
 }
 
-// seriesChart has a line for each driver over time.
+// seriesChart has a line for each driver over time, with the first seed.
 func seriesChart(r *goodput.Results, kind string) chart.Chart {
 	c := chart.Chart{X: "seconds", Y: "operations that succeed, % of the capacity", MaxY: 140}
 	for i, arm := range arms(r, kind) {

@@ -38,9 +38,9 @@ func updateReadme(file string, r *goodput.Results) error {
 func summary(r *goodput.Results) string {
 	said := map[string]string{}
 	for _, arm := range []string{goodput.NoRetry, goodput.TwoRetries, goodput.Fork, goodput.Drained} {
-		for _, run := range ofKind(r, goodput.Sustained, arm) {
-			if run.Plan.Load.Base == summaryLoad && run.RejectionCost == summaryCost {
-				said[arm] = percent(run.Goodput())
+		for _, runs := range grouped(ofKind(r, goodput.Sustained, arm)) {
+			if runs[0].Plan.Load.Base == summaryLoad && runs[0].RejectionCost == summaryCost {
+				said[arm] = percent(median(values(runs, goodput.Run.Goodput)))
 			}
 		}
 	}
