@@ -4,6 +4,7 @@ package goodput
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -18,9 +19,13 @@ const Connections = 1000
 const (
 	Capacity = 200 // requests a second
 	Queue    = 20  // requests that may wait
+)
 
-	// slowCapacity is that of servers which get so many times as much that two processors could not send it otherwise.
-	slowCapacity = 50
+// The most operations a second that two processors can send with all their retries. Where a load would be more, the servers
+// are slower.
+const (
+	mostCompiled    = 800 // by four programs in Go
+	mostInterpreted = 200 // by two programs in other languages, which take a millisecond of a processor for each command
 )
 
 // operationPatience is how long operations may take after the load has ended.
@@ -131,10 +136,12 @@ func lasting(cost, load float64) Scenario {
 	s := base(Sustained, arrival.Load{Base: load}, 6*time.Second)
 	s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained}
 	s.Plan.Warmup, s.Plan.Cooldown = 3*time.Second, time.Second
-	const highest = 4
-	if load > highest {
-		s.Plan.Capacity = slowCapacity
-	}
+	return s.limitedTo(mostCompiled)
+}
+
+// limitedTo makes the servers so slow that their load is at most that many operations a second.
+func (s Scenario) limitedTo(operations float64) Scenario {
+	s.Plan.Capacity = min(s.Plan.Capacity, math.Floor(operations/s.Plan.Load.Base))
 	return s
 }
 
@@ -156,6 +163,7 @@ func sustained() []Scenario {
 func otherDrivers() []Scenario {
 	all := []Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)}
 	for i := range all {
+		all[i] = all[i].limitedTo(mostInterpreted)
 		all[i].Arms = []string{PyMongo, NodeDriver}
 	}
 	return all

@@ -50,6 +50,10 @@ func costColumn() column {
 	return label("rejection cost", func(r goodput.Run) string { return percent(r.RejectionCost) })
 }
 
+func capacityColumn() column {
+	return label("capacity, requests/s", func(r goodput.Run) string { return fmt.Sprintf("%v", r.Capacity()) })
+}
+
 func clientsColumn() column {
 	return label("clients", func(r goodput.Run) string { return strconv.Itoa(r.Plan.Clients) })
 }

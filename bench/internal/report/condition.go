@@ -33,11 +33,21 @@ func (c condition) Others() string {
 
 // Missing names what was not measured; empty if all was.
 func (c condition) Missing() string {
+	const tenTimes = 10
 	missing := c.otherDrivers(false)
-	if c.Slow() == nil {
+	if !c.anySustained(func(r goodput.Run) bool { return r.Plan.Load.Base >= tenTimes }) {
 		missing = append(missing, "ten times the capacity")
 	}
 	return strings.Join(missing, ", ")
+}
+
+// Slower tells whether some servers had less than the usual capacity.
+func (c condition) Slower() bool {
+	return c.anySustained(func(r goodput.Run) bool { return r.Capacity() < float64(c.Capacity) })
+}
+
+func (c condition) anySustained(is func(goodput.Run) bool) bool {
+	return slices.ContainsFunc(c.Runs, func(r goodput.Run) bool { return r.Kind == goodput.Sustained && is(r) })
 }
 
 // otherDrivers returns those drivers of other languages that were measured, or those that were not.
@@ -49,19 +59,6 @@ func (c condition) otherDrivers(measured bool) []string {
 		}
 	}
 	return some
-}
-
-// slow is the highest load, which meets slower servers.
-type slow struct{ Load, Capacity float64 }
-
-// Slow returns nil if all servers were as fast.
-func (c condition) Slow() *slow {
-	for _, r := range c.Runs {
-		if r.Kind == goodput.Sustained && r.Capacity() < float64(c.Capacity) {
-			return &slow{r.Plan.Load.Base, r.Capacity()}
-		}
-	}
-	return nil
 }
 
 // The bounds of what shows that not the server but the machine was the limit.

@@ -53,7 +53,7 @@ func kindTable(r *goodput.Results, kind string) table.Writer {
 		slices.SortStableFunc(groups, func(a, b []goodput.Run) int {
 			return cmp.Or(cmp.Compare(costRank(r, a[0]), costRank(r, b[0])), cmp.Compare(a[0].Plan.Load.Base, b[0].Plan.Load.Base))
 		})
-		return runTable(groups, slices.Concat([]column{costColumn(), loadColumn(), seedsColumn()}, outcomeColumns(), trustColumns())...)
+		return runTable(groups, slices.Concat([]column{costColumn(), loadColumn(), capacityColumn(), seedsColumn()}, outcomeColumns(), trustColumns())...)
 	case goodput.Clients:
 		return runTable(groups, slices.Concat([]column{clientsColumn()}, outcomeColumns(), []column{fairnessColumn(), lateColumn()})...)
 	case goodput.Member:
