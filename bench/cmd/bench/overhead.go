@@ -22,9 +22,10 @@ type overheadCmd struct {
 	Newer      string        `placeholder:"VERSION" help:"Compare with this release of upstream's driver as well."`
 	Rounds     int           `default:"20" help:"How many times everything is measured, in turn."`
 	Each       time.Duration `default:"150ms" help:"How long each run is to take."`
-	Limit      time.Duration `default:"8m" help:"Begin no further round after this time."`
+	Limit      time.Duration `default:"7m" help:"Begin no further round after this time."`
 	Goroutines []int         `default:"1,8,64" help:"How many goroutines share a client."`
 	Workload   []string      `help:"Measure only these workloads."`
+	Server     bool          `default:"true" negatable:"" help:"Measure on a real server as well: the one that $MONGODB_URI names, or one that is started."`
 }
 
 // Validate is called by the parser.
@@ -34,7 +35,6 @@ func (c *overheadCmd) Validate() error {
 
 // Run measures the drivers against each other.
 func (c *overheadCmd) Run(ctx context.Context, console console) error {
-	setting := result.CurrentSetting("/", time.Now())
 	cases, err := c.cases()
 	if err != nil {
 		return err
@@ -48,14 +48,22 @@ func (c *overheadCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
+	if err := c.measureCanned(ctx, console, arms, cases); err != nil || !c.Server {
+		return err
+	}
+	return c.measureServer(ctx, console, arms)
+}
+
+// measureCanned measures on a server that takes next to no time.
+func (c *overheadCmd) measureCanned(ctx context.Context, console console, arms []overhead.Arm, cases []overhead.Case) error {
+	setting := result.CurrentSetting("/", time.Now())
 	server, err := canned.Start(ctx)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-
 	results, err := overhead.Measure(ctx, overhead.Config{
-		Arms: arms, Cases: cases, URI: server.URI(), Rounds: c.Rounds, Run: c.Each, Limit: c.Limit, Now: time.Now,
+		Arms: arms, Cases: cases, URI: server.URI(), Database: "bench", Rounds: c.Rounds, Run: c.Each, Limit: c.Limit, Now: time.Now,
 		Progress: func(done, of int) { console.progressf("round %d of %d", done, of) },
 	})
 	if err != nil {

@@ -21,14 +21,15 @@ func main() {
 	name := flag.String("workload", "FindOne", "`name` of the workload")
 	goroutines := flag.Int("goroutines", 1, "how many goroutines share the client")
 	n := flag.Int("n", 1000, "how many operations to measure")
+	database := flag.String("database", "bench", "`name` of the database")
 	flag.Parse()
-	if err := run(context.Background(), *uri, *name, *goroutines, *n); err != nil {
+	if err := run(context.Background(), *uri, *database, *name, *goroutines, *n); err != nil {
 		fmt.Fprintf(os.Stderr, "load: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, uri, name string, goroutines, n int) error {
+func run(ctx context.Context, uri, database, name string, goroutines, n int) error {
 	w, err := workload.Find(name)
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func run(ctx context.Context, uri, name string, goroutines, n int) error {
 		return err
 	}
 	defer func() { _ = client.Disconnect(ctx) }()
-	collection := client.Database("bench").Collection("documents")
+	collection := client.Database(database).Collection(w.Collection)
 
 	// The connections that it takes, and what is set up once, are no cost of an operation.
 	if err := workload.Run(ctx, w.Do, collection, goroutines, max(n/10, goroutines)); err != nil {

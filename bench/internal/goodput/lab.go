@@ -66,20 +66,6 @@ func (s *server) close() time.Duration {
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
 
-// withOptions returns the connection string with more options.
-func (s *server) withOptions(more ...string) string {
-	uri, separator := s.URI, "?"
-	if strings.Contains(uri, separator) {
-		separator = "&"
-	}
-	for _, option := range more {
-		if option != "" {
-			uri, separator = uri+separator+option, "&"
-		}
-	}
-	return uri
-}
-
 // set sets parameters of the first member.
 func (s *server) set(ctx context.Context, parameters bson.D) error {
 	host, _, _ := strings.Cut(strings.TrimPrefix(s.URI, "mongodb://"), "/")

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"mongofork/bench/internal/connstring"
 	"mongofork/bench/internal/openloop"
 	"mongofork/bench/internal/result"
 )
@@ -137,7 +138,7 @@ func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64
 	if s.Members > 0 {
 		uriOptions = append(uriOptions, "readPreference=nearest")
 	}
-	plan.URI = server.withOptions(uriOptions...)
+	plan.URI = connstring.With(server.URI, uriOptions...)
 	report, took, err := arm.load(ctx, plan)
 	used.Add(int64(took))
 	return report, err
@@ -170,7 +171,7 @@ func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, erro
 		return nil, err
 	}
 	plan := openloop.StormPlan{
-		URI: server.withOptions(arm.Options), Clients: c.Storm.Clients, Pause: time.Second / 10, Limit: c.Storm.Limit,
+		URI: connstring.With(server.URI, arm.Options), Clients: c.Storm.Clients, Pause: time.Second / 10, Limit: c.Storm.Limit,
 	}
 	report, _, err := call[openloop.StormReport](ctx, plan, arm.Program, "storm")
 	return report, err

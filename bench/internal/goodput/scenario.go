@@ -25,7 +25,7 @@ const (
 // are slower.
 const (
 	mostCompiled    = 800 // by four programs in Go
-	mostInterpreted = 200 // by two programs in other languages, which take a millisecond of a processor for each command
+	mostInterpreted = 160 // by two programs in other languages, which take a millisecond of a processor for each command
 )
 
 // operationPatience is how long operations may take after the load has ended.

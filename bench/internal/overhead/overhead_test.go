@@ -69,19 +69,19 @@ func script(t *testing.T, name, text string) string {
 
 func TestMeasureTakesTurns(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	line := `echo "$0 $2 $8" >> ` + log + `; echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"`
+	line := `echo "$0 $2 $8 ${10}" >> ` + log + `; echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"`
 	a, b := script(t, "a", line), script(t, "b", line)
 	r, err := Measure(context.Background(), Config{
 		Arms:  []Arm{{Name: "a", Program: a}, {Name: "b", Program: b, Options: "x=y"}},
-		Cases: []Case{{"FindOne", 2}}, URI: "mongodb://h/?r=s", Rounds: 2, Run: 300_000_000, Now: time.Now,
+		Cases: []Case{{"FindOne", 2}}, URI: "mongodb://h/?r=s", Database: "db", Rounds: 2, Run: 300_000_000, Now: time.Now,
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []float64{1e6, 1e6}, r.Cell(Case{"FindOne", 2}, "b").Samples[Time])
 
 	written, err := os.ReadFile(log)
 	require.NoError(t, err)
-	ra, rb := a+" mongodb://h/?r=s 300\n", b+" mongodb://h/?r=s&x=y 300\n"
-	assert.Equal(t, a+" mongodb://h/?r=s 100\n"+ra+rb+rb+ra, string(written), "one run to find the number, then in turn")
+	ra, rb := a+" mongodb://h/?r=s 300 db\n", b+" mongodb://h/?r=s&x=y 300 db\n"
+	assert.Equal(t, a+" mongodb://h/?r=s 100 db\n"+ra+rb+rb+ra, string(written), "one run to find the number, then in turn")
 }
 
 func TestMeasureKeepsTheLimit(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"mongofork/bench/internal/connstring"
 )
 
 // Arm is a program that does the operations with one driver and its options.
@@ -18,10 +20,12 @@ type Arm struct {
 
 // Config is what to measure.
 type Config struct {
-	Arms   []Arm // the first is what the others are compared with
-	Cases  []Case
-	URI    string // of the server; it has a query
-	Rounds int
+	Arms  []Arm // the first is what the others are compared with
+	Cases []Case
+	URI   string // of the server
+	// Database is where the operations find what workload.Fill inserts.
+	Database string
+	Rounds   int
 	// Run is how long each run is to take, not counting its start.
 	Run time.Duration
 	// Limit is the time after which no further round is begun; zero sets none.
@@ -128,12 +132,8 @@ func (c Config) pair(ctx context.Context, round int, cells []*Cell) error {
 }
 
 func (c Config) run(ctx context.Context, arm Arm, cs Case, n int) (map[string]float64, error) {
-	uri := c.URI
-	if arm.Options != "" {
-		uri += "&" + arm.Options
-	}
-	cmd := exec.CommandContext(ctx, arm.Program, "-uri", uri, "-workload", cs.Workload,
-		"-goroutines", strconv.Itoa(cs.Goroutines), "-n", strconv.Itoa(n))
+	cmd := exec.CommandContext(ctx, arm.Program, "-uri", connstring.With(c.URI, arm.Options), "-workload", cs.Workload,
+		"-goroutines", strconv.Itoa(cs.Goroutines), "-n", strconv.Itoa(n), "-database", c.Database)
 	var output, messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &messages
 	if err := cmd.Run(); err != nil {

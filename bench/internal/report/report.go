@@ -20,11 +20,12 @@ import (
 
 // The files of results, in the folder of the page's pictures.
 const (
-	OverheadFile   = "overhead.json"
-	BucketFile     = "bucket.json"
-	SizeFile       = "size.json"
-	GoodputFile    = "goodput.json"
-	SimulationFile = "simulation.json"
+	OverheadFile       = "overhead.json"
+	OverheadServerFile = "overhead-server.json"
+	BucketFile         = "bucket.json"
+	SizeFile           = "size.json"
+	GoodputFile        = "goodput.json"
+	SimulationFile     = "simulation.json"
 )
 
 //go:embed performance.md.tmpl
@@ -32,11 +33,12 @@ var pageTemplate string
 
 // page is what the template has: nil for what has not been measured.
 type page struct {
-	Overhead   *result.File[*overhead.Results]
-	Bucket     *result.File[[]*throttle.Row]
-	Size       *result.File[[]*size.Program]
-	Goodput    *result.File[*goodput.Results]
-	Simulation *result.File[*study.Study]
+	Overhead       *result.File[*overhead.Results]
+	OverheadServer *result.File[*overhead.ServerResults]
+	Bucket         *result.File[[]*throttle.Row]
+	Size           *result.File[[]*size.Program]
+	Goodput        *result.File[*goodput.Results]
+	Simulation     *result.File[*study.Study]
 }
 
 // Write writes performance.md in the folder of documents from the results in its folder performance, draws its plots anew,
@@ -45,7 +47,7 @@ func Write(docs string) error {
 	var p page
 	folder := filepath.Join(docs, "performance")
 	for _, err := range []error{
-		read(&p.Overhead, folder, OverheadFile), read(&p.Bucket, folder, BucketFile),
+		read(&p.Overhead, folder, OverheadFile), read(&p.OverheadServer, folder, OverheadServerFile), read(&p.Bucket, folder, BucketFile),
 		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Simulation, folder, SimulationFile),
 	} {
 		if err != nil {
@@ -81,7 +83,7 @@ func read[T any](to **result.File[T], folder, name string) error {
 func (p page) render() ([]byte, error) {
 	t, err := template.New("performance.md").Funcs(template.FuncMap{
 		"markdown":      func(t table.Writer) string { return t.RenderMarkdown() },
-		"overheadTable": overheadTable, "bucketTable": bucketTable, "sizeTable": sizeTable, "addedModules": addedModules,
+		"overheadTable": overheadTable, "overheadGoalTable": overheadGoalTable, "bucketTable": bucketTable, "bucketGoalTable": bucketGoalTable, "sizeTable": sizeTable, "addedModules": addedModules,
 		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
 		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,

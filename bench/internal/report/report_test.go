@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,8 @@ func TestWriteWithoutResults(t *testing.T) {
 	assert.Contains(t, string(text), "Not simulated yet: `make bench-sim`.")
 }
 
-func TestWriteOverhead(t *testing.T) {
+// overheadResults has ten rounds of one case, in which the fork takes a twentieth more time and one allocation less.
+func overheadResults() *overhead.Results {
 	c := overhead.Case{Workload: "FindOne", Goroutines: 8}
 	cell := func(arm string, time, allocations float64) *overhead.Cell {
 		samples := map[string][]float64{}
@@ -43,23 +45,54 @@ func TestWriteOverhead(t *testing.T) {
 		}
 		return &overhead.Cell{Case: c, Arm: arm, Operations: 1, Samples: samples}
 	}
-	docs := t.TempDir()
-	file := result.File[*overhead.Results]{
-		Command: "make bench-overhead", Setting: &result.Setting{Go: "go1.25"},
-		Results: &overhead.Results{
-			Rounds: 10, Arms: []string{"upstream", "fork"}, Cases: []overhead.Case{c},
-			Cells: []*overhead.Cell{cell("upstream", 20_000, 30), cell("fork", 21_000, 29)},
-		},
+	return &overhead.Results{
+		Rounds: 10, Arms: []string{"upstream", "fork"}, Cases: []overhead.Case{c},
+		Cells: []*overhead.Cell{cell("upstream", 20_000, 30), cell("fork", 21_000, 29)},
 	}
-	require.NoError(t, file.Write(filepath.Join(docs, "performance", OverheadFile)))
+}
+
+// writePage writes the page of one file of results, and returns its text.
+func writePage[T any](t *testing.T, name string, results T) string {
+	t.Helper()
+	docs := t.TempDir()
+	file := result.File[T]{Command: "make it", Setting: &result.Setting{Go: "go1.25"}, Results: results}
+	require.NoError(t, file.Write(filepath.Join(docs, "performance", name)))
 	require.NoError(t, Write(docs))
 	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "10 rounds")
-	assert.Contains(t, string(text), "| FindOne | 8 | fork | 1.050 (1.050 to 1.050) | 1.050 (1.050 to 1.050) "+
+	return string(text)
+}
+
+func TestWriteOverhead(t *testing.T) {
+	text := writePage(t, OverheadFile, overheadResults())
+	assert.Contains(t, text, "10 rounds")
+	assert.Contains(t, text, "| FindOne | 8 | fork | 1.050 (1.050 to 1.050) | 1.050 (1.050 to 1.050) "+
 		"| 20.0 → 21.0 | 30.0 → 29.0 | 100 → 100 |")
-	assert.Contains(t, string(text), "| all |  | fork | 1.050 (1.050 to 1.050) |")
-	assert.NotContains(t, string(text), "make bench-overhead`.")
+	assert.Contains(t, text, "| all |  | fork | 1.050 (1.050 to 1.050) |")
+	assert.Contains(t, text, "| time, of upstream's | fork | at most 1.01 | 1.050 (1.050 to 1.050) | no, by 0.040 |")
+	assert.Contains(t, text, "| allocations per operation | fork | not one more | -1.0 (FindOne/goroutines=8) | yes |")
+	assert.NotContains(t, text, "make bench-overhead`.")
+	assert.Contains(t, text, "make bench-overhead`, where there is a server.")
+}
+
+func TestWriteOverheadOnAServer(t *testing.T) {
+	text := writePage(t, OverheadServerFile, &overhead.ServerResults{Server: "9.9 from somewhere", Results: overheadResults()})
+	assert.Contains(t, text, "on the server 9.9 from somewhere")
+	assert.Contains(t, text, "| all |  | fork | 1.050 (1.050 to 1.050) |")
+	assert.NotContains(t, text, "where there is a server")
+}
+
+func TestMostAllocations(t *testing.T) {
+	r := overheadResults()
+	more := overhead.Case{Workload: "InsertOne", Goroutines: 1}
+	r.Cases = append(r.Cases, more)
+	for i, allocations := range []float64{5, 6} {
+		samples := map[string][]float64{overhead.Time: r.Cells[0].Samples[overhead.Time]}
+		samples[overhead.Allocations] = slices.Repeat([]float64{allocations}, 10)
+		r.Cells = append(r.Cells, &overhead.Cell{Case: more, Arm: r.Arms[i], Samples: samples})
+	}
+	assert.Contains(t, overheadGoalTable(r).RenderMarkdown(),
+		"| allocations per operation | fork | not one more | +1.0 (InsertOne/goroutines=1) | no, by 1.0 |")
 }
 
 func TestWriteBrokenResults(t *testing.T) {
@@ -79,6 +112,25 @@ func TestBucketTable(t *testing.T) {
 	require.NoError(t, PrintBucket(&text, []*throttle.Row{row("bucket", 1, 1.5), row("bucket", 16, 2.5), row("aws", 1, 20)}))
 	assert.Contains(t, text.String(), "│ Deposit   │ bucket  │ 1.50 (1.50 to 1.50)    │ 2.50 (2.50 to 2.50) │           1 │")
 	assert.Contains(t, text.String(), "│ Deposit   │ aws     │ 20.00 (20.00 to 20.00) │                     │")
+}
+
+func TestBucketGoals(t *testing.T) {
+	row := func(benchmark, limiter string, time, allocations float64) *throttle.Row {
+		return &throttle.Row{Benchmark: benchmark, Limiter: limiter, Processors: 1, Samples: map[string][]float64{
+			"ns/op": {time}, "allocs/op": {allocations},
+		}}
+	}
+	deposit := row("DepositWhenFull", "bucket", 2.75, 0)
+	rows := []*throttle.Row{deposit, row("ConsumeAndDeposit", "bucket", 50, 0)}
+	assert.Contains(t, bucketGoalTable(rows).RenderMarkdown(),
+		"| DepositWhenFull | 1 | at most 2 | 2.75 | not measured | 0 | no, by 0.75 ns |", "older results have no loop")
+
+	text := writePage(t, BucketFile, append(rows, row(throttle.EmptyLoop, throttle.NoLimiter, 1.5, 0)))
+	assert.Contains(t, text, "| DepositWhenFull | 1 | at most 2 | 2.75 | 1.25 | 0 | yes, net |")
+	assert.Contains(t, text, "| ConsumeAndDeposit | 1 | at most 40 | 50.00 | 48.50 | 0 | no, by 8.50 ns |")
+
+	deposit.Samples["allocs/op"][0] = 1
+	assert.Contains(t, bucketGoalTable(rows).RenderMarkdown(), "| no, it allocates |")
 }
 
 func TestSizeTable(t *testing.T) {

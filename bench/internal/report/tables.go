@@ -94,16 +94,14 @@ func bucketTable(rows []*throttle.Row) table.Writer {
 		cells := table.Row{first.Benchmark, first.Limiter}
 		var allocations float64
 		for _, p := range processors {
-			i := slices.IndexFunc(rows, func(row *throttle.Row) bool {
-				return row.Benchmark == first.Benchmark && row.Limiter == first.Limiter && row.Processors == p
-			})
-			if i < 0 {
+			row := findRow(rows, first.Benchmark, first.Limiter, p)
+			if row == nil {
 				cells = append(cells, "")
 				continue
 			}
-			s := gobench.Summarize(rows[i].Samples["ns/op"])
+			s := gobench.Summarize(row.Samples["ns/op"])
 			cells = append(cells, fmt.Sprintf("%.2f (%.2f to %.2f)", s.Median, s.Low, s.High))
-			allocations = max(allocations, slices.Max(rows[i].Samples["allocs/op"]))
+			allocations = max(allocations, slices.Max(row.Samples["allocs/op"]))
 		}
 		t.AppendRow(append(cells, allocations))
 	}

@@ -13,6 +13,12 @@ import (
 	"mongofork/bench/internal/gobench"
 )
 
+// The benchmark of nothing: what each of the others takes besides the limiter.
+const (
+	EmptyLoop = "EmptyLoop"
+	NoLimiter = "none"
+)
+
 // Row is a benchmark on a number of processors.
 type Row struct {
 	Benchmark  string `json:"benchmark"`

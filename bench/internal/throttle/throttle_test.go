@@ -14,6 +14,16 @@ import (
 // The others hold as much as the bucket, in the same parts.
 const capacity = 1000 * tenthsOfRetry
 
+// BenchmarkEmptyLoop is what the benchmarks themselves take.
+func BenchmarkEmptyLoop(b *testing.B) {
+	b.Run(NoLimiter, func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+			}
+		})
+	})
+}
+
 // BenchmarkDepositWhenFull is what each command costs when all is well.
 func BenchmarkDepositWhenFull(b *testing.B) {
 	b.Run("bucket", func(b *testing.B) {

@@ -16,28 +16,45 @@ import (
 // Operation is an operation that is measured. It fails if the reply is not what it expects.
 type Operation func(context.Context, *mongo.Collection) error
 
-// Workload is an operation with a name.
+// Workload is an operation with a name, and the collection that it is for: one that only grows must not be one that is read.
 type Workload struct {
-	Name string
-	Do   Operation
+	Name       string
+	Collection string
+	Do         Operation
 }
+
+// The collections. Documents has a hundred documents, whose _id is a number from 0 on.
+const (
+	Documents = "documents"
+	Inserted  = "inserted"
+)
 
 // The size of the larger workloads.
 const (
-	bulkSize       = 100
-	batchSize      = 10
-	cursorDocument = 100 // that a cursor of ten batches returns
+	bulkSize        = 100
+	batchSize       = 10
+	cursorDocuments = 100 // that a cursor of ten batches returns
 )
 
 // All returns the workloads, in the order of reports.
 func All() []Workload {
 	return []Workload{
-		{"FindOne", findOne},
-		{"InsertOne", insertOne},
-		{"BulkWrite100", bulkWrite},
-		{"Cursor10Batches", cursor},
-		{"Transaction3Commands", transaction},
+		{"FindOne", Documents, findOne},
+		{"InsertOne", Inserted, insertOne},
+		{"BulkWrite100", Inserted, bulkWrite},
+		{"Cursor10Batches", Documents, cursor},
+		{"Transaction3Commands", Documents, transaction},
 	}
+}
+
+// Fill inserts what the workloads read.
+func Fill(ctx context.Context, database *mongo.Database) error {
+	documents := make([]any, cursorDocuments)
+	for i := range documents {
+		documents[i] = append(bson.D{{Key: "_id", Value: i}}, newDocument()...)
+	}
+	_, err := database.Collection(Documents).InsertMany(ctx, documents)
+	return err
 }
 
 // Find returns the workload of a name.
@@ -109,8 +126,8 @@ func cursor(ctx context.Context, c *mongo.Collection) error {
 	if err := found.Close(ctx); err != nil {
 		return err
 	}
-	if documents != cursorDocument && found.Err() == nil {
-		return fmt.Errorf("the cursor returned %d documents, want %d", documents, cursorDocument)
+	if documents != cursorDocuments && found.Err() == nil {
+		return fmt.Errorf("the cursor returned %d documents, want %d", documents, cursorDocuments)
 	}
 	return found.Err()
 }

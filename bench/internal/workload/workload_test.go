@@ -41,7 +41,7 @@ func TestCommands(t *testing.T) {
 	}
 	for _, w := range All() {
 		sent = nil
-		require.NoError(t, Run(ctx, w.Do, client.Database("bench").Collection("documents"), 1, 1), w.Name)
+		require.NoError(t, Run(ctx, w.Do, client.Database("bench").Collection(w.Collection), 1, 1), w.Name)
 		assert.Equal(t, want[w.Name], sent, w.Name)
 	}
 	assert.Len(t, All(), len(want))
