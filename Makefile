@@ -184,7 +184,7 @@ bench-drivers: ## Build the drivers that the benchmarks compare: the fork and th
 	$(MONGOFORK) build --pristine -o build/pristine/$(BASE)
 
 .PHONY: bench-overhead
-bench-overhead: bench-drivers ## Measure what the fork costs when all is well, against upstream's driver
+bench-overhead: bench-drivers ## Measure what the fork costs when all is well, against upstream's driver, on a canned and on a real server
 	$(BENCH) overhead $(if $(NEWER),--newer=$(NEWER))
 
 .PHONY: bench-bucket
@@ -196,7 +196,7 @@ bench-size: bench-drivers ## Measure the size of a program and the time to build
 	$(BENCH) size
 
 .PHONY: bench-goodput
-bench-goodput: bench-drivers ## Measure the drivers under overload, against upstream's, and draw the plots
+bench-goodput: bench-drivers ## Measure the drivers under overload, against upstream's and those of other languages, and draw the plots
 	$(BENCH) goodput
 
 .PHONY: bench-sim

@@ -56,6 +56,7 @@ func newReplies(address string) (*replies, error) {
 			"commitTransaction": msg(nil),
 			"abortTransaction":  msg(nil),
 			"endSessions":       msg(nil),
+			"dropDatabase":      msg(nil),
 		},
 	}
 	return r, errors.Join(errs...)

@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/bench/internal/canned"
 )
 
 func TestParseSample(t *testing.T) {
@@ -82,6 +85,28 @@ func TestMeasureTakesTurns(t *testing.T) {
 	require.NoError(t, err)
 	ra, rb := a+" mongodb://h/?r=s 300 db\n", b+" mongodb://h/?r=s&x=y 300 db\n"
 	assert.Equal(t, a+" mongodb://h/?r=s 100 db\n"+ra+rb+rb+ra, string(written), "one run to find the number, then in turn")
+}
+
+func TestMeasureServerHasItsOwnDatabase(t *testing.T) {
+	server, err := canned.Start(context.Background())
+	require.NoError(t, err)
+	defer server.Close()
+	log := filepath.Join(t.TempDir(), "log")
+	program := script(t, "a", `echo "${10}" >> `+log+`; echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"`)
+	r, err := MeasureServer(context.Background(), Config{
+		Arms: []Arm{{Name: "a", Program: program}}, Cases: []Case{{"FindOne", 1}}, URI: server.URI(), Rounds: 1, Now: time.Now,
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Rounds)
+	written, err := os.ReadFile(log)
+	require.NoError(t, err)
+	names := strings.Fields(string(written))
+	require.Len(t, names, 2, "one run to find the number, and one round")
+	assert.Regexp(t, "^bench_[A-Z0-9]+$", names[0])
+	assert.Equal(t, names[0], names[1])
+
+	_, err = MeasureServer(context.Background(), Config{URI: "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=10"})
+	assert.ErrorContains(t, err, "fill the database bench_")
 }
 
 func TestMeasureKeepsTheLimit(t *testing.T) {
