@@ -124,10 +124,10 @@ func TestFigures(t *testing.T) {
 }
 
 func TestServersAreSlowerForHighLoads(t *testing.T) {
-	assert.Equal(t, 200.0, lasting(0.1, 4).Capacity())
+	assert.Equal(t, 200.0, lasting(0.1, 2).Capacity())
 	ten := lasting(0.02, 10)
-	assert.Equal(t, 80.0, ten.Capacity())
-	assert.Equal(t, 8, ten.queue(), "which takes as long as twenty elsewhere")
+	assert.Equal(t, 40.0, ten.Capacity())
+	assert.Equal(t, 4, ten.queue(), "which takes as long as twenty elsewhere")
 	member := members()[0]
 	assert.Equal(t, 200.0, member.Capacity(), "of each of three")
 	for _, s := range otherDrivers() {
