@@ -16,7 +16,7 @@ import (
 // the canned server are no artefact of it.
 const (
 	serverRounds     = 10
-	serverEach       = 200 * time.Millisecond
+	serverEach       = 100 * time.Millisecond
 	serverLimit      = 90 * time.Second
 	serverGoroutines = 8
 )
