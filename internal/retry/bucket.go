@@ -55,16 +55,18 @@ func (b *TokenBucket) consume() bool {
 }
 
 // deposit returns tokens, given in tenths, up to the capacity. A full bucket, which is what it is in a healthy system, is
-// only read.
+// only read, and that without a call: it is what every command costs.
 func (b *TokenBucket) deposit(tenths int64) {
-	if b == nil {
+	if b == nil || b.tenths.Load() == tokenCapacity {
 		return
 	}
+	b.fill(tenths)
+}
+
+// fill is deposit for a bucket that is not full.
+func (b *TokenBucket) fill(tenths int64) {
 	for {
 		held := b.tenths.Load()
-		if held == tokenCapacity {
-			return
-		}
 		filled := held + tenths
 		if filled > tokenCapacity {
 			filled = tokenCapacity

@@ -54,14 +54,16 @@ func mostAllocations(r *overhead.Results, arm string) (most float64, where overh
 
 // bucketGoalTable has the goals of the fork's bucket, with and without what the benchmark itself takes.
 func bucketGoalTable(rows []*throttle.Row) table.Writer {
-	t := newTable("goal", "GOMAXPROCS", "wanted, ns", "measured, ns", "net of the empty loop, ns", "allocations", "met")
+	t := newTable("goal", "bucket", "GOMAXPROCS", "wanted, ns", "measured, ns", "net of the empty loop, ns", "allocations", "met")
 	for _, goal := range []struct {
 		benchmark string
 		most      float64
 	}{{"DepositWhenFull", depositWhenFull}, {"ConsumeAndDeposit", consumeAndReturn}} {
-		for _, row := range rows {
-			if row.Benchmark == goal.benchmark && row.Limiter == "bucket" {
-				t.AppendRow(bucketGoal(rows, row, goal.most))
+		for _, limiter := range []string{throttle.Inlined, throttle.Bucket} {
+			for _, row := range rows {
+				if row.Benchmark == goal.benchmark && row.Limiter == limiter {
+					t.AppendRow(bucketGoal(rows, row, goal.most))
+				}
 			}
 		}
 	}
@@ -84,7 +86,7 @@ func bucketGoal(rows []*throttle.Row, row *throttle.Row, most float64) table.Row
 		verdict = "yes, net"
 	}
 	return table.Row{
-		row.Benchmark, row.Processors, fmt.Sprintf("at most %.0f", most), fmt.Sprintf("%.2f", gross), known, allocations, verdict,
+		row.Benchmark, row.Limiter, row.Processors, fmt.Sprintf("at most %.0f", most), fmt.Sprintf("%.2f", gross), known, allocations, verdict,
 	}
 }
 

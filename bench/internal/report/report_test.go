@@ -120,14 +120,16 @@ func TestBucketGoals(t *testing.T) {
 			"ns/op": {time}, "allocs/op": {allocations},
 		}}
 	}
-	deposit := row("DepositWhenFull", "bucket", 2.75, 0)
-	rows := []*throttle.Row{deposit, row("ConsumeAndDeposit", "bucket", 50, 0)}
+	deposit := row("DepositWhenFull", throttle.Bucket, 2.75, 0)
+	rows := []*throttle.Row{deposit, row("ConsumeAndDeposit", throttle.Bucket, 50, 0), row("DepositWhenFull", throttle.Inlined, 0.5, 0)}
 	assert.Contains(t, bucketGoalTable(rows).RenderMarkdown(),
-		"| DepositWhenFull | 1 | at most 2 | 2.75 | not measured | 0 | no, by 0.75 ns |", "older results have no loop")
+		"| DepositWhenFull | bucket | 1 | at most 2 | 2.75 | not measured | 0 | no, by 0.75 ns |", "older results have no loop")
 
 	text := writePage(t, BucketFile, append(rows, row(throttle.EmptyLoop, throttle.NoLimiter, 1.5, 0)))
-	assert.Contains(t, text, "| DepositWhenFull | 1 | at most 2 | 2.75 | 1.25 | 0 | yes, net |")
-	assert.Contains(t, text, "| ConsumeAndDeposit | 1 | at most 40 | 50.00 | 48.50 | 0 | no, by 8.50 ns |")
+	assert.Contains(t, text, "| DepositWhenFull | bucket | 1 | at most 2 | 2.75 | 1.25 | 0 | yes, net |")
+	assert.Contains(t, text, "| ConsumeAndDeposit | bucket | 1 | at most 40 | 50.00 | 48.50 | 0 | no, by 8.50 ns |")
+
+	assert.Contains(t, text, "| DepositWhenFull | inlined | 1 | at most 2 | 0.50 | -1.00 | 0 | yes |")
 
 	deposit.Samples["allocs/op"][0] = 1
 	assert.Contains(t, bucketGoalTable(rows).RenderMarkdown(), "| no, it allocates |")

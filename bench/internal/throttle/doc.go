@@ -3,5 +3,6 @@
 //
 // The bucket's methods and grpc-go's throttler are unexported, and benchmarks of their own packages could not stand side
 // by side. So linked_test.go declares them again and has the linker resolve them; each is called, and none is inlined, which
-// is to the disadvantage of the shortest. There are tests that the declarations fit.
+// is to the disadvantage of the shortest. There are tests that the declarations fit. The benchmarks of the bucket's own package
+// tell what the fork pays.
 package throttle

@@ -13,10 +13,16 @@ import (
 	"mongofork/bench/internal/gobench"
 )
 
-// The benchmark of nothing: what each of the others takes besides the limiter.
+// EmptyLoop is the benchmark of NoLimiter: what each of the others takes besides the limiter.
 const (
 	EmptyLoop = "EmptyLoop"
 	NoLimiter = "none"
+)
+
+// The fork's bucket, where each method is called like those of the other limiters, and where it is compiled as in the fork.
+const (
+	Bucket  = "bucket"
+	Inlined = "inlined"
 )
 
 // Row is a benchmark on a number of processors.
@@ -28,7 +34,8 @@ type Row struct {
 	Samples map[string][]float64 `json:"samples"`
 }
 
-// Measure runs the benchmarks of this package so many times, all of them in each round. The module is its folder.
+// Measure runs the benchmarks of this package and of the bucket's own so many times, all of them in each round. The module is
+// the folder of this one.
 // Progress, unless nil, is called after each round.
 func Measure(ctx context.Context, module string, rounds int, progress func(done, of int)) ([]*Row, error) {
 	temp, err := os.MkdirTemp("", "bench-bucket-")
@@ -36,19 +43,23 @@ func Measure(ctx context.Context, module string, rounds int, progress func(done,
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	program := filepath.Join(temp, "throttle.test")
-	if _, err := output(ctx, module, "go", "test", "-c", "-o", program, "./internal/throttle"); err != nil {
-		return nil, err
+	packages := []string{"mongofork/bench/internal/throttle", "mongofork/internal/retry"}
+	for i, name := range packages {
+		if _, err := output(ctx, module, "go", "test", "-c", "-o", program(temp, i), name); err != nil {
+			return nil, err
+		}
 	}
 	var rows table
 	for round := range rounds {
-		text, err := output(ctx, temp, program, "-test.run", "TestLinked", "-test.bench", ".", "-test.benchmem",
-			"-test.benchtime", "50ms", "-test.cpu", "1,2,16")
-		if err != nil {
-			return nil, err
-		}
-		if err := rows.add(text); err != nil {
-			return nil, err
+		for i := range packages {
+			text, err := output(ctx, temp, program(temp, i), "-test.run", "TestLinked", "-test.bench", ".", "-test.benchmem",
+				"-test.benchtime", "50ms", "-test.cpu", "1,2,16")
+			if err != nil {
+				return nil, err
+			}
+			if err := rows.add(text); err != nil {
+				return nil, err
+			}
 		}
 		if progress != nil {
 			progress(round+1, rounds)
@@ -56,6 +67,9 @@ func Measure(ctx context.Context, module string, rounds int, progress func(done,
 	}
 	return rows, nil
 }
+
+// program is where the benchmarks of a package are built.
+func program(folder string, i int) string { return filepath.Join(folder, strconv.Itoa(i)+".test") }
 
 // output runs a command and returns what it prints. The error of one that failed has all of it.
 func output(ctx context.Context, folder, name string, args ...string) ([]byte, error) {
