@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
@@ -57,6 +58,8 @@ type Summary struct{ Median, Low, High float64 }
 // Summarize returns the summary of at least one sample.
 func Summarize(samples []float64) Summary {
 	thresholds := benchmath.DefaultThresholds
-	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(samples, &thresholds), confidence)
+	// NewSample sorts what it is given, and the order of samples tells which were measured in the same round.
+	sample := benchmath.NewSample(slices.Clone(samples), &thresholds)
+	s := benchmath.AssumeNothing.Summary(sample, confidence)
 	return Summary{Median: s.Center, Low: s.Lo, High: s.Hi}
 }

@@ -52,6 +52,13 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, 1.0, r.Overall("fork", ProcessorTime).Median)
 }
 
+func TestCompareKeepsTheOrderOfRounds(t *testing.T) {
+	r := results()
+	r.Compare(r.Cases[0], "fork", Time)
+	assert.Equal(t, []float64{100, 400, 200}, r.Cells[0].Samples[Time])
+	assert.Equal(t, []float64{110, 440, 220}, r.Cells[1].Samples[Time])
+}
+
 func TestText(t *testing.T) {
 	assert.Equal(t, `BenchmarkFindOne/goroutines=1 5 110 ns/op 0 cpu-ns/op 10 B/op 2 allocs/op
 BenchmarkFindOne/goroutines=1 5 440 ns/op 0 cpu-ns/op 10 B/op 2 allocs/op
