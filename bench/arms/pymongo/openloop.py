@@ -73,7 +73,9 @@ class Run:
             _, late = await asyncio.wait(tasks, timeout=self.patience / NANOSECONDS)
             for task in late:
                 task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for error in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(error, Exception):  # which those that were cancelled are not
+                raise error
         for client in self.clients:
             await client.close()
 

@@ -21,7 +21,7 @@ import (
 type goodputCmd struct {
 	common
 	Kind  []string `help:"Measure only these kinds of scenarios, and only print the results."`
-	Arm   []string `help:"Measure only these drivers, by the names that the page has, and only print the results."`
+	Arm   []string `sep:"none" help:"Measure only these drivers, by the names that the page has, and only print the results."`
 	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out."`
 	// OtherDrivers needs package registries.
 	OtherDrivers bool `default:"true" negatable:"" help:"Measure PyMongo and the driver for Node.js, too, if their interpreters are installed."`
@@ -75,37 +75,45 @@ func (c *goodputCmd) build(ctx context.Context, console console, temp string) (g
 	if _, err := lab.Go(ctx, "build", "-o", config.Lab, "./cmd/lab"); err != nil {
 		return config, fmt.Errorf("build the lab: %w", err)
 	}
-	builder := drivers.Builder{Module: c.file("bench"), Temp: temp, Environ: os.Environ()}
-	upstream, fork := c.bothDrivers(goodput.Base)
-	later := drivers.Driver{Name: goodput.TwoRetries, Version: goodput.Later}
-	for _, driver := range []drivers.Driver{upstream, later, fork} {
-		console.progressf("building the load with %s", driver.Name)
-		program, err := builder.Build(ctx, driver, filepath.Join("cmd", "openloop"))
-		if err != nil {
-			return config, err
-		}
-		config.Arms = append(config.Arms, goodput.Arm{Name: driver.Name, Program: program})
-		if driver == fork {
-			const adaptive = "adaptiveRetries=true"
-			config.Arms = append(config.Arms, goodput.Arm{Name: goodput.Adaptive, Program: program, Options: adaptive},
-				goodput.Arm{Name: goodput.Single, Program: program, Options: adaptive, Clients: 1},
-				goodput.Arm{Name: goodput.Drained, Program: program, Options: adaptive, Drain: true})
-		}
+	compiled, err := c.goDrivers(ctx, console, temp)
+	if err != nil {
+		return config, err
 	}
 	others, err := c.otherDrivers(ctx, console)
 	if err != nil {
 		return config, err
 	}
-	config.Arms = slices.DeleteFunc(append(config.Arms, others...), func(a goodput.Arm) bool {
+	config.Arms = slices.DeleteFunc(slices.Concat(compiled, others), func(a goodput.Arm) bool {
 		return len(c.Arm) > 0 && !slices.Contains(c.Arm, a.Name)
 	})
-	for _, s := range goodput.Scenarios() {
-		wanted := len(c.Kind) == 0 || slices.Contains(c.Kind, s.Kind)
-		if wanted && slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) }) {
-			config.Scenarios = append(config.Scenarios, s)
+	config.Scenarios = slices.DeleteFunc(goodput.Scenarios(), func(s goodput.Scenario) bool {
+		unwanted := len(c.Kind) > 0 && !slices.Contains(c.Kind, s.Kind)
+		return unwanted || !slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) })
+	})
+	return config, nil
+}
+
+// goDrivers builds the load with the drivers for Go.
+func (c *goodputCmd) goDrivers(ctx context.Context, console console, temp string) ([]goodput.Arm, error) {
+	builder := drivers.Builder{Module: c.file("bench"), Temp: temp, Environ: os.Environ()}
+	upstream, fork := c.bothDrivers(goodput.Base)
+	later := drivers.Driver{Name: goodput.TwoRetries, Version: goodput.Later}
+	var arms []goodput.Arm
+	for _, driver := range []drivers.Driver{upstream, later, fork} {
+		console.progressf("building the load with %s", driver.Name)
+		program, err := builder.Build(ctx, driver, filepath.Join("cmd", "openloop"))
+		if err != nil {
+			return nil, err
+		}
+		arms = append(arms, goodput.Arm{Name: driver.Name, Program: program})
+		if driver == fork {
+			const adaptive = "adaptiveRetries=true"
+			arms = append(arms, goodput.Arm{Name: goodput.Adaptive, Program: program, Options: adaptive},
+				goodput.Arm{Name: goodput.Single, Program: program, Options: adaptive, Clients: 1},
+				goodput.Arm{Name: goodput.Drained, Program: program, Options: adaptive, Drain: true})
 		}
 	}
-	return config, nil
+	return arms, nil
 }
 
 // otherDrivers installs the loads with drivers of other languages, as far as there are interpreters.
