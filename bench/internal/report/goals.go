@@ -160,8 +160,8 @@ func (g *goals) recovery(what string, runs []goodput.Run) {
 	}
 	middle := median(delays)
 	late := middle - recoveryDelay.Seconds()
-	measured := strings.ReplaceAll(medianAndRange(delays, "%.1f"), "+Inf", "never")
-	g.add(what+ofSeeds(delays), fmt.Sprintf("at most %.1f s later", recoveryDelay.Seconds()), measured+" s later",
+	measured := strings.ReplaceAll(medianAndRange(delays, "%.1f s"), "+Inf s", "never")
+	g.add(what+ofSeeds(delays), fmt.Sprintf("at most %.1f s later", recoveryDelay.Seconds()), measured,
 		late <= 0, late, "%.1f s", whyFull)
 }
 
