@@ -17,8 +17,8 @@ import (
 const (
 	serverRounds     = 10
 	serverEach       = 100 * time.Millisecond
-	serverLimit      = 90 * time.Second
-	serverGoroutines = 8
+	serverLimit      = 60 * time.Second
+	serverGoroutines = 2
 )
 
 func serverCases() []overhead.Case {
