@@ -26,7 +26,8 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 		return err
 	}
 	env := r.env()
-	if project, err := r.project(ctx, r.Upstream); err == nil {
+	// Our tests are about the revision that the fork implements.
+	if project, err := r.project(ctx, r.Fork); err == nil {
 		env = r.env("PROJECT_DIRECTORY=" + project)
 	}
 	race, note := r.race(ctx)
