@@ -61,8 +61,12 @@ func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint6
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }
 
-// isOverload reports whether the error has the label SystemOverloadedError.
+// isOverload reports whether the error has the label SystemOverloadedError. Commands that succeed come this way, too, and
+// are not to pay for what errors.As allocates.
 func isOverload(err error) bool {
+	if err == nil {
+		return false
+	}
 	var labeled interface{ HasErrorLabel(string) bool }
-	return err != nil && errors.As(err, &labeled) && labeled.HasErrorLabel(driver.ErrSystemOverloadedError)
+	return errors.As(err, &labeled) && labeled.HasErrorLabel(driver.ErrSystemOverloadedError)
 }

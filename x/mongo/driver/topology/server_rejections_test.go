@@ -169,6 +169,12 @@ func TestServerCountsOverloadErrors(t *testing.T) {
 	}
 }
 
+func TestCommandsThatSucceedAllocateNothing(t *testing.T) {
+	s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+	server := s.topology.servers["a"]
+	assert.Equal(t, float64(0), testing.AllocsPerRun(100, func() { server.ProcessError(nil, freshConnection{}) }))
+}
+
 // TestServerWithoutOverloadPolicy is about servers that others make than the client.
 func TestServerWithoutOverloadPolicy(t *testing.T) {
 	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
