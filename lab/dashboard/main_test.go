@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/lab/internal/command"
 )
 
 const (
@@ -35,12 +37,12 @@ func TestMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{dashboard, events}, exitUsage, "missing flags: --backend=URI"},
-		{[]string{"absent.json", events, backend}, exitUsage, "absent.json"},
-		{[]string{untitled, events, backend}, exitFailed, `panel 4 "": it has no title`},
-		{[]string{events, events, backend}, exitFailed, "dashboard.yaml: the dashboard: invalid character"},
-		{[]string{dashboard, write(t, "never.yaml", "topology: standalone\n"), backend}, exitFailed, "the duration is 0s"},
-		{[]string{dashboard, events, "--backend=http://127.0.0.1"}, exitFailed, "the backend's URI: "},
+		{[]string{dashboard, events}, command.ExitUsage, "missing flags: --backend=URI"},
+		{[]string{"absent.json", events, backend}, command.ExitUsage, "absent.json"},
+		{[]string{untitled, events, backend}, command.ExitFailed, `panel 4 "": it has no title`},
+		{[]string{events, events, backend}, command.ExitFailed, "dashboard.yaml: the dashboard: invalid character"},
+		{[]string{dashboard, write(t, "never.yaml", "topology: standalone\n"), backend}, command.ExitFailed, "the duration is 0s"},
+		{[]string{dashboard, events, "--backend=http://127.0.0.1"}, command.ExitFailed, "the backend's URI: "},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			t.Setenv("MONGODB_URI", "")
@@ -57,6 +59,6 @@ func TestMistakes(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &stdout, &stderr))
+	assert.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &stdout, &stderr))
 	assert.Contains(t, stdout.String(), "Exit codes: 0 all panels are filled")
 }

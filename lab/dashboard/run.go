@@ -32,7 +32,7 @@ const scrapeInterval = time.Second
 // caption says what the picture is.
 const caption = "Drawn from the dashboard's queries by make dashboard; not a screenshot of Grafana."
 
-type command struct {
+type filling struct {
 	Dashboard string `arg:"" type:"existingfile" help:"The dashboard (JSON)."`
 	Scenario  string `arg:"" type:"existingfile" help:"What happens to the lab (YAML)."`
 	Backend   string `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server behind the lab, with one host."`
@@ -49,7 +49,7 @@ func loads() []application.Load {
 }
 
 // run fills the dashboard. Its error says what is wrong with it.
-func (c *command) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (c *filling) run(ctx context.Context, stdout, stderr io.Writer) error {
 	dashboard, events, err := c.read()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func problemsError(name string, problems []string) error {
 }
 
 // read reads what the command line names.
-func (c *command) read() (*grafana.Dashboard, *scenario.Scenario, error) {
+func (c *filling) read() (*grafana.Dashboard, *scenario.Scenario, error) {
 	text, err := os.ReadFile(c.Dashboard)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +99,7 @@ func (c *command) read() (*grafana.Dashboard, *scenario.Scenario, error) {
 }
 
 // collect runs the lab and the application while the scenario lasts, and scrapes the application's metrics.
-func (c *command) collect(ctx context.Context, events *scenario.Scenario, store *samples.Store, log io.Writer) ([]string, error) {
+func (c *filling) collect(ctx context.Context, events *scenario.Scenario, store *samples.Store, log io.Writer) ([]string, error) {
 	l, err := c.openLab(events)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *command) collect(ctx context.Context, events *scenario.Scenario, store 
 	return app.Summary(), ctx.Err()
 }
 
-func (c *command) openLab(events *scenario.Scenario) (*lab.Lab, error) {
+func (c *filling) openLab(events *scenario.Scenario) (*lab.Lab, error) {
 	spec, err := topology.ParseSpec(events.Topology)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func scrape(ctx context.Context, url string, store *samples.Store) error {
 }
 
 // draw draws the picture, if it is to be drawn.
-func (c *command) draw(p *picture.Picture) error {
+func (c *filling) draw(p *picture.Picture) error {
 	if c.Out == "" {
 		return nil
 	}

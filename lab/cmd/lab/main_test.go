@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/lab/internal/command"
 	"mongofork/lab/internal/control"
 )
 
@@ -110,7 +111,7 @@ func TestRunEndsWithTheScenario(t *testing.T) {
 	_, code := start(t, "run", "--backend", deadBackend(t), file)
 	select {
 	case got := <-code:
-		assert.Equal(t, exitOK, got)
+		assert.Equal(t, command.ExitOK, got)
 	case <-time.After(patience):
 		assert.Fail(t, "the scenario does not end")
 	}
@@ -129,7 +130,7 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)
-		assert.NotEqual(t, exitOK, code, args)
+		assert.NotEqual(t, command.ExitOK, code, args)
 		assert.Contains(t, stderr.String(), want, args)
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"mongofork/lab/internal/command"
 	"mongofork/lab/internal/limits"
 )
 
@@ -22,13 +20,6 @@ parameters are as before. While it runs, other applications are limited, too: ta
 
 Exit codes: 0 all is as it has to be, 1 something is not, or the run failed, 2 wrong usage.`
 
-// Exit codes, as the usage text gives them.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
 var errFailed = errors.New("not all is as it has to be; the table says what is not")
 
 type cli struct {
@@ -36,32 +27,14 @@ type cli struct {
 	ServerOnly bool   `help:"Fail if the server has no limits, instead of taking the lab's."`
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { command.Main(run) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	exited, code := false, exitOK
-	parser := kong.Must(&c, kong.Name("limits"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Exit(func(n int) { exited, code = true, n }))
-	_, err := parser.Parse(args)
-	if exited {
-		return code
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "limits: %v; see limits --help\n", err)
-		return exitUsage
-	}
-	if err := c.run(ctx, stdout); err != nil {
-		fmt.Fprintf(stderr, "limits: %v\n", err)
-		return exitFailed
-	}
-	return exitOK
+	return command.Program{Name: "limits", Description: description, CLI: &c, Do: func(*kong.Context) error {
+		return c.run(ctx, stdout)
+	}}.Run(args, stdout, stderr)
 }
 
 func (c *cli) run(ctx context.Context, out io.Writer) error {

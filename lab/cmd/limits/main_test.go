@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"mongofork/lab/internal/command"
 	"mongofork/lab/internal/limits"
 )
 
@@ -16,9 +17,9 @@ func TestCommandLine(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{[]string{"--help"}, exitOK, "Exit codes: 0 all is as it has to be", ""},
-		{[]string{"--backend=mongodb://a", "--scale"}, exitUsage, "", "see limits --help"},
-		{[]string{"--backend=mongodb://a,b"}, exitFailed, "", "names 2 hosts"},
+		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 all is as it has to be", ""},
+		{[]string{"--backend=mongodb://a", "--scale"}, command.ExitUsage, "", "see limits --help"},
+		{[]string{"--backend=mongodb://a,b"}, command.ExitFailed, "", "names 2 hosts"},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, tt.code, run(t.Context(), tt.args, &stdout, &stderr), tt.args)

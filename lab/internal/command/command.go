@@ -1,0 +1,57 @@
+// Package command starts the lab's programs: it reads their command lines and turns what comes of them into exit codes.
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes, as the programs' usage texts give them.
+const (
+	ExitOK     = 0
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// Main executes the process's command line until it ends or is interrupted, and ends the process.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Program is a program with a command line.
+type Program struct {
+	Name, Description string
+	// CLI is a pointer to the flags, arguments and commands, as kong takes them.
+	CLI any
+	// Do does what the command line says, which CLI has then.
+	Do func(*kong.Context) error
+}
+
+// Run executes one command line and returns the exit code.
+func (p Program) Run(args []string, stdout, stderr io.Writer) int {
+	exited, code := false, ExitOK
+	parser := kong.Must(p.CLI, kong.Name(p.Name), kong.Description(p.Description), kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { exited, code = true, n }))
+	parsed, err := parser.Parse(args)
+	if exited {
+		return code
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v; see %[1]s --help\n", p.Name, err)
+		return ExitUsage
+	}
+	if err := p.Do(parsed); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+		return ExitFailed
+	}
+	return ExitOK
+}
