@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/fronttest"
 	"mongofork/lab/internal/proxy"
 )
 
@@ -61,21 +61,8 @@ func connect(t *testing.T) (*mongo.Client, *router) {
 	failPoints, err := New(Config{Random: rand.Float64, Wait: clock.System{}.Wait})
 	require.NoError(t, err)
 	behind := &router{}
-	front, err := proxy.New(proxy.Config{
-		Backend:  proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}, // all is answered before it
-		Handlers: []proxy.Handler{failPoints, behind},
-	})
-	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- front.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		assert.NoError(t, <-served)
-	})
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + listener.Addr().String() + "/?appName=tested"))
+	address := fronttest.Serve(t, proxy.Config{Handlers: []proxy.Handler{failPoints, behind}})
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + address + "/?appName=tested"))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, client.Disconnect(context.Background())) })
 	return client, behind

@@ -2,16 +2,15 @@ package limits
 
 import (
 	"context"
-	"net"
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/fronttest"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
@@ -88,25 +87,13 @@ func serve(t *testing.T, s *store, rejection overload.Rejection, limited bool) *
 	require.NoError(t, err)
 	f.connections, err = overload.NewConnectionLimiter(clock.System{}, overload.Unlimited())
 	require.NoError(t, err)
-	// The front passes nothing on.
-	config := proxy.Config{Backend: proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}, Handlers: []proxy.Handler{s}}
+	config := proxy.Config{Handlers: []proxy.Handler{s}}
 	if limited {
 		config.Acceptors = []proxy.Acceptor{f.connections}
 		config.Handlers = []proxy.Handler{
 			overload.NewParameters(f.requests, f.connections), f.requests, overload.NewStatus(f.requests, f.connections), s,
 		}
 	}
-	front, err := proxy.New(config)
-	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- front.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		assert.NoError(t, <-served)
-	})
-	f.uri = "mongodb://" + listener.Addr().String()
+	f.uri = "mongodb://" + fronttest.Serve(t, config)
 	return f
 }

@@ -17,6 +17,7 @@ import (
 
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/fronttest"
 	"mongofork/lab/internal/proxy"
 )
 
@@ -26,24 +27,6 @@ type standalone struct{}
 func (standalone) Handle(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc, _ proxy.Next) error {
 	return answer.OK(req, reply, bson.E{Key: "isWritablePrimary", Value: true}, bson.E{Key: "helloOk", Value: true},
 		bson.E{Key: "maxWireVersion", Value: 27}, bson.E{Key: "minWireVersion", Value: 0})
-}
-
-// serve returns the address of a front that ends with the test.
-func serve(t *testing.T, config proxy.Config) string {
-	t.Helper()
-	config.Backend = proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"} // the handlers leave nothing to it
-	front, err := proxy.New(config)
-	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- front.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		assert.NoError(t, <-served)
-	})
-	return listener.Addr().String()
 }
 
 // stopped is a clock that does not go on.
@@ -56,7 +39,7 @@ func TestClientBeyondTheLimit(t *testing.T) {
 	require.NoError(t, err)
 	connections, err := NewConnectionLimiter(stopped{}, Unlimited())
 	require.NoError(t, err)
-	address := serve(t, proxy.Config{Handlers: []proxy.Handler{NewParameters(requests, connections), requests, standalone{}}})
+	address := fronttest.Serve(t, proxy.Config{Handlers: []proxy.Handler{NewParameters(requests, connections), requests, standalone{}}})
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + address).SetRetryReads(false))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, client.Disconnect(context.Background())) })
@@ -83,7 +66,7 @@ func withoutExempted(counts Counts) Counts {
 func TestConnectionsBeyondTheLimit(t *testing.T) {
 	connections, err := NewConnectionLimiter(stopped{}, one)
 	require.NoError(t, err)
-	address := serve(t, proxy.Config{Acceptors: []proxy.Acceptor{connections}, Handlers: []proxy.Handler{standalone{}}})
+	address := fronttest.Serve(t, proxy.Config{Acceptors: []proxy.Acceptor{connections}, Handlers: []proxy.Handler{standalone{}}})
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(t, err)

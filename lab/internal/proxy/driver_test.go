@@ -2,7 +2,6 @@ package proxy_test
 
 import (
 	"context"
-	"net"
 	"sync"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/fronttest"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
@@ -59,21 +59,8 @@ func TestDriverCompresses(t *testing.T) {
 
 func connect(t *testing.T, handler proxy.Handler, opts string) *mongo.Client {
 	t.Helper()
-	front, err := proxy.New(proxy.Config{
-		Backend:  proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}, // the handler leaves nothing to it
-		Handlers: []proxy.Handler{handler},
-	})
-	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- front.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		assert.NoError(t, <-served)
-	})
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + listener.Addr().String() + opts))
+	address := fronttest.Serve(t, proxy.Config{Handlers: []proxy.Handler{handler}})
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + address + opts))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, client.Disconnect(context.Background())) })
 	return client
