@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/answer"
 )
 
 // Parameters of servers since 8.2, and of the lab.
@@ -34,9 +36,6 @@ const administratorName = "limits-administrator"
 // nobody could end the limit, and the other members of the server's own deployment.
 var exemptNames = [...]string{administratorName, "MongoDB Internal Client", "NetworkInterfaceTL", "OplogFetcher"}
 
-// codeInvalidOptions is how servers answer getParameter when they have none of the parameters.
-const codeInvalidOptions = 72
-
 // administrator changes the limits of one server.
 type administrator struct {
 	client *mongo.Client
@@ -61,7 +60,8 @@ func (a *administrator) learn(ctx context.Context) (values map[string]any, missi
 		command = append(command, bson.E{Key: name, Value: 1})
 	}
 	err = a.run(ctx, command, &values)
-	if failure := (mongo.CommandError{}); err != nil && !(errors.As(err, &failure) && failure.HasErrorCode(codeInvalidOptions)) {
+	// Servers that have none of the parameters answer with InvalidOptions.
+	if failure := (mongo.CommandError{}); err != nil && !(errors.As(err, &failure) && failure.HasErrorCode(answer.CodeInvalidOptions)) {
 		return nil, nil, fmt.Errorf("read the server's parameters: %w; where users have to authenticate, name one with the role root in the URI", err)
 	}
 	for _, name := range parameterNames {

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/lab"
 )
@@ -51,7 +52,7 @@ func (c *chaos) close(ctx context.Context) {
 func (c *chaos) run(ctx context.Context, events []Event, progress func(Event)) error {
 	start := time.Now()
 	for _, e := range events {
-		if !sleep(ctx, e.At-time.Since(start)) {
+		if (clock.System{}).Wait(ctx, e.At-time.Since(start)) != nil {
 			return nil
 		}
 		progress(e)
@@ -92,7 +93,7 @@ func (c *chaos) limited(ctx context.Context, e Event, enabled, prefix string) er
 		{Key: enabled, Value: true}, {Key: prefix + "RatePerSec", Value: int32(e.Rate)},
 		{Key: prefix + "BurstCapacitySecs", Value: 0.1}, {Key: prefix + "MaxQueueDepth", Value: int32(0)},
 	})
-	sleep(ctx, e.For)
+	_ = (clock.System{}).Wait(ctx, e.For)
 	// A run that is interrupted leaves no limit behind either.
 	off := c.setParameter(context.WithoutCancel(ctx), bson.D{{Key: enabled, Value: false}})
 	if err != nil {
@@ -120,7 +121,7 @@ func (c *chaos) setParameter(ctx context.Context, parameters bson.D) error {
 // end, for the error of the end says less.
 func insist(ctx context.Context, pause time.Duration, do func() error) error {
 	err := do()
-	for err != nil && sleep(ctx, pause) {
+	for err != nil && (clock.System{}).Wait(ctx, pause) == nil {
 		again := do()
 		if again != nil && ctx.Err() != nil {
 			return err
@@ -128,16 +129,4 @@ func insist(ctx context.Context, pause time.Duration, do func() error) error {
 		err = again
 	}
 	return err
-}
-
-// sleep returns whether the time passed before the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(max(d, 0))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
