@@ -85,7 +85,26 @@ func New(opts ...Option) (*Retries, error) {
 	if err := r.createInstruments(); err != nil {
 		return nil, fmt.Errorf("create the instruments of MongoDB retries: %w", err)
 	}
+	r.startAtZero()
 	return r, nil
+}
+
+// startAtZero makes the data points of all attributes that there are. A rate compares a data point with those before it: of
+// one that appears with its first counts it does not show these, which are what an overload begins with.
+func (r *Retries) startAtZero() {
+	ctx := context.Background()
+	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonRetryable} {
+		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(true), ReasonKey.String(reason)))
+	}
+	for _, reason := range []string{
+		event.RetryReasonNotRetryable, event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone,
+	} {
+		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(false), ReasonKey.String(reason)))
+	}
+	for _, failed := range []bool{false, true} {
+		r.operations.Add(ctx, 0, r.attributes, metric.WithAttributes(outcome(failed)))
+	}
 }
 
 func (r *Retries) createInstruments() (err error) {
@@ -124,8 +143,8 @@ func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.R
 }
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {
-	verdict := verdict(decision)
-	r.decisions.Add(ctx, 1, r.attributes, metric.WithAttributes(verdict, ReasonKey.String(decision.Reason)))
+	r.decisions.Add(ctx, 1, r.attributes,
+		metric.WithAttributes(verdict(decision.WillRetry), ReasonKey.String(decision.Reason)))
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
@@ -133,19 +152,19 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 }
 
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
-	r.operations.Add(ctx, 1, r.attributes, metric.WithAttributes(outcome(finished)))
+	r.operations.Add(ctx, 1, r.attributes, metric.WithAttributes(outcome(finished.Failure != nil)))
 	addFinished(ctx, finished)
 }
 
-func verdict(decision *event.RetryDecidedEvent) attribute.KeyValue {
-	if decision.WillRetry {
+func verdict(willRetry bool) attribute.KeyValue {
+	if willRetry {
 		return VerdictKey.String("retry")
 	}
 	return VerdictKey.String("refused")
 }
 
-func outcome(finished *event.RetryFinishedEvent) attribute.KeyValue {
-	if finished.Failure != nil {
+func outcome(failed bool) attribute.KeyValue {
+	if failed {
 		return OutcomeKey.String("failed")
 	}
 	return OutcomeKey.String("succeeded")

@@ -42,6 +42,11 @@ func collect(t *testing.T, reader *metric.ManualReader) map[string]metricdata.Me
 	return byName
 }
 
+// sum is what a counter has.
+func sum(points ...metricdata.DataPoint[int64]) metricdata.Sum[int64] {
+	return metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: points}
+}
+
 // publish publishes the events of an operation that is retried twice and then fails.
 func publish(ctx context.Context, monitor *event.RetryMonitor) {
 	left := 999.0
@@ -65,27 +70,34 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 func TestMetrics(t *testing.T) {
 	client := attribute.String("client", "orders")
 	retries, reader := start(t, mongootel.WithAttributes(client))
-	publish(context.Background(), retries.Monitor())
-	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Attempts: 2, Retries: 1})
-
-	decision := func(verdict, reason string) metricdata.DataPoint[int64] {
-		return metricdata.DataPoint[int64]{Value: 1, Attributes: attribute.NewSet(client,
-			mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
+	decisions := func(overloaded, retryable, limit int64) metricdata.Sum[int64] {
+		point := func(verdict, reason string, value int64) metricdata.DataPoint[int64] {
+			return metricdata.DataPoint[int64]{Value: value, Attributes: attribute.NewSet(client,
+				mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
+		}
+		return sum(point("retry", "overloaded", overloaded), point("retry", "retryable", retryable),
+			point("refused", "notRetryable", 0), point("refused", "labelMissing", 0), point("refused", "optionOff", 0),
+			point("refused", "limit", limit), point("refused", "deadline", 0), point("refused", "bucketEmpty", 0),
+			point("refused", "contextDone", 0))
 	}
-	outcome := func(outcome string) metricdata.DataPoint[int64] {
-		return metricdata.DataPoint[int64]{Value: 1, Attributes: attribute.NewSet(client, mongootel.OutcomeKey.String(outcome))}
+	operations := func(failed, succeeded int64) metricdata.Sum[int64] {
+		point := func(outcome string, value int64) metricdata.DataPoint[int64] {
+			return metricdata.DataPoint[int64]{Value: value, Attributes: attribute.NewSet(client, mongootel.OutcomeKey.String(outcome))}
+		}
+		return sum(point("failed", failed), point("succeeded", succeeded))
+	}
+	assertSum := func(want metricdata.Sum[int64], got metricdata.Metrics) {
+		metricdatatest.AssertEqual(t, want, got.Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
 	}
 	metrics := collect(t, reader)
-	metricdatatest.AssertEqual(t, metricdata.Sum[int64]{
-		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
-		DataPoints: []metricdata.DataPoint[int64]{
-			decision("retry", "overloaded"), decision("retry", "retryable"), decision("refused", "limit"),
-		},
-	}, metrics["mongodb.driver.retry.decisions"].Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
-	metricdatatest.AssertEqual(t, metricdata.Sum[int64]{
-		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
-		DataPoints: []metricdata.DataPoint[int64]{outcome("failed"), outcome("succeeded")},
-	}, metrics["mongodb.driver.retried.operations"].Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
+	assertSum(decisions(0, 0, 0), metrics["mongodb.driver.retry.decisions"])
+	assertSum(operations(0, 0), metrics["mongodb.driver.retried.operations"])
+
+	publish(context.Background(), retries.Monitor())
+	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Attempts: 2, Retries: 1})
+	metrics = collect(t, reader)
+	assertSum(decisions(1, 1, 1), metrics["mongodb.driver.retry.decisions"])
+	assertSum(operations(1, 1), metrics["mongodb.driver.retried.operations"])
 
 	backoffs := metrics["mongodb.driver.retry.backoff"].Data.(metricdata.Histogram[float64]).DataPoints
 	require.Len(t, backoffs, 1)

@@ -22,7 +22,7 @@ func addDecided(ctx context.Context, decision *event.RetryDecidedEvent) {
 		semconv.DBOperationName(decision.CommandName),
 		semconv.DBNamespace(decision.DatabaseName),
 		AttemptKey.Int(decision.Attempt),
-		verdict(decision),
+		verdict(decision.WillRetry),
 		ReasonKey.String(decision.Reason),
 		BackoffKey.Float64(decision.Backoff.Seconds()),
 	}
@@ -45,7 +45,7 @@ func addFinished(ctx context.Context, finished *event.RetryFinishedEvent) {
 		semconv.DBNamespace(finished.DatabaseName),
 		AttemptsKey.Int(finished.Attempts),
 		BackoffKey.Float64(finished.Backoff.Seconds()),
-		outcome(finished),
+		outcome(finished.Failure != nil),
 	}
 	if finished.Reason != "" {
 		attributes = append(attributes, ReasonKey.String(finished.Reason))
