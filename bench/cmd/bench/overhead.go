@@ -10,6 +10,7 @@ import (
 
 	"mongofork/bench/internal/canned"
 	"mongofork/bench/internal/drivers"
+	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/report"
 	"mongofork/bench/internal/result"
@@ -21,7 +22,8 @@ type overheadCmd struct {
 	Base       string        `default:"v2.5.0" env:"BASE" help:"Version of upstream that the fork is built on ($BASE)."`
 	Newer      string        `placeholder:"VERSION" help:"Compare with this release of upstream's driver as well."`
 	Rounds     int           `default:"20" help:"How many times everything is measured, in turn."`
-	Each       time.Duration `default:"150ms" help:"How long each run is to take."`
+	Each       time.Duration `default:"150ms" help:"How long the operations of a case are to take in a round with each driver."`
+	Slices     int           `default:"8" help:"In how many parts the drivers take turns with them."`
 	Limit      time.Duration `default:"7m" help:"Begin no further round after this time."`
 	Goroutines []int         `default:"1,8,64" help:"How many goroutines share a client."`
 	Workload   []string      `help:"Measure only these workloads."`
@@ -30,7 +32,7 @@ type overheadCmd struct {
 
 // Validate is called by the parser.
 func (c *overheadCmd) Validate() error {
-	return errors.Join(atLeastOne("round", c.Rounds), atLeastOne("goroutine", c.Goroutines...))
+	return errors.Join(atLeastOne("round", c.Rounds), atLeastOne("slice", c.Slices), atLeastOne("goroutine", c.Goroutines...))
 }
 
 // Run measures the drivers against each other.
@@ -63,20 +65,29 @@ func (c *overheadCmd) measureCanned(ctx context.Context, console console, arms [
 	}
 	defer server.Close()
 	results, err := overhead.Measure(ctx, overhead.Config{
-		Arms: arms, Cases: cases, URI: server.URI(), Database: "bench", Rounds: c.Rounds, Run: c.Each, Limit: c.Limit, Now: time.Now,
+		Arms: arms, Cases: cases, URI: server.URI(), Database: "bench", Rounds: c.Rounds, Run: c.Each, Slices: c.Slices,
+		Limit: c.Limit, Now: time.Now,
 		Progress: func(done, of int) { console.progressf("round %d of %d", done, of) },
 	})
 	if err != nil {
 		return err
 	}
-	file := result.File[*overhead.Results]{Command: "make bench-overhead", Setting: setting, Results: results}
-	if err := file.Write(c.results(report.OverheadFile)); err != nil {
+	file := result.File[*overhead.Results]{Command: c.command(), Setting: setting, Results: results}
+	if err := file.Write(c.results(report.OverheadFile(c.Base))); err != nil {
 		return err
 	}
 	if err := c.writeTexts(console, results); err != nil {
 		return err
 	}
 	return report.PrintOverhead(console.Out, results)
+}
+
+// command is what measures the same again.
+func (c *overheadCmd) command() string {
+	if c.Base == goodput.Base {
+		return "make bench-overhead"
+	}
+	return "make bench-overhead BASE=" + c.Base
 }
 
 func (c *overheadCmd) cases() ([]overhead.Case, error) {
@@ -103,7 +114,7 @@ func (c *overheadCmd) build(ctx context.Context, console console, temp string) (
 	builder := drivers.Builder{Module: c.file("bench"), Temp: temp, Environ: os.Environ()}
 	upstream, fork := c.bothDrivers(c.Base)
 	all := []drivers.Driver{upstream, fork}
-	if c.Newer != "" {
+	if c.Newer != "" && c.Newer != c.Base {
 		all = append(all, drivers.Driver{Name: "upstream " + c.Newer, Version: c.Newer})
 	}
 	var arms []overhead.Arm

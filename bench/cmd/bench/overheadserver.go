@@ -40,16 +40,17 @@ func (c *overheadCmd) measureServer(ctx context.Context, console console, arms [
 		return err
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
-	file := result.File[*overhead.ServerResults]{Command: "make bench-overhead", Setting: result.CurrentSetting("/", time.Now())}
+	file := result.File[*overhead.ServerResults]{Command: c.command(), Setting: result.CurrentSetting("/", time.Now())}
 	results, err := overhead.MeasureServer(ctx, overhead.Config{
-		Arms: arms, Cases: serverCases(), URI: found.URI, Rounds: serverRounds, Run: serverEach, Limit: serverLimit, Now: time.Now,
+		Arms: arms, Cases: serverCases(), URI: found.URI, Rounds: serverRounds, Run: serverEach, Slices: c.Slices,
+		Limit: serverLimit, Now: time.Now,
 		Progress: func(done, of int) { console.progressf("round %d of %d on the server", done, of) },
 	})
 	if err != nil {
 		return err
 	}
 	file.Results = &overhead.ServerResults{Server: fmt.Sprintf("%s from %s", found.Version, found.Origin), Results: results}
-	if err := file.Write(c.results(report.OverheadServerFile)); err != nil {
+	if err := file.Write(c.results(report.OverheadServerFile(c.Base))); err != nil {
 		return err
 	}
 	return report.PrintOverhead(console.Out, results)

@@ -1,13 +1,16 @@
-// Load does operations of one kind with the driver that it was built with, and prints what they cost as a line of Go's
-// benchmark format. It is built once with each driver of a comparison.
+// Load does operations of one kind with the driver that it was built with. For each number that it reads it does so many, and
+// prints what they cost as a line of Go's benchmark format. It is built once with each driver of a comparison.
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -20,16 +23,15 @@ func main() {
 	uri := flag.String("uri", "", "connection `string` of the server")
 	name := flag.String("workload", "FindOne", "`name` of the workload")
 	goroutines := flag.Int("goroutines", 1, "how many goroutines share the client")
-	n := flag.Int("n", 1000, "how many operations to measure")
 	database := flag.String("database", "bench", "`name` of the database")
 	flag.Parse()
-	if err := run(context.Background(), *uri, *database, *name, *goroutines, *n); err != nil {
+	if err := run(context.Background(), *uri, *database, *name, *goroutines, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "load: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, uri, database, name string, goroutines, n int) error {
+func run(ctx context.Context, uri, database, name string, goroutines int, in io.Reader, out io.Writer) error {
 	w, err := workload.Find(name)
 	if err != nil {
 		return err
@@ -40,18 +42,22 @@ func run(ctx context.Context, uri, database, name string, goroutines, n int) err
 	}
 	defer func() { _ = client.Disconnect(ctx) }()
 	collection := client.Database(database).Collection(w.Collection)
-
-	// The connections that it takes, and what is set up once, are no cost of an operation.
-	if err := workload.Run(ctx, w.Do, collection, goroutines, max(n/10, goroutines)); err != nil {
-		return err
+	numbers := bufio.NewScanner(in)
+	for numbers.Scan() {
+		n, err := strconv.Atoi(numbers.Text())
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q is no number of operations", numbers.Text())
+		}
+		before := takeReading()
+		if err := workload.Run(ctx, w.Do, collection, goroutines, n); err != nil {
+			return err
+		}
+		cost := takeReading().since(before, n)
+		if _, err := fmt.Fprintf(out, "Benchmark%s/goroutines=%d %d %s\n", w.Name, goroutines, n, cost); err != nil {
+			return err
+		}
 	}
-	before := takeReading()
-	if err := workload.Run(ctx, w.Do, collection, goroutines, n); err != nil {
-		return err
-	}
-	after := takeReading()
-	fmt.Printf("Benchmark%s/goroutines=%d %d %s\n", w.Name, goroutines, n, after.since(before, n))
-	return nil
+	return numbers.Err()
 }
 
 // reading is the state of the process's meters.

@@ -77,21 +77,41 @@ func script(t *testing.T, name, text string) string {
 	return path
 }
 
+// answering is a load that says for each number the same, and writes something before it into a file.
+func answering(log, something string) string {
+	return `while read -r n; do echo "` + something + `" >> ` + log +
+		`; echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"; done`
+}
+
 func TestMeasureTakesTurns(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	line := `echo "$0 $2 $8 ${10}" >> ` + log + `; echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"`
+	line := answering(log, "$0 $2 $n $8")
 	a, b := script(t, "a", line), script(t, "b", line)
 	r, err := Measure(context.Background(), Config{
 		Arms:  []Arm{{Name: "a", Program: a}, {Name: "b", Program: b, Options: "x=y"}},
-		Cases: []Case{{"FindOne", 2}}, URI: "mongodb://h/?r=s", Database: "db", Rounds: 2, Run: 300_000_000, Now: time.Now,
+		Cases: []Case{{"FindOne", 2}}, URI: "mongodb://h/?r=s", Database: "db",
+		Rounds: 2, Run: 300_000_000, Slices: 3, Now: time.Now,
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []float64{1e6, 1e6}, r.Cell(Case{"FindOne", 2}, "b").Samples[Time])
+	assert.Equal(t, 300, r.Cell(Case{"FindOne", 2}, "b").Operations)
 
 	written, err := os.ReadFile(log)
 	require.NoError(t, err)
-	ra, rb := a+" mongodb://h/?r=s 300 db\n", b+" mongodb://h/?r=s&x=y 300 db\n"
-	assert.Equal(t, a+" mongodb://h/?r=s 100 db\n"+ra+rb+rb+ra, string(written), "one run to find the number, then in turn")
+	ra, rb := a+" mongodb://h/?r=s 100 db\n", b+" mongodb://h/?r=s&x=y 100 db\n"
+	number, ready, ab, ba := ra+ra, ra+rb, ra+rb, rb+ra
+	assert.Equal(t, number+ready+ab+ba+ba+ready+ab+ab+ba, string(written))
+}
+
+func TestTurns(t *testing.T) {
+	const arms = 3
+	var order []int
+	for slice := range 4 {
+		for turn := range arms {
+			order = append(order, turnOf(turn, slice, arms))
+		}
+	}
+	assert.Equal(t, []int{0, 1, 2, 2, 1, 0, 1, 2, 0, 0, 2, 1}, order)
 }
 
 func TestMeasureServerHasItsOwnDatabase(t *testing.T) {
@@ -99,16 +119,16 @@ func TestMeasureServerHasItsOwnDatabase(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	log := filepath.Join(t.TempDir(), "log")
-	program := script(t, "a", `echo "${10}" >> `+log+`; echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"`)
+	program := script(t, "a", answering(log, "$8"))
 	r, err := MeasureServer(context.Background(), Config{
-		Arms: []Arm{{Name: "a", Program: program}}, Cases: []Case{{"FindOne", 1}}, URI: server.URI(), Rounds: 1, Now: time.Now,
+		Arms: []Arm{{Name: "a", Program: program}}, Cases: []Case{{"FindOne", 1}}, URI: server.URI(), Rounds: 1, Slices: 1, Now: time.Now,
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 1, r.Rounds)
 	written, err := os.ReadFile(log)
 	require.NoError(t, err)
 	names := strings.Fields(string(written))
-	require.Len(t, names, 2, "one run to find the number, and one round")
+	require.Len(t, names, 4, "two runs to find the number, one to set up, and one slice")
 	assert.Regexp(t, "^bench_[A-Z0-9]+$", names[0])
 	assert.Equal(t, names[0], names[1])
 
@@ -117,14 +137,14 @@ func TestMeasureServerHasItsOwnDatabase(t *testing.T) {
 }
 
 func TestMeasureKeepsTheLimit(t *testing.T) {
-	program := script(t, "a", `echo "BenchmarkX 1 1000000 ns/op 1 cpu-ns/op 1 B/op 1 allocs/op"`)
+	program := script(t, "a", answering(os.DevNull, ""))
 	now := time.Unix(0, 0)
 	clock := func() time.Time {
 		now = now.Add(time.Minute)
 		return now
 	}
 	c := Config{
-		Arms: []Arm{{Name: "a", Program: program}}, Cases: []Case{{"FindOne", 1}}, Rounds: 9, Limit: 3 * time.Minute, Now: clock,
+		Arms: []Arm{{Name: "a", Program: program}}, Cases: []Case{{"FindOne", 1}}, Rounds: 9, Slices: 2, Limit: 3 * time.Minute, Now: clock,
 	}
 	r, err := Measure(context.Background(), c)
 	require.NoError(t, err)

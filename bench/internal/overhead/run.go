@@ -1,14 +1,9 @@
 package overhead
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"os/exec"
-	"strconv"
+	"errors"
 	"time"
-
-	"mongofork/bench/internal/connstring"
 )
 
 // Arm is a program that does the operations with one driver and its options.
@@ -26,8 +21,9 @@ type Config struct {
 	// Database is where the operations find what workload.Fill inserts.
 	Database string
 	Rounds   int
-	// Run is how long each run is to take, not counting its start.
-	Run time.Duration
+	// Run is how long the operations of a case are to take in a round with each arm, Slices in how many parts.
+	Run    time.Duration
+	Slices int
 	// Limit is the time after which no further round is begun; zero sets none.
 	Limit time.Duration
 	Now   func() time.Time
@@ -38,6 +34,7 @@ type Config struct {
 // Results is what was measured. There is a cell for each case and arm.
 type Results struct {
 	Rounds int      `json:"rounds"`
+	Slices int      `json:"slices"` // of each round
 	Arms   []string `json:"arms"`
 	Cases  []Case   `json:"cases"`
 	Cells  []*Cell  `json:"cells"`
@@ -71,7 +68,7 @@ func Measure(ctx context.Context, c Config) (*Results, error) {
 	}
 	for r.Rounds < c.Rounds && (r.Rounds == 0 || c.Limit == 0 || c.Now().Sub(began) < c.Limit) {
 		for i := range c.Cases {
-			if err := c.pair(ctx, r.Rounds, r.Cells[i*len(c.Arms):][:len(c.Arms)]); err != nil {
+			if err := c.round(ctx, r.Rounds, r.Cells[i*len(c.Arms):][:len(c.Arms)]); err != nil {
 				return nil, err
 			}
 		}
@@ -85,7 +82,7 @@ func Measure(ctx context.Context, c Config) (*Results, error) {
 
 // prepare finds out how many operations each case has. The results have no round yet.
 func (c Config) prepare(ctx context.Context) (*Results, error) {
-	r := &Results{Cases: c.Cases}
+	r := &Results{Slices: c.Slices, Cases: c.Cases}
 	for _, arm := range c.Arms {
 		r.Arms = append(r.Arms, arm.Name)
 	}
@@ -105,42 +102,70 @@ func (c Config) prepare(ctx context.Context) (*Results, error) {
 func (c Config) operations(ctx context.Context, cs Case) (int, error) {
 	const enoughToTell = 50
 	n := enoughToTell * cs.Goroutines
-	sample, err := c.run(ctx, c.Arms[0], cs, n)
+	p, err := c.start(ctx, c.Arms[0], cs)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = p.close() }()
+	if _, err := p.measure(ctx, n); err != nil { // which has more to set up
+		return 0, err
+	}
+	sample, err := p.measure(ctx, n)
 	if err != nil {
 		return 0, err
 	}
 	return max(n, int(float64(c.Run.Nanoseconds())/sample[Time])), nil
 }
 
-// pair measures one case with each arm. Every other round has the reverse order, and every second one begins with another
-// arm, so that none is always the first, or always after the same.
-func (c Config) pair(ctx context.Context, round int, cells []*Cell) error {
+// round measures one case with each arm. The arms have processes of their own at the same time, and take turns in slices so
+// brief that what the machine does besides hits all of them alike.
+func (c Config) round(ctx context.Context, round int, cells []*Cell) (err error) {
+	n := max(cells[0].Operations/c.Slices, cells[0].Goroutines)
+	processes := make([]*process, len(cells))
 	for i := range cells {
-		if round%2 == 1 {
-			i = len(cells) - 1 - i
-		}
-		i = (i + round/2) % len(cells)
-		sample, err := c.run(ctx, c.Arms[i], cells[i].Case, cells[i].Operations)
-		if err != nil {
+		if processes[i], err = c.start(ctx, c.Arms[i], cells[i].Case); err != nil {
 			return err
 		}
-		for unit, value := range sample {
-			cells[i].Samples[unit] = append(cells[i].Samples[unit], value)
+		defer func() { err = errors.Join(err, processes[i].close()) }()
+		// Connections and what is set up once are no cost of an operation.
+		if _, err := processes[i].measure(ctx, n); err != nil {
+			return err
+		}
+	}
+	sums := make([]map[string]float64, len(cells))
+	for slice := range c.Slices {
+		for turn := range cells {
+			i := turnOf(turn, round*c.Slices+slice, len(cells))
+			sample, err := processes[i].measure(ctx, n)
+			if err != nil {
+				return err
+			}
+			sums[i] = add(sums[i], sample)
+		}
+	}
+	for i, sum := range sums {
+		for unit, value := range sum {
+			cells[i].Samples[unit] = append(cells[i].Samples[unit], value/float64(c.Slices))
 		}
 	}
 	return nil
 }
 
-func (c Config) run(ctx context.Context, arm Arm, cs Case, n int) (map[string]float64, error) {
-	cmd := exec.CommandContext(ctx, arm.Program, "-uri", connstring.With(c.URI, arm.Options), "-workload", cs.Workload,
-		"-goroutines", strconv.Itoa(cs.Goroutines), "-n", strconv.Itoa(n), "-database", c.Database)
-	var output, messages bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &messages
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("%s with %s: %w\n%s", cs, arm.Name, err, bytes.TrimSpace(messages.Bytes()))
+// turnOf returns whose turn it is. Every other slice has the reverse order, and every second one begins with another arm, so
+// that none is always the first, or always after the same.
+func turnOf(turn, slice, arms int) int {
+	if slice%2 == 1 {
+		turn = arms - 1 - turn
 	}
-	return parseSample(output.Bytes())
+	return (turn + slice/2) % arms
+}
+
+func add(sum, sample map[string]float64) map[string]float64 {
+	if sum == nil {
+		sum = map[string]float64{}
+	}
+	for unit, value := range sample {
+		sum[unit] += value
+	}
+	return sum
 }

@@ -11,21 +11,18 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"mongofork/bench/internal/goodput"
-	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/result"
 	"mongofork/bench/internal/size"
 	"mongofork/bench/internal/study"
 	"mongofork/bench/internal/throttle"
 )
 
-// The files of results, in the folder of the page's pictures.
+// The files of results, in the folder of the page's pictures, beside OverheadFile and OverheadServerFile.
 const (
-	OverheadFile       = "overhead.json"
-	OverheadServerFile = "overhead-server.json"
-	BucketFile         = "bucket.json"
-	SizeFile           = "size.json"
-	GoodputFile        = "goodput.json"
-	SimulationFile     = "simulation.json"
+	BucketFile     = "bucket.json"
+	SizeFile       = "size.json"
+	GoodputFile    = "goodput.json"
+	SimulationFile = "simulation.json"
 )
 
 //go:embed performance.md.tmpl
@@ -33,12 +30,11 @@ var pageTemplate string
 
 // page is what the template has: nil for what has not been measured.
 type page struct {
-	Overhead       *result.File[*overhead.Results]
-	OverheadServer *result.File[*overhead.ServerResults]
-	Bucket         *result.File[[]*throttle.Row]
-	Size           *result.File[[]*size.Program]
-	Goodput        *result.File[*goodput.Results]
-	Simulation     *result.File[*study.Study]
+	Overheads  []forkOverhead
+	Bucket     *result.File[[]*throttle.Row]
+	Size       *result.File[[]*size.Program]
+	Goodput    *result.File[*goodput.Results]
+	Simulation *result.File[*study.Study]
 }
 
 // Write writes performance.md in the folder of documents from the results in its folder performance, draws its plots anew,
@@ -46,9 +42,12 @@ type page struct {
 func Write(docs string) error {
 	var p page
 	folder := filepath.Join(docs, "performance")
+	var err error
+	if p.Overheads, err = readOverheads(folder); err != nil {
+		return err
+	}
 	for _, err := range []error{
-		read(&p.Overhead, folder, OverheadFile), read(&p.OverheadServer, folder, OverheadServerFile), read(&p.Bucket, folder, BucketFile),
-		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Simulation, folder, SimulationFile),
+		read(&p.Bucket, folder, BucketFile), read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Simulation, folder, SimulationFile),
 	} {
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ func overheadResults() *overhead.Results {
 		return &overhead.Cell{Case: c, Arm: arm, Operations: 1, Samples: samples}
 	}
 	return &overhead.Results{
-		Rounds: 10, Arms: []string{"upstream", "fork"}, Cases: []overhead.Case{c},
+		Rounds: 10, Slices: 4, Arms: []string{"upstream", "fork"}, Cases: []overhead.Case{c},
 		Cells: []*overhead.Cell{cell("upstream", 20_000, 30), cell("fork", 21_000, 29)},
 	}
 }
@@ -64,22 +64,41 @@ func writePage[T any](t *testing.T, name string, results T) string {
 }
 
 func TestWriteOverhead(t *testing.T) {
-	text := writePage(t, OverheadFile, overheadResults())
-	assert.Contains(t, text, "10 rounds")
+	text := writePage(t, OverheadFile("v9.9.9"), overheadResults())
+	assert.Contains(t, text, "### The fork of v9.9.9")
+	assert.Contains(t, text, "10 rounds of 4 slices")
 	assert.Contains(t, text, "| FindOne | 8 | fork | 1.050 (1.050 to 1.050) | 1.050 (1.050 to 1.050) "+
 		"| 20.0 → 21.0 | 30.0 → 29.0 | 100 → 100 |")
 	assert.Contains(t, text, "| all |  | fork | 1.050 (1.050 to 1.050) |")
 	assert.Contains(t, text, "| time, of upstream's | fork | at most 1.01 | 1.050 (1.050 to 1.050) | no, by 0.040 |")
 	assert.Contains(t, text, "| allocations per operation | fork | not one more | -1.0 (FindOne/goroutines=8) | yes |")
 	assert.NotContains(t, text, "make bench-overhead`.")
-	assert.Contains(t, text, "make bench-overhead`, where there is a server.")
+	assert.Contains(t, text, "It was not measured on a real server yet.")
 }
 
 func TestWriteOverheadOnAServer(t *testing.T) {
-	text := writePage(t, OverheadServerFile, &overhead.ServerResults{Server: "9.9 from somewhere", Results: overheadResults()})
+	text := writePage(t, OverheadServerFile("v9.9.9"), &overhead.ServerResults{Server: "9.9 from somewhere", Results: overheadResults()})
 	assert.Contains(t, text, "on the server 9.9 from somewhere")
 	assert.Contains(t, text, "| all |  | fork | 1.050 (1.050 to 1.050) |")
-	assert.NotContains(t, text, "where there is a server")
+	assert.NotContains(t, text, "not measured on a real server")
+	assert.Contains(t, text, "Not measured yet.\n")
+}
+
+func TestReadOverheads(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{
+		OverheadFile("v2.10.0"), OverheadFile("v2.9.3"), OverheadServerFile("v2.9.3"), OverheadServerFile("v2.5.0"), BucketFile,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("{}"), 0o600))
+	}
+	all, err := readOverheads(folder)
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	for i, base := range []string{"v2.5.0", "v2.9.3", "v2.10.0"} {
+		assert.Equal(t, base, all[i].Base)
+		assert.Equal(t, base != "v2.5.0", all[i].Canned != nil)
+		assert.Equal(t, base != "v2.10.0", all[i].Server != nil)
+	}
 }
 
 func TestMostAllocations(t *testing.T) {
