@@ -11,8 +11,9 @@ require (
 	github.com/stretchr/testify v1.12.1
 	go.mongodb.org/mongo-driver/v2 v2.5.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/sync v0.16.0
+	golang.org/x/sync v0.22.0
 	golang.org/x/term v0.34.0
+	mongofork v0.0.0
 )
 
 require (
@@ -32,10 +33,13 @@ require (
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.33.0 // indirect
-	golang.org/x/sys v0.35.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 	google.golang.org/protobuf v1.36.8 // indirect
 )
 
-// The lab is built with the fork; "make fork" writes it.
-replace go.mongodb.org/mongo-driver/v2 => ../build/v2.5.0
+replace (
+	// The lab is built with the fork; "make fork" writes it.
+	go.mongodb.org/mongo-driver/v2 => ../build/v2.5.0
+	mongofork => ../
+)

@@ -9,24 +9,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
+	"mongofork/internal/command"
 	"mongofork/internal/fork"
 )
 
 const (
 	modulePath  = "go.mongodb.org/mongo-driver/v2"
 	defaultBase = "v2.5.0"
-)
-
-// Exit codes, as the usage texts give them.
-const (
-	exitOK          = 0
-	exitProblems    = 1
-	exitEnvironment = 2
 )
 
 // cli is the command line. Each command is a struct with a Run method.
@@ -55,36 +48,24 @@ type app struct {
 	run     fork.RunFunc
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { command.Main(run) }
 
-// run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	exited, code := false, exitOK
-	parser := kong.Must(&c, kong.Name("mongofork"),
-		kong.Description("Lays the declarations of this repository over "+modulePath+".\n\nExit codes: 0 done, 1 problems found, 2 wrong usage or environment."),
-		kong.Vars{"base": defaultBase}, kong.Writers(stdout, stderr),
-		kong.Exit(func(n int) { exited, code = true, n }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	k, err := parser.Parse(args)
-	if exited {
-		return code
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "mongofork: %v (see mongofork --help)\n", err)
-		return exitEnvironment
-	}
-	root, err := findRoot(c.Dir)
-	if err == nil {
-		project := &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: command}}
-		err = k.Run(&app{ctx: ctx, project: project, out: stdout, run: command})
-	}
-	return report(err, stderr)
+	return command.Program{
+		Name: "mongofork", CLI: &c, Failed: report,
+		Description: "Lays the declarations of this repository over " + modulePath + ".\n\n" +
+			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
+		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
+		Do: func(parsed *kong.Context) error {
+			root, err := findRoot(c.Dir)
+			if err != nil {
+				return err
+			}
+			project := &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: execute}}
+			return parsed.Run(&app{ctx: ctx, project: project, out: stdout, run: execute})
+		},
+	}.Run(args, stdout, stderr)
 }
 
 // findings is the outcome of a command that did its work and found something
@@ -98,21 +79,19 @@ func report(err error, stderr io.Writer) int {
 	var problems fork.Problems
 	var found findings
 	switch {
-	case err == nil:
-		return exitOK
 	case errors.As(err, &problems):
 		noun := "problems"
 		if len(problems) == 1 {
 			noun = "problem"
 		}
 		fmt.Fprintf(stderr, "%v\nmongofork: %d %s, nothing written\n", problems, len(problems), noun)
-		return exitProblems
+		return command.ExitFailed
 	case errors.As(err, &found):
 		fmt.Fprintf(stderr, "mongofork: %v\n", found)
-		return exitProblems
+		return command.ExitFailed
 	default:
 		fmt.Fprintf(stderr, "mongofork: %v\n", err)
-		return exitEnvironment
+		return command.ExitUsage
 	}
 }
 
@@ -137,8 +116,8 @@ func findRoot(dir string) (string, error) {
 	}
 }
 
-// command runs a program with the process's environment and env.
-func command(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+// execute runs a program with the process's environment and env.
+func execute(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	out, err := cmd.Output()

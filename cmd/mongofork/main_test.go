@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/internal/command"
 	"mongofork/internal/fork"
 )
 
@@ -20,10 +21,10 @@ func TestMain(m *testing.M) {
 
 // The scripts run the whole program on the real driver, with small overlays.
 func TestScripts(t *testing.T) {
-	goEnv, err := command(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
+	goEnv, err := execute(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
 	require.NoError(t, err)
 	values := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
-	_, err = command(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+defaultBase)
+	_, err = execute(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+defaultBase)
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 	}
@@ -65,13 +66,13 @@ func TestHelp(t *testing.T) {
 	commands := []string{"build", "check", "status", "diff", "drift", "accept", "verify", "extract", "patch", "release", "clean"}
 	for _, name := range commands {
 		var out, errs strings.Builder
-		require.Equal(t, exitOK, run(t.Context(), []string{name, "--help"}, &out, &errs), name)
+		require.Equal(t, command.ExitOK, run(t.Context(), []string{name, "--help"}, &out, &errs), name)
 		require.Contains(t, out.String(), "Usage: mongofork "+name)
 		require.Contains(t, out.String(), "Exit codes: 0 done, 1 problems found, 2 wrong usage or", name)
 		require.Empty(t, errs.String())
 	}
 	var out, errs strings.Builder
-	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &out, &errs))
+	require.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &out, &errs))
 	for _, name := range commands {
 		require.Contains(t, out.String(), "\n  "+name+" ", "the list of commands")
 	}
@@ -83,10 +84,9 @@ func TestReport(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, exitOK, ""},
-		{fork.Problems{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, exitProblems, "a: m\n  mend: c\nb:2: m\nmongofork: 2 problems, nothing written\n"},
-		{findings{"2 of 3 need review"}, exitProblems, "mongofork: 2 of 3 need review\n"},
-		{errors.New("no disk"), exitEnvironment, "mongofork: no disk\n"},
+		{fork.Problems{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  mend: c\nb:2: m\nmongofork: 2 problems, nothing written\n"},
+		{findings{"2 of 3 need review"}, command.ExitFailed, "mongofork: 2 of 3 need review\n"},
+		{errors.New("no disk"), command.ExitUsage, "mongofork: no disk\n"},
 	} {
 		var out strings.Builder
 		require.Equal(t, tc.code, report(tc.err, &out))

@@ -7,23 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"mongofork/internal/command"
 )
 
 const description = `Runs the project's test suites and what belongs to them.
 
 Exit codes: 0 done, 1 a test or check failed, 2 wrong usage or environment.`
-
-// Exit codes, as the usage text gives them.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitEnvironment = 2
-)
 
 // errFailed says that a test or check failed and that the report says which.
 var errFailed = errors.New("failed")
@@ -39,45 +31,29 @@ type cli struct {
 	Demo       demoCmd       `cmd:"" help:"Show what the fork does when the server sheds load."`
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { command.Main(run) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var c cli
-	exited, code := false, exitOK
-	parser := kong.Must(&c, kong.Name("rig"), kong.Description(description),
-		kong.Writers(stdout, stderr), kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Exit(func(n int) { exited, code = true, n }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	command, err := parser.Parse(args)
-	if exited {
-		return code
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "rig: %v; see rig --help\n", err)
-		return exitEnvironment
-	}
-	return exitCode(command.Run(), stderr)
+	return command.Program{
+		Name: "rig", Description: description, CLI: new(cli), Failed: exitCode,
+		Options: []kong.Option{
+			kong.BindTo(ctx, (*context.Context)(nil)), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		},
+		Do: func(parsed *kong.Context) error { return parsed.Run() },
+	}.Run(args, stdout, stderr)
 }
 
 // exitCode prints an error, unless a report already told of it, and returns the
 // exit code that it calls for: its own if it has one.
 func exitCode(err error, stderr io.Writer) int {
-	if err == nil {
-		return exitOK
-	}
 	if errors.Is(err, errFailed) {
-		return exitFailed
+		return command.ExitFailed
 	}
 	fmt.Fprintf(stderr, "rig: %v\n", err)
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) && coded.ExitCode() > 0 {
 		return coded.ExitCode()
 	}
-	return exitEnvironment
+	return command.ExitUsage
 }

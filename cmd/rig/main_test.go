@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/internal/command"
 	"mongofork/internal/rig/suite"
 )
 
@@ -22,12 +23,12 @@ func TestCommandLine(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"help", []string{"--help"}, exitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
-		{"help of a command", []string{"spec", "--help"}, exitOK, "--revision", ""},
-		{"no command", nil, exitEnvironment, "", "see rig --help"},
-		{"unknown command", []string{"tests"}, exitEnvironment, "", "see rig --help"},
-		{"file without revision", []string{"spec", "--file", "a"}, exitEnvironment, "", "--file needs --revision"},
-		{"unknown flag", []string{"test", "--suite", "fork"}, exitEnvironment, "", "--suite"},
+		{"help", []string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
+		{"help of a command", []string{"spec", "--help"}, command.ExitOK, "--revision", ""},
+		{"no command", nil, command.ExitUsage, "", "see rig --help"},
+		{"unknown command", []string{"tests"}, command.ExitUsage, "", "see rig --help"},
+		{"file without revision", []string{"spec", "--file", "a"}, command.ExitUsage, "", "--file needs --revision"},
+		{"unknown flag", []string{"test", "--suite", "fork"}, command.ExitUsage, "", "--suite"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,10 +49,9 @@ func TestExitCode(t *testing.T) {
 		code    int
 		printed string
 	}{
-		{nil, exitOK, ""},
-		{errFailed, exitFailed, ""},
-		{fmt.Errorf("%w: reported", errFailed), exitFailed, ""},
-		{errors.New("no root"), exitEnvironment, "rig: no root\n"},
+		{errFailed, command.ExitFailed, ""},
+		{fmt.Errorf("%w: reported", errFailed), command.ExitFailed, ""},
+		{errors.New("no root"), command.ExitUsage, "rig: no root\n"},
 		{fmt.Errorf("child: %w", exit), coded.ExitCode(), "rig: child: " + exit.Error() + "\n"},
 	}
 	for _, tt := range tests {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"mongofork/internal/command"
 	"mongofork/internal/rig/lab"
 	"mongofork/internal/rig/process"
 	"mongofork/internal/rig/server"
@@ -65,7 +66,7 @@ func (c *soakCmd) arm(ctx context.Context, root string, builder lab.Builder, dri
 	err = cmd.Run()
 	process.Reap(cmd)
 	var failed *exec.ExitError
-	if errors.As(err, &failed) && failed.ExitCode() == exitFailed {
+	if errors.As(err, &failed) && failed.ExitCode() == command.ExitFailed {
 		return errFailed // its report says why
 	}
 	return err

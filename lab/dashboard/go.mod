@@ -5,6 +5,7 @@ go 1.25.0
 // The dashboard is filled by the fork; "make fork" writes it.
 replace (
 	go.mongodb.org/mongo-driver/v2 => ../../build/v2.5.0
+	mongofork => ../../
 	mongofork/contrib/prometheus => ../../contrib/prometheus
 	mongofork/lab => ../
 )
@@ -21,6 +22,7 @@ require (
 	go.mongodb.org/mongo-driver/v2 v2.5.0
 	golang.org/x/sync v0.22.0
 	gonum.org/v1/plot v0.17.0
+	mongofork v0.0.0
 	mongofork/contrib/prometheus v0.0.0
 	mongofork/lab v0.0.0
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/lab/internal/command"
+	"mongofork/internal/command"
 )
 
 const (

@@ -5,26 +5,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"mongofork/bench/internal/drivers"
+	"mongofork/internal/command"
 )
 
 const description = `Runs the project's benchmarks. Each writes its raw results to docs/performance/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
-
-// Exit codes, as the usage text gives them.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
@@ -72,31 +63,13 @@ func (c console) progressf(format string, args ...any) {
 	fmt.Fprintf(c.Progress, format+"\n", args...)
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { command.Main(run) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var c cli
-	exited, code := false, exitOK
-	parser := kong.Must(&c, kong.Name("bench"), kong.Description(description),
-		kong.Writers(stdout, stderr), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(console{stdout, stderr}),
-		kong.Exit(func(n int) { exited, code = true, n }))
-	command, err := parser.Parse(args)
-	if exited {
-		return code
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "bench: %v; see bench --help\n", err)
-		return exitUsage
-	}
-	if err := command.Run(); err != nil {
-		fmt.Fprintf(stderr, "bench: %v\n", err)
-		return exitFailed
-	}
-	return exitOK
+	return command.Program{
+		Name: "bench", Description: description, CLI: new(cli),
+		Options: []kong.Option{kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(console{stdout, stderr})},
+		Do:      func(parsed *kong.Context) error { return parsed.Run() },
+	}.Run(args, stdout, stderr)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"mongofork/internal/command"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -18,12 +20,12 @@ func TestCommandLine(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"help", []string{"--help"}, exitOK, "Exit codes: 0 done, 1 a benchmark failed", ""},
-		{"no command", nil, exitUsage, "", "see bench --help"},
-		{"unknown flag", []string{"size", "--x"}, exitUsage, "", "--x"},
-		{"unknown workload", []string{"overhead", "-C", root, "--workload", "x"}, exitFailed, "", `no workload "x"`},
-		{"no round", []string{"bucket", "-C", root, "--rounds", "0"}, exitUsage, "", "at least one round"},
-		{"no goroutine", []string{"overhead", "-C", root, "--goroutines", "0"}, exitUsage, "", "at least one goroutine"},
+		{"help", []string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a benchmark failed", ""},
+		{"no command", nil, command.ExitUsage, "", "see bench --help"},
+		{"unknown flag", []string{"size", "--x"}, command.ExitUsage, "", "--x"},
+		{"unknown workload", []string{"overhead", "-C", root, "--workload", "x"}, command.ExitFailed, "", `no workload "x"`},
+		{"no round", []string{"bucket", "-C", root, "--rounds", "0"}, command.ExitUsage, "", "at least one round"},
+		{"no goroutine", []string{"overhead", "-C", root, "--goroutines", "0"}, command.ExitUsage, "", "at least one goroutine"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -39,6 +41,6 @@ func TestReport(t *testing.T) {
 	root := t.TempDir()
 	assert.NoError(t, os.Mkdir(filepath.Join(root, "docs"), 0o700))
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, exitOK, run(context.Background(), []string{"report", "-C", root}, &stdout, &stderr), stderr.String())
+	assert.Equal(t, command.ExitOK, run(context.Background(), []string{"report", "-C", root}, &stdout, &stderr), stderr.String())
 	assert.FileExists(t, filepath.Join(root, "docs", "performance.md"))
 }

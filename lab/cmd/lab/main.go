@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"mongofork/lab/internal/command"
+	"mongofork/internal/command"
 )
 
 const description = `Puts itself before a MongoDB server and makes it look like a deployment of which everything can

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/lab/internal/command"
+	"mongofork/internal/command"
 	"mongofork/lab/internal/control"
 )
 

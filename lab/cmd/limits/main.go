@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"mongofork/lab/internal/command"
+	"mongofork/internal/command"
 	"mongofork/lab/internal/limits"
 )
 

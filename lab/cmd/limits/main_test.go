@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"mongofork/lab/internal/command"
+	"mongofork/internal/command"
 	"mongofork/lab/internal/limits"
 )
 

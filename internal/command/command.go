@@ -1,4 +1,5 @@
-// Package command starts the lab's programs: it reads their command lines and turns what comes of them into exit codes.
+// Package command starts the programs of this repository: it reads their command lines and turns what comes of them into exit
+// codes.
 package command
 
 import (
@@ -16,7 +17,7 @@ import (
 const (
 	ExitOK     = 0
 	ExitFailed = 1
-	ExitUsage  = 2
+	ExitUsage  = 2 // of some programs: or the environment lacks something
 )
 
 // Main executes the process's command line until it ends or is interrupted, and ends the process.
@@ -32,16 +33,22 @@ type Program struct {
 	Name, Description string
 	// CLI is a pointer to the flags, arguments and commands, as kong takes them.
 	CLI any
+	// Options are further options of the parser.
+	Options []kong.Option
 	// Do does what the command line says, which CLI has then.
 	Do func(*kong.Context) error
+	// Failed prints the error of Do and returns the exit code. If it is nil, that is ExitFailed.
+	Failed func(err error, stderr io.Writer) int
 }
 
 // Run executes one command line and returns the exit code.
 func (p Program) Run(args []string, stdout, stderr io.Writer) int {
 	exited, code := false, ExitOK
-	parser := kong.Must(p.CLI, kong.Name(p.Name), kong.Description(p.Description), kong.Writers(stdout, stderr),
-		kong.Exit(func(n int) { exited, code = true, n }))
-	parsed, err := parser.Parse(args)
+	options := []kong.Option{
+		kong.Name(p.Name), kong.Description(p.Description), kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { exited, code = true, n }),
+	}
+	parsed, err := kong.Must(p.CLI, append(options, p.Options...)...).Parse(args)
 	if exited {
 		return code
 	}
@@ -49,9 +56,14 @@ func (p Program) Run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %v; see %[1]s --help\n", p.Name, err)
 		return ExitUsage
 	}
-	if err := p.Do(parsed); err != nil {
+	err = p.Do(parsed)
+	switch {
+	case err == nil:
+		return ExitOK
+	case p.Failed != nil:
+		return p.Failed(err, stderr)
+	default:
 		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
 		return ExitFailed
 	}
-	return ExitOK
 }
