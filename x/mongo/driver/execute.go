@@ -95,7 +95,7 @@ func (ex *execution) startCommand() {
 	ex.history.startCommand()
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
 	ex.deprioritized = nil
-	ex.errs = attemptErrors{}
+	ex.errs = attemptErrors{kind: ex.kind}
 	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
 }
 
@@ -195,25 +195,4 @@ func (ex *execution) batchErrors() error {
 		return nil
 	}
 	return ex.failed
-}
-
-// release ends the execution: the connection goes back to its pool, and so does the buffer.
-func (ex *execution) release() {
-	ex.releaseConnection()
-
-	// Buffers in a pool should be of about the same size. One that is mostly empty, or larger than the largest wire
-	// message, is left to the garbage collector.
-	const maxMessageSize = 16 * 1024 * 1024
-	if c := cap(*ex.wm); c < maxMessageSize && c/2 < len(*ex.wm) {
-		memoryPool.Put(ex.wm)
-	}
-}
-
-// releaseConnection gives the connection back, so that no attempt that fails holds one, neither during the backoff nor
-// while the next server is selected.
-func (ex *execution) releaseConnection() {
-	if ex.conn != nil {
-		_ = ex.conn.Close()
-	}
-	ex.srvr, ex.conn = nil, nil
 }

@@ -1,15 +1,12 @@
 package driver
 
-import (
-	"context"
-	"errors"
-)
+import "go.mongodb.org/mongo-driver/v2/internal/retry"
 
-// attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned
-// (retryable-writes.md, "Executing Retryable Write Commands").
+// attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned.
 type attemptErrors struct {
+	kind      retry.Kind
 	first     error
-	attempted error // the latest that leaves open whether the server executed the command
+	attempted error // the latest that attempted tells of
 }
 
 // record takes the failure of an attempt that is followed by another.
@@ -17,16 +14,18 @@ func (errs *attemptErrors) record(fail *failure) {
 	if errs.first == nil {
 		errs.first = fail.err
 	}
-	if fail.attempted() {
+	if fail.attempted(errs.kind) {
 		errs.attempted = fail.err
 	}
 }
 
-// toReturn returns the error of a command whose last attempt has failed: the latest one after which the server may have
-// executed the command, or the first if there is none.
+// toReturn returns the error of a command whose last attempt has failed: the latest one from which the caller can tell that
+// an attempt was made, or the first if there is none. Of writes, and of commands that may be writes, it is the latest one
+// after which the server may have executed the command (retryable-reads.md, "If a retry attempt fails";
+// retryable-writes.md, "Executing Retryable Write Commands").
 func (errs *attemptErrors) toReturn(last *failure) error {
 	switch {
-	case last.attempted() || errs.first == nil:
+	case last.attempted(errs.kind) || errs.first == nil:
 		return last.err
 	case errs.attempted != nil:
 		return errs.attempted
@@ -35,20 +34,34 @@ func (errs *attemptErrors) toReturn(last *failure) error {
 	}
 }
 
-// attempted reports whether the server may have executed the command. It has not if it says so, or if nothing was sent.
-func (fail *failure) attempted() bool {
-	return fail.stage == sending && !hasErrorLabel(fail.err, NoWritesPerformed)
+// attempted reports whether the command was sent and, unless it is a read, the server may have executed it: it has not if it
+// says so.
+func (fail *failure) attempted(kind retry.Kind) bool {
+	return fail.stage == sending && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
 }
 
-// hasErrorLabel reports whether the error, or one that it wraps, has the label.
-func hasErrorLabel(err error, label string) bool {
-	var labeled labeledError
-	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
+// hasErrorLabel reports whether the error is about this command, and has the label. The labels of an error that it wraps are
+// not its own: if a reply cannot be decrypted because the key vault is overloaded, the server has executed the command, and
+// after no error of building a command anything was rejected.
+func (fail *failure) hasErrorLabel(label string) bool {
+	if fail.stage == preparing {
+		return false
+	}
+	switch err := fail.err.(type) {
+	case Error:
+		return err.HasErrorLabel(label)
+	case WriteCommandError:
+		return err.HasErrorLabel(label)
+	case EstablishmentError:
+		return err.HasErrorLabel(label)
+	default:
+		return false
+	}
 }
 
 // isRetryableOverloadError reports whether the error has both labels of a retryable overload error.
-func isRetryableOverloadError(err error) bool {
-	return hasErrorLabel(err, ErrSystemOverloadedError) && hasErrorLabel(err, ErrRetryableError)
+func (fail *failure) isRetryableOverloadError() bool {
+	return fail.hasErrorLabel(ErrSystemOverloadedError) && fail.hasErrorLabel(ErrRetryableError)
 }
 
 // classify finds out whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the
@@ -64,7 +77,7 @@ func (ex *execution) classify(fail *failure) {
 		fail.readWrite = retryable && ex.retrySupported && ex.sent.retryEnabled && !ex.unsupportedStorageEngine(fail.err)
 		fail.readWriteOff = retryable && ex.retrySupported && !ex.sent.retryEnabled && !ex.op.IsOutputAggregate
 		_, writeFailed := fail.err.(WriteCommandError)
-		fail.executed = writeFailed && !fail.readWrite && !hasErrorLabel(fail.err, ErrSystemOverloadedError)
+		fail.executed = writeFailed && !fail.readWrite && !fail.hasErrorLabel(ErrSystemOverloadedError)
 	}
 }
 
@@ -124,80 +137,4 @@ func (ex *execution) unsupportedStorageEngine(err error) bool {
 	default:
 		return false
 	}
-}
-
-// giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
-// an unordered write goes on with the next batch.
-func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
-	switch {
-	case fail.stage == selecting:
-		return ex.errs.toReturn(fail)
-	case fail.stage == preparing:
-		return fail.err
-	case ex.unsupportedStorageEngine(fail.err):
-		return ErrUnsupportedStorageEngine
-	}
-
-	err := ex.errs.toReturn(fail)
-	_ = ex.processResponse(ctx, err)
-	switch e := err.(type) {
-	case WriteCommandError:
-		return ex.writeFailed(e)
-	case Error:
-		if ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired) {
-			e.Labels = append(e.Labels, UnknownTransactionCommitResult)
-		}
-		return e
-	default:
-		return err
-	}
-}
-
-// maxTimeMSExpired is the code of the server's error for a command that ran into its maxTimeMS.
-const maxTimeMSExpired = 50
-
-func (ex *execution) committing() bool {
-	return ex.op.Client != nil && ex.op.Client.Committing
-}
-
-// writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
-func (ex *execution) writeFailed(e WriteCommandError) error {
-	if ex.op.Batches != nil && len(e.WriteErrors) > 0 {
-		for i := range e.WriteErrors {
-			e.WriteErrors[i].Index += int64(ex.currIndex)
-		}
-		if ordered := ex.op.Batches.IsOrdered(); ordered == nil || *ordered {
-			return e
-		}
-	}
-	if ex.committing() && e.WriteConcernError != nil {
-		return ex.commitFailed(e)
-	}
-	ex.failed.WriteConcernError = e.WriteConcernError
-	ex.failed.WriteErrors = append(ex.failed.WriteErrors, e.WriteErrors...)
-	ex.failed.Labels = e.Labels
-	ex.failed.Raw = e.Raw
-	return nil
-}
-
-// commitFailed turns the write concern error of a commitTransaction into the error that applications expect of it. The
-// commit's result is unknown, unless the write concern cannot be satisfied at all.
-func (ex *execution) commitFailed(e WriteCommandError) error {
-	wce := e.WriteConcernError
-	err := Error{
-		Code:    int32(wce.Code),
-		Name:    wce.Name,
-		Message: wce.Message,
-		Labels:  e.Labels,
-		Raw:     e.Raw,
-	}
-	switch err.Code {
-	case unknownReplWriteConcernCode, unsatisfiableWriteConcernCode:
-	default:
-		err.Labels = append(err.Labels, UnknownTransactionCommitResult)
-	}
-	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
-		err.Labels = append(err.Labels, RetryableWriteError)
-	}
-	return err
 }

@@ -41,8 +41,8 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 		remaining = ex.overload.until(deadline)
 	}
 	return retry.Failure{
-		Overload:     hasErrorLabel(fail.err, ErrSystemOverloadedError),
-		Retryable:    hasErrorLabel(fail.err, ErrRetryableError),
+		Overload:     fail.hasErrorLabel(ErrSystemOverloadedError),
+		Retryable:    fail.hasErrorLabel(ErrRetryableError),
 		ReadWrite:    fail.readWrite,
 		ReadWriteOff: fail.readWriteOff,
 		Remaining:    remaining,
@@ -54,7 +54,7 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 // prepareRetry leaves everything as the next attempt has to find it, and waits for the backoff. An error ends the
 // operation.
 func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict retry.Verdict) error {
-	if fail.stage == sending && !isRetryableOverloadError(fail.err) {
+	if fail.stage == sending && !fail.isRetryableOverloadError() {
 		ex.strengthenCommit()
 	}
 	if verdict.Reason == retry.Overloaded && ex.overload.Retarget || ex.op.Deployment.Kind() == description.TopologyKindSharded {
@@ -63,11 +63,11 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	ex.reset(fail)
 
 	if fail.contextDone() {
-		return fail.err
+		return ex.errs.toReturn(fail)
 	}
 	if verdict.Backoff > 0 {
 		if err := ex.backOff(ctx, verdict.Backoff); err != nil {
-			return interruptedBackoff(fail.err, err)
+			return interruptedBackoff(ex.errs.toReturn(fail), err)
 		}
 	}
 	ex.history.retried()
@@ -77,7 +77,7 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 // contextDone reports whether the operation's context ended the attempt. That a connection was not established in time
 // says nothing of that context.
 func (fail *failure) contextDone() bool {
-	return fail.stage == sending && (errors.Is(fail.err, context.Canceled) || errors.Is(fail.err, context.DeadlineExceeded))
+	return fail.stage == sending && isContextError(fail.err)
 }
 
 // reset records the failure and gives up its server and connection, so that the next attempt selects anew.
@@ -155,19 +155,25 @@ func (ex *execution) reauthenticate(ctx context.Context, fail *failure) (bool, e
 	return true, nil
 }
 
-// interruptedBackoff is the error of an operation whose context ended during a backoff. It is the overload error, with
-// its code and labels, and wraps the context's error.
-func interruptedBackoff(overload, ctxErr error) error {
-	switch e := overload.(type) {
-	case Error:
-		e.Message += ": interrupted during the backoff before a retry"
-		e.Wrapped = ctxErr
-		return e
-	default:
-		return Error{
-			Message: fmt.Sprintf("%v: interrupted during the backoff before a retry", overload),
-			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError},
-			Wrapped: ctxErr,
-		}
+// interruptedBackoff is the error of an operation whose context ended during a backoff. It is the error that the operation
+// would have failed with otherwise, with its code and labels, and wraps the context's error.
+func interruptedBackoff(err, ctxErr error) error {
+	interrupted, ok := err.(Error)
+	if !ok {
+		interrupted = Error{Message: err.Error(), Labels: overloadLabels(err)}
 	}
+	if e, ok := err.(WriteCommandError); ok {
+		interrupted.Labels, interrupted.Raw = e.Labels, e.Raw
+	}
+	interrupted.Message += ": interrupted during the backoff before a retry"
+	interrupted.Wrapped = ctxErr
+	return interrupted
+}
+
+// overloadLabels returns the labels that an error of establishing a connection has.
+func overloadLabels(err error) []string {
+	if e, ok := err.(EstablishmentError); ok && e.HasErrorLabel(ErrSystemOverloadedError) {
+		return []string{ErrSystemOverloadedError, ErrRetryableError}
+	}
+	return nil
 }

@@ -65,6 +65,9 @@ func TestExecuteOverload(t *testing.T) {
 		{"a rejected command is an error", (*overloadtest.Script).Command, options{noReads: true}, overloadtest.Repeat(1, overloadtest.Rejected()), 462, nil},
 		{"the error that may have written is returned", (*overloadtest.Script).Write, options{}, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...), 91,
 			[]time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{"of a read it is the latest, whatever it says of writes", (*overloadtest.Script).Read, options{},
+			then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...), 462,
+			[]time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
 		{"also if a later one says that it has not", (*overloadtest.Script).Write, options{},
 			[]any{overloadtest.ShuttingDown(), overloadtest.Rejected(), overloadtest.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), overloadtest.Rejected(), overloadtest.Rejected(), overloadtest.Rejected()}, 91,
 			[]time.Duration{100 * ms, 400 * ms, 800 * ms}},
@@ -166,11 +169,14 @@ func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 		assert.Len(t, s.Slept, 5)
 	})
 	t.Run("leaves the earlier error to be returned", func(t *testing.T) {
-		s := overloadtest.New(t, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, closed)...)...)
-		err := s.Execute(context.Background(), s.Write())
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
-		assert.Equal(t, int32(91), serverErr.Code)
+		for _, op := range anyKind {
+			replies := []any{overloadtest.Overloaded()}
+			s := overloadtest.New(t, then(replies, overloadtest.Repeat(5, closed)...)...)
+			err := s.Execute(context.Background(), op(s))
+			var serverErr driver.Error
+			require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
+			assert.Equal(t, int32(462), serverErr.Code)
+		}
 	})
 }
 
@@ -232,6 +238,38 @@ func TestExecuteOverloadCancelled(t *testing.T) {
 	require.True(t, errors.As(err, &serverErr))
 	assert.Equal(t, int32(462), serverErr.Code)
 	assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
+}
+
+// TestExecuteOverloadCancelledAfterAnotherError returns what the operation would have failed with if the backoff had ended.
+func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
+	cancelled := func(replies ...any) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		s := overloadtest.New(t, replies...)
+		s.OnSleep = cancel
+		return s.Execute(ctx, s.Write())
+	}
+
+	t.Run("that may have written", func(t *testing.T) {
+		err := cancelled(overloadtest.ShuttingDown(), overloadtest.Rejected())
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr))
+		assert.Equal(t, int32(91), serverErr.Code)
+		assert.False(t, serverErr.HasErrorLabel(driver.NoWritesPerformed), "an application might write again")
+	})
+	t.Run("that has labels of its own", func(t *testing.T) {
+		err := cancelled(overloadedWriteConcern)
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr))
+		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, serverErr.Labels)
+	})
+	t.Run("of establishing a connection", func(t *testing.T) {
+		err := cancelled(establishmentError{server: "a:27017", cause: io.EOF})
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr))
+		assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
+	})
 }
 
 func TestExecuteOverloadKeepsTransactionNumber(t *testing.T) {

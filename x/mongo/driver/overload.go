@@ -22,6 +22,7 @@ type OverloadRetrier interface {
 // error. It tells which server is overloaded.
 type EstablishmentError interface {
 	error
+	HasErrorLabel(string) bool
 	ServerAddress() address.Address
 }
 

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -61,12 +60,17 @@ func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint6
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }
 
-// isOverload reports whether the error has the label SystemOverloadedError. Commands that succeed come this way, too, and
-// are not to pay for what errors.As allocates.
+// isOverload reports whether the error, and not one that it wraps, has the label SystemOverloadedError: the one of a reply that
+// could not be decrypted may be about the server of the key vault.
 func isOverload(err error) bool {
-	if err == nil {
+	switch e := err.(type) {
+	case driver.Error:
+		return e.HasErrorLabel(driver.ErrSystemOverloadedError)
+	case driver.WriteCommandError:
+		return e.HasErrorLabel(driver.ErrSystemOverloadedError)
+	case ConnectionError:
+		return e.HasErrorLabel(driver.ErrSystemOverloadedError)
+	default:
 		return false
 	}
-	var labeled interface{ HasErrorLabel(string) bool }
-	return errors.As(err, &labeled) && labeled.HasErrorLabel(driver.ErrSystemOverloadedError)
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -157,6 +158,7 @@ func TestServerCountsOverloadErrors(t *testing.T) {
 		{"write error", writeError, 1},
 		{"other label", driver.Error{Labels: []string{driver.ErrRetryableError}}, 0},
 		{"no labels", errors.New("other"), 0},
+		{"the error of another server that it wraps", fmt.Errorf("no key: %w", errRejected), 0},
 	}
 	for _, tt := range tests {
 		tt := tt

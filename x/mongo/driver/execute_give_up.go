@@ -1,0 +1,88 @@
+package driver
+
+import (
+	"context"
+	"errors"
+)
+
+// giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
+// an unordered write goes on with the next batch.
+func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
+	switch {
+	case fail.stage == preparing && isContextError(fail.err):
+		return fail.err
+	case fail.stage != sending:
+		return ex.errs.toReturn(fail)
+	case ex.unsupportedStorageEngine(fail.err):
+		return ErrUnsupportedStorageEngine
+	}
+
+	err := ex.errs.toReturn(fail)
+	_ = ex.processResponse(ctx, err)
+	switch e := err.(type) {
+	case WriteCommandError:
+		return ex.writeFailed(e)
+	case Error:
+		if ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired) {
+			e.Labels = append(e.Labels, UnknownTransactionCommitResult)
+		}
+		return e
+	default:
+		return err
+	}
+}
+
+// maxTimeMSExpired is the code of the server's error for a command that ran into its maxTimeMS.
+const maxTimeMSExpired = 50
+
+func (ex *execution) committing() bool {
+	return ex.op.Client != nil && ex.op.Client.Committing
+}
+
+// writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
+func (ex *execution) writeFailed(e WriteCommandError) error {
+	if ex.op.Batches != nil && len(e.WriteErrors) > 0 {
+		for i := range e.WriteErrors {
+			e.WriteErrors[i].Index += int64(ex.currIndex)
+		}
+		if ordered := ex.op.Batches.IsOrdered(); ordered == nil || *ordered {
+			return e
+		}
+	}
+	if ex.committing() && e.WriteConcernError != nil {
+		return ex.commitFailed(e)
+	}
+	ex.failed.WriteConcernError = e.WriteConcernError
+	ex.failed.WriteErrors = append(ex.failed.WriteErrors, e.WriteErrors...)
+	ex.failed.Labels = e.Labels
+	ex.failed.Raw = e.Raw
+	return nil
+}
+
+// commitFailed turns the write concern error of a commitTransaction into the error that applications expect of it. The
+// commit's result is unknown, unless the write concern cannot be satisfied at all.
+func (ex *execution) commitFailed(e WriteCommandError) error {
+	wce := e.WriteConcernError
+	err := Error{
+		Code:    int32(wce.Code),
+		Name:    wce.Name,
+		Message: wce.Message,
+		Labels:  e.Labels,
+		Raw:     e.Raw,
+	}
+	switch err.Code {
+	case unknownReplWriteConcernCode, unsatisfiableWriteConcernCode:
+	default:
+		err.Labels = append(err.Labels, UnknownTransactionCommitResult)
+	}
+	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
+		err.Labels = append(err.Labels, RetryableWriteError)
+	}
+	return err
+}
+
+// isContextError reports whether an error is for the time or the cancellation of the operation: there is no other that an
+// application could ask for.
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
