@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"mongofork/bench/internal/canned"
@@ -20,11 +21,25 @@ import (
 
 type goodputCmd struct {
 	common
-	Kind  []string `help:"Measure only these kinds of scenarios, and only print the results."`
+	Kind  []string `help:"Measure only these kinds of scenarios, such as storm, and only print the results."`
 	Arm   []string `sep:"none" help:"Measure only these drivers, by the names that the page has, and only print the results."`
 	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out."`
 	// OtherDrivers needs package registries.
 	OtherDrivers bool `default:"true" negatable:"" help:"Measure PyMongo and the driver for Node.js, too, if their interpreters are installed."`
+}
+
+// Validate is called by the parser.
+func (c *goodputCmd) Validate() error {
+	known := append(goodput.Kinds(), goodput.StormKind)
+	for _, kind := range c.Kind {
+		if !slices.Contains(known, kind) {
+			return fmt.Errorf("there is no kind %q of scenarios; give some of %s", kind, strings.Join(known, ", "))
+		}
+	}
+	if len(c.Kind) > 0 && !slices.Contains(c.Kind, goodput.StormKind) {
+		c.Storm = 0
+	}
+	return nil
 }
 
 // Run measures the drivers under overload.

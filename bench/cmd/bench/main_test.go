@@ -25,6 +25,7 @@ func TestCommandLine(t *testing.T) {
 		{"unknown flag", []string{"size", "--x"}, command.ExitUsage, "", "--x"},
 		{"unknown workload", []string{"overhead", "-C", root, "--workload", "x"}, command.ExitFailed, "", `no workload "x"`},
 		{"no round", []string{"bucket", "-C", root, "--rounds", "0"}, command.ExitUsage, "", "at least one round"},
+		{"unknown kind", []string{"goodput", "-C", root, "--kind", "x"}, command.ExitUsage, "", `no kind "x" of scenarios; give some of control,`},
 		{"no goroutine", []string{"overhead", "-C", root, "--goroutines", "0"}, command.ExitUsage, "", "at least one goroutine"},
 	}
 	for _, tt := range tests {

@@ -42,6 +42,14 @@ const (
 	Member    = "member"
 )
 
+// StormKind is what is no scenario: many clients that start at once.
+const StormKind = "storm"
+
+// Kinds returns all kinds of scenarios.
+func Kinds() []string {
+	return []string{Control, Sustained, Spike, Bursts, Flap, Clients, Member}
+}
+
 // Scenario is a load and the servers that it meets.
 type Scenario struct {
 	Kind string `json:"kind"`

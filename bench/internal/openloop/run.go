@@ -55,7 +55,7 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	for i, s := range schedule {
 		r.operations[i].start = s
 	}
-	defer r.disconnect()
+	defer func() { disconnect(r.clients) }()
 	if err := r.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -83,15 +83,6 @@ func (r *run) connect(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (r *run) disconnect() {
-	// Nothing is lost with what the servers would have been told.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	for _, client := range r.clients {
-		_ = client.Disconnect(ctx)
-	}
 }
 
 // monitor counts the commands of operations, and their replies.

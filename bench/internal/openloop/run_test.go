@@ -68,8 +68,6 @@ func TestPlanErrors(t *testing.T) {
 	for _, want := range []string{"load is 0", "clients is 0", "capacity is 0", "duration is 0s", "interval is 0s"} {
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = RunStorm(context.Background(), StormPlan{})
-	assert.ErrorContains(t, err, "0 clients")
 }
 
 func TestDrainNeedsAFailPoint(t *testing.T) {
@@ -77,24 +75,6 @@ func TestDrainNeedsAFailPoint(t *testing.T) {
 	plan.Drain = true
 	_, err := Run(context.Background(), plan)
 	assert.ErrorContains(t, err, "no canned reply")
-}
-
-func TestRunStorm(t *testing.T) {
-	report, err := RunStorm(context.Background(), StormPlan{URI: startCanned(t), Clients: 5, Limit: time.Minute})
-	require.NoError(t, err)
-	assert.Equal(t, 5, report.Connected)
-	assert.Zero(t, report.Errors)
-	assert.GreaterOrEqual(t, report.Last, report.Latency.P50)
-}
-
-func TestRunStormGivesUp(t *testing.T) {
-	const nobody = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=10"
-	report, err := RunStorm(context.Background(), StormPlan{URI: nobody, Clients: 2, Limit: 200 * time.Millisecond})
-	require.NoError(t, err)
-	assert.Zero(t, report.Connected)
-	assert.Equal(t, 2, report.Unlucky)
-	assert.GreaterOrEqual(t, report.Errors, 2)
-	assert.Positive(t, report.Heartbeats)
 }
 
 // TestReport has three operations: one that was due too early, one that succeeded at its second attempt, and one that was

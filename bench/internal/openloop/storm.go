@@ -4,16 +4,15 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// StormPlan lets many clients start at once. Each tries an operation again and again until one succeeds.
+// StormPlan lets many clients start at once. Each tries an operation again and again until one succeeds, and stays connected
+// until all have ended.
 type StormPlan struct {
 	URI     string `json:"uri"`
 	Clients int    `json:"clients"`
@@ -23,14 +22,16 @@ type StormPlan struct {
 	Limit time.Duration `json:"limit_ns"`
 }
 
-// StormReport is what became of the clients.
+// StormReport is what became of the clients until the last of them had succeeded or given up.
 type StormReport struct {
 	Connected int `json:"connected"` // clients of which an operation succeeded
 	// Errors is how many errors the applications saw, Unlucky how many of them saw any.
 	Errors  int `json:"errors"`
 	Unlucky int `json:"unlucky"`
-	// Cleared is how often a pool of connections was cleared.
-	Cleared int `json:"cleared"`
+	// Cleared is how often a pool of connections was cleared, and ClearedWithConnections how often it then had one that was
+	// established; nil in results that are older than this count.
+	Cleared                int  `json:"cleared"`
+	ClearedWithConnections *int `json:"cleared_with_connections,omitempty"`
 	// Heartbeats is how often the monitoring of a server failed, which clears its pool whatever the driver knows of overload.
 	Heartbeats int `json:"heartbeats_failed"`
 	// Latency is how long clients took from their start to their first success.
@@ -46,79 +47,62 @@ func RunStorm(ctx context.Context, plan StormPlan) (*StormReport, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, plan.Limit)
 	defer cancel()
-	var cleared, heartbeats atomic.Int64
-	pools := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
-		if e.Type == event.ConnectionPoolCleared {
-			cleared.Add(1)
-		}
-	}}
-	servers := &event.ServerMonitor{ServerHeartbeatFailed: func(*event.ServerHeartbeatFailedEvent) { heartbeats.Add(1) }}
-	newcomers := make([]newcomer, plan.Clients)
+	newcomers, watches := make([]Newcomer, plan.Clients), make([]watch, plan.Clients)
+	var clients []*mongo.Client
+	// Applications stay connected after their first operation, and what they met until the end of the storm counts.
+	defer func() { disconnect(clients) }()
 	began := time.Now()
 	var wg sync.WaitGroup
 	for i := range newcomers {
-		client, err := mongo.Connect(options.Client().ApplyURI(plan.URI).SetPoolMonitor(pools).SetServerMonitor(servers))
+		client, err := mongo.Connect(options.Client().ApplyURI(plan.URI).SetPoolMonitor(watches[i].pools()).SetServerMonitor(watches[i].servers()))
 		if err != nil {
 			return nil, err
 		}
+		clients = append(clients, client)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			newcomers[i] = try(ctx, client, plan.Pause, began)
-			// Nothing is lost with what the servers would have been told.
-			brief, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			_ = client.Disconnect(brief)
 		}()
 	}
 	wg.Wait()
-	report := sum(newcomers)
-	report.Cleared, report.Heartbeats = int(cleared.Load()), int(heartbeats.Load())
-	return report, nil
+	samples := StormSamples{Newcomers: newcomers}
+	for i := range watches {
+		watches[i].addTo(&samples)
+	}
+	return samples.Report(), nil
 }
 
-// newcomer is what a client met.
-type newcomer struct {
-	errors int
-	took   time.Duration // zero if it never got through
+// disconnect disconnects clients, all at the same time.
+func disconnect(clients []*mongo.Client) {
+	// Nothing is lost with what the servers would have been told.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, client := range clients {
+		wg.Go(func() { _ = client.Disconnect(ctx) })
+	}
+	wg.Wait()
 }
 
 // try does an operation until it succeeds or the context ends.
-func try(ctx context.Context, client *mongo.Client, pause time.Duration, began time.Time) newcomer {
-	var n newcomer
+func try(ctx context.Context, client *mongo.Client, pause time.Duration, began time.Time) Newcomer {
+	var n Newcomer
 	collection := client.Database("bench").Collection("documents")
 	for {
 		err := collection.FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Err()
 		if err == nil {
-			n.took = time.Since(began)
+			n.Took = time.Since(began)
 			return n
 		}
 		if ctx.Err() != nil {
 			return n
 		}
-		n.errors++
+		n.Errors++
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return n
 		}
 	}
-}
-
-func sum(newcomers []newcomer) *StormReport {
-	report := new(StormReport)
-	var latencies []time.Duration
-	for _, n := range newcomers {
-		report.Errors += n.errors
-		if n.errors > 0 {
-			report.Unlucky++
-		}
-		if n.took > 0 {
-			report.Connected++
-			report.Last = max(report.Last, n.took)
-			latencies = append(latencies, n.took)
-		}
-	}
-	report.Latency = percentiles(latencies)
-	return report
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -185,20 +184,5 @@ func (g *goals) member() {
 		succeeded := func(r goodput.Run) float64 { return 1 - r.Errors() }
 		g.atLeast(what+"share of reads that succeed", memberSuccess, values(runs, succeeded), why)
 		g.atMost(what+"commands per operation", memberCommands, values(runs, goodput.Run.CommandsPerOperation), why)
-	}
-}
-
-func (g *goals) storm() {
-	for _, s := range g.Storms {
-		if s.Arm != goodput.Adaptive {
-			continue
-		}
-		missing, cleared := g.Storm.Clients-s.Report.Connected, s.Report.Cleared
-		g.add("connection storm: clients that connect", strconv.Itoa(g.Storm.Clients), strconv.Itoa(s.Report.Connected),
-			missing == 0, float64(missing), "%.0f", "The time was too short.")
-		why := fmt.Sprintf("In the connection storm pools were cleared %d times and heartbeats failed %d times. The limiter closes the "+
-			"connections of the clients' monitoring, too, and by the specification a heartbeat that fails clears the pool.",
-			cleared, s.Report.Heartbeats)
-		g.add("connection storm: pools cleared", "0", strconv.Itoa(cleared), cleared == 0, float64(cleared), "%.0f", why)
 	}
 }

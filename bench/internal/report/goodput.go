@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -12,10 +11,15 @@ import (
 	"mongofork/bench/internal/goodput"
 )
 
-// PrintGoodput prints all runs, and the storms.
+// PrintGoodput prints all runs and the storms, if there are any.
 func PrintGoodput(w io.Writer, r *goodput.Results) error {
-	if err := printTable(w, allTable(r.Runs)); err != nil || len(r.Storms) == 0 {
-		return err
+	if len(r.Runs) > 0 {
+		if err := printTable(w, allTable(r.Runs)); err != nil {
+			return err
+		}
+	}
+	if len(r.Storms) == 0 {
+		return nil
 	}
 	return printTable(w, stormTable(r))
 }
@@ -79,17 +83,6 @@ func measuredBursts(r *goodput.Results) table.Writer {
 			arm, len(runs), rangeOf(values(runs, func(run goodput.Run) float64 { return 100 * run.Errors() }), "%.1f"),
 			rangeOf(ratios(r, runs, goodput.Run.Errors), "%.2f"), rangeOf(values(runs, goodput.Run.CommandsPerOperation), "%.2f"),
 		})
-	}
-	return t
-}
-
-// stormTable has a row for each arm.
-func stormTable(r *goodput.Results) table.Writer {
-	t := newTable("driver", "clients connected", "after, ms", "half of them after, ms", "errors",
-		"clients that saw any", "pools cleared", "heartbeats failed")
-	for _, s := range r.Storms {
-		t.AppendRow(table.Row{s.Arm, fmt.Sprintf("%d of %d", s.Report.Connected, r.Storm.Clients), milliseconds(s.Report.Last),
-			milliseconds(s.Report.Latency.P50), s.Report.Errors, s.Report.Unlucky, s.Report.Cleared, s.Report.Heartbeats})
 	}
 	return t
 }
