@@ -25,7 +25,7 @@ RIG := go run ./cmd/rig
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: fork
 fork: ## Build the fork in build/$(BASE)
@@ -196,8 +196,12 @@ bench-size: bench-drivers ## Measure the size of a program and the time to build
 	$(BENCH) size
 
 .PHONY: bench-goodput
-bench-goodput: bench-drivers ## Measure the drivers under overload, against upstream's and those of other languages, and draw the plots
+bench-goodput: bench-drivers ## Measure the drivers for Go under overload, against upstream's, and draw the plots
 	$(BENCH) goodput
+
+.PHONY: bench-languages
+bench-languages: bench-drivers ## Measure drivers of other languages under overload, with Python or Node.js, and draw the plots
+	$(BENCH) languages
 
 .PHONY: bench-sim
 bench-sim: bench-drivers ## Simulate overload under several retry policies, and draw the plots

@@ -1,10 +1,11 @@
-// Puts an open-loop load on servers with MongoDB's driver for Node.js.
+// Puts a load on servers with MongoDB's driver for Node.js.
 //
-// It reads a schedule as JSON and prints what became of its operations as JSON; both are described in
-// bench/internal/openloop/schedule.go.
+// With the argument load it reads a schedule as JSON and prints what became of its operations as JSON; both are described
+// in bench/internal/openloop/schedule.go. With the argument storm it does the same with a plan of storm.js.
 
 import { readFileSync } from 'node:fs';
 import { MongoClient, MongoError } from 'mongodb';
+import { storm } from './storm.js';
 
 const NANOSECONDS_PER_MILLISECOND = 1e6;
 
@@ -79,8 +80,16 @@ function sleep(milliseconds) {
   return new Promise(resolve => setTimeout(resolve, milliseconds));
 }
 
-const run = new Run(JSON.parse(readFileSync(0, 'utf8')));
-await run.load();
-const { operations, served, rejected } = run;
+/** Does what a schedule says. */
+async function load(schedule) {
+  const run = new Run(schedule);
+  await run.load();
+  const { operations, served, rejected } = run;
+  return { operations, served, rejected };
+}
+
+const mode = { load, storm }[process.argv[2]];
+if (mode === undefined) throw new Error('give load or storm, and a plan as standard input');
+const samples = await mode(JSON.parse(readFileSync(0, 'utf8')));
 // What was given up is still under way; the process ends all the same.
-process.stdout.write(JSON.stringify({ operations, served, rejected }), () => process.exit());
+process.stdout.write(JSON.stringify(samples), () => process.exit());

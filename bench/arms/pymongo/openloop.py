@@ -1,8 +1,8 @@
-"""Puts an open-loop load on servers with PyMongo.
+"""Puts a load on servers with PyMongo.
 
-It reads a schedule as JSON and prints what became of its operations as JSON; both are described in
-bench/internal/openloop/schedule.go. The asynchronous client is used: a thread for each operation that is under way
-would measure the interpreter's lock.
+With the argument load it reads a schedule as JSON and prints what became of its operations as JSON; both are described
+in bench/internal/openloop/schedule.go. With the argument storm it does the same with a plan of storm.py. The
+asynchronous client is used: a thread for each operation that is under way would measure the interpreter's lock.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ import time
 from pymongo import AsyncMongoClient
 from pymongo.errors import PyMongoError
 from pymongo.monitoring import CommandListener
+
+from storm import storm
 
 NANOSECONDS = 1_000_000_000
 
@@ -97,10 +99,18 @@ class Run:
             }
 
 
-async def main():
-    run = Run(json.load(sys.stdin))
+async def load(schedule):
+    """Does what a schedule says."""
+    run = Run(schedule)
     await run.load()
-    json.dump({"operations": run.operations, "served": run.served, "rejected": run.rejected}, sys.stdout)
+    return {"operations": run.operations, "served": run.served, "rejected": run.rejected}
 
 
-asyncio.run(main())
+def main():
+    modes = {"load": load, "storm": storm}
+    if len(sys.argv) != 2 or sys.argv[1] not in modes:
+        sys.exit("give load or storm, and a plan as standard input")
+    json.dump(asyncio.run(modes[sys.argv[1]](json.load(sys.stdin))), sys.stdout)
+
+
+main()

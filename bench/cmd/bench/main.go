@@ -19,12 +19,13 @@ Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Overhead overheadCmd `cmd:"" help:"Measure what the fork costs when all is well, against upstream's driver."`
-	Bucket   bucketCmd   `cmd:"" help:"Measure the token bucket against other limits of retries."`
-	Size     sizeCmd     `cmd:"" help:"Measure the size of programs, and the time to build them, against upstream's driver."`
-	Goodput  goodputCmd  `cmd:"" help:"Measure the drivers under overload, against upstream's, and draw the plots."`
-	Sim      simCmd      `cmd:"" help:"Simulate overload under several retry policies and draw the plots."`
-	Report   reportCmd   `cmd:"" help:"Write docs/performance.md from the results."`
+	Overhead  overheadCmd  `cmd:"" help:"Measure what the fork costs when all is well, against upstream's driver."`
+	Bucket    bucketCmd    `cmd:"" help:"Measure the token bucket against other limits of retries."`
+	Size      sizeCmd      `cmd:"" help:"Measure the size of programs, and the time to build them, against upstream's driver."`
+	Goodput   goodputCmd   `cmd:"" help:"Measure the drivers for Go under overload, against upstream's, and draw the plots."`
+	Languages languagesCmd `cmd:"" help:"Measure drivers of other languages under overload: PyMongo and the driver for Node.js, as far as their interpreters are installed."`
+	Sim       simCmd       `cmd:"" help:"Simulate overload under several retry policies and draw the plots."`
+	Report    reportCmd    `cmd:"" help:"Write docs/performance.md from the results."`
 }
 
 // common are the flags of all commands.

@@ -53,7 +53,7 @@ func TestMeasure(t *testing.T) {
 		},
 		Lab: lab, Backend: backend.URI(), Root: "/",
 		Scenarios: []Scenario{brief(lasting(0.1, 4), Fork, Drained), brief(members()[1], Fork)},
-		Storm:     Storm{Clients: 3, PerSecond: 100, Queue: 100, Limit: time.Minute},
+		Storm:     Storm{Clients: 3, PerSecond: 100, Queue: 100, Limit: time.Minute, Arms: []string{Fork}},
 	})
 	require.NoError(t, err)
 	require.Len(t, results.Runs, 3)
@@ -90,6 +90,13 @@ func TestScript(t *testing.T) {
 	want, err := json.Marshal(schedule)
 	require.NoError(t, err)
 	assert.JSONEq(t, string(want), string(read))
+
+	arm.Script = []string{"-c", `test "$0" = storm && echo '{"newcomers":[{"took_ns":1},{"errors":2}],"cleared":3}'`}
+	storm, err := arm.storm(context.Background(), openloop.StormPlan{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, storm.Connected)
+	assert.Equal(t, 2, storm.Errors)
+	assert.Equal(t, 3, storm.Cleared)
 
 	arm.Script = []string{"-c", "echo no server >&2; exit 1"}
 	_, _, err = arm.load(context.Background(), plan)
@@ -130,14 +137,22 @@ func TestServersAreSlowerForHighLoads(t *testing.T) {
 	assert.Equal(t, 4, ten.queue(), "which takes as long as twenty elsewhere")
 	member := members()[0]
 	assert.Equal(t, 200.0, member.Capacity(), "of each of three")
-	for _, s := range otherDrivers() {
-		assert.LessOrEqual(t, s.Plan.Load.Base*s.Capacity(), 160.0)
+	for _, s := range LanguageScenarios() {
+		assert.LessOrEqual(t, max(s.Plan.Load.Base, s.Plan.Load.Peak)*s.Plan.Capacity, 100.0, s)
 	}
+	slow := members()[2].limitedTo(160)
+	assert.Equal(t, 88.0, slow.Capacity(), "of each of three, which get a fifth of a load of 160 each")
+	assert.InDelta(t, 4, Run{Scenario: slow}.MemberLoad(), 0.1, "as much of what the first admits")
+	spike := spikes()[0]
+	assert.Equal(t, 53.0, spike.limitedTo(160).Capacity(), "the peak counts")
+	assert.Equal(t, spike, spike.limitedTo(1000))
 }
 
 func TestScenarios(t *testing.T) {
-	for _, s := range Scenarios() {
+	for _, s := range slices.Concat(Scenarios(), LanguageScenarios()) {
 		assert.NotEmpty(t, s.Arms, s)
 		assert.NoError(t, s.Plan.Load.Check(), s)
+		assert.Contains(t, Kinds(), s.Kind)
+		assert.Contains(t, s.Arms, NoRetry, "which the others are compared with")
 	}
 }

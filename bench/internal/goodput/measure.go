@@ -1,12 +1,8 @@
 package goodput
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -17,17 +13,6 @@ import (
 	"mongofork/bench/internal/openloop"
 	"mongofork/bench/internal/result"
 )
-
-// Arm is a program with one driver, and the driver's options.
-type Arm struct {
-	Name    string
-	Program string // cmd/openloop, or an interpreter
-	// Script is the interpreter's arguments: a load that follows a schedule, and prints samples.
-	Script  []string
-	Options string // of the connection string
-	Drain   bool
-	Clients int // unless zero, instead of those of the scenario
-}
 
 // Config is what to measure with.
 type Config struct {
@@ -62,12 +47,14 @@ func Measure(ctx context.Context, c Config) (*Results, error) {
 		return results, nil
 	}
 	c.progress(len(c.Scenarios), steps, fmt.Sprintf("%d clients start at once", c.Storm.Clients))
-	for _, arm := range c.arms([]string{NoRetry, TwoRetries, Fork, Adaptive}) {
+	for _, arm := range c.arms(c.Storm.Arms) {
+		before := result.ReadProcessors(c.Root)
 		report, err := c.storm(ctx, arm)
 		if err != nil {
 			return nil, fmt.Errorf("storm with %s: %w", arm.Name, err)
 		}
-		results.Storms = append(results.Storms, StormRun{Arm: arm.Name, Report: report})
+		idle := result.ReadProcessors(c.Root).IdleSince(before)
+		results.Storms = append(results.Storms, StormRun{Arm: arm.Name, Report: report, Idle: idle})
 	}
 	return results, nil
 }
@@ -144,23 +131,6 @@ func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64
 	return report, err
 }
 
-// load puts the load of a plan on servers, and returns the processor time that it took.
-func (a Arm) load(ctx context.Context, plan openloop.Plan) (*openloop.Report, time.Duration, error) {
-	if len(a.Script) == 0 {
-		return call[openloop.Report](ctx, plan, a.Program, "load")
-	}
-	schedule, err := plan.Schedule()
-	if err != nil {
-		return nil, 0, err
-	}
-	samples, took, err := call[openloop.Samples](ctx, schedule, a.Program, a.Script...)
-	if err != nil {
-		return nil, 0, err
-	}
-	report, err := plan.Report(samples)
-	return report, took, err
-}
-
 func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, error) {
 	server, err := startServer(ctx, c.Lab, c.Backend, Scenario{Plan: openloop.Plan{Capacity: Capacity}})
 	if err != nil {
@@ -173,27 +143,5 @@ func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, erro
 	plan := openloop.StormPlan{
 		URI: connstring.With(server.URI, arm.Options), Clients: c.Storm.Clients, Pause: time.Second / 10, Limit: c.Storm.Limit,
 	}
-	report, _, err := call[openloop.StormReport](ctx, plan, arm.Program, "storm")
-	return report, err
-}
-
-// call runs a program, and returns the report that it prints, and the processor time that it took.
-func call[Report any](ctx context.Context, plan any, program string, args ...string) (*Report, time.Duration, error) {
-	input, err := json.Marshal(plan)
-	if err != nil {
-		return nil, 0, err
-	}
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = patience
-	var output, messages bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &output, &messages
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		return nil, 0, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(messages.Bytes()))
-	}
-	report := new(Report)
-	return report, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), json.Unmarshal(output.Bytes(), report)
+	return arm.storm(ctx, plan)
 }

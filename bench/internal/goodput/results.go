@@ -39,12 +39,16 @@ type Storm struct {
 	PerSecond int           `json:"connections_per_second"`
 	Queue     int           `json:"queue"`
 	Limit     time.Duration `json:"limit_ns"`
+	// Arms are which arms meet it, one after the other.
+	Arms []string `json:"-"`
 }
 
 // StormRun is the storm with one arm.
 type StormRun struct {
 	Arm    string                `json:"arm"`
 	Report *openloop.StormReport `json:"report"`
+	// Idle is the share of the machine's processor time that nothing took meanwhile; zero if that is not known.
+	Idle float64 `json:"idle,omitempty"`
 }
 
 // Work is which share of the server's time the replies took. In a lasting overload it is all, else something other than the

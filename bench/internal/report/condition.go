@@ -15,10 +15,11 @@ import (
 type condition struct {
 	*goodput.Results
 	Verdict string
+	Prefix  string // of the names of plots
 }
 
 func conditionOf(r *goodput.Results) condition {
-	return condition{Results: r, Verdict: verdict(r)}
+	return condition{Results: r, Verdict: verdict(r), Prefix: MeasuredPlots}
 }
 
 // TokenSeconds is how many seconds of the capacity the tokens are that so many clients start with.
@@ -26,19 +27,13 @@ func (c condition) TokenSeconds(clients int) float64 {
 	return float64(clients) * retry.NewTokenBucket().Tokens() / float64(c.Capacity)
 }
 
-// Others names the drivers of other languages that were measured; empty if none was.
-func (c condition) Others() string {
-	return strings.Join(c.otherDrivers(true), " and ")
-}
-
 // Missing names what was not measured; empty if all was.
 func (c condition) Missing() string {
 	const tenTimes = 10
-	missing := c.otherDrivers(false)
 	if !c.anySustained(func(r goodput.Run) bool { return r.Plan.Load.Base >= tenTimes }) {
-		missing = append(missing, "ten times the capacity")
+		return "ten times the capacity"
 	}
-	return strings.Join(missing, ", ")
+	return ""
 }
 
 // Slower tells whether some servers had less than the usual capacity.
@@ -48,17 +43,6 @@ func (c condition) Slower() bool {
 
 func (c condition) anySustained(is func(goodput.Run) bool) bool {
 	return slices.ContainsFunc(c.Runs, func(r goodput.Run) bool { return r.Kind == goodput.Sustained && is(r) })
-}
-
-// otherDrivers returns those drivers of other languages that were measured, or those that were not.
-func (c condition) otherDrivers(measured bool) []string {
-	var some []string
-	for _, arm := range []string{goodput.PyMongo, goodput.NodeDriver} {
-		if slices.Contains(arms(c.Results, goodput.Sustained), arm) == measured {
-			some = append(some, arm)
-		}
-	}
-	return some
 }
 
 // The bounds of what shows that not the server but the machine was the limit.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"io"
 	"slices"
 	"time"
@@ -50,37 +49,38 @@ func allTable(runs []goodput.Run) table.Writer {
 
 // kindTable is what the page has of a kind of scenario.
 func kindTable(r *goodput.Results, kind string) table.Writer {
-	groups := grouped(slices.DeleteFunc(slices.Clone(r.Runs), func(run goodput.Run) bool { return run.Kind != kind }))
+	runs := slices.DeleteFunc(slices.Clone(r.Runs), func(run goodput.Run) bool { return run.Kind != kind })
+	var first, last []column
 	switch kind {
 	case goodput.Sustained:
-		// The drivers of other languages had runs of their own.
-		slices.SortStableFunc(groups, func(a, b []goodput.Run) int {
-			return cmp.Or(cmp.Compare(costRank(r, a[0]), costRank(r, b[0])), cmp.Compare(a[0].Plan.Load.Base, b[0].Plan.Load.Base))
-		})
-		return runTable(groups, slices.Concat([]column{costColumn(), loadColumn(), capacityColumn(), seedsColumn()}, outcomeColumns(), trustColumns())...)
+		first, last = []column{costColumn(), loadColumn(), capacityColumn(), seedsColumn()}, trustColumns()
 	case goodput.Clients:
-		return runTable(groups, slices.Concat([]column{clientsColumn()}, outcomeColumns(), []column{fairnessColumn(), lateColumn()})...)
+		first, last = []column{clientsColumn()}, []column{fairnessColumn(), lateColumn()}
 	case goodput.Member:
-		return runTable(groups, slices.Concat([]column{memberColumn()}, outcomeColumns(), []column{lateColumn()})...)
+		first, last = []column{memberColumn()}, []column{lateColumn()}
 	case goodput.Spike:
-		return runTable(groups, slices.Concat([]column{seedsColumn()}, outcomeColumns(), []column{recoveryColumn(), lateColumn()})...)
+		first, last = []column{seedsColumn()}, []column{recoveryColumn(), lateColumn()}
 	default:
-		return runTable(groups, append(outcomeColumns(), lateColumn())...)
+		last = []column{lateColumn()}
 	}
+	if kind != goodput.Sustained && anySlower(r, runs) {
+		first = append(first, capacityColumn())
+	}
+	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), last)...)
 }
 
-// costRank is the place of a run's rejection cost among those of the page.
-func costRank(r *goodput.Results, run goodput.Run) int {
-	return slices.Index(sustainedCosts(r), run.RejectionCost)
+// anySlower tells whether some servers had less than the usual capacity.
+func anySlower(r *goodput.Results, runs []goodput.Run) bool {
+	return slices.ContainsFunc(runs, func(run goodput.Run) bool { return run.Capacity() < float64(r.Capacity) })
 }
 
 // measuredBursts has the medians over the seeds.
 func measuredBursts(r *goodput.Results) table.Writer {
-	t := newTable("driver", "seeds", "errors, %", "of those without retries", "commands per operation")
+	t := newTable("capacity, requests/s", "driver", "seeds", "errors, %", "of those without retries", "commands per operation")
 	for _, arm := range arms(r, goodput.Bursts) {
 		runs := ofKind(r, goodput.Bursts, arm)
 		t.AppendRow(table.Row{
-			arm, len(runs), rangeOf(values(runs, func(run goodput.Run) float64 { return 100 * run.Errors() }), "%.1f"),
+			runs[0].Capacity(), arm, len(runs), rangeOf(values(runs, func(run goodput.Run) float64 { return 100 * run.Errors() }), "%.1f"),
 			rangeOf(ratios(r, runs, goodput.Run.Errors), "%.2f"), rangeOf(values(runs, goodput.Run.CommandsPerOperation), "%.2f"),
 		})
 	}

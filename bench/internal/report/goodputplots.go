@@ -8,18 +8,24 @@ import (
 	"mongofork/bench/internal/goodput"
 )
 
-// DrawGoodput draws the plots of the measurements into a folder.
-func DrawGoodput(r *goodput.Results, folder string) error {
+// What the names of plots begin with.
+const (
+	MeasuredPlots = "measured"
+	LanguagePlots = "languages"
+)
+
+// DrawGoodput draws the plots of measurements into a folder.
+func DrawGoodput(r *goodput.Results, folder, prefix string) error {
 	charts := map[string]chart.Chart{}
 	for _, kind := range []string{goodput.Spike, goodput.Flap} {
 		if len(arms(r, kind)) > 0 {
-			charts["measured-"+kind] = seriesChart(r, kind)
+			charts[prefix+"-"+kind] = seriesChart(r, kind)
 		}
 	}
-	for _, cost := range sustainedCosts(r) {
-		charts[measuredName("goodput", cost)] = sustainedChart(r, cost, "operations that succeed, % of the capacity", 140,
+	for _, cost := range plottedCosts(r) {
+		charts[costPlot(prefix, "goodput", cost)] = sustainedChart(r, cost, "operations that succeed, % of the capacity", 140,
 			func(run goodput.Run) float64 { return 100 * run.Goodput() })
-		charts[measuredName("amplification", cost)] = sustainedChart(r, cost, "commands per operation", 9,
+		charts[costPlot(prefix, "amplification", cost)] = sustainedChart(r, cost, "commands per operation", 9,
 			goodput.Run.CommandsPerOperation)
 	}
 	for name, c := range charts {
@@ -30,16 +36,21 @@ func DrawGoodput(r *goodput.Results, folder string) error {
 	return nil
 }
 
-// measuredName is the name of a plot at a rejection cost.
-func measuredName(what string, cost float64) string {
-	return fmt.Sprintf("measured-%s-%.0f", what, 100*cost)
+// costPlot is the name of a plot at a rejection cost.
+func costPlot(prefix, what string, cost float64) string {
+	return fmt.Sprintf("%s-%s-%.0f", prefix, what, 100*cost)
 }
 
-// sustainedCosts returns the rejection costs of lasting overloads, in the order in which they appear first.
-func sustainedCosts(r *goodput.Results) []float64 {
+// plottedCosts returns the rejection costs that there are several lasting overloads with, in the order in which they appear
+// first.
+func plottedCosts(r *goodput.Results) []float64 {
 	var all []float64
+	loads := map[float64]float64{}
 	for _, run := range ofKind(r, goodput.Sustained, goodput.NoRetry) {
-		if !slices.Contains(all, run.RejectionCost) {
+		first, known := loads[run.RejectionCost]
+		if !known {
+			loads[run.RejectionCost] = run.Plan.Load.Base
+		} else if first != run.Plan.Load.Base && !slices.Contains(all, run.RejectionCost) {
 			all = append(all, run.RejectionCost)
 		}
 	}

@@ -22,6 +22,7 @@ const (
 	BucketFile     = "bucket.json"
 	SizeFile       = "size.json"
 	GoodputFile    = "goodput.json"
+	LanguagesFile  = "languages.json"
 	SimulationFile = "simulation.json"
 )
 
@@ -34,6 +35,7 @@ type page struct {
 	Bucket     *result.File[[]*throttle.Row]
 	Size       *result.File[[]*size.Program]
 	Goodput    *result.File[*goodput.Results]
+	Languages  *result.File[*goodput.Results]
 	Simulation *result.File[*study.Study]
 }
 
@@ -47,7 +49,9 @@ func Write(docs string) error {
 		return err
 	}
 	for _, err := range []error{
-		read(&p.Bucket, folder, BucketFile), read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Simulation, folder, SimulationFile),
+		read(&p.Bucket, folder, BucketFile),
+		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Languages, folder, LanguagesFile),
+		read(&p.Simulation, folder, SimulationFile),
 	} {
 		if err != nil {
 			return err
@@ -59,10 +63,15 @@ func Write(docs string) error {
 		}
 	}
 	if p.Goodput != nil {
-		if err := DrawGoodput(p.Goodput.Results, folder); err != nil {
+		if err := DrawGoodput(p.Goodput.Results, folder, MeasuredPlots); err != nil {
 			return err
 		}
 		if err := updateReadme(filepath.Join(filepath.Dir(docs), "README.md"), p.Goodput.Results); err != nil {
+			return err
+		}
+	}
+	if p.Languages != nil {
+		if err := DrawGoodput(p.Languages.Results, folder, LanguagePlots); err != nil {
 			return err
 		}
 	}
@@ -86,7 +95,7 @@ func (p page) render() ([]byte, error) {
 		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
 		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
-		"sustainedCosts": sustainedCosts, "measuredName": measuredName, "condition": conditionOf,
+		"plottedCosts": plottedCosts, "costPlot": costPlot, "condition": conditionOf, "languages": languagesOf,
 		"goalTable": goalTable, "selectionTable": selectionTable, "returnTable": returnTable, "togetherTable": togetherTable, "percent": percent,
 	}).Parse(pageTemplate)
 	if err != nil {

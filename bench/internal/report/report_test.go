@@ -101,6 +101,16 @@ func TestReadOverheads(t *testing.T) {
 	}
 }
 
+// checkPictures fails if a page links what is not there.
+func checkPictures(t *testing.T, docs, page string) {
+	t.Helper()
+	for _, part := range strings.Split(page, "](")[1:] {
+		target, _, _ := strings.Cut(part, ")")
+		_, err := os.Stat(filepath.Join(docs, target))
+		assert.NoError(t, err, "the page shows what is there")
+	}
+}
+
 func TestMostAllocations(t *testing.T) {
 	r := overheadResults()
 	more := overhead.Case{Workload: "InsertOne", Goroutines: 1}
@@ -203,11 +213,7 @@ func TestSimulations(t *testing.T) {
 
 	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	require.NoError(t, err)
-	for _, part := range strings.Split(string(text), "](")[1:] {
-		target, _, _ := strings.Cut(part, ")")
-		_, err := os.Stat(filepath.Join(docs, target))
-		assert.NoError(t, err, "the page shows what is there")
-	}
+	checkPictures(t, docs, string(text))
 	for _, policy := range sim.Policies() {
 		assert.Contains(t, string(text), "| "+string(policy)+" |")
 	}

@@ -15,10 +15,14 @@ const notMeasured = "not measured"
 // stormTable has a row for each arm.
 func stormTable(r *goodput.Results) table.Writer {
 	t := newTable("driver", "clients connected", "after, ms", "half of them after, ms", "errors",
-		"clients that saw any", "pools cleared", "with connections", "heartbeats failed")
+		"clients that saw any", "pools cleared", "with connections", "heartbeats failed", "processors idle, %")
 	for _, s := range r.Storms {
+		idle := notMeasured
+		if s.Idle > 0 {
+			idle = fmt.Sprintf("%.0f", 100*s.Idle)
+		}
 		t.AppendRow(table.Row{s.Arm, fmt.Sprintf("%d of %d", s.Report.Connected, r.Storm.Clients), milliseconds(s.Report.Last),
-			milliseconds(s.Report.Latency.P50), s.Report.Errors, s.Report.Unlucky, s.Report.Cleared, withConnections(s.Report), s.Report.Heartbeats})
+			milliseconds(s.Report.Latency.P50), s.Report.Errors, s.Report.Unlucky, s.Report.Cleared, withConnections(s.Report), s.Report.Heartbeats, idle})
 	}
 	return t
 }

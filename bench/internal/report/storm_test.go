@@ -49,6 +49,8 @@ func TestStormGoals(t *testing.T) {
 			assert.NotContains(t, text, tt.unsaid)
 		})
 	}
-	assert.Contains(t, stormTable(stormResults(7, number(2))).RenderMarkdown(), "| 7 | 2 | 9 |")
-	assert.Contains(t, stormTable(stormResults(7, nil)).RenderMarkdown(), "| 7 | not measured | 9 |")
+	assert.Contains(t, stormTable(stormResults(7, number(2))).RenderMarkdown(), "| 7 | 2 | 9 | not measured |")
+	unknown := stormResults(7, nil)
+	unknown.Storms[0].Idle = 0.25
+	assert.Contains(t, stormTable(unknown).RenderMarkdown(), "| 7 | not measured | 9 | 25 |")
 }

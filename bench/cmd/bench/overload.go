@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mongofork/bench/internal/canned"
+	"mongofork/bench/internal/drivers"
+	"mongofork/bench/internal/goodput"
+)
+
+// overloadFlags are those of the commands that measure drivers under overload.
+type overloadFlags struct {
+	common
+	Kind  []string `help:"Measure only these kinds of scenarios, such as storm, and only print the results."`
+	Arm   []string `sep:"none" help:"Measure only these drivers, by the names that the page has, and only print the results."`
+	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out."`
+}
+
+// Validate is called by the parser.
+func (f *overloadFlags) Validate() error {
+	known := append(goodput.Kinds(), goodput.StormKind)
+	for _, kind := range f.Kind {
+		if !slices.Contains(known, kind) {
+			return fmt.Errorf("there is no kind %q of scenarios; give some of %s", kind, strings.Join(known, ", "))
+		}
+	}
+	if len(f.Kind) > 0 && !slices.Contains(f.Kind, goodput.StormKind) {
+		f.Storm = 0
+	}
+	return nil
+}
+
+// everything tells whether all is measured, so that the results can be kept.
+func (f *overloadFlags) everything() bool { return len(f.Kind) == 0 && len(f.Arm) == 0 }
+
+// build builds the lab, and the load with each driver for Go that one of the scenarios has.
+func (f *overloadFlags) build(ctx context.Context, console console, temp string, scenarios []goodput.Scenario) (goodput.Config, error) {
+	config := goodput.Config{
+		Lab: filepath.Join(temp, "lab"), Root: "/", Scenarios: scenarios,
+		Progress: func(done, of int, what string) {
+			console.progressf("%d of %d: %s", done+1, of, what)
+		},
+	}
+	console.progressf("building the lab")
+	lab := drivers.Builder{Module: f.file("lab"), Environ: os.Environ()}
+	if _, err := lab.Go(ctx, "build", "-o", config.Lab, "./cmd/lab"); err != nil {
+		return config, fmt.Errorf("build the lab: %w", err)
+	}
+	builder := drivers.Builder{Module: f.file("bench"), Temp: temp, Environ: os.Environ()}
+	upstream, fork := f.bothDrivers(goodput.Base)
+	all := []drivers.Driver{upstream, {Name: goodput.TwoRetries, Version: goodput.Later}, fork}
+	for _, driver := range all {
+		arms := slices.DeleteFunc(armsOf(driver.Name), func(a goodput.Arm) bool { return !usedBy(scenarios, a) })
+		if len(arms) == 0 {
+			continue
+		}
+		console.progressf("building the load with %s", driver.Name)
+		program, err := builder.Build(ctx, driver, filepath.Join("cmd", "openloop"))
+		if err != nil {
+			return config, err
+		}
+		for _, arm := range arms {
+			arm.Program = program
+			config.Arms = append(config.Arms, arm)
+		}
+	}
+	return config, nil
+}
+
+// armsOf returns the arms with a driver for Go.
+func armsOf(driver string) []goodput.Arm {
+	if driver != goodput.Fork {
+		return []goodput.Arm{{Name: driver}}
+	}
+	const adaptive = "adaptiveRetries=true"
+	return []goodput.Arm{
+		{Name: driver},
+		{Name: goodput.Adaptive, Options: adaptive},
+		{Name: goodput.Single, Options: adaptive, Clients: 1},
+		{Name: goodput.Drained, Options: adaptive, Drain: true},
+	}
+}
+
+// usedBy tells whether one of the scenarios has an arm.
+func usedBy(scenarios []goodput.Scenario, arm goodput.Arm) bool {
+	return slices.ContainsFunc(scenarios, func(s goodput.Scenario) bool { return slices.Contains(s.Arms, arm.Name) })
+}
+
+// chosen leaves out what the flags do not ask for.
+func (f *overloadFlags) chosen(config goodput.Config) goodput.Config {
+	config.Arms = slices.DeleteFunc(slices.Clone(config.Arms), func(a goodput.Arm) bool {
+		return len(f.Arm) > 0 && !slices.Contains(f.Arm, a.Name)
+	})
+	config.Scenarios = slices.DeleteFunc(slices.Clone(config.Scenarios), func(s goodput.Scenario) bool {
+		unwanted := len(f.Kind) > 0 && !slices.Contains(f.Kind, s.Kind)
+		return unwanted || !slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) })
+	})
+	return config
+}
+
+// measureCanned measures before a backend that answers everything at once.
+func measureCanned(ctx context.Context, config goodput.Config) (*goodput.Results, error) {
+	backend, err := canned.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer backend.Close()
+	config.Backend = backend.URI()
+	return goodput.Measure(ctx, config)
+}

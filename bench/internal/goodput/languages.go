@@ -1,0 +1,41 @@
+package goodput
+
+import (
+	"slices"
+	"time"
+)
+
+// LanguageScenarios returns the scenarios of drivers of other languages, in the order in which they are run. Those take so much
+// of the processors that they would disturb the others, and have servers that are slower. Beside them is the fork, and the
+// driver that does not retry as the common measure.
+func LanguageScenarios() []Scenario {
+	const severalSeeds = 3
+	all := slices.Concat(
+		[]Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)},
+		spikes(), []Scenario{flap()}, bursts()[:severalSeeds], shared(), members(),
+	)
+	for i := range all {
+		all[i] = all[i].limitedTo(mostInterpreted)
+		all[i].Arms = languageArms(all[i].Kind)
+	}
+	return all
+}
+
+// languageArms are the arms that meet a kind of scenario.
+func languageArms(kind string) []string {
+	fork := Adaptive
+	if kind == Sustained {
+		fork = Drained
+	}
+	return []string{NoRetry, fork, PyMongo, NodeDriver}
+}
+
+// stormOf is many clients that start at once, one arm after the other.
+func stormOf(clients int, arms ...string) Storm {
+	return Storm{Clients: clients, PerSecond: 100, Queue: 50, Limit: 30 * time.Second, Arms: arms}
+}
+
+// NewStorm returns the storm of the drivers for Go, NewLanguageStorm that of drivers of other languages.
+func NewStorm(clients int) Storm { return stormOf(clients, NoRetry, TwoRetries, Fork, Adaptive) }
+
+func NewLanguageStorm(clients int) Storm { return stormOf(clients, languageArms(StormKind)...) }

@@ -1,0 +1,91 @@
+package goodput
+
+import (
+	"slices"
+	"time"
+
+	"mongofork/bench/internal/arrival"
+)
+
+// Scenarios returns all scenarios of the drivers for Go, in the order in which they are run.
+func Scenarios() []Scenario {
+	control := base(Control, arrival.Load{Base: 0.5}, 5*time.Second)
+	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(), shared(), members())
+}
+
+// withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
+func withSingle(arms []string) []string { return append(slices.Clone(arms), Single) }
+
+// lasting is an overload that lasts. The tokens of buckets are spent before: what they hold at the start ends soon.
+func lasting(cost, load float64) Scenario {
+	s := base(Sustained, arrival.Load{Base: load}, 5*time.Second)
+	s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained}
+	s.Plan.Warmup, s.Plan.Cooldown = 3*time.Second, 500*time.Millisecond
+	return s.limitedTo(mostCompiled)
+}
+
+// sustained are overloads that last. Where the bucket comes close to its goal there are several seeds. At higher loads a
+// rejection cost of 50 % leaves nothing to compare, and at lower ones one of 2 % costs next to nothing.
+func sustained() []Scenario {
+	const severalSeeds = 3
+	return slices.Concat(
+		lasting(0.1, 1.1).seeds(severalSeeds),
+		[]Scenario{lasting(0.1, 1.5), lasting(0.1, 2), lasting(0.1, 4)},
+		lasting(0.5, 1.1).seeds(severalSeeds),
+		[]Scenario{lasting(0.5, 1.5), lasting(0.5, 2)},
+		[]Scenario{lasting(0.02, 4), lasting(0.02, 10)},
+	)
+}
+
+// spikes are a spike of three times the capacity, under several seeds.
+func spikes() []Scenario {
+	const severalSeeds = 3
+	s := base(Spike, arrival.Load{
+		Base: 0.8, Peak: 3, Start: 3 * time.Second, Burst: 5 * time.Second, Period: time.Hour,
+	}, 14*time.Second)
+	s.Arms, s.Plan.Interval = withSingle(s.Arms), 500*time.Millisecond
+	return s.seeds(severalSeeds)
+}
+
+// flap is a load that is twice the capacity every other two seconds.
+func flap() Scenario {
+	s := base(Flap, arrival.Load{
+		Base: 0.5, Peak: 2, Start: 2 * time.Second, Burst: 2 * time.Second, Period: 4 * time.Second,
+	}, 14*time.Second)
+	s.Arms, s.Plan.Interval = withSingle(s.Arms), 500*time.Millisecond
+	return s
+}
+
+// bursts are short bursts, under several seeds.
+func bursts() []Scenario {
+	const severalSeeds = 10
+	period := 3500 * time.Millisecond
+	s := base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period-time.Second)
+	s.Arms = withSingle(s.Arms)
+	return s.seeds(severalSeeds)
+}
+
+// shared is one load that is shared by many clients or has but one, with fresh buckets.
+func shared() []Scenario {
+	var all []Scenario
+	for _, clients := range []int{1, 10, 100} {
+		s := base(Clients, arrival.Load{Base: 2}, 6*time.Second)
+		s.Plan.Clients, s.Plan.Cooldown = clients, time.Second
+		all = append(all, s)
+	}
+	return all
+}
+
+// members are reads at any of three members, of which the first admits less than its share of the load.
+func members() []Scenario {
+	const load = 0.6
+	var all []Scenario
+	for _, overload := range []float64{1.25, 2, 4} {
+		s := base(Member, arrival.Load{Base: load}, 8*time.Second)
+		s.Members, s.Plan.Warmup = 3, 2*time.Second
+		s.Plan.Capacity *= float64(s.Members)
+		s.Limit = int(load * Capacity / overload)
+		all = append(all, s)
+	}
+	return all
+}
