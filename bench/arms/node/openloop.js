@@ -66,7 +66,7 @@ class Run {
     };
     ended('given up'); // unless there is more to say before patience ends
     try {
-      const documents = this.clients[this.schedule.client[i]].db('bench').collection('documents');
+      const documents = this.clients[this.schedule.client[i]].db(this.schedule.database).collection('documents');
       await documents.findOne({ _id: 1 }, { comment: i });
       ended('succeeded');
     } catch (error) {

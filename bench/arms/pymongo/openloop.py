@@ -46,6 +46,7 @@ class Run:
     """A run that is under way. All times are in nanoseconds from the start of the load."""
 
     def __init__(self, schedule):
+        self.database = schedule["database"]
         self.due, self.client = schedule["due_ns"], schedule["client"]
         self.patience = schedule["patience_ns"]
         self.begin_measuring, self.end_measuring = schedule["from_ns"], schedule["until_ns"]
@@ -85,7 +86,7 @@ class Run:
         """Does one operation."""
         began, outcome = self.now(), "given up"
         try:
-            documents = self.clients[self.client[operation]].bench.documents
+            documents = self.clients[self.client[operation]][self.database].documents
             await documents.find_one({"_id": 1}, comment=operation)
             outcome = "succeeded"
         except PyMongoError:

@@ -10,7 +10,13 @@ import (
 	"mongofork/bench/internal/result"
 )
 
-type goodputCmd struct{ overloadFlags }
+type goodputCmd struct {
+	overloadFlags
+	Server bool `default:"true" negatable:"" help:"Measure with a real server behind the lab as well: the one that $MONGODB_URI names, or one that is started."`
+}
+
+// Validate is called by the parser.
+func (c *goodputCmd) Validate() error { return c.validate(stormKind, serverKind) }
 
 // Run measures the drivers for Go under overload.
 func (c *goodputCmd) Run(ctx context.Context, console console) error {
@@ -24,6 +30,14 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
+	if err := c.measureCanned(ctx, console, config, setting); err != nil || !c.Server || !c.wants(serverKind) {
+		return err
+	}
+	return c.measureServer(ctx, console, config)
+}
+
+// measureCanned measures with canned replies behind the lab.
+func (c *goodputCmd) measureCanned(ctx context.Context, console console, config goodput.Config, setting *result.Setting) error {
 	config.Storm = goodput.NewStorm(c.Storm)
 	results, err := measureCanned(ctx, c.chosen(config))
 	if err != nil {
@@ -39,4 +53,25 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 		}
 	}
 	return report.PrintGoodput(console.Out, results)
+}
+
+// measureServer measures with a real server behind the lab, if there is any.
+func (c *goodputCmd) measureServer(ctx context.Context, console console, config goodput.Config) error {
+	config.Scenarios, config.Storm = goodput.ServerScenarios(), goodput.Storm{}
+	config.Arms = c.chosenArms(config.Arms)
+	return c.onServer(ctx, console, func(uri, name string) error {
+		file := result.File[*goodput.ServerResults]{Command: "make bench-goodput", Setting: result.CurrentSetting("/", time.Now())}
+		config.Backend = uri
+		results, err := goodput.MeasureServer(ctx, config)
+		if err != nil {
+			return err
+		}
+		file.Results = &goodput.ServerResults{Server: name, Results: results}
+		if c.everything() {
+			if err := file.Write(c.results(report.GoodputServerFile)); err != nil {
+				return err
+			}
+		}
+		return report.PrintGoodput(console.Out, results)
+	})
 }

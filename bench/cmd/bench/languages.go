@@ -19,6 +19,9 @@ type languagesCmd struct{ overloadFlags }
 var errNoInterpreter = errors.New("there is neither Python nor Node.js, so nothing is left to measure; " +
 	"install python3 with its module venv, or node and npm, and run: make bench-languages")
 
+// Validate is called by the parser.
+func (c *languagesCmd) Validate() error { return c.validate(stormKind) }
+
 // Run measures the drivers of other languages under overload.
 func (c *languagesCmd) Run(ctx context.Context, console console) error {
 	setting := result.CurrentSetting("/", time.Now())

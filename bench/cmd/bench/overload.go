@@ -18,25 +18,36 @@ type overloadFlags struct {
 	common
 	Kind  []string `help:"Measure only these kinds of scenarios, such as storm, and only print the results."`
 	Arm   []string `sep:"none" help:"Measure only these drivers, by the names that the page has, and only print the results."`
-	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out."`
+	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out, and only prints the results."`
 }
 
-// Validate is called by the parser.
-func (f *overloadFlags) Validate() error {
-	known := append(goodput.Kinds(), goodput.StormKind)
+// What is no scenario, and can be chosen as well.
+const (
+	stormKind  = "storm"
+	serverKind = "server" // with a real server behind the lab
+)
+
+// validate checks the kinds, of which there are some besides those of scenarios.
+func (f *overloadFlags) validate(more ...string) error {
+	known := slices.Concat(goodput.Kinds(), more)
 	for _, kind := range f.Kind {
 		if !slices.Contains(known, kind) {
 			return fmt.Errorf("there is no kind %q of scenarios; give some of %s", kind, strings.Join(known, ", "))
 		}
 	}
-	if len(f.Kind) > 0 && !slices.Contains(f.Kind, goodput.StormKind) {
+	if !f.wants(stormKind) {
 		f.Storm = 0
 	}
 	return nil
 }
 
+// wants tells whether a kind is to be measured.
+func (f *overloadFlags) wants(kind string) bool {
+	return len(f.Kind) == 0 || slices.Contains(f.Kind, kind)
+}
+
 // everything tells whether all is measured, so that the results can be kept.
-func (f *overloadFlags) everything() bool { return len(f.Kind) == 0 && len(f.Arm) == 0 }
+func (f *overloadFlags) everything() bool { return len(f.Kind) == 0 && len(f.Arm) == 0 && f.Storm > 0 }
 
 // build builds the lab, and the load with each driver for Go that one of the scenarios has.
 func (f *overloadFlags) build(ctx context.Context, console console, temp string, scenarios []goodput.Scenario) (goodput.Config, error) {
@@ -93,14 +104,17 @@ func usedBy(scenarios []goodput.Scenario, arm goodput.Arm) bool {
 
 // chosen leaves out what the flags do not ask for.
 func (f *overloadFlags) chosen(config goodput.Config) goodput.Config {
-	config.Arms = slices.DeleteFunc(slices.Clone(config.Arms), func(a goodput.Arm) bool {
-		return len(f.Arm) > 0 && !slices.Contains(f.Arm, a.Name)
-	})
+	config.Arms = f.chosenArms(config.Arms)
 	config.Scenarios = slices.DeleteFunc(slices.Clone(config.Scenarios), func(s goodput.Scenario) bool {
-		unwanted := len(f.Kind) > 0 && !slices.Contains(f.Kind, s.Kind)
-		return unwanted || !slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) })
+		return !f.wants(s.Kind) || !slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) })
 	})
 	return config
+}
+
+func (f *overloadFlags) chosenArms(arms []goodput.Arm) []goodput.Arm {
+	return slices.DeleteFunc(slices.Clone(arms), func(a goodput.Arm) bool {
+		return len(f.Arm) > 0 && !slices.Contains(f.Arm, a.Name)
+	})
 }
 
 // measureCanned measures before a backend that answers everything at once.
@@ -110,6 +124,6 @@ func measureCanned(ctx context.Context, config goodput.Config) (*goodput.Results
 		return nil, err
 	}
 	defer backend.Close()
-	config.Backend = backend.URI()
+	config.Backend, config.Database = backend.URI(), "bench"
 	return goodput.Measure(ctx, config)
 }

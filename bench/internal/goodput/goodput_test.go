@@ -34,6 +34,7 @@ func build(t *testing.T) (lab, load string) {
 // brief makes a scenario end soon, and slow servers of its own reject most of it however busy the machine is.
 func brief(s Scenario, arms ...string) Scenario {
 	s.Arms = arms
+	s.Plan.Database = "bench"
 	s.Plan.Clients, s.Plan.Capacity, s.Plan.Load.Base = 1, 10*float64(max(1, s.Members)), 10
 	s.Plan.Warmup, s.Plan.Duration, s.Plan.Cooldown = 0, 300*time.Millisecond, 0
 	s.Plan.Interval, s.Plan.Patience = s.Plan.Duration, 200*time.Millisecond
@@ -46,15 +47,16 @@ func TestMeasure(t *testing.T) {
 	backend, err := canned.Start(context.Background())
 	require.NoError(t, err)
 	defer backend.Close()
-	results, err := Measure(context.Background(), Config{
+	config := Config{
 		Arms: []Arm{
 			{Name: Fork, Program: load},
 			{Name: Drained, Program: load, Options: "adaptiveRetries=true", Drain: true},
 		},
-		Lab: lab, Backend: backend.URI(), Root: "/",
+		Lab: lab, Backend: backend.URI(), Database: "bench", Root: "/",
 		Scenarios: []Scenario{brief(lasting(0.1, 4), Fork, Drained), brief(members()[1], Fork)},
 		Storm:     Storm{Clients: 3, PerSecond: 100, Queue: 100, Limit: time.Minute, Arms: []string{Fork}},
-	})
+	}
+	results, err := Measure(context.Background(), config)
 	require.NoError(t, err)
 	require.Len(t, results.Runs, 3)
 	for _, run := range results.Runs {
@@ -69,6 +71,17 @@ func TestMeasure(t *testing.T) {
 	assert.Equal(t, []int{2000, 50}, drain.Commands, "a client has a thousand tokens")
 	require.Len(t, results.Storms, 1)
 	assert.Equal(t, 3, results.Storms[0].Report.Connected)
+
+	config.Scenarios, config.Storm = config.Scenarios[:1], Storm{}
+	results, err = MeasureServer(context.Background(), config)
+	require.NoError(t, err)
+	require.Len(t, results.Runs, 2)
+	assert.Positive(t, results.Runs[0].Report.Served)
+}
+
+func TestMeasureServerErrors(t *testing.T) {
+	_, err := MeasureServer(context.Background(), Config{Backend: "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=10"})
+	assert.ErrorContains(t, err, "fill the database bench_")
 }
 
 // TestScript has scripts in the place of an interpreter and its load.
@@ -149,7 +162,7 @@ func TestServersAreSlowerForHighLoads(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	for _, s := range slices.Concat(Scenarios(), LanguageScenarios()) {
+	for _, s := range slices.Concat(Scenarios(), LanguageScenarios(), ServerScenarios()[:1]) {
 		assert.NotEmpty(t, s.Arms, s)
 		assert.NoError(t, s.Plan.Load.Check(), s)
 		assert.Contains(t, Kinds(), s.Kind)

@@ -38,4 +38,4 @@ func stormOf(clients int, arms ...string) Storm {
 // NewStorm returns the storm of the drivers for Go, NewLanguageStorm that of drivers of other languages.
 func NewStorm(clients int) Storm { return stormOf(clients, NoRetry, TwoRetries, Fork, Adaptive) }
 
-func NewLanguageStorm(clients int) Storm { return stormOf(clients, languageArms(StormKind)...) }
+func NewLanguageStorm(clients int) Storm { return stormOf(clients, languageArms("")...) }

@@ -16,9 +16,11 @@ import (
 
 // Config is what to measure with.
 type Config struct {
-	Arms      []Arm
-	Lab       string // the lab's program
-	Backend   string // connection string of the server behind the lab
+	Arms    []Arm
+	Lab     string // the lab's program
+	Backend string // connection string of the server behind the lab
+	// Database is that of the document that operations read.
+	Database  string
 	Scenarios []Scenario
 	// Storm is left out if it has no clients.
 	Storm Storm
@@ -117,7 +119,7 @@ func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64
 		}
 	}
 	plan := s.Plan
-	plan.Drain = arm.Drain
+	plan.Database, plan.Drain = c.Database, arm.Drain
 	if arm.Clients > 0 {
 		plan.Clients = arm.Clients
 	}

@@ -41,9 +41,6 @@ const (
 	Member    = "member"
 )
 
-// StormKind is what is no scenario: many clients that start at once.
-const StormKind = "storm"
-
 // Kinds returns all kinds of scenarios.
 func Kinds() []string {
 	return []string{Control, Sustained, Spike, Bursts, Flap, Clients, Member}

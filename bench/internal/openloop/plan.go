@@ -13,6 +13,8 @@ import (
 // Plan is what a run is to do.
 type Plan struct {
 	URI string `json:"uri"`
+	// Database is that of the collection "documents", which has a document whose _id is 1.
+	Database string `json:"database"`
 	// Clients share the load at random.
 	Clients int `json:"clients"`
 	// Capacity is how many operations a second the servers can serve together; the load is a multiple of it.
@@ -40,6 +42,7 @@ func (p Plan) check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
+	check(p.Database != "", "there is no database")
 	check(p.Clients > 0, "clients is %d, must be at least 1", p.Clients)
 	check(p.Capacity > 0, "capacity is %v operations a second, must be positive", p.Capacity)
 	check(p.Duration > 0 && p.Warmup >= 0 && p.Cooldown >= 0 && p.Patience >= 0,

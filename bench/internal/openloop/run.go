@@ -138,7 +138,7 @@ func (r *run) load(parent context.Context) error {
 // do does one operation.
 func (r *run) do(ctx context.Context, op *operation) {
 	op.began = time.Since(r.began)
-	collection := r.clients[op.client].Database("bench").Collection("documents")
+	collection := r.clients[op.client].Database(r.plan.Database).Collection("documents")
 	err := collection.FindOne(context.WithValue(ctx, operationKey{}, op), bson.D{{Key: "_id", Value: 1}}).Err()
 	op.ended = time.Since(r.began)
 	switch {

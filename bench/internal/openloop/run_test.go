@@ -21,7 +21,7 @@ func startCanned(t *testing.T) string {
 
 func newPlan(uri string) Plan {
 	return Plan{
-		URI: uri, Clients: 2, Capacity: 100, Load: arrival.Load{Base: 2}, Seed: 1, Patience: time.Minute,
+		URI: uri, Database: "bench", Clients: 2, Capacity: 100, Load: arrival.Load{Base: 2}, Seed: 1, Patience: time.Minute,
 		Warmup: 200 * time.Millisecond, Duration: 500 * time.Millisecond, Cooldown: 300 * time.Millisecond,
 		Interval: 200 * time.Millisecond,
 	}
@@ -65,7 +65,7 @@ func TestScheduleIsThatOfTheSeed(t *testing.T) {
 
 func TestPlanErrors(t *testing.T) {
 	_, err := Run(context.Background(), Plan{})
-	for _, want := range []string{"load is 0", "clients is 0", "capacity is 0", "duration is 0s", "interval is 0s"} {
+	for _, want := range []string{"load is 0", "there is no database", "clients is 0", "capacity is 0", "duration is 0s", "interval is 0s"} {
 		assert.ErrorContains(t, err, want)
 	}
 }

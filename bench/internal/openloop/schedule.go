@@ -7,8 +7,9 @@ import (
 
 // Schedule is a plan for programs in other languages: everything that is left to chance in a Plan is decided in it.
 type Schedule struct {
-	URI     string `json:"uri"`
-	Clients int    `json:"clients"`
+	URI      string `json:"uri"`
+	Database string `json:"database"`
+	Clients  int    `json:"clients"`
 	// Due is when each operation starts, from the start of the load, and Client the index of the client that does it.
 	Due    []time.Duration `json:"due_ns"`
 	Client []int           `json:"client"`
@@ -41,7 +42,7 @@ func (p Plan) Schedule() (*Schedule, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	s := &Schedule{URI: p.URI, Clients: p.Clients, Patience: p.Patience, From: p.Warmup, Until: p.Warmup + p.Duration}
+	s := &Schedule{URI: p.URI, Database: p.Database, Clients: p.Clients, Patience: p.Patience, From: p.Warmup, Until: p.Warmup + p.Duration}
 	for _, op := range p.schedule() {
 		s.Due, s.Client = append(s.Due, op.due), append(s.Client, op.client)
 	}

@@ -13,6 +13,7 @@ func TestScheduleIsThatOfThePlan(t *testing.T) {
 	schedule, err := plan.Schedule()
 	require.NoError(t, err)
 	assert.Equal(t, "mongodb://h", schedule.URI)
+	assert.Equal(t, "bench", schedule.Database)
 	assert.Equal(t, 200*time.Millisecond, schedule.From)
 	assert.Equal(t, 700*time.Millisecond, schedule.Until)
 	require.Len(t, schedule.Due, len(plan.schedule()))

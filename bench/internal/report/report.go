@@ -19,11 +19,12 @@ import (
 
 // The files of results, in the folder of the page's pictures, beside OverheadFile and OverheadServerFile.
 const (
-	BucketFile     = "bucket.json"
-	SizeFile       = "size.json"
-	GoodputFile    = "goodput.json"
-	LanguagesFile  = "languages.json"
-	SimulationFile = "simulation.json"
+	BucketFile        = "bucket.json"
+	SizeFile          = "size.json"
+	GoodputFile       = "goodput.json"
+	GoodputServerFile = "goodput-server.json"
+	LanguagesFile     = "languages.json"
+	SimulationFile    = "simulation.json"
 )
 
 //go:embed performance.md.tmpl
@@ -31,12 +32,13 @@ var pageTemplate string
 
 // page is what the template has: nil for what has not been measured.
 type page struct {
-	Overheads  []forkOverhead
-	Bucket     *result.File[[]*throttle.Row]
-	Size       *result.File[[]*size.Program]
-	Goodput    *result.File[*goodput.Results]
-	Languages  *result.File[*goodput.Results]
-	Simulation *result.File[*study.Study]
+	Overheads     []forkOverhead
+	Bucket        *result.File[[]*throttle.Row]
+	Size          *result.File[[]*size.Program]
+	Goodput       *result.File[*goodput.Results]
+	GoodputServer *result.File[*goodput.ServerResults]
+	Languages     *result.File[*goodput.Results]
+	Simulation    *result.File[*study.Study]
 }
 
 // Write writes performance.md in the folder of documents from the results in its folder performance, draws its plots anew,
@@ -50,8 +52,8 @@ func Write(docs string) error {
 	}
 	for _, err := range []error{
 		read(&p.Bucket, folder, BucketFile),
-		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.Languages, folder, LanguagesFile),
-		read(&p.Simulation, folder, SimulationFile),
+		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.GoodputServer, folder, GoodputServerFile),
+		read(&p.Languages, folder, LanguagesFile), read(&p.Simulation, folder, SimulationFile),
 	} {
 		if err != nil {
 			return err
@@ -88,6 +90,14 @@ func read[T any](to **result.File[T], folder, name string) error {
 	return err
 }
 
+// Canned returns the measurements with canned replies; nil if there are none.
+func (p page) Canned() *goodput.Results {
+	if p.Goodput == nil {
+		return nil
+	}
+	return p.Goodput.Results
+}
+
 func (p page) render() ([]byte, error) {
 	t, err := template.New("performance.md").Funcs(template.FuncMap{
 		"markdown":      func(t table.Writer) string { return t.RenderMarkdown() },
@@ -96,6 +106,7 @@ func (p page) render() ([]byte, error) {
 		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
 		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
 		"plottedCosts": plottedCosts, "costPlot": costPlot, "condition": conditionOf, "languages": languagesOf,
+		"goodputServerTable": goodputServerTable, "agreement": agreement,
 		"goalTable": goalTable, "selectionTable": selectionTable, "returnTable": returnTable, "togetherTable": togetherTable, "percent": percent,
 	}).Parse(pageTemplate)
 	if err != nil {

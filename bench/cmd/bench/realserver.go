@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mongofork/internal/rig/server"
+)
+
+// onServer lets something be measured on a real server: the one that $MONGODB_URI names, or one that is started. It says so if
+// there is none.
+func (c common) onServer(ctx context.Context, console console, measure func(uri, name string) error) (err error) {
+	found, err := server.Open(ctx, server.Config{Root: c.Root, Progress: console.Progress})
+	if errors.Is(err, server.ErrUnavailable) {
+		console.progressf("nothing is measured on a real server: %v", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	return measure(found.URI, fmt.Sprintf("%s from %s", found.Version, found.Origin))
+}
