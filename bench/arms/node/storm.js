@@ -2,7 +2,7 @@
 //
 // The plan, and the samples that are made of it, are described in bench/internal/openloop/storm.go and stormsamples.go.
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient, MongoError } from 'mongodb';
 
 const NANOSECONDS_PER_MILLISECOND = 1e6;
@@ -54,7 +54,7 @@ export async function storm(plan) {
     const newcomer = new Newcomer(plan.uri);
     newcomers.push(newcomer);
     attempts.push(newcomer.attempt(plan.pause_ns / NANOSECONDS_PER_MILLISECOND, start));
-    await sleep(0); // so that the first need not wait until there are all
+    await nextTurn(); // so that the first need not wait until there are all
   }
   const left = plan.limit_ns / NANOSECONDS_PER_MILLISECOND - (performance.now() - start);
   await Promise.race([Promise.all(attempts), sleep(Math.max(0, left))]);

@@ -26,6 +26,7 @@ func TestCommandLine(t *testing.T) {
 		{"unknown workload", []string{"overhead", "-C", root, "--workload", "x"}, command.ExitFailed, "", `no workload "x"`},
 		{"no round", []string{"bucket", "-C", root, "--rounds", "0"}, command.ExitUsage, "", "at least one round"},
 		{"unknown kind", []string{"goodput", "-C", root, "--kind", "x"}, command.ExitUsage, "", `no kind "x" of scenarios; give some of control,`},
+		{"no server", []string{"languages", "-C", root, "--kind", "server"}, command.ExitUsage, "", `no kind "server" of scenarios`},
 		{"no goroutine", []string{"overhead", "-C", root, "--goroutines", "0"}, command.ExitUsage, "", "at least one goroutine"},
 	}
 	for _, tt := range tests {

@@ -161,6 +161,23 @@ func TestServersAreSlowerForHighLoads(t *testing.T) {
 	assert.Equal(t, spike, spike.limitedTo(1000))
 }
 
+// TestTokensOutlastOverloads holds what the page says of the tokens in the scenarios of drivers of other languages: an operation
+// takes at most five.
+func TestTokensOutlastOverloads(t *testing.T) {
+	const perClient, perOperation = 1000, 5
+	for _, s := range LanguageScenarios() {
+		if s.Kind == Sustained || s.Plan.Clients == 1 {
+			continue
+		}
+		operations := max(s.Plan.Load.Base, s.Plan.Load.Peak) * s.Plan.Capacity
+		overloaded := s.Plan.Load.Burst
+		if overloaded == 0 || s.Kind != Spike {
+			overloaded = s.Plan.Warmup + s.Plan.Duration + s.Plan.Cooldown
+		}
+		assert.Greater(t, float64(s.Plan.Clients*perClient), perOperation*operations*overloaded.Seconds(), s)
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	for _, s := range slices.Concat(Scenarios(), LanguageScenarios(), ServerScenarios()[:1]) {
 		assert.NotEmpty(t, s.Arms, s)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mongofork/bench/internal/goodput"
+	"mongofork/internal/retry"
 )
 
 // languages is what was measured of drivers of other languages.
@@ -31,6 +32,21 @@ func (l languages) drivers(measured bool) []string {
 		}
 	}
 	return some
+}
+
+// TokenTimes says how long the tokens that ten clients start with would last if each request took one.
+func (l languages) TokenTimes() string {
+	const clients = 10
+	var all []float64
+	for _, run := range l.Runs {
+		if run.Arm == goodput.Adaptive && run.Plan.Clients == clients {
+			all = append(all, clients*retry.NewTokenBucket().Tokens()/run.Plan.Capacity)
+		}
+	}
+	if len(all) == 0 {
+		return "an unknown time"
+	}
+	return fmt.Sprintf("%.0f to %.0f seconds", slices.Min(all), slices.Max(all))
 }
 
 // Comparison says in one sentence how the drivers compare; empty if that was not measured.
