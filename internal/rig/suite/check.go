@@ -96,7 +96,7 @@ func (r *Rig) checkVerify(ctx context.Context) error {
 	if _, err := r.build(ctx); err != nil {
 		return err
 	}
-	return r.tool(ctx, r.Root, r.file("build", "bin", "mongofork"), "--base", r.Base, "verify")
+	return r.tool(ctx, r.Root, r.builder(), "--base", r.Base, "verify")
 }
 
 // checkCompile compiles the fork. Its go.mod keeps upstream's go line, so that

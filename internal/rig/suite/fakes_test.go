@@ -52,12 +52,15 @@ func (f *fakeTests) Test(_ context.Context, c gotest.Command, onEnd func(gotest.
 // fakeTools succeeds at everything but the commands that fail names by a part of
 // their command line.
 type fakeTools struct {
+	// ran records the command lines.
+	ran  []string
 	fail map[string]error
 	says map[string]string
 }
 
 func (f *fakeTools) Run(_ context.Context, _ string, _ []string, name string, args ...string) (string, error) {
 	line := filepath.Base(name) + " " + strings.Join(args, " ")
+	f.ran = append(f.ran, line)
 	for part, err := range f.fail {
 		if strings.Contains(line, part) {
 			return err.Error(), err

@@ -282,6 +282,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestBuilderHasTheSystemsSuffix(t *testing.T) {
+	f := newFixture(t, same())
+	f.one(t, "check", Options{})
+	assert.Contains(t, f.tools.ran, "go build -o build/bin/ ./cmd/mongofork", "on Windows the file is mongofork.exe")
+	assert.Contains(t, f.tools.ran, "mongofork --base v1.0.0 verify")
+}
+
 func TestOwnTests(t *testing.T) {
 	f := newFixture(t, same())
 	f.write(t, "p/other_base_test.go", "package p\n\nfunc TestLater(t *testing.T) {}\n")

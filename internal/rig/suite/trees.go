@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// binaries is the folder for programs that the suites run, below the root of the repository.
+const binaries = "build/bin"
+
 // trees are the two modules that upstream's tests are run in, as paths below the
 // root of the repository.
 type trees struct {
@@ -33,14 +36,14 @@ func (r *Rig) build(ctx context.Context) (*trees, error) {
 }
 
 func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
-	builder := path.Join("build", "bin", "mongofork")
-	if _, err := r.Tools.Run(ctx, r.Root, r.env(), "go", "build", "-o", builder, "./cmd/mongofork"); err != nil {
+	// Told a folder, the go command adds the system's suffix for executables; who runs the program needs none.
+	if _, err := r.Tools.Run(ctx, r.Root, r.env(), "go", "build", "-o", binaries+"/", "./cmd/mongofork"); err != nil {
 		return nil, fmt.Errorf("compile the builder: %w", err)
 	}
 	t := &trees{fork: path.Join("build", r.Base), upstream: path.Join("build", "pristine", r.Base)}
 	for _, args := range [][]string{{"build"}, {"build", "--pristine", "-o", t.upstream}} {
 		args = append([]string{"--base", r.Base}, args...)
-		if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.file(builder), args...); err != nil {
+		if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), args...); err != nil {
 			return nil, fmt.Errorf("build the fork: %w", err)
 		}
 	}
@@ -58,6 +61,9 @@ func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
 	t.own = own
 	return t, nil
 }
+
+// builder returns the path of the compiled builder.
+func (r *Rig) builder() string { return r.file(binaries, "mongofork") }
 
 func lastLine(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
