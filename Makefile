@@ -86,12 +86,12 @@ TOPOLOGY ?= replicaset:3
 
 .PHONY: lab
 lab: fork ## Start the overload lab in front of the server that make server finds: make lab TOPOLOGY=sharded:2
-	go -C lab build -o ../build/lab ./cmd/lab
+	go -C lab build -o ../build/ ./cmd/lab
 	$(RIG) server -- build/lab serve --topology $(TOPOLOGY)
 
 .PHONY: dashboard
 dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no panel is empty, and draw docs/dashboard.svg
-	go -C lab/dashboard build -o ../../build/dashboard .
+	go -C lab/dashboard build -o ../../build/ .
 	$(RIG) server -- build/dashboard contrib/prometheus/dashboard.json lab/scenarios/dashboard.yaml -o docs/dashboard.svg
 
 .PHONY: test-topologies
