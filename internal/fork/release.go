@@ -33,6 +33,9 @@ type Release struct {
 // version that is there with another content is a problem: the checksum
 // database and users' go.sum never forget a version.
 func (p *Project) Release(ctx context.Context, dir, version string) (*Release, error) {
+	if err := checkVersion(p.Base, version); err != nil {
+		return nil, err
+	}
 	plan, a, err := p.Assemble(ctx)
 	if err != nil {
 		return nil, err
@@ -64,12 +67,18 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 	return r, nil
 }
 
+// checkVersion refuses what is no full version, and versions that are or could become upstream's own, which go.sum files
+// know with another content. A pre-release of the base says what the fork is of, and whose it is.
+func checkVersion(base, version string) error {
+	if semver.Canonical(version) != version || !strings.HasPrefix(version, base+"-") {
+		return fmt.Errorf("version %q: want a version of the fork of %s, such as --version %s-fork.1", version, base, base)
+	}
+	return nil
+}
+
 // releaseFiles returns the files of one version as the proxy protocol wants
 // them. The .info has no time, so that the same sources give the same files.
 func releaseFiles(v module.Version, t Tree) (Tree, error) {
-	if semver.Canonical(v.Version) != v.Version {
-		return nil, fmt.Errorf("version %q: want a full version such as v2.5.0-fork.1", v.Version)
-	}
 	if err := module.Check(v.Path, v.Version); err != nil {
 		return nil, err
 	}

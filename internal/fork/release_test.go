@@ -2,6 +2,7 @@ package fork
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,10 +54,13 @@ func TestRelease(t *testing.T) {
 func TestReleaseVersions(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	for _, version := range []string{"", "2.0.0", "v2.0", "v2.0.0+local", "v3.0.0", "v1.0.0"} {
+	for _, version := range []string{
+		"", "2.0.0-fork.1", "v2.0-fork.1", "v2.0.0-fork.1+local", "v2.0.0-", "v2.0.0-fork.01", "v3.0.0-fork.1", "v1.0.0-fork.1",
+		"v2.0.0", "v2.0.1", "v2.0.1-fork.1",
+	} {
 		dir := t.TempDir()
 		_, err := p.Release(t.Context(), dir, version)
-		require.Error(t, err, version)
+		require.EqualError(t, err, fmt.Sprintf("version %q: want a version of the fork of v2.0.0, such as --version v2.0.0-fork.1", version))
 		tree, err := ReadTree(dir)
 		require.NoError(t, err)
 		require.Empty(t, tree, version)
