@@ -124,6 +124,9 @@ type NewLockOptions struct {
 // of the module at that version. Fingerprints that are the same as in the lock
 // of opt.From are taken over; the others stay to be reviewed and accepted.
 func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*Lock, error) {
+	if err := p.checkBase(); err != nil {
+		return nil, err
+	}
 	if p.hasLock() {
 		return nil, Problems{{File: p.LockFile(), Message: "the lock exists already", Mend: "go run ./cmd/mongofork accept --all, or remove the file first"}}
 	}

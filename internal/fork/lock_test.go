@@ -1,6 +1,7 @@
 package fork
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -94,6 +95,21 @@ func TestAcceptUnknownKey(t *testing.T) {
 	require.Equal(t, before, p.read(t, p.LockFile()))
 }
 
+func TestBaseThatIsNoVersion(t *testing.T) {
+	t.Parallel()
+	root := builtProject(t, Tree{}).Root
+	for _, base := range []string{"", "2.0.0", "v2.0", "../v2.0.0"} {
+		p := &Project{Root: root, Base: base}
+		want := fmt.Sprintf("base %q is no version such as v2.5.0; there are v2.0.0", base)
+		_, err := p.ReadLock()
+		require.EqualError(t, err, want)
+		_, err = p.NewLock(t.Context(), NewLockOptions{Module: testModule})
+		require.EqualError(t, err, want)
+	}
+	_, err := (&Project{Root: t.TempDir()}).ReadLock()
+	require.EqualError(t, err, `base "" is no version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
+}
+
 func TestAcceptSpecifications(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
@@ -111,7 +127,8 @@ func TestNewLock(t *testing.T) {
 
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	_, err = next.Plan(t.Context())
-	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  mend: go run ./cmd/mongofork accept --new --base v2.1.0")
+	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  mend: name another base (v2.0.0); "+
+		"if upstream has this version, go run ./cmd/mongofork accept --new --base v2.1.0 makes it one")
 	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
 	require.NoError(t, err)
 	require.Contains(t, lock.Entries, Entry{Replace, Key{"pool", "retryable"}}, "moved to another file, but unchanged")

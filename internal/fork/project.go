@@ -70,10 +70,12 @@ func (p *Project) hasLock() bool {
 
 // ReadLock reads the lock of the base.
 func (p *Project) ReadLock() (*Lock, error) {
+	if err := p.checkBase(); err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Problems{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
-			Mend: "go run ./cmd/mongofork accept --new --base " + p.Base}}
+		return nil, p.noLock()
 	}
 	if err != nil {
 		return nil, err

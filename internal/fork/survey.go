@@ -3,7 +3,6 @@ package fork
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"golang.org/x/mod/semver"
 )
@@ -25,25 +24,6 @@ type SurveyRow struct {
 
 // Locked reports whether the release is a base itself.
 func (r SurveyRow) Locked() bool { return r.Version == r.Base }
-
-// Bases returns the versions of upstream that have a lock, in ascending order.
-func (p *Project) Bases() ([]string, error) {
-	locks, err := filepath.Glob(filepath.Join(p.Root, filepath.FromSlash(lockFile("*"))))
-	if err != nil {
-		return nil, err
-	}
-	var bases []string
-	for _, lock := range locks {
-		if version := filepath.Base(filepath.Dir(lock)); semver.IsValid(version) {
-			bases = append(bases, version)
-		}
-	}
-	semver.Sort(bases)
-	if len(bases) == 0 {
-		return nil, fmt.Errorf("%s: no base has a lock (mongofork accept --new makes one)", lockFile("*"))
-	}
-	return bases, nil
-}
 
 // Survey compares each release of upstream, from the lowest base on, with the
 // nearest base below it.
