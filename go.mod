@@ -5,7 +5,6 @@ go 1.25.0
 ignore (
 	./build
 	./event
-	./internal/handshake
 	./internal/integration
 	./internal/overloadtest
 	./internal/randutil
