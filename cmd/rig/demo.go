@@ -21,7 +21,7 @@ type demoCmd struct {
 
 // Run compares the fork with upstream's driver on a replica set that sheds load.
 func (c *demoCmd) Run(ctx context.Context) error {
-	root, err := findRoot()
+	root, err := c.root()
 	if err != nil {
 		return err
 	}

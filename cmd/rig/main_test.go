@@ -28,6 +28,12 @@ func TestCommandLine(t *testing.T) {
 		{"no command", nil, command.ExitUsage, "", "see rig --help"},
 		{"unknown command", []string{"tests"}, command.ExitUsage, "", "see rig --help"},
 		{"file without revision", []string{"spec", "--file", "a"}, command.ExitUsage, "", "--file needs --revision"},
+		{
+			"unknown suite", []string{"test", "--only", "unit,bogus"}, command.ExitUsage, "",
+			`--only: there is no suite "bogus"; there are check, unit, `,
+		},
+		{"unknown base", []string{"test", "--base", "v9.9.9"}, command.ExitUsage, "", `there is no base "v9.9.9"; name one with BASE or --base: v2.`},
+		{"no base", []string{"upstream", "--base", ""}, command.ExitUsage, "", `there is no base ""`},
 		{"unknown flag", []string{"test", "--suite", "fork"}, command.ExitUsage, "", "--suite"},
 	}
 	for _, tt := range tests {

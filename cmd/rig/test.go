@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"mongofork/internal/fork"
 	"mongofork/internal/rig/report"
 	"mongofork/internal/rig/suite"
 )
@@ -16,9 +19,35 @@ type rigFlags struct {
 	Base string `env:"BASE" default:"v2.5.0" help:"Version of upstream that the fork is built on."`
 }
 
+// root returns the root of the repository that the working directory is in, once it is known to have the base.
+func (f rigFlags) root() (string, error) {
+	root, err := findRoot()
+	if err != nil {
+		return "", err
+	}
+	bases, err := (&fork.Project{Root: root}).Bases()
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(bases, f.Base) {
+		return "", fmt.Errorf("there is no base %q; name one with BASE or --base: %s", f.Base, strings.Join(bases, ", "))
+	}
+	return root, nil
+}
+
 type testCmd struct {
 	rigFlags
 	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: check, unit, modules, fork, upstream, spec, soak, limits."`
+}
+
+// Validate is called by kong.
+func (c *testCmd) Validate() error {
+	for _, name := range c.Only {
+		if !slices.Contains(suite.Names(), name) {
+			return fmt.Errorf("--only: there is no suite %q; there are %s", name, strings.Join(suite.Names(), ", "))
+		}
+	}
+	return nil
 }
 
 // Run runs the suites.
@@ -67,7 +96,7 @@ func (f rigFlags) run(ctx context.Context, names []string, options suite.Options
 
 // open returns the rig of the repository that the working directory is in.
 func (f rigFlags) open() (*suite.Rig, error) {
-	root, err := findRoot()
+	root, err := f.root()
 	if err != nil {
 		return nil, err
 	}
