@@ -15,6 +15,10 @@ LINTED ?= . contrib/otel contrib/prometheus lab lab/dashboard bench examples/ove
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
 
+# The fork that the go.mod files of the modules below this folder name. It is linted and benchmarked; for the rest, "rig go"
+# puts the fork of BASE in its place.
+NAMED := v2.5.0
+
 # All versions of upstream that the fork can be built on.
 BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
 
@@ -65,13 +69,13 @@ test-server: ## Run the specification's tests on mongod and mongos from the PATH
 
 .PHONY: test-contrib
 test-contrib: fork ## Run the tests of the adapters, each a module of its own, with the race detector
-	go -C contrib/otel test -race ./...
-	go -C contrib/prometheus test -race ./...
+	$(RIG) go contrib/otel test -race ./...
+	$(RIG) go contrib/prometheus test -race ./...
 
 .PHONY: test-lab
 test-lab: fork ## Run the lab's tests, with the race detector
-	go -C lab test -race ./...
-	go -C lab/dashboard test -race ./...
+	$(RIG) go lab test -race ./...
+	$(RIG) go lab/dashboard test -race ./...
 
 .PHONY: race
 race: ## Run the policy's tests with the race detector, many times over
@@ -86,12 +90,12 @@ TOPOLOGY ?= replicaset:3
 
 .PHONY: lab
 lab: fork ## Start the overload lab in front of the server that make server finds: make lab TOPOLOGY=sharded:2
-	go -C lab build -o ../build/ ./cmd/lab
+	$(RIG) go lab build -o ../build/ ./cmd/lab
 	$(RIG) server -- build/lab serve --topology $(TOPOLOGY)
 
 .PHONY: dashboard
 dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no panel is empty, and draw docs/dashboard.svg
-	go -C lab/dashboard build -o ../../build/ .
+	$(RIG) go lab/dashboard build -o ../../build/ .
 	$(RIG) server -- build/dashboard contrib/prometheus/dashboard.json lab/scenarios/dashboard.yaml -o docs/dashboard.svg
 
 .PHONY: test-topologies
@@ -159,8 +163,12 @@ cross: fork ## Compile the fork for other platforms
 oldest-go: fork ## Compile the fork with the oldest Go that this version of upstream supports
 	cd build/$(BASE) && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...
 
+.PHONY: named-fork
+named-fork:
+	@$(MONGOFORK) --base $(NAMED) build
+
 .PHONY: lint
-lint: fork ## Run golangci-lint on the modules of this repository
+lint: named-fork ## Run golangci-lint on the modules of this repository
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
 
 .PHONY: lint-workflows
@@ -180,8 +188,8 @@ test-bench: bench-drivers ## Run the tests of the benchmarks and of the simulati
 
 .PHONY: bench-drivers
 bench-drivers: ## Build the drivers that the benchmarks compare: the fork and the untouched one
-	$(MONGOFORK) build
-	$(MONGOFORK) build --pristine -o build/pristine/$(BASE)
+	@for base in $(sort $(NAMED) $(BASE)); do \
+		$(MONGOFORK) --base $$base build && $(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base || exit; done
 
 .PHONY: bench-overhead
 bench-overhead: bench-drivers ## Measure what the fork costs when all is well, against upstream's driver, on a canned and on a real server

@@ -69,14 +69,20 @@ func serve(ctx context.Context, s *server.Server, out io.Writer) error {
 	}
 }
 
-// runWith runs a command that finds the server in MONGODB_URI. The error of a
-// command that failed has its exit code.
+// runWith runs a command that finds the server in MONGODB_URI.
 func runWith(ctx context.Context, uri string, command []string) error {
+	return passThrough(ctx, "", []string{"MONGODB_URI=" + uri}, command)
+}
+
+// passThrough runs a command in a folder with our input and output, and with our environment and some more. The error of a
+// command that failed has its exit code.
+func passThrough(ctx context.Context, dir string, env, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = dir
 	// Asked to end as we were, and given time to: it may have children to stop.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = commandGrace
-	cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {

@@ -44,13 +44,17 @@ func Requires(module, version string) error {
 	if err != nil {
 		return err
 	}
+	source := filepath.Join(module, "go.mod")
 	for _, r := range parsed.Require {
-		if r.Mod.Path == Path && r.Mod.Version == version {
-			return nil
+		if r.Mod.Path != Path {
+			continue
 		}
+		if r.Mod.Version != version {
+			return fmt.Errorf("%s requires %s %s, not %s; run this with BASE=%[3]s", source, Path, r.Mod.Version, version)
+		}
+		return nil
 	}
-	return fmt.Errorf("%s does not require %s %s; run: go -C %s get %[2]s@%[3]s",
-		filepath.Join(module, "go.mod"), Path, version, module)
+	return fmt.Errorf("%s does not require %s", source, Path)
 }
 
 // Parse reads the go.mod of the module in a folder.

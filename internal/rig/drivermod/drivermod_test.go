@@ -31,8 +31,41 @@ func TestReplaceChangesTheLineThatThereIs(t *testing.T) {
 	t.Parallel()
 	path, _, err := Replace(filepath.Join("..", "..", "..", "lab"), filepath.FromSlash("/repo/build/pristine/v2.5.0"), t.TempDir())
 	require.NoError(t, err)
-	assert.Contains(t, read(t, path), "replace "+Path+" => "+filepath.FromSlash("/repo/build/pristine/v2.5.0"))
-	assert.Equal(t, 1, strings.Count(read(t, path), "replace "))
+	assert.Contains(t, read(t, path), Path+" => "+filepath.FromSlash("/repo/build/pristine/v2.5.0"))
+	assert.Equal(t, 1, strings.Count(read(t, path), Path+" => "))
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write := func(module, replace string) string {
+		folder := filepath.Join(root, module)
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module m\n\nrequire "+Path+" v2.5.0\n\n"+replace), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "go.sum"), nil, 0o600))
+		return folder
+	}
+	nested := write("a/b", "replace (\n\tn => ../\n\t"+Path+" => ../../build/v2.5.0\n)\n")
+	driver, copies := filepath.Join(root, "build", "v2.9.3"), filepath.Join(root, "build", "modfiles")
+
+	flags, err := Flags(nested, driver, copies)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"-mod=mod", "-modfile=../../build/modfiles/go.mod"}, flags)
+	replaced := read(t, filepath.Join(copies, "go.mod"))
+	assert.Contains(t, replaced, Path+" => "+driver)
+	assert.NotContains(t, replaced, "build/v2.5.0")
+
+	flags, err = Flags(nested, filepath.Join(root, "build", "v2.5.0"), copies)
+	require.NoError(t, err)
+	assert.Empty(t, flags, "that is what go.mod says")
+
+	for _, replace := range []string{"", "replace " + Path + " => " + Path + " v2.5.1\n"} {
+		flags, err = Flags(write("released", replace), driver, copies)
+		require.NoError(t, err)
+		assert.Empty(t, flags, "a release is to stay one")
+	}
+	_, err = Flags(t.TempDir(), driver, copies)
+	assert.Error(t, err, "there is no go.mod")
 }
 
 func TestRequires(t *testing.T) {
@@ -40,6 +73,6 @@ func TestRequires(t *testing.T) {
 	module := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(module, "go.mod"), []byte("module m\n\nrequire "+Path+" v2.5.0\n"), 0o600))
 	assert.NoError(t, Requires(module, "v2.5.0"))
-	assert.ErrorContains(t, Requires(module, "v2.7.0"), "does not require "+Path+" v2.7.0; run: go -C "+module+" get "+Path+"@v2.7.0")
+	assert.ErrorContains(t, Requires(module, "v2.7.0"), "requires "+Path+" v2.5.0, not v2.7.0; run this with BASE=v2.5.0")
 	assert.Error(t, Requires(t.TempDir(), "v2.5.0"), "there is no go.mod")
 }

@@ -2,11 +2,13 @@ package suite
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 
+	"mongofork/internal/rig/drivermod"
 	"mongofork/internal/rig/gotest"
 	"mongofork/internal/rig/report"
 )
@@ -14,10 +16,10 @@ import (
 // benchModule simulates hours of load, for which the race detector is too slow.
 const benchModule = "bench"
 
-// modules runs the tests of the modules below the root: the lab, the adapters, the benchmarks, the examples. All of them
-// are built with the fork.
+// modules runs the tests of the modules below the root: the lab, the adapters, the benchmarks, the examples.
 func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
-	if _, err := r.build(ctx); err != nil {
+	t, err := r.build(ctx)
+	if err != nil {
 		return err
 	}
 	folders, err := r.nestedModules()
@@ -31,9 +33,13 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 	race, note := r.race(ctx)
 	s.Note = note
 	for _, folder := range folders {
-		command := gotest.Command{Dir: r.file(folder), Env: env, Packages: []string{"./..."}}
+		flags, err := r.moduleFlags(ctx, t, folder)
+		if err != nil {
+			return err
+		}
+		command := gotest.Command{Dir: r.file(folder), Env: env, Flags: flags, Packages: []string{"./..."}}
 		if folder != benchModule {
-			command.Flags = race
+			command.Flags = append(command.Flags, race...)
 		}
 		result, err := r.Tests.Test(ctx, command, r.Progress.Counter("modules "+folder))
 		if err != nil {
@@ -42,6 +48,22 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 		record(s, result, func(key gotest.Key) string { return rerunCommand(folder, command, key, key.Package) })
 	}
 	return nil
+}
+
+// moduleFlags returns the flags that build a module with the fork of this base, though its go.mod may name another. The
+// benchmarks compare the fork that theirs names with other drivers, and so are tested with that one.
+func (r *Rig) moduleFlags(ctx context.Context, t *trees, folder string) ([]string, error) {
+	if folder != benchModule {
+		return drivermod.Flags(r.file(folder), r.file(t.fork), r.file("build", "modfiles", r.Base, folder))
+	}
+	named, err := drivermod.Folder(r.file(folder))
+	if err != nil || named == "" || named == r.file(t.fork) {
+		return nil, err
+	}
+	if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), "--base", filepath.Base(named), "build"); err != nil {
+		return nil, fmt.Errorf("build the fork for %s: %w", folder, err)
+	}
+	return nil, nil
 }
 
 // nestedModules returns the folders below the root that have a go.mod, but for what is built and for test data.

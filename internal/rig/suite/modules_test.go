@@ -33,6 +33,25 @@ func TestModules(t *testing.T) {
 	assert.Equal(t, []string{"bench", "contrib/otel", "lab"}, folders)
 }
 
+func TestModulesAreBuiltWithTheForkOfTheBase(t *testing.T) {
+	f := newFixture(t, same("p TestOne passed"))
+	for folder, named := range map[string]string{"bench": "v0.9.0", "contrib/otel": "v0.9.0", "lab": "v1.0.0"} {
+		require.NoError(t, os.MkdirAll(f.file(folder), 0o755))
+		up := strings.Repeat("../", strings.Count(folder, "/")+1)
+		f.write(t, folder+"/go.mod", "module m\n\nreplace "+Module+" => "+up+"build/"+named+"\n")
+		f.write(t, folder+"/go.sum", "")
+	}
+	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(f.one(t, "modules", Options{})))
+	flags := map[string][]string{}
+	for _, run := range f.tests.runs {
+		flags[filepath.Base(run.Dir)] = run.Flags
+	}
+	assert.Equal(t, map[string][]string{
+		"bench": nil, "otel": {"-mod=mod", "-modfile=../../build/modfiles/v1.0.0/contrib/otel/go.mod"}, "lab": nil,
+	}, flags)
+	assert.Contains(t, f.tools.ran, "mongofork --base v0.9.0 build", "for the benchmarks")
+}
+
 func TestSoak(t *testing.T) {
 	f := newFixture(t, func(string, gotest.Command) []string { return nil })
 	f.Soak = func(_ context.Context, driver, backend string) (string, error) {
