@@ -30,7 +30,7 @@ func (c *demoCmd) Run(ctx context.Context) error {
 	err = demo.Run(ctx, demo.Config{
 		Root: root, Base: c.Base, Workers: c.Workers, Operations: c.Operations, Seed: c.Seed,
 		OpenServer: func(ctx context.Context) (*server.Server, error) {
-			return server.Open(ctx, server.Config{Root: root, Progress: os.Stderr})
+			return server.Open(ctx, server.Config{Root: root, Progress: os.Stderr, BehindLab: true})
 		},
 		OpenLab: func(ctx context.Context, backend string) (*lab.Lab, error) {
 			binary, err := builder.Build(ctx, "build/"+c.Base, lab.Command)

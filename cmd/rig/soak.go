@@ -55,7 +55,7 @@ func (c *soakCmd) arm(ctx context.Context, root string, builder lab.Builder, dri
 	if err != nil {
 		return err
 	}
-	s, err := server.Open(ctx, server.Config{Root: root, Progress: os.Stderr})
+	s, err := server.Open(ctx, server.Config{Root: root, Progress: os.Stderr, BehindLab: true})
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,17 @@ func TestOpenReportsAGivenServerThatDoesNotAnswer(t *testing.T) {
 	assert.NotErrorIs(t, err, ErrUnavailable, "a broken setting must not look like a missing server")
 }
 
+// No server is asked: there is none.
+func TestOpenChecksTheGivenURIFirst(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.BehindLab = true
+	m.env["MONGODB_URI"] = "mongodb://127.0.0.1:1,127.0.0.1:2"
+	_, err := Open(t.Context(), m.Config)
+	assert.ErrorContains(t, err, "MONGODB_URI names 2 hosts")
+	assert.NotErrorIs(t, err, ErrUnavailable)
+}
+
 func TestOpenStartsMongod(t *testing.T) {
 	t.Parallel()
 	alive := newLifeline(t)

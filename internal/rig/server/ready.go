@@ -14,16 +14,6 @@ import (
 // pollInterval is how often a server that is not a primary yet is asked again.
 const pollInterval = 100 * time.Millisecond
 
-// openGiven uses a server that somebody else runs.
-func openGiven(ctx context.Context, cfg Config, uri string) (*Server, error) {
-	version, err := awaitPrimary(ctx, cfg.StartTimeout, uri)
-	if err != nil {
-		return nil, fmt.Errorf("the server that MONGODB_URI names does not answer as a primary; "+
-			"start it, or unset MONGODB_URI to have one started: %w", err)
-	}
-	return &Server{URI: uri, Version: version, Origin: Given}, nil
-}
-
 // awaitPrimary waits until the deployment has a writable primary that answers
 // pings and returns the server's version.
 func awaitPrimary(ctx context.Context, limit time.Duration, uri string) (string, error) {

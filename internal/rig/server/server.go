@@ -60,6 +60,8 @@ type Config struct {
 	// Limitable makes Open start a mongod so that its ingress limiters can be switched on and drivers get along with them:
 	// it demands authentication, and the URI has a user with all rights. Other servers are as they are.
 	Limitable bool
+	// BehindLab says that the lab will stand before the server, so that MONGODB_URI has to name one host and no credentials.
+	BehindLab bool
 	// StartTimeout limits how long a server may take to answer. The default is one minute.
 	StartTimeout time.Duration
 }
