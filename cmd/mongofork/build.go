@@ -89,3 +89,14 @@ func (c *cleanCmd) Run(a *app) error {
 	fmt.Fprintf(a.out, "%s: %d files removed\n", out.Label, removed)
 	return nil
 }
+
+type verifyCmd struct{}
+
+func (c *verifyCmd) Run(a *app) error {
+	hash, err := a.project.Verify(a.ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: two builds are identical and equal the lock: %s\n", a.project.Base, hash)
+	return nil
+}

@@ -47,22 +47,13 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			project, err := store.Project(ctx, revision)
 			return project, unavailable(err, specs.ErrUnavailable)
 		},
-		OpenServer: func(ctx context.Context) (*suite.Server, error) {
-			return openServer(ctx, server.Config{Root: root, Progress: progress})
-		},
-		OpenLimitable: func(ctx context.Context) (*suite.Server, error) {
-			return openServer(ctx, server.Config{Root: root, Progress: progress, Limitable: true})
-		},
+		OpenServer:    opener(server.Config{Root: root, Progress: progress}),
+		OpenLimitable: opener(server.Config{Root: root, Progress: progress, Limitable: true}),
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
 			return openLab(ctx, labs, "build/"+base, topology, backend)
 		},
 		Soak: func(ctx context.Context, driver, backend string) (string, error) {
-			binary, err := labs.Build(ctx, driver, lab.Command)
-			if err != nil {
-				return "", err
-			}
-			return labs.Tools.Run(ctx, root, labs.Env, binary, "soak", "--backend", backend,
-				"--seed", soakSeed, "--duration", soakTime.String())
+			return soak(ctx, labs, driver, backend)
 		},
 		Limits: func(ctx context.Context, driver string, on *suite.Server) (string, error) {
 			return limits(ctx, labs, driver, on)
@@ -70,6 +61,16 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 		Progress: suite.NewProgress(progress, time.Now),
 		Now:      time.Now,
 	}, nil
+}
+
+// soak runs the lab's soak on a server.
+func soak(ctx context.Context, labs lab.Builder, driver, backend string) (string, error) {
+	binary, err := labs.Build(ctx, driver, lab.Command)
+	if err != nil {
+		return "", err
+	}
+	return labs.Tools.Run(ctx, labs.Root, labs.Env, binary, "soak", "--backend", backend,
+		"--seed", soakSeed, "--duration", soakTime.String())
 }
 
 // limits runs the lab's program "limits" on a server. A mongod has limits of its own; any other may have the lab's. The URI
@@ -86,14 +87,16 @@ func limits(ctx context.Context, labs lab.Builder, driver string, on *suite.Serv
 	return labs.Tools.Run(ctx, labs.Root, append(slices.Clone(labs.Env), "MONGODB_URI="+on.URI), binary, args...)
 }
 
-// openServer finds or starts a server.
-func openServer(ctx context.Context, config server.Config) (*suite.Server, error) {
-	s, err := server.Open(ctx, config)
-	if err != nil {
-		return nil, unavailable(err, server.ErrUnavailable)
+// opener returns what finds or starts a server.
+func opener(config server.Config) func(context.Context) (*suite.Server, error) {
+	return func(ctx context.Context) (*suite.Server, error) {
+		s, err := server.Open(ctx, config)
+		if err != nil {
+			return nil, unavailable(err, server.ErrUnavailable)
+		}
+		name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
+		return &suite.Server{URI: s.URI, Name: name, Mongod: s.Origin == server.Mongod, Close: s.Close}, nil
 	}
-	name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
-	return &suite.Server{URI: s.URI, Name: name, Mongod: s.Origin == server.Mongod, Close: s.Close}, nil
 }
 
 // openLab starts a lab that is built with the driver of a folder below the root.

@@ -3,8 +3,6 @@ package fork
 import (
 	"fmt"
 	"path"
-	"slices"
-	"strings"
 )
 
 // Touch is a declaration of ours laid over one of upstream's.
@@ -159,81 +157,6 @@ func (mt *matcher) fail(d *OverlayDecl, mend, format string, args ...any) {
 	mt.problems.add(d.File.Path, d.Line, mend, "%s", what+fmt.Sprintf(format, args...))
 }
 
-// touchable checks what all three touching directives assert of upstream.
-func (mt *matcher) touchable(d *OverlayDecl, found []*Decl) bool {
-	before := len(mt.problems)
-	switch {
-	case len(found) == 0:
-		mend := "remove the directive if the declaration is new"
-		if others := sameName(mt.plan.Module, d.Key); others != "" {
-			mend = "upstream has that name in " + others + "; move our file there if it is the same"
-		}
-		mt.fail(d, mend, "upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
-		return false
-	case len(found) > 1:
-		mt.fail(d, "declare something new and call it from upstream's seams instead",
-			"upstream has several under different build constraints (%s)", places(found))
-		return false
-	}
-	theirs := found[0]
-	if theirs.Kind != d.Kind {
-		mt.fail(d, "declare the same kind", "ours is a %s, upstream's is a %s (%s)", d.Kind, theirs.Kind, theirs.at())
-	}
-	if theirs.shared > 1 {
-		mt.fail(d, "set the value in an init function instead", "upstream declares %d names at once (%s)", theirs.shared, theirs.at())
-	}
-	if theirs.grouped() && inImpliedGroup(theirs) {
-		mt.fail(d, "declare a constant of another name", "upstream's value depends on its place in a group with iota (%s)", theirs.at())
-	}
-	if ours, up := d.File.Constraint, theirs.File.Constraint; ours != up {
-		mt.fail(d, "give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]", ours, theirs.at(), up)
-	}
-	return len(mt.problems) == before
-}
-
-// inImpliedGroup reports whether taking the constant out of its group would
-// change the value of another one, or its own.
-func inImpliedGroup(d *Decl) bool {
-	for _, spec := range d.gen.Specs {
-		if (&Decl{Kind: d.Kind, spec: spec}).impliedValue() {
-			return true
-		}
-	}
-	return false
-}
-
-// sameName lists other packages of upstream that declare the name, as a hint.
-func sameName(m *Module, key Key) string {
-	var in []string
-	for _, folder := range m.Folders() {
-		p, err := m.Package(folder)
-		if err != nil {
-			continue // a hint is not worth failing for
-		}
-		for other := range p.decls {
-			if other.Name == key.Name && other != key {
-				in = append(in, other.Package)
-			}
-		}
-	}
-	slices.Sort(in)
-	return strings.Join(in, ", ")
-}
-
-// watchHint says what somebody may have meant by a name that is not there.
-func (m *Module) watchHint(key Key) string {
-	if others := sameName(m, key); others != "" {
-		return "upstream has that name in " + others
-	}
-	pkg, name, _ := strings.Cut(key.Name, ".")
-	for _, folder := range m.Folders() {
-		if found, err := m.Lookup(Key{folder, name}); path.Base(folder) == pkg && err == nil && len(found) > 0 {
-			return "name the package by its folder: /" + folder + "." + name
-		}
-	}
-	return "remove the name, after checking what replaced the declaration"
-}
-
 // watch looks up one watched name.
 func (mt *matcher) watch(w Watched) error {
 	p, err := mt.plan.Module.Package(path.Dir(w.File.Path))
@@ -259,19 +182,6 @@ func (mt *matcher) watch(w Watched) error {
 	}
 	mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: fingerprint(found...)})
 	return nil
-}
-
-// places lists where declarations stand, with build constraints.
-func places(decls []*Decl) string {
-	var list []string
-	for _, d := range decls {
-		at := d.at()
-		if d.File.Constraint != "" {
-			at += " [" + d.File.Constraint + "]"
-		}
-		list = append(list, at)
-	}
-	return strings.Join(list, ", ")
 }
 
 // Counts says how many declarations the plan touches, by directive.

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/format"
-	"go/token"
 	"io/fs"
 	"path"
 	"strings"
@@ -142,124 +140,6 @@ func (o *Overlay) readFile(name string, data []byte, version string, ps *Problem
 func isFormatted(src []byte) bool {
 	formatted, err := format.Source(src)
 	return err == nil && bytes.Equal(formatted, src)
-}
-
-// directiveReader attaches the directives of a file to its declarations.
-type directiveReader struct {
-	file   *OverlayFile
-	ps     *Problems
-	failed bool
-	rng    BaseRange
-	docs   map[*ast.CommentGroup][]*OverlayDecl
-}
-
-func (r *directiveReader) read() BaseRange {
-	r.docs = map[*ast.CommentGroup][]*OverlayDecl{}
-	src := r.file.Source
-	for _, d := range src.Decls {
-		od := &OverlayDecl{Decl: d, Line: src.line(d.pos())}
-		r.file.Decls = append(r.file.Decls, od)
-		for _, doc := range d.docs() {
-			r.docs[doc] = append(r.docs[doc], od)
-		}
-		if d.grouped() && d.gen.Doc != nil {
-			r.docs[d.gen.Doc] = append(r.docs[d.gen.Doc], od) // refused by attach
-		}
-	}
-	for _, group := range src.AST.Comments {
-		for _, c := range group.List {
-			d, ok, err := ParseDirective(c.Text)
-			if !ok {
-				continue
-			}
-			if err != nil {
-				r.obscure(r.docs[group])
-				r.fail(c, "write the directive as docs/builder.md says", "%v", err)
-				continue
-			}
-			r.place(d, c, group)
-		}
-	}
-	return r.rng
-}
-
-func (r *directiveReader) fail(c *ast.Comment, mend, format string, args ...any) {
-	r.failed = true
-	r.ps.add(r.file.Path, r.file.Source.line(c.Pos()), mend, format, args...)
-}
-
-// obscure marks declarations whose directive is refused.
-func (r *directiveReader) obscure(decls []*OverlayDecl) {
-	for _, d := range decls {
-		d.unclear = true
-	}
-}
-
-// following returns the first declaration after pos.
-func (r *directiveReader) following(pos token.Pos) []*OverlayDecl {
-	for i, d := range r.file.Decls {
-		if d.pos() > pos {
-			return r.file.Decls[i : i+1]
-		}
-	}
-	return nil
-}
-
-// place decides what a directive belongs to by where it stands.
-func (r *directiveReader) place(d Directive, c *ast.Comment, group *ast.CommentGroup) {
-	src := r.file.Source
-	decls := r.docs[group]
-	switch {
-	case d.Verb == Base && c.Pos() > src.AST.Package:
-		r.fail(c, "move it above the package clause", "//fork:base stands after the package clause")
-	case d.Verb == Base && r.rng != nil:
-		r.fail(c, "join the terms on one line", "a second //fork:base")
-	case d.Verb == Base:
-		r.rng = d.Range
-	case c.Pos() < src.AST.Package:
-		r.fail(c, "move it to the declaration that it is about", "//fork:%s stands before the package clause", d.Verb)
-	case decls == nil && r.inside(c.Pos()):
-		r.fail(c, "move it to the doc comment of a package-level declaration", "//fork:%s stands inside a declaration", d.Verb)
-	case d.Verb == Watch:
-		for _, target := range d.Targets {
-			r.file.Watches = append(r.file.Watches, Watched{Target: target, File: src, Line: src.line(c.Pos())})
-		}
-	case decls == nil:
-		r.obscure(r.following(c.Pos()))
-		r.fail(c, "put it directly above the declaration, without a blank line between", "//fork:%s is detached from any declaration", d.Verb)
-	default:
-		r.attach(d, c, decls)
-	}
-}
-
-// attach gives a directive to the one declaration that it documents.
-func (r *directiveReader) attach(d Directive, c *ast.Comment, decls []*OverlayDecl) {
-	target := decls[0]
-	name := target.Key.Name
-	switch {
-	case target.shared > 1:
-		r.fail(c, "declare each name on its own", "//fork:%s %s: the line declares %d names", d.Verb, name, target.shared)
-	case target.grouped():
-		r.fail(c, "take the declaration out of the parentheses", "//fork:%s %s: the declaration shares its parentheses with others", d.Verb, name)
-	case target.unnamed():
-		r.fail(c, "give the declaration a name", "//fork:%s %s: nothing can be found by this name", d.Verb, name)
-	case target.Directive != nil:
-		r.fail(c, "keep one of them", "//fork:%s %s: the declaration already has //fork:%s", d.Verb, name, target.Directive.Verb)
-	default:
-		target.Directive, target.Line = &d, r.file.Source.line(c.Pos())
-		return
-	}
-	r.obscure(decls)
-}
-
-// inside reports whether pos is within a package-level declaration.
-func (r *directiveReader) inside(pos token.Pos) bool {
-	for _, decl := range r.file.Source.AST.Decls {
-		if decl.Pos() <= pos && pos < decl.End() {
-			return true
-		}
-	}
-	return false
 }
 
 // at returns "file:line" of the directive.

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"mongofork/internal/rig/difference"
 	"mongofork/internal/rig/gotest"
@@ -81,67 +78,6 @@ func (r *Rig) compare(ctx context.Context, s *report.Suite, t *trees, c comparis
 	return nil
 }
 
-// arms runs the tests in both trees.
-func (r *Rig) arms(ctx context.Context, s *report.Suite, t *trees, c comparison) (upstream, fork *gotest.Result, err error) {
-	if !c.parallel || r.serverIsGiven() {
-		// Runs that share a server would meet each other's fail points.
-		if upstream, err = r.arm(ctx, s.Name+" untouched", t.upstream, c); err != nil {
-			return nil, nil, err
-		}
-		fork, err = r.arm(ctx, s.Name+" fork", t.fork, c)
-		return upstream, fork, err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, side := range []struct {
-		label, tree string
-		result      **gotest.Result
-	}{{" untouched", t.upstream, &upstream}, {" fork", t.fork, &fork}} {
-		env, done, openErr := c.open(ctx)
-		if openErr != nil {
-			return nil, nil, errors.Join(openErr, group.Wait(), err)
-		}
-		defer func() { err = errors.Join(err, done()) }()
-		group.Go(func() (err error) {
-			*side.result, err = r.runArm(ctx, s.Name+side.label, side.tree, c, env)
-			return err
-		})
-	}
-	err = group.Wait()
-	return upstream, fork, err
-}
-
-// serverIsGiven reports whether there is one server for everything, the user's.
-func (r *Rig) serverIsGiven() bool {
-	return slices.ContainsFunc(r.Environ, func(assignment string) bool {
-		value, isURI := strings.CutPrefix(assignment, "MONGODB_URI=")
-		return isURI && value != ""
-	})
-}
-
-// arm runs the tests in one of the trees.
-func (r *Rig) arm(ctx context.Context, label, tree string, c comparison) (result *gotest.Result, err error) {
-	env, done, err := c.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	return r.runArm(ctx, label, tree, c, env)
-}
-
-// runArm is arm with an environment that is there already.
-func (r *Rig) runArm(ctx context.Context, label, tree string, c comparison, env []string) (*gotest.Result, error) {
-	command := c.command
-	command.Dir = r.file(tree)
-	command.Env = r.env(env...)
-	result, err := r.Tests.Test(ctx, command, r.Progress.Counter(label))
-	if err != nil {
-		return nil, err
-	}
-	n := result.Count()
-	r.Progress.Printf("      %s: %d passed, %d failed, %d skipped", label, n.Passed, n.Failed, n.Skipped)
-	return result, nil
-}
-
 // confirm repeats what regressed, each test alone.
 func (r *Rig) confirm(ctx context.Context, s *report.Suite, t *trees, c comparison, d *difference.Difference) error {
 	if len(d.Regressed) == 0 {
@@ -168,69 +104,6 @@ func (r *Rig) confirm(ctx context.Context, s *report.Suite, t *trees, c comparis
 			len(d.Regressed), repeatLimit))
 	}
 	return err
-}
-
-// summarize adds all of the difference but the regressions to the suite.
-func summarize(s *report.Suite, d *difference.Difference) {
-	s.Passed += len(d.Passed) + len(d.Fixed)
-	for range d.Broken {
-		s.AddSkips("fails upstream too")
-	}
-	for _, c := range d.Skipped {
-		s.AddSkips(tidyReason(c.Reason()))
-	}
-	for _, e := range d.Expected {
-		s.AddSkips(fmt.Sprintf("asserts what the specification changed: %s (instead: %s)", e.Reason, e.Successor))
-	}
-	var unsteady []string
-	for _, u := range d.Unsteady {
-		how := "does not pass upstream either"
-		if u.PassesInFork {
-			s.Passed++
-			how = "passes"
-		} else {
-			s.AddSkips("fails upstream too, when repeated")
-		}
-		unsteady = append(unsteady, fmt.Sprintf("%s (repetition %d %s)", u.Key, u.Attempts, how))
-	}
-	s.Note = joinNotes(s.Note,
-		count(len(d.Broken), "fail upstream too"), count(len(d.Expected), "expected to differ"),
-		count(len(d.Fixed), "pass in the fork only"), count(len(d.Gone), "gone"),
-		count(len(unsteady), "decided by repetition"))
-	s.Remarks = append(s.Remarks, remark("passes in the fork only", names(d.Fixed))...)
-	s.Remarks = append(s.Remarks, remark("decided by repetition", unsteady)...)
-	var gone []string
-	for _, key := range d.Gone {
-		gone = append(gone, key.String())
-	}
-	s.Remarks = append(s.Remarks, remark("not in the fork, and did not pass upstream", gone)...)
-}
-
-func count(n int, what string) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-func names(changes []difference.Change) []string {
-	var all []string
-	for _, change := range changes {
-		all = append(all, change.Key.String())
-	}
-	return all
-}
-
-// remark lists names under a title, or nothing if there are none.
-func remark(title string, names []string) []string {
-	if len(names) == 0 {
-		return nil
-	}
-	shown := names
-	if len(names) > namesShown {
-		shown = append(append([]string(nil), names[:namesShown]...), fmt.Sprintf("and %d more", len(names)-namesShown))
-	}
-	return []string{fmt.Sprintf("%s (%d):\n  %s", title, len(names), strings.Join(shown, "\n  "))}
 }
 
 // skipFile is the skip list's path below the root.

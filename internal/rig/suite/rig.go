@@ -5,7 +5,6 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
@@ -164,52 +163,6 @@ func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
 	return s
 }
 
-// once calls get unless an earlier call for the same thing found that it is not
-// available here. That is also said on the progress output.
-func (r *Rig) once(thing string, get func() error) error {
-	if err := r.absent[thing]; err != nil {
-		return err
-	}
-	err := get()
-	if errors.Is(err, ErrUnavailable) {
-		r.Progress.Printf("      %v", err)
-		if r.absent == nil {
-			r.absent = map[string]error{}
-		}
-		r.absent[thing] = err
-	}
-	return err
-}
-
-// project returns the PROJECT_DIRECTORY for a revision's tests.
-func (r *Rig) project(ctx context.Context, revision string) (project string, err error) {
-	err = r.once("specifications "+revision, func() error {
-		project, err = r.Specifications(ctx, revision)
-		return err
-	})
-	return project, err
-}
-
-// server finds or starts a server, in the way that is given.
-func (r *Rig) server(ctx context.Context, open func(context.Context) (*Server, error)) (server *Server, err error) {
-	err = r.once("server", func() error {
-		server, err = open(ctx)
-		return err
-	})
-	return server, err
-}
-
-// joinNotes puts notes into one line; empty ones are left out.
-func joinNotes(notes ...string) string {
-	var kept []string
-	for _, note := range notes {
-		if note != "" {
-			kept = append(kept, note)
-		}
-	}
-	return strings.Join(kept, "; ")
-}
-
 // env returns the environment of a child: the rig's own without the variables
 // that would make runs differ, and with the given assignments.
 func (r *Rig) env(assignments ...string) []string {
@@ -230,32 +183,4 @@ func (r *Rig) env(assignments ...string) []string {
 // file returns the path of a file of the repository.
 func (r *Rig) file(slashed ...string) string {
 	return filepath.Join(r.Root, filepath.FromSlash(path.Join(slashed...)))
-}
-
-// record adds the cases of a run to the suite as they are. rerun returns the
-// command that runs one of them alone.
-func record(s *report.Suite, result *gotest.Result, rerun func(gotest.Key) string) {
-	for _, c := range result.Cases() {
-		switch c.Outcome {
-		case gotest.Passed:
-			s.Passed++
-		case gotest.Skipped:
-			s.AddSkips(tidyReason(c.Reason()))
-		default:
-			s.Failures = append(s.Failures, report.Failure{
-				Name: c.Key.String(), What: "failed", Output: lastLines(c.Output), Rerun: rerun(c.Key),
-			})
-		}
-	}
-}
-
-// excerptLines is how much of a failed test's output the report shows.
-const excerptLines = 30
-
-func lastLines(output []string) []string {
-	if len(output) <= excerptLines {
-		return output
-	}
-	cut := len(output) - excerptLines
-	return append([]string{fmt.Sprintf("[%d lines left out]", cut)}, output[cut:]...)
 }
