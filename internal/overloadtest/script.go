@@ -17,8 +17,8 @@ import (
 )
 
 // Script is a deployment whose servers answer with a list of replies, in order, whichever of them is asked. It has an
-// overload policy with the numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and it is the clock that the policy waits with. The fields may be changed before
-// the first operation. It is not safe for concurrent use.
+// overload policy with the numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and it is the clock
+// that the policy waits with. The fields may be changed before the first operation. It is not safe for concurrent use.
 type Script struct {
 	Topology description.TopologyKind
 	Servers  []description.Server
