@@ -46,7 +46,7 @@ class Run {
 
   /** Starts all operations, each when it is due, and waits for them as long as patience lasts. */
   async load() {
-    for (const client of this.clients) await client.db('admin').command({ ping: 1 });
+    for (const client of this.clients) await reach(client);
     this.start = performance.now();
     const operations = [];
     for (const [i, due] of this.schedule.due_ns.entries()) {
@@ -72,6 +72,19 @@ class Run {
     } catch (error) {
       if (!(error instanceof MongoError)) throw error;
       ended('failed');
+    }
+  }
+}
+
+/** Returns when a server has answered. One that limits requests from the start may reject the first of them. */
+async function reach(client) {
+  for (;;) {
+    try {
+      await client.db('admin').command({ ping: 1 });
+      return;
+    } catch (error) {
+      if (!(error instanceof MongoError && error.hasErrorLabel('SystemOverloadedError'))) throw error;
+      await sleep(100);
     }
   }
 }

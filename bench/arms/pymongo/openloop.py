@@ -64,7 +64,7 @@ class Run:
     async def load(self):
         """Starts all operations, each when it is due, and waits for them as long as patience lasts."""
         for client in self.clients:
-            await client.admin.command("ping")
+            await reach(client)
         self.start = time.monotonic_ns()
         tasks = []
         for operation, due in enumerate(self.due):
@@ -98,6 +98,18 @@ class Run:
                 "outcome": outcome,
                 "commands": self.commands[operation],
             }
+
+
+async def reach(client):
+    """Returns when a server has answered. One that limits requests from the start may reject the first of them."""
+    while True:
+        try:
+            await client.admin.command("ping")
+            return
+        except PyMongoError as error:
+            if not error.has_error_label("SystemOverloadedError"):
+                raise
+            await asyncio.sleep(0.1)
 
 
 async def load(schedule):

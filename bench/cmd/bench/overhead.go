@@ -21,9 +21,9 @@ type overheadCmd struct {
 	common
 	Base       string        `default:"v2.5.0" env:"BASE" help:"Version of upstream that the fork is built on ($BASE)."`
 	Newer      string        `placeholder:"VERSION" help:"Compare with this release of upstream's driver as well."`
-	Rounds     int           `default:"20" help:"How many times everything is measured, in turn."`
-	Each       time.Duration `default:"150ms" help:"How long the operations of a case are to take in a round with each driver."`
-	Slices     int           `default:"8" help:"In how many parts the drivers take turns with them."`
+	Rounds     int           `default:"36" help:"How many times everything is measured, in turn."`
+	Each       time.Duration `default:"80ms" help:"How long the operations of a case are to take in a round with each driver."`
+	Slices     int           `default:"4" help:"In how many parts the drivers take turns with them."`
 	Limit      time.Duration `default:"7m" help:"Begin no further round after this time."`
 	Goroutines []int         `default:"1,8,64" help:"How many goroutines share a client."`
 	Workload   []string      `help:"Measure only these workloads."`

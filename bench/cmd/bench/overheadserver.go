@@ -12,9 +12,9 @@ import (
 // What is measured on a real server, which takes most of the time of an operation: little is enough to show that the figures of
 // the canned server are no artefact of it.
 const (
-	serverRounds     = 10
+	serverRounds     = 15
 	serverEach       = 100 * time.Millisecond
-	serverLimit      = 60 * time.Second
+	serverLimit      = 100 * time.Second
 	serverGoroutines = 2
 )
 

@@ -83,6 +83,9 @@ func (b Builder) Modfile(ctx context.Context, d Driver) (string, error) {
 	if d.Folder == "" {
 		// The sums of a released version are not among the module's; the go command gets and verifies them.
 		_, err = b.Go(ctx, "get", "-modfile", name, Module+"/mongo@"+d.Version)
+	} else {
+		// A driver of another version may need other modules than the module's go.mod has.
+		_, err = b.Go(ctx, "list", "-mod=mod", "-modfile", name, "-deps", "./...")
 	}
 	return name, err
 }

@@ -78,11 +78,28 @@ func (r *run) connect(ctx context.Context) error {
 			return err
 		}
 		r.clients = append(r.clients, client)
-		if err := client.Ping(ctx, nil); err != nil {
+		if err := reach(ctx, client); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
 	}
 	return nil
+}
+
+// reach returns when a server has answered. One that limits requests from the start may reject the first of them.
+func reach(ctx context.Context, client *mongo.Client) error {
+	const pause = 100 * time.Millisecond
+	for {
+		err := client.Ping(ctx, nil)
+		var labeled mongo.LabeledError
+		if !errors.As(err, &labeled) || !labeled.HasErrorLabel("SystemOverloadedError") {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // monitor counts the commands of operations, and their replies.

@@ -100,7 +100,7 @@ func (c Config) prepare(ctx context.Context) (*Results, error) {
 
 // operations returns how many operations the first arm does in the time of a run.
 func (c Config) operations(ctx context.Context, cs Case) (int, error) {
-	const enoughToTell = 50
+	const enoughToTell = 10 // for each goroutine
 	n := enoughToTell * cs.Goroutines
 	p, err := c.start(ctx, c.Arms[0], cs)
 	if err != nil {
@@ -122,7 +122,8 @@ func (c Config) operations(ctx context.Context, cs Case) (int, error) {
 func (c Config) round(ctx context.Context, round int, cells []*Cell) (err error) {
 	n := max(cells[0].Operations/c.Slices, cells[0].Goroutines)
 	processes := make([]*process, len(cells))
-	for i := range cells {
+	for turn := range cells {
+		i := turnOf(turn, round, len(cells))
 		if processes[i], err = c.start(ctx, c.Arms[i], cells[i].Case); err != nil {
 			return err
 		}
@@ -151,13 +152,13 @@ func (c Config) round(ctx context.Context, round int, cells []*Cell) (err error)
 	return nil
 }
 
-// turnOf returns whose turn it is. Every other slice has the reverse order, and every second one begins with another arm, so
+// turnOf returns whose turn it is. Every other time has the reverse order, and every second one begins with another arm, so
 // that none is always the first, or always after the same.
-func turnOf(turn, slice, arms int) int {
-	if slice%2 == 1 {
+func turnOf(turn, time, arms int) int {
+	if time%2 == 1 {
 		turn = arms - 1 - turn
 	}
-	return (turn + slice/2) % arms
+	return (turn + time/2) % arms
 }
 
 func add(sum, sample map[string]float64) map[string]float64 {

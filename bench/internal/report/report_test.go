@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/bench/internal/arrival"
+	"mongofork/bench/internal/gobench"
 	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/result"
 	"mongofork/bench/internal/sim"
@@ -82,6 +83,12 @@ func TestWriteOverheadOnAServer(t *testing.T) {
 	assert.Contains(t, text, "| all |  | fork | 1.050 (1.050 to 1.050) |")
 	assert.NotContains(t, text, "not measured on a real server")
 	assert.Contains(t, text, "Not measured yet.\n")
+}
+
+func TestDoubt(t *testing.T) {
+	assert.Empty(t, doubt(gobench.Summary{Low: 0.98, Median: 0.99, High: 1.01}, 1.01))
+	assert.Empty(t, doubt(gobench.Summary{Low: 1.02, Median: 1.03, High: 1.04}, 1.01))
+	assert.Equal(t, "; within the bounds", doubt(gobench.Summary{Low: 1, Median: 1.02, High: 1.04}, 1.01))
 }
 
 func TestReadOverheads(t *testing.T) {
