@@ -30,7 +30,7 @@ func overheadGoalTable(r *overhead.Results) table.Writer {
 		times := r.Overall(arm, overhead.Time)
 		t.AppendRow(table.Row{
 			"time, of upstream's", arm, fmt.Sprintf("at most %.2f", timeRatio), ratio(times),
-			met(times.Median <= timeRatio, times.Median-timeRatio, "%.3f") + doubt(times, timeRatio),
+			met(times.Median <= timeRatio, times.Median-timeRatio, "%.3f") + doubt(times),
 		})
 		most, where := mostAllocations(r, arm)
 		t.AppendRow(table.Row{
@@ -41,9 +41,9 @@ func overheadGoalTable(r *overhead.Results) table.Writer {
 	return t
 }
 
-// doubt says so if the bounds include the goal: the run cannot tell then on which side of it the driver is.
-func doubt(s gobench.Summary, goal float64) string {
-	if s.Low <= goal && goal < s.High {
+// doubt says so if the bounds of a ratio of times include its goal: the run cannot tell then on which side of it the driver is.
+func doubt(times gobench.Summary) string {
+	if times.Low <= timeRatio && timeRatio < times.High {
 		return "; within the bounds"
 	}
 	return ""

@@ -86,9 +86,9 @@ func TestWriteOverheadOnAServer(t *testing.T) {
 }
 
 func TestDoubt(t *testing.T) {
-	assert.Empty(t, doubt(gobench.Summary{Low: 0.98, Median: 0.99, High: 1.01}, 1.01))
-	assert.Empty(t, doubt(gobench.Summary{Low: 1.02, Median: 1.03, High: 1.04}, 1.01))
-	assert.Equal(t, "; within the bounds", doubt(gobench.Summary{Low: 1, Median: 1.02, High: 1.04}, 1.01))
+	assert.Empty(t, doubt(gobench.Summary{Low: 0.98, Median: 0.99, High: 1.01}))
+	assert.Empty(t, doubt(gobench.Summary{Low: 1.02, Median: 1.03, High: 1.04}))
+	assert.Equal(t, "; within the bounds", doubt(gobench.Summary{Low: 1, Median: 1.02, High: 1.04}))
 }
 
 func TestReadOverheads(t *testing.T) {
