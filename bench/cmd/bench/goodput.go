@@ -43,16 +43,8 @@ func (c *goodputCmd) measureCanned(ctx context.Context, console console, config 
 	if err != nil {
 		return err
 	}
-	if c.everything() {
-		file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: setting, Results: results}
-		if err := file.Write(c.results(report.GoodputFile)); err != nil {
-			return err
-		}
-		if err := report.DrawGoodput(results, c.file("docs", "performance"), report.MeasuredPlots); err != nil {
-			return err
-		}
-	}
-	return report.PrintGoodput(console.Out, results)
+	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: setting, Results: results}
+	return c.present(console, file, report.GoodputFile, report.MeasuredPlots)
 }
 
 // measureServer measures with a real server behind the lab, if there is any.

@@ -44,16 +44,8 @@ func (c *languagesCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
-	if c.everything() {
-		file := result.File[*goodput.Results]{Command: "make bench-languages", Setting: setting, Results: results}
-		if err := file.Write(c.results(report.LanguagesFile)); err != nil {
-			return err
-		}
-		if err := report.DrawGoodput(results, c.file("docs", "performance"), report.LanguagePlots); err != nil {
-			return err
-		}
-	}
-	return report.PrintGoodput(console.Out, results)
+	file := result.File[*goodput.Results]{Command: "make bench-languages", Setting: setting, Results: results}
+	return c.present(console, file, report.LanguagesFile, report.LanguagePlots)
 }
 
 // language is a driver of another language, and what installs the load with it.

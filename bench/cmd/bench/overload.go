@@ -11,6 +11,8 @@ import (
 	"mongofork/bench/internal/canned"
 	"mongofork/bench/internal/drivers"
 	"mongofork/bench/internal/goodput"
+	"mongofork/bench/internal/report"
+	"mongofork/bench/internal/result"
 )
 
 // overloadFlags are those of the commands that measure drivers under overload.
@@ -126,4 +128,17 @@ func measureCanned(ctx context.Context, config goodput.Config) (*goodput.Results
 	defer backend.Close()
 	config.Backend, config.Database = backend.URI(), "bench"
 	return goodput.Measure(ctx, config)
+}
+
+// present prints results. If everything was measured it also keeps them, and draws the plots of that prefix.
+func (f *overloadFlags) present(console console, file result.File[*goodput.Results], name, plots string) error {
+	if f.everything() {
+		if err := file.Write(f.results(name)); err != nil {
+			return err
+		}
+		if err := report.DrawGoodput(file.Results, f.file("docs", "performance"), plots); err != nil {
+			return err
+		}
+	}
+	return report.PrintGoodput(console.Out, file.Results)
 }

@@ -2,13 +2,11 @@ package goodput
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/bench/internal/scratch"
 )
 
 // ServerResults is what was measured with a real server behind the lab.
@@ -32,20 +30,17 @@ func ServerScenarios() []Scenario {
 }
 
 // MeasureServer is Measure with a real server behind the lab, in a database of its own, which it drops in the end.
-func MeasureServer(ctx context.Context, c Config) (_ *Results, err error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(c.Backend))
-	if err != nil {
-		return nil, err
-	}
-	database := client.Database("bench_" + rand.Text())
-	defer func() {
-		// What was created is dropped if the measurement was interrupted, too.
-		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, database.Drop(ctx), client.Disconnect(ctx))
-	}()
-	if _, err := database.Collection("documents").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}); err != nil {
-		return nil, fmt.Errorf("fill the database %s: %w", database.Name(), err)
-	}
-	c.Database = database.Name()
-	return Measure(ctx, c)
+func MeasureServer(ctx context.Context, c Config) (results *Results, err error) {
+	err = scratch.Use(ctx, c.Backend, insertDocument, func(database string) error {
+		c.Database = database
+		results, err = Measure(ctx, c)
+		return err
+	})
+	return results, err
+}
+
+// insertDocument inserts the one document that the operations read.
+func insertDocument(ctx context.Context, database *mongo.Database) error {
+	_, err := database.Collection("documents").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}})
+	return err
 }

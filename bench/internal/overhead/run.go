@@ -98,7 +98,7 @@ func (c Config) prepare(ctx context.Context) (*Results, error) {
 	return r, nil
 }
 
-// operations returns how many operations the first arm does in the time of a run.
+// operations returns how many operations the first arm does in the time of a run, as a multiple of the slices.
 func (c Config) operations(ctx context.Context, cs Case) (int, error) {
 	const enoughToTell = 10 // for each goroutine
 	n := enoughToTell * cs.Goroutines
@@ -114,13 +114,14 @@ func (c Config) operations(ctx context.Context, cs Case) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return max(n, int(float64(c.Run.Nanoseconds())/sample[Time])), nil
+	n = max(n, int(float64(c.Run.Nanoseconds())/sample[Time]))
+	return max(n/c.Slices, cs.Goroutines) * c.Slices, nil
 }
 
 // round measures one case with each arm. The arms have processes of their own at the same time, and take turns in slices so
 // brief that what the machine does besides hits all of them alike.
 func (c Config) round(ctx context.Context, round int, cells []*Cell) (err error) {
-	n := max(cells[0].Operations/c.Slices, cells[0].Goroutines)
+	n := cells[0].Operations / c.Slices
 	processes := make([]*process, len(cells))
 	for turn := range cells {
 		i := turnOf(turn, round, len(cells))

@@ -2,13 +2,8 @@ package overhead
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
 
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
+	"mongofork/bench/internal/scratch"
 	"mongofork/bench/internal/workload"
 )
 
@@ -19,20 +14,11 @@ type ServerResults struct {
 }
 
 // MeasureServer is Measure on a real server, in a database of its own, which it drops in the end.
-func MeasureServer(ctx context.Context, c Config) (_ *Results, err error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(c.URI))
-	if err != nil {
-		return nil, err
-	}
-	database := client.Database("bench_" + rand.Text())
-	defer func() {
-		// What was created is dropped if the measurement was interrupted, too.
-		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, database.Drop(ctx), client.Disconnect(ctx))
-	}()
-	if err := workload.Fill(ctx, database); err != nil {
-		return nil, fmt.Errorf("fill the database %s: %w", database.Name(), err)
-	}
-	c.Database = database.Name()
-	return Measure(ctx, c)
+func MeasureServer(ctx context.Context, c Config) (results *Results, err error) {
+	err = scratch.Use(ctx, c.URI, workload.Fill, func(database string) error {
+		c.Database = database
+		results, err = Measure(ctx, c)
+		return err
+	})
+	return results, err
 }
