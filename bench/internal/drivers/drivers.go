@@ -14,10 +14,12 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"mongofork/internal/rig/drivermod"
 )
 
 // Module is the path of the driver.
-const Module = "go.mongodb.org/mongo-driver/v2"
+const Module = drivermod.Path
 
 // Driver is a driver to build with: a folder that has it, or a released version.
 type Driver struct {
@@ -49,35 +51,12 @@ func (b Builder) Build(ctx context.Context, d Driver, folder string, flags ...st
 
 // Modfile writes a go.mod that has the driver in place of the module's own, and returns its path.
 func (b Builder) Modfile(ctx context.Context, d Driver) (string, error) {
-	source := filepath.Join(b.Module, "go.mod")
-	content, err := os.ReadFile(source)
+	to := filepath.Join(b.Temp, d.Name)
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return "", err
+	}
+	name, err := drivermod.Copy(b.Module, to, d.use)
 	if err != nil {
-		return "", err
-	}
-	module, err := modfile.Parse(source, content, nil)
-	if err != nil {
-		return "", err
-	}
-	if err := d.use(module); err != nil {
-		return "", err
-	}
-	replaced, err := module.Format()
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(b.Temp, d.Name, "go.mod")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(name, replaced, 0o600); err != nil {
-		return "", err
-	}
-	// The go command looks for the sums beside the file that -modfile names.
-	sums, err := os.ReadFile(filepath.Join(b.Module, "go.sum"))
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(name), "go.sum"), sums, 0o600); err != nil {
 		return "", err
 	}
 	if d.Folder == "" {

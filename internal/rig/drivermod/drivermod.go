@@ -13,29 +13,42 @@ import (
 // Path is the module path of upstream's driver, and thereby of the fork.
 const Path = "go.mongodb.org/mongo-driver/v2"
 
-// Replace writes the go.mod of the module in a folder to another folder, with a replace line for the driver, and its go.sum
-// beside it, where the go command looks for it when -modfile names the copy. It returns the copy's path and the line.
+// Replace writes a copy of the go.mod of the module in a folder to another folder, see Copy, with a replace line for the
+// driver. It returns the copy's path and the line.
 func Replace(module, driver, to string) (path, line string, err error) {
+	path, err = Copy(module, to, func(parsed *modfile.File) error {
+		if err := parsed.AddReplace(Path, "", driver, ""); err != nil {
+			return err
+		}
+		line = replaceLine(parsed)
+		return nil
+	})
+	return path, line, err
+}
+
+// Copy writes a changed copy of the go.mod of the module in a folder to another folder, and its go.sum beside it, where the go
+// command looks for it when -modfile names the copy. It returns the copy's path.
+func Copy(module, to string, change func(*modfile.File) error) (string, error) {
 	parsed, err := Parse(module)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	if err := parsed.AddReplace(Path, "", driver, ""); err != nil {
-		return "", "", err
+	if err := change(parsed); err != nil {
+		return "", err
 	}
-	replaced, err := parsed.Format()
+	changed, err := parsed.Format()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	sums, err := os.ReadFile(filepath.Join(module, "go.sum"))
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	path = filepath.Join(to, "go.mod")
-	if err := os.WriteFile(path, replaced, 0o600); err != nil {
-		return "", "", err
+	path := filepath.Join(to, "go.mod")
+	if err := os.WriteFile(path, changed, 0o600); err != nil {
+		return "", err
 	}
-	return path, replaceLine(parsed), os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
+	return path, os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
 }
 
 // Requires returns an error unless the module in a folder requires that version of the driver.
