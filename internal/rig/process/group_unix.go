@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// isolate puts the command into a process group of its own, because "go test"
-// leaves its test binaries running when it alone is killed.
+// isolate makes the command end with its context, with all that it started, and with this process.
 func isolate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
 		if errors.Is(err, syscall.ESRCH) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,6 +55,40 @@ func TestReapKillsWhatIsLeft(t *testing.T) {
 	// The kill is sent when Reap returns; the group is gone when nobody can be
 	// signalled any more, unless a zombie is left to whoever adopts orphans here.
 	assert.Eventually(t, func() bool { return gone(child) }, Grace, Grace/500)
+}
+
+// ownerRole in the environment makes this test binary start a command and wait to be killed.
+const ownerRole = "PROCESS_TEST_OWNER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(ownerRole) == "" {
+		os.Exit(m.Run())
+	}
+	cmd := Command(context.Background(), "", os.Environ(), "sleep", "60")
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString(strconv.Itoa(cmd.Process.Pid) + "\n")
+	select {}
+}
+
+func TestCommandsEndWithTheirOwner(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux kills processes when their parent dies")
+	}
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), ownerRole+"=yes")
+	output, err := owner.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, owner.Start())
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	require.False(t, gone(pid))
+	require.NoError(t, owner.Process.Kill())
+	require.Error(t, owner.Wait())
+	assert.Eventually(t, func() bool { return gone(pid) }, Grace, Grace/500)
 }
 
 // gone reports whether a process has ended, if it was waited for or not.

@@ -140,11 +140,35 @@ func playPython(args []string) error {
 	case args[1] == "pip" && fault == "offline":
 		fmt.Println("WARNING: Retrying\nERROR: No matching distribution found for numpy\nbye")
 		return fmt.Errorf("exit")
+	case args[1] == "pip" && fault == "forged":
+		fmt.Println("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n    Expected sha256 f07a\n         Got        0000")
+		return fmt.Errorf("exit")
+	case args[1] == "pip" && fault == "full":
+		fmt.Println("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device")
+		return fmt.Errorf("exit")
+	case args[1] == "pip" && filepath.Base(args[len(args)-1]) == "mongod.txt":
+		return installFakeWheel(filepath.Dir(filepath.Dir(os.Getenv(fakeSelf))), fault)
 	case args[1] == "pip":
 		bin := filepath.Dir(os.Getenv(fakeSelf))
 		return writeFake(filepath.Join(bin, "secantusd-py"), "secantus", inherited()...)
 	}
 	return nil
+}
+
+// installFakeWheel puts a mongod where the wheel has it.
+func installFakeWheel(env, fault string) error {
+	bin := filepath.Join(env, "lib", "python3.12", "site-packages", "fiftyone", "db", "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return err
+	}
+	switch path := filepath.Join(bin, "mongod"); fault {
+	case "empty":
+		return nil
+	case "unlinked":
+		return os.WriteFile(path, []byte("#!/bin/sh\necho 'libssl.so.3: cannot open'; exit 127\n"), 0o600)
+	default:
+		return writeFake(path, "mongod", inherited()...)
+	}
 }
 
 // inherited returns the settings that a fake program hands on to one it installs.
@@ -210,7 +234,9 @@ func newMachine(t *testing.T) *machine {
 	root, bin := t.TempDir(), t.TempDir()
 	pins := filepath.Join(root, "etc", "server")
 	require.NoError(t, os.MkdirAll(pins, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(pins, "requirements.txt"), []byte("pins\n"), 0o644))
+	for _, name := range []string{"requirements.txt", "mongod.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(pins, name), []byte("pins of "+name+"\n"), 0o644))
+	}
 	m := &machine{t: t, bin: bin, env: map[string]string{}, calls: filepath.Join(t.TempDir(), "calls")}
 	m.Config = Config{
 		Root:   root,

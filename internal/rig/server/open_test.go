@@ -104,7 +104,7 @@ func TestOpenInstallsSecantusDBOnce(t *testing.T) {
 	}
 	requireEmpty(t, m.TempDir)
 
-	env, err := pinnedVenv(m.Root)
+	env, err := secantusVenv(m.Root)
 	require.NoError(t, err)
 	assert.Regexp(t, `/build/server/venv-[0-9a-f]{16}$`, env.dir)
 	python := m.recorded("python")

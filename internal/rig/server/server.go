@@ -62,6 +62,8 @@ type Config struct {
 	Limitable bool
 	// BehindLab says that the lab will stand before the server, so that MONGODB_URI has to name one host and no credentials.
 	BehindLab bool
+	// Platform is the system and the processor, such as linux/amd64. The default is this program's.
+	Platform string
 	// StartTimeout limits how long a server may take to answer. The default is one minute.
 	StartTimeout time.Duration
 }
@@ -75,6 +77,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Progress == nil {
 		c.Progress = io.Discard
+	}
+	if c.Platform == "" {
+		c.Platform = thisPlatform()
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = time.Minute

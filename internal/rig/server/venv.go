@@ -22,10 +22,10 @@ type venv struct {
 	requirements string
 }
 
-// pinnedVenv returns the virtual environment for the pins in the repository. Its
+// pinnedVenv returns the virtual environment for a file of pins in the repository. Its
 // name has the pins' hash, so that new pins never meet an old environment.
-func pinnedVenv(root string) (venv, error) {
-	requirements, err := filepath.Abs(filepath.Join(root, "etc", "server", "requirements.txt"))
+func pinnedVenv(root, pinned, prefix string) (venv, error) {
+	requirements, err := filepath.Abs(filepath.Join(root, "etc", "server", pinned))
 	if err != nil {
 		return venv{}, err
 	}
@@ -38,8 +38,11 @@ func pinnedVenv(root string) (venv, error) {
 		return venv{}, err
 	}
 	hash := sha256.Sum256(pins)
-	return venv{dir: filepath.Join(dir, "venv-"+hex.EncodeToString(hash[:8])), requirements: requirements}, nil
+	return venv{dir: filepath.Join(dir, prefix+hex.EncodeToString(hash[:8])), requirements: requirements}, nil
 }
+
+// secantusVenv returns the virtual environment of SecantusDB.
+func secantusVenv(root string) (venv, error) { return pinnedVenv(root, "requirements.txt", "venv-") }
 
 // executable returns the path of a program in the environment.
 func (v venv) executable(name string) string {
@@ -66,7 +69,7 @@ func (v venv) complete() bool {
 // ensureVenv returns a complete environment, installed now if it has to be. Its
 // error says in a few words what is missing.
 func ensureVenv(ctx context.Context, cfg Config) (venv, error) {
-	env, err := pinnedVenv(cfg.Root)
+	env, err := secantusVenv(cfg.Root)
 	if err != nil {
 		return venv{}, err
 	}
@@ -88,7 +91,10 @@ func ensureVenv(ctx context.Context, cfg Config) (venv, error) {
 	if env.complete() {
 		return env, nil // another process installed it while this one waited
 	}
-	return env, env.install(ctx, cfg, python)
+	if err := env.install(ctx, cfg, python, "SecantusDB", env.dir); err != nil {
+		return venv{}, err
+	}
+	return env, os.WriteFile(env.marker(), nil, 0o644)
 }
 
 // lock waits for the lock at path, which the system releases when its holder
@@ -116,12 +122,12 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// install makes the environment anew, whatever an interrupted attempt left.
-func (v venv) install(ctx context.Context, cfg Config, python string) error {
+// install makes the environment anew, whatever an interrupted attempt left. It says that it installs something somewhere.
+func (v venv) install(ctx context.Context, cfg Config, python, what, where string) error {
 	if err := os.RemoveAll(v.dir); err != nil {
 		return err
 	}
-	cfg.progressf("installing SecantusDB in %s, once", v.dir)
+	cfg.progressf("installing %s in %s, once", what, where)
 	steps := []struct {
 		what string
 		run  command
@@ -138,7 +144,7 @@ func (v venv) install(ctx context.Context, cfg Config, python string) error {
 			return fmt.Errorf("%s fails (%w)", step.what, err)
 		}
 	}
-	return os.WriteFile(v.marker(), nil, 0o644)
+	return nil
 }
 
 // runStep runs a command to its end. The error is one line.

