@@ -71,7 +71,12 @@ func (c *checkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s %s: %s: all assertions hold\n", plan.Module.Path, plan.Module.Version, plan.Counts())
+	advisories, err := a.project.ReadAdvisories()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s %s: %s: all assertions hold\n%s\n", plan.Module.Path, plan.Module.Version, plan.Counts(),
+		advisories.Summary(a.project.Base))
 	return nil
 }
 

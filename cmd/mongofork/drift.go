@@ -28,6 +28,9 @@ func (c *driftCmd) Run(a *app) error {
 	if err := c.print(a, rows); err != nil {
 		return err
 	}
+	if err := c.printAffecting(a); err != nil {
+		return err
+	}
 	review := 0
 	for _, row := range rows {
 		if row.Class.NeedsReview() {
@@ -66,16 +69,39 @@ func (c *driftCmd) printSurvey(a *app, rows []fork.SurveyRow) error {
 	if c.JSON {
 		return printJSON(a, rows)
 	}
-	t := newTable("RELEASE", "COMPARED WITH", "REVIEW", "OF", "BODY", "SIGNATURE", "GONE", "COLLIDES")
+	advisories, err := a.project.ReadAdvisories()
+	if err != nil {
+		return err
+	}
+	t := newTable("RELEASE", "COMPARED WITH", "REVIEW", "OF", "BODY", "SIGNATURE", "GONE", "COLLIDES", "ADVISORIES")
 	for _, row := range rows {
 		base := row.Base
 		if row.Locked() {
 			base = "is a base"
 		}
 		n := row.Classes
-		t.AppendRow(table.Row{row.Version, base, row.Review, row.Total, n[fork.Body], n[fork.Signature], n[fork.Gone], n[fork.Collides]})
+		t.AppendRow(table.Row{row.Version, base, row.Review, row.Total, n[fork.Body], n[fork.Signature], n[fork.Gone], n[fork.Collides],
+			strings.Join(advisories.Affecting(row.Version), " ")})
 	}
 	c.printTable(a, t)
+	if c.Markdown || len(advisories) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.out)
+	return a.printAdvisories()
+}
+
+// printAffecting says which advisories the release has itself.
+func (c *driftCmd) printAffecting(a *app) error {
+	advisories, err := a.project.ReadAdvisories()
+	if err != nil || c.JSON || len(advisories) == 0 {
+		return err
+	}
+	have := advisories.Affecting(c.Version)
+	if len(have) == 0 {
+		have = []string{"none"}
+	}
+	fmt.Fprintf(a.out, "\nadvisories that %s has: %s\n", c.Version, strings.Join(have, ", "))
 	return nil
 }
 

@@ -53,3 +53,7 @@ func (releaseCmd) Help() string {
 func (cleanCmd) Help() string {
 	return "Removes what the manifest says the builder wrote; other files stay. Edited files are refused." + exitCodes
 }
+
+func (advisoriesCmd) Help() string {
+	return "Reads etc/advisories.yaml. A base is mended by upstream, mended by the fork, or open." + exitCodes
+}

@@ -38,6 +38,8 @@ type cli struct {
 	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Clean   cleanCmd   `cmd:"" help:"Remove the output."`
+
+	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and how each base stands to them."`
 }
 
 // app is what the commands work with.

@@ -63,7 +63,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // Every command says what it does and what its exit codes mean.
 func TestHelp(t *testing.T) {
-	commands := []string{"build", "check", "status", "diff", "drift", "accept", "verify", "extract", "patch", "release", "clean"}
+	commands := []string{"build", "check", "status", "diff", "drift", "accept", "verify", "extract", "patch", "release", "clean", "advisories"}
 	for _, name := range commands {
 		var out, errs strings.Builder
 		require.Equal(t, command.ExitOK, run(t.Context(), []string{name, "--help"}, &out, &errs), name)

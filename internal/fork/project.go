@@ -98,6 +98,13 @@ func (p *Project) Plan(ctx context.Context) (*Plan, error) {
 	// only repeat its problem.
 	known := len(problems) == 0 && !plan.Overlay.incomplete
 	problems = append(problems, lock.check(plan, p.LockFile(), known)...)
+	advisories, err := p.ReadAdvisories()
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		problems = append(problems, advisories.check(plan, AdvisoryFile)...)
+	}
 	return plan, problems.orNil()
 }
 
