@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
@@ -24,6 +23,9 @@ type Listener struct {
 	Refuse atomic.Int64
 	// RefuseEach, if positive, lets the server close each connection but every n-th.
 	RefuseEach atomic.Int64
+	// Answer, if set, is asked for the reply to each command but hello, by its name: a bson.D, an error to close the connection,
+	// or nil for the reply that all get.
+	Answer atomic.Pointer[func(command string) any]
 	// Commands counts the commands that the server has answered, hello apart.
 	Commands atomic.Int64
 
@@ -113,7 +115,11 @@ func (l *Listener) serve(nc net.Conn) {
 		if first {
 			l.noteHandshake(opcode, body)
 		}
-		if _, err := nc.Write(l.answer(request, opcode, body)); err != nil {
+		wm, err := l.answer(request, opcode, body)
+		if err != nil {
+			return
+		}
+		if _, err := nc.Write(wm); err != nil {
 			return
 		}
 	}
@@ -132,56 +138,4 @@ func (l *Listener) noteHandshake(opcode wiremessage.OpCode, body []byte) {
 		defer l.mu.Unlock()
 		l.handshakes = append(l.handshakes, bson.Raw(doc))
 	}
-}
-
-func (l *Listener) answer(request int32, opcode wiremessage.OpCode, body []byte) []byte {
-	if opcode == wiremessage.OpQuery {
-		idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpReply)
-		wm = wiremessage.AppendReplyFlags(wm, 0)
-		wm = wiremessage.AppendReplyCursorID(wm, 0)
-		wm = wiremessage.AppendReplyStartingFrom(wm, 0)
-		wm = wiremessage.AppendReplyNumberReturned(wm, 1)
-		wm = append(wm, l.hello()...)
-		return bsoncore.UpdateLength(wm, idx, int32(len(wm)))
-	}
-
-	const flags, kind = 4, 1
-	reply := l.reply
-	if command := bson.Raw(body[flags+kind:]); isHello(command) {
-		reply = l.hello()
-	} else {
-		l.Commands.Add(1)
-		if next := l.Next.Swap(nil); next != nil {
-			reply, _ = bson.Marshal(*next)
-		}
-	}
-	idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpMsg)
-	wm = wiremessage.AppendMsgFlags(wm, 0)
-	wm = wiremessage.AppendMsgSectionType(wm, wiremessage.SingleDocument)
-	wm = append(wm, reply...)
-	return bsoncore.UpdateLength(wm, idx, int32(len(wm)))
-}
-
-func isHello(command bson.Raw) bool {
-	_, err := command.LookupErr("helloOk")
-	return err == nil
-}
-
-func (l *Listener) hello() bson.Raw {
-	addr := l.listener.Addr().String()
-	return bson.Raw(bsoncore.NewDocumentBuilder().
-		AppendInt32("ok", 1).
-		AppendBoolean("helloOk", true).
-		AppendBoolean("isWritablePrimary", true).
-		AppendString("setName", "rs").
-		AppendString("me", addr).
-		AppendString("primary", addr).
-		AppendArray("hosts", bsoncore.NewArrayBuilder().AppendString(addr).Build()).
-		AppendInt32("maxBsonObjectSize", 16*1024*1024).
-		AppendInt32("maxMessageSizeBytes", 48*1000*1000).
-		AppendInt32("maxWriteBatchSize", 100000).
-		AppendInt32("logicalSessionTimeoutMinutes", 30).
-		AppendInt32("minWireVersion", 0).
-		AppendInt32("maxWireVersion", int32(driverutil.MaxWireVersion)).
-		Build())
 }

@@ -18,11 +18,16 @@ type OverloadRetrier interface {
 	OverloadPolicy() *OverloadPolicy
 }
 
-// EstablishmentError is implemented by errors of establishing a connection that have the labels of a retryable overload
-// error. It tells which server is overloaded.
+// EstablishmentError is implemented by the errors of connections, and tells of those that could not be established. If the server
+// may be overloaded, the error has the labels of a retryable overload error.
 type EstablishmentError interface {
 	error
+
+	// HasErrorLabel reports whether the error has the label, or that of the command of the handshake which failed.
 	HasErrorLabel(string) bool
+
+	// ServerAddress returns the server that the connection could not be established to. It is empty for the error of a
+	// connection that was established, or that no pool asked for.
 	ServerAddress() address.Address
 }
 

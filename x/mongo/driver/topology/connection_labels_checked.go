@@ -20,19 +20,25 @@ func wrapConnectionError(connErr ConnectionError) error {
 	return upstreamWrapConnectionError(connErr)
 }
 
-// Connection checks a connection out. The error of one that an overloaded server did not let be established names the
-// server, which a retry then avoids.
+// Connection checks a connection out. The error of one that could not be established names the server, which a retry then
+// avoids.
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	conn, err := s.upstreamConnection(ctx)
-	labeled, ok := err.(driver.Error)
-	if !ok || !labeled.HasErrorLabel(driver.ErrSystemOverloadedError) {
+	switch e := err.(type) {
+	case ConnectionError:
+		e.server = s.address
+		return nil, e
+	case driver.Error:
+		connErr, ok := e.Wrapped.(ConnectionError)
+		if !ok {
+			return nil, e
+		}
+		connErr.server, connErr.overloaded = s.address, e.HasErrorLabel(driver.ErrSystemOverloadedError)
+		e.Wrapped = connErr
+		return nil, e
+	default:
 		return conn, err
 	}
-	if connErr, ok := labeled.Wrapped.(ConnectionError); ok {
-		connErr.overloaded = s.address
-		labeled.Wrapped = connErr
-	}
-	return nil, labeled
 }

@@ -18,19 +18,25 @@ var _ driver.EstablishmentError = ConnectionError{}
 //
 //fork:extend a server that limits the rate of new connections closes them, and the error has to say so
 type ConnectionError struct {
-	overloaded address.Address // of the server, if it may be overloaded
+	server     address.Address // that a pool could not establish the connection to
+	overloaded bool            // the server may be, which is why
 	retries    *driver.RetryError
 }
 
-// HasErrorLabel reports whether the error has the label. An I/O error or timeout while a pool establishes a connection
-// has SystemOverloadedError and RetryableError; no ConnectionError has any other label.
+// HasErrorLabel reports whether the error, or the one that it wraps, has the label. An I/O error or timeout while a pool
+// establishes a connection has SystemOverloadedError and RetryableError, as it may be for an overload; a command of the handshake
+// that fails has the labels of its own error.
 func (e ConnectionError) HasErrorLabel(label string) bool {
-	return e.overloaded != "" && (label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError)
+	if e.overloaded && (label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError) {
+		return true
+	}
+	var labeled interface{ HasErrorLabel(string) bool }
+	return errors.As(e.Wrapped, &labeled) && labeled.HasErrorLabel(label)
 }
 
-// ServerAddress returns the address of the server if the error has the labels of a retryable overload error, else the
-// empty address.
-func (e ConnectionError) ServerAddress() address.Address { return e.overloaded }
+// ServerAddress returns the address of the server that a pool could not establish the connection to. It is empty for a
+// connection that broke later, and for one of no pool.
+func (e ConnectionError) ServerAddress() address.Address { return e.server }
 
 // cannotBeOverload reports whether an error that occurred while a connection was established is one that no overloaded
 // server causes: a name that is not found, a reply that is no TLS, a TLS alert, a revoked certificate, a proxy that does not

@@ -215,3 +215,37 @@ func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 	assert.Len(t, failed, attempts)
 	assert.Equal(t, int64(attempts), server.OperationCount(), "each counts as an operation in progress")
 }
+
+// TestConnectionErrorLabels is about the labels that a ConnectionError has beside those of the error that it wraps.
+func TestConnectionErrorLabels(t *testing.T) {
+	network := driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}
+	overload := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
+
+	tests := []struct {
+		name string
+		err  ConnectionError
+		want []string
+	}{
+		{"none", ConnectionError{Wrapped: io.EOF}, nil},
+		{"wraps nothing", ConnectionError{}, nil},
+		{"overload", ConnectionError{Wrapped: io.EOF, overloaded: true}, overload},
+		{"a command's", ConnectionError{Wrapped: network}, []string{driver.NetworkError}},
+		{"a command's that something wraps", ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)}, []string{driver.NetworkError}},
+		{"a command's and overload", ConnectionError{Wrapped: network, overloaded: true}, append(overload, driver.NetworkError)},
+		{"a server's", ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, overload},
+		{"of a connection error", ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}}, overload},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError, driver.RetryableWriteError} {
+				if tt.err.HasErrorLabel(label) {
+					got = append(got, label)
+				}
+			}
+			assert.Equal(t, tt.want, got)
+			assert.Equal(t, len(tt.want) > 1, isOverload(tt.err))
+		})
+	}
+}

@@ -15,7 +15,7 @@ func TestConnectionErrorDescribeRetries(t *testing.T) {
 	var retries *driver.RetryError
 
 	t.Run("an overload error", func(t *testing.T) {
-		plain := ConnectionError{ConnectionID: "1", Wrapped: io.EOF, init: true, overloaded: "a:27017"}
+		plain := ConnectionError{ConnectionID: "1", Wrapped: io.EOF, init: true, server: "a:27017", overloaded: true}
 		described := plain.DescribeRetries(want)
 		require.True(t, errors.As(described, &retries))
 		assert.Equal(t, want, retries)

@@ -60,8 +60,9 @@ func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint6
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }
 
-// isOverload reports whether the error, and not one that it wraps, has the label SystemOverloadedError: the one of a reply that
-// could not be decrypted may be about the server of the key vault.
+// isOverload reports whether the error has the label SystemOverloadedError. Of the errors that wrap another, only those of
+// establishing a connection count: there the server can have rejected any command of the handshake, while the error of a reply
+// that could not be decrypted may be about the server of the key vault.
 func isOverload(err error) bool {
 	switch e := err.(type) {
 	case driver.Error:
