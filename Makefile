@@ -89,9 +89,10 @@ server: ## Start a MongoDB server for tests; it runs until it is interrupted
 TOPOLOGY ?= replicaset:3
 
 .PHONY: lab
-lab: fork ## Start the overload lab in front of the server that make server finds: make lab TOPOLOGY=sharded:2
+lab: fork ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
 	$(RIG) go lab build -o ../build/ ./cmd/lab
-	$(RIG) server -- build/lab serve --topology $(TOPOLOGY)
+	$(if $(filter members%,$(TOPOLOGY)),build/lab serve --topology $(TOPOLOGY) --mongod "$$($(RIG) mongod)" --dir build/server, \
+		$(RIG) server -- build/lab serve --topology $(TOPOLOGY))
 
 .PHONY: dashboard
 dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no panel is empty, and draw docs/dashboard.svg

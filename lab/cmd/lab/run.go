@@ -35,7 +35,13 @@ func (c *runCmd) Help() string {
       front: 1
       fault: {kind: slow, delay: 100ms, for: 5s}
 
-Kinds of fault: silent, slow, reset, restart, off.`
+Kinds of fault: silent, slow, reset, restart, off. On real members that the lab starts (--mongod) also
+
+    - at: 40s
+      front: 2
+      process: kill              (or restart, pause, resume)
+    - at: 50s
+      partition: {members: [0, 2], for: 5s}`
 }
 
 // Run runs the scenario until it ends, or the context does.
@@ -57,7 +63,7 @@ func (c *runCmd) Run(env *environment) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(env.stderr, nil))
-	return serve(env, config, c.MetricsPort, func(ctx context.Context, l *lab.Lab) error {
+	return c.serve(env, config, func(ctx context.Context, l *lab.Lab) error {
 		return s.Run(ctx, l, clock.System{}, log)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/control"
 	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
@@ -30,7 +31,9 @@ type environment struct {
 
 // labFlags say what the lab is made of.
 type labFlags struct {
-	Backend       string        `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host."`
+	Backend       string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; of the replica set, where the topology is members."`
+	Mongod        string        `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod, instead of taking those of a backend."`
+	Dir           string        `type:"existingdir" default:"." placeholder:"DIR" help:"Where members that are started have their files, which are removed in the end."`
 	Port          int           `placeholder:"PORT" help:"Port of the first front; the others follow. 0 takes any free ports."`
 	MetricsPort   int           `placeholder:"PORT" help:"Port of /metrics, /counts, /status and of what acts on the lab. 0 takes any free port."`
 	ElectionDelay time.Duration `default:"500ms" help:"How long a replica set has no primary after it lost one."`
@@ -58,12 +61,8 @@ func rejection(flag string) overload.Rejection {
 
 // config returns what the flags describe.
 func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error) {
-	backend, err := proxy.ParseBackend(f.Backend)
-	if err != nil {
-		return lab.Config{}, err
-	}
 	config := lab.Config{
-		Topology: spec, Options: topology.Options{ElectionDelay: f.ElectionDelay}, Backend: backend, Port: f.Port,
+		Topology: spec, Options: topology.Options{ElectionDelay: f.ElectionDelay}, Port: f.Port,
 		Rejection: rejection(f.Rejection), Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	if f.Capacity != 0 {
@@ -82,9 +81,36 @@ func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error)
 	return config, nil
 }
 
+// behind finds or starts what the lab stands before. What it returns ends that.
+func (f *labFlags) behind(ctx context.Context, config *lab.Config) (func() error, error) {
+	nothing := func() error { return nil }
+	real := config.Topology.Kind == topology.Members
+	switch {
+	case f.Mongod != "" && !real:
+		return nil, fmt.Errorf("--mongod starts members: give --topology %s:3", topology.Members)
+	case f.Mongod != "":
+		own, err := members.Start(ctx, f.Mongod, f.Dir, config.Topology.Members)
+		if err != nil {
+			return nil, err
+		}
+		config.Members = own.Set
+		return own.Stop, nil
+	case f.Backend == "":
+		return nil, errors.New("missing flags: --backend=URI, or --mongod=FILE for the topology members:N")
+	case real:
+		set, err := members.Discover(ctx, f.Backend)
+		config.Members = set
+		return nothing, err
+	default:
+		backend, err := proxy.ParseBackend(f.Backend)
+		config.Backend = backend
+		return nothing, err
+	}
+}
+
 type serveCmd struct {
 	labFlags
-	Topology string `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N."`
+	Topology string `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N, made of one server; or members, a real replica set."`
 }
 
 // Run serves until the context ends.
@@ -97,11 +123,16 @@ func (c *serveCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return serve(env, config, c.MetricsPort, nil)
+	return c.serve(env, config, nil)
 }
 
 // serve runs a lab and its control until the context ends, or what is to be done meanwhile is done.
-func serve(env *environment, config lab.Config, port int, meanwhile func(context.Context, *lab.Lab) error) error {
+func (f *labFlags) serve(env *environment, config lab.Config, meanwhile func(context.Context, *lab.Lab) error) (err error) {
+	end, err := f.behind(env.ctx, &config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	l, err := lab.Open(config)
 	if err != nil {
 		return err
@@ -110,7 +141,7 @@ func serve(env *environment, config lab.Config, port int, meanwhile func(context
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.Run(ctx) })
-	group.Go(func() error { return serveControl(ctx, l, port, env.stdout) })
+	group.Go(func() error { return serveControl(ctx, l, f.MetricsPort, env.stdout) })
 	group.Go(func() error {
 		live := env.stderr // so that scripts can read the addresses from the other
 		if isTerminal(env.stdout) {

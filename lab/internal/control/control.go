@@ -14,6 +14,7 @@ import (
 
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/topology"
 )
 
@@ -28,6 +29,11 @@ const defaultStepDown = 60 * time.Second
 //	POST /stepdown?for=10s            the primary steps down, and is not elected for that long
 //	POST /fronts/{front}/fault?kind=slow&delay=100ms&for=5s
 //	                                  what is wrong with a front: off, silent, slow, reset or restart
+//	POST /members/{member}/{action}   the process of a real member: kill, restart, pause or resume
+//	POST /partition?members=0,2&for=5s
+//	                                  these members are cut off from the others; without members nobody is
+//	POST /links/{from}/{to}/fault?kind=slow&delay=100ms&for=5s
+//	                                  what is wrong with the way from one member to another: off, silent, slow or reset
 func New(l *lab.Lab) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(l.Metrics().Collector()); err != nil {
@@ -39,6 +45,9 @@ func New(l *lab.Lab) (http.Handler, error) {
 	mux.Handle("GET /status", answering(func(*http.Request) (any, error) { return statusOf(l), nil }))
 	mux.Handle("POST /stepdown", answering(func(r *http.Request) (any, error) { return stepDown(l, r) }))
 	mux.Handle("POST /fronts/{front}/fault", answering(func(r *http.Request) (any, error) { return setFault(l, r) }))
+	mux.Handle("POST /members/{member}/{action}", answering(func(r *http.Request) (any, error) { return actOnMember(l, r) }))
+	mux.Handle("POST /partition", answering(func(r *http.Request) (any, error) { return partition(l, r) }))
+	mux.Handle("POST /links/{from}/{to}/fault", answering(func(r *http.Request) (any, error) { return setLinkFault(l, r) }))
 	return http.NewCrossOriginProtection().Handler(mux), nil
 }
 
@@ -46,10 +55,16 @@ func New(l *lab.Lab) (http.Handler, error) {
 type Status struct {
 	topology.Status
 	Faults []fault.Fault `json:"faults"`
+	// Links are the faults of the ways between members that the lab started, by from and to.
+	Links [][]fault.Fault `json:"links,omitempty"`
 }
 
 func statusOf(l *lab.Lab) Status {
-	return Status{Status: l.Cluster().Status(), Faults: l.Faults()}
+	status := Status{Status: l.Cluster().Status(), Faults: l.Faults()}
+	if set := l.Members(); set != nil {
+		status.Links = set.LinkFaults()
+	}
+	return status
 }
 
 func stepDown(l *lab.Lab, r *http.Request) (any, error) {
@@ -64,15 +79,11 @@ func stepDown(l *lab.Lab, r *http.Request) (any, error) {
 }
 
 func setFault(l *lab.Lab, r *http.Request) (any, error) {
-	front, err := strconv.Atoi(r.PathValue("front"))
+	front, err := numberOf(r, "front")
 	if err != nil {
-		return nil, fmt.Errorf("front %q: it is not a number", r.PathValue("front"))
-	}
-	f := fault.Fault{Kind: fault.Kind(r.FormValue("kind"))}
-	if f.Delay, err = durationOf(r, "delay", 0); err != nil {
 		return nil, err
 	}
-	duration, err := durationOf(r, "for", 0)
+	f, duration, err := faultOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +91,24 @@ func setFault(l *lab.Lab, r *http.Request) (any, error) {
 		return nil, err
 	}
 	return statusOf(l), nil
+}
+
+func numberOf(r *http.Request, name string) (int, error) {
+	number, err := strconv.Atoi(r.PathValue(name))
+	if err != nil {
+		return 0, fmt.Errorf("%s %q: it is not a number", name, r.PathValue(name))
+	}
+	return number, nil
+}
+
+// faultOf returns the fault that a request asks for, and for how long.
+func faultOf(r *http.Request) (f fault.Fault, duration time.Duration, err error) {
+	f.Kind = fault.Kind(r.FormValue("kind"))
+	if f.Delay, err = durationOf(r, "delay", 0); err != nil {
+		return f, 0, err
+	}
+	duration, err = durationOf(r, "for", 0)
+	return f, duration, err
 }
 
 func durationOf(r *http.Request, name string, byDefault time.Duration) (time.Duration, error) {
@@ -101,7 +130,7 @@ func answering(act func(*http.Request) (any, error)) http.Handler {
 		status := http.StatusOK
 		if err != nil {
 			result, status = map[string]string{"error": err.Error()}, http.StatusBadRequest
-			if errors.Is(err, lab.ErrNoFront) {
+			if errors.Is(err, lab.ErrNoFront) || errors.Is(err, members.ErrNoMember) {
 				status = http.StatusNotFound
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
@@ -28,10 +29,15 @@ func open(t *testing.T, text string) (*lab.Lab, http.Handler) {
 	t.Helper()
 	spec, err := topology.ParseSpec(text)
 	require.NoError(t, err)
-	l, err := lab.Open(lab.Config{
-		Topology: spec, Options: topology.Options{ElectionDelay: time.Hour},
-		Backend: proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"},
-	})
+	nobody := proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}
+	config := lab.Config{Topology: spec, Options: topology.Options{ElectionDelay: time.Hour}, Backend: nobody}
+	if spec.Kind == topology.Members {
+		config.Members, err = members.New("rs0", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1", []members.Member{
+			{Host: nobody.Address, Backend: nobody}, {Host: nobody.Address, Backend: nobody},
+		})
+		require.NoError(t, err)
+	}
+	l, err := lab.Open(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -120,6 +126,17 @@ func TestRefusals(t *testing.T) {
 		"time below 0":           {"sharded:2", "POST", "/fronts/0/fault?kind=silent&for=-1s", nil, 400, "give a time such as"},
 		"step-down for nonsense": {"replicaset:2", "POST", "/stepdown?for=long", nil, 400, "give a time such as"},
 		"step-down of routers":   {"sharded:2", "POST", "/stepdown", nil, 400, "only a replica set"},
+		"a process of no member": {"replicaset:2", "POST", "/members/0/kill", nil, 400, "--topology members"},
+		"a partition of none":    {"replicaset:2", "POST", "/partition?members=0", nil, 400, "--topology members"},
+		"a link of none":         {"replicaset:2", "POST", "/links/0/1/fault?kind=silent", nil, 400, "--topology members"},
+		"somebody else's member": {"members:2", "POST", "/members/0/kill", nil, 400, "--mongod"},
+		"somebody else's links":  {"members:2", "POST", "/links/0/1/fault?kind=silent", nil, 400, "--mongod"},
+		"somebody else's set":    {"members:2", "POST", "/partition?members=0", nil, 400, "--mongod"},
+		"unknown to a member":    {"members:2", "POST", "/members/0/stop", nil, 400, "is unknown"},
+		"no number of a member":  {"members:2", "POST", "/members/x/kill", nil, 400, "not a number"},
+		"no numbers of members":  {"members:2", "POST", "/partition?members=0,x", nil, 400, "give numbers such as 0,2"},
+		"no number of a link":    {"members:2", "POST", "/links/0/x/fault?kind=silent", nil, 400, "not a number"},
+		"nobody steps down":      {"members:2", "POST", "/stepdown", nil, 400, "step down"},
 		"reading what acts":      {"replicaset:2", "GET", "/stepdown", nil, 405, ""},
 		"unknown":                {"replicaset:2", "GET", "/nothing", nil, 404, ""},
 		"from a web page": {

@@ -10,6 +10,7 @@ import (
 
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
 )
 
 // Kind is a way to misbehave.
@@ -61,12 +62,49 @@ type Switch struct {
 	mu      sync.Mutex
 	fault   Fault
 	changed chan struct{} // closed at the next change; nil until somebody waits for it
+	expiry  *time.Timer   // of the fault; nil for one without
 }
 
 // Set replaces the fault.
-func (s *Switch) Set(f Fault) {
+func (s *Switch) Set(f Fault) { s.SetFor(f, 0) }
+
+// SetFor replaces the fault; it ends by itself after that time, where it is more than 0.
+func (s *Switch) SetFor(f Fault, duration time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.setLocked(f)
+	if duration > 0 && f.Kind != Off {
+		var expiry *time.Timer
+		expiry = time.AfterFunc(duration, func() { s.expire(expiry) })
+		s.expiry = expiry
+	}
+}
+
+// expire ends the fault of which this is the expiry, unless another has taken its place.
+func (s *Switch) expire(expiry *time.Timer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.expiry == expiry {
+		s.setLocked(Fault{Kind: Off})
+	}
+}
+
+// Stop ends what is due. The fault remains.
+func (s *Switch) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopLocked()
+}
+
+func (s *Switch) stopLocked() {
+	if s.expiry != nil {
+		s.expiry.Stop()
+		s.expiry = nil
+	}
+}
+
+func (s *Switch) setLocked(f Fault) {
+	s.stopLocked()
 	s.fault = f
 	if s.changed != nil {
 		close(s.changed)
@@ -110,7 +148,13 @@ func (s *Switch) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 			return err
 		}
 	}
-	return next(ctx, req, reply)
+	// A reply that the server gives meanwhile, such as that to a hello which waits for news, is not to be heard either.
+	return next(ctx, req, func(m *wire.Message) error {
+		if err := s.While(ctx, Silent); err != nil {
+			return err
+		}
+		return reply(m)
+	})
 }
 
 // While returns nil when the fault is not, or no longer, of that kind, and otherwise why the context ended.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
 )
 
 // pass is a request through the switch; it returns how long that took.
@@ -67,4 +68,39 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRepliesAreSilencedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, start := &Switch{}, time.Now()
+		var answered time.Duration
+		reply := func(*wire.Message) error {
+			answered = time.Since(start)
+			return nil
+		}
+		// The server answers when the front has fallen silent.
+		err := s.Handle(t.Context(), nil, reply, func(_ context.Context, _ *proxy.Request, reply proxy.ReplyFunc) error {
+			s.SetFor(Fault{Kind: Silent}, time.Second)
+			return reply(nil)
+		})
+		require.NoError(t, err)
+		assert.Equal(t, time.Second, answered)
+	})
+}
+
+func TestFaultsEndByThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Switch{}
+		s.SetFor(Fault{Kind: Silent}, time.Second)
+		s.SetFor(Fault{Kind: Reset}, time.Minute)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, Reset, s.Current().Kind, "the time of the fault before it is nothing to this one")
+		time.Sleep(time.Minute)
+		assert.Equal(t, Off, s.Current().Kind)
+
+		s.SetFor(Fault{Kind: Silent}, time.Second)
+		s.Stop()
+		time.Sleep(time.Minute)
+		assert.Equal(t, Silent, s.Current().Kind, "nothing is due any more")
+	})
 }

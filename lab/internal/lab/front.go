@@ -29,7 +29,6 @@ type front struct {
 	mu        sync.Mutex
 	listener  net.Listener            // the next to be served, nil when there is none yet
 	interrupt context.CancelCauseFunc // ends what is served; nil before the first time
-	expiry    *time.Timer             // of the fault; nil for one without
 }
 
 func newFront(listener net.Listener) *front {
@@ -40,28 +39,9 @@ func newFront(listener net.Listener) *front {
 func (f *front) set(wanted fault.Fault, duration time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.expiry != nil {
-		f.expiry.Stop()
-		f.expiry = nil
-	}
-	f.faults.Set(wanted)
-	if duration > 0 && wanted.Kind != fault.Off {
-		var expiry *time.Timer
-		expiry = time.AfterFunc(duration, func() { f.expire(expiry) })
-		f.expiry = expiry
-	}
+	f.faults.SetFor(wanted, duration)
 	if f.interrupt != nil && (wanted.Kind == fault.Reset || wanted.Kind == fault.Restart) {
 		f.interrupt(proxy.ErrReset)
-	}
-}
-
-// expire ends the fault of which this is the expiry, unless another has taken its place.
-func (f *front) expire(expiry *time.Timer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.expiry == expiry {
-		f.expiry = nil
-		f.faults.Set(fault.Fault{Kind: fault.Off})
 	}
 }
 
@@ -129,9 +109,7 @@ func (f *front) listen(ctx context.Context) (net.Listener, error) {
 func (f *front) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.expiry != nil {
-		f.expiry.Stop()
-	}
+	f.faults.Stop()
 	if f.listener != nil {
 		f.listener.Close()
 	}

@@ -19,6 +19,7 @@ import (
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/failpoint"
 	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/metrics"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
@@ -32,7 +33,10 @@ const Host = "127.0.0.1"
 type Config struct {
 	Topology topology.Spec
 	Options  topology.Options
-	Backend  proxy.Backend
+	// Backend is the one server behind all fronts, but for the topology "members".
+	Backend proxy.Backend
+	// Members is the real replica set of that topology, with a front before each.
+	Members *members.Set
 	// Port is the first front's port; the others follow. 0 takes any free ports.
 	Port int
 	// TLS is what clients are met with; nil for none.
@@ -47,11 +51,25 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Cluster is the state of a deployment: one that is made of a server, or the members that there are.
+type Cluster interface {
+	// Handler returns what makes a front into that member.
+	Handler(front int) proxy.Handler
+	Status() topology.Status
+	// StepDown makes the primary a secondary that is not elected for that long.
+	StepDown(period time.Duration) error
+	// Down and Up tell that nobody can reach a front, and that it is back.
+	Down(front int)
+	Up(front int)
+	// Close ends what is due.
+	Close()
+}
+
 // Lab is a deployment.
 type Lab struct {
 	config   Config
 	clock    clock.Clock
-	cluster  *topology.Cluster
+	cluster  Cluster
 	metrics  *metrics.Recorder
 	sessions proxy.Sessions // of the backend
 	fronts   []*front
@@ -68,7 +86,10 @@ func Open(config Config) (*Lab, error) {
 }
 
 func (l *Lab) open() error {
-	for i := range l.config.Topology.Fronts() {
+	if (l.config.Topology.Kind == topology.Members) != (l.config.Members != nil) {
+		return fmt.Errorf("topology %v: members and no others make the topology %q", l.config.Topology, topology.Members)
+	}
+	for i := range l.backends() {
 		port := l.config.Port
 		if port != 0 {
 			port += i
@@ -79,8 +100,7 @@ func (l *Lab) open() error {
 		}
 		l.fronts = append(l.fronts, newFront(listener))
 	}
-	var err error
-	if l.cluster, err = topology.New(l.config.Topology, l.Hosts(), l.config.Options); err != nil {
+	if err := l.assemble(); err != nil {
 		return err
 	}
 	l.metrics = metrics.New(l.Hosts())
@@ -90,6 +110,40 @@ func (l *Lab) open() error {
 		}
 	}
 	return nil
+}
+
+// backends returns what the fronts stand before.
+func (l *Lab) backends() []proxy.Backend {
+	if l.config.Members == nil {
+		return slices.Repeat([]proxy.Backend{l.config.Backend}, l.config.Topology.Fronts())
+	}
+	var backends []proxy.Backend
+	for _, m := range l.config.Members.Members() {
+		backends = append(backends, m.Backend)
+	}
+	return backends
+}
+
+// assemble makes a deployment of the fronts.
+func (l *Lab) assemble() error {
+	if l.config.Members != nil {
+		l.cluster = l.config.Members
+		return l.config.Members.Fronts(l.Hosts())
+	}
+	cluster, err := topology.New(l.config.Topology, l.Hosts(), l.config.Options)
+	if err != nil {
+		return err
+	}
+	l.cluster = cluster
+	return nil
+}
+
+// turns returns whose turn it is at the one backend; members see to that themselves.
+func (l *Lab) turns() *proxy.Sessions {
+	if l.config.Members != nil {
+		return nil
+	}
+	return &l.sessions
 }
 
 // chain makes what a front's requests pass through. What counts comes first, so that it sees everything; faults are
@@ -114,10 +168,10 @@ func (l *Lab) chain(i int, f *front) error {
 	handlers = append(handlers, limits...)
 	f.down, f.up = func() { l.cluster.Down(i) }, func() { l.cluster.Up(i) }
 	f.proxy, err = proxy.New(proxy.Config{
-		Backend:   l.config.Backend,
+		Backend:   l.backends()[i],
 		Acceptors: []proxy.Acceptor{&f.faults, connections},
 		Handlers:  append(handlers, l.cluster.Handler(i), failpoints),
-		Sessions:  &l.sessions,
+		Sessions:  l.turns(),
 		TLS:       l.config.TLS,
 		Logger:    l.logger(f.address),
 	})
@@ -181,7 +235,11 @@ func (l *Lab) Hosts() []string {
 
 // Endpoints returns the connection strings by which applications reach the lab.
 func (l *Lab) Endpoints() []topology.Endpoint {
-	return l.config.Topology.Endpoints(l.Hosts(), l.TLS())
+	name := topology.SetName
+	if l.config.Members != nil {
+		name = l.config.Members.Name()
+	}
+	return l.config.Topology.Endpoints(l.Hosts(), name, l.TLS())
 }
 
 // TLS tells whether clients have to connect with TLS.
@@ -191,7 +249,10 @@ func (l *Lab) TLS() bool { return l.config.TLS != nil }
 func (l *Lab) Metrics() *metrics.Recorder { return l.metrics }
 
 // Cluster returns the deployment's state.
-func (l *Lab) Cluster() *topology.Cluster { return l.cluster }
+func (l *Lab) Cluster() Cluster { return l.cluster }
+
+// Members returns the real replica set behind the fronts, nil where there is none.
+func (l *Lab) Members() *members.Set { return l.config.Members }
 
 // ErrNoFront is a front's number that is too high or below 0.
 var ErrNoFront = errors.New("there is no such front")

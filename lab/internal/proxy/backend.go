@@ -35,18 +35,23 @@ func ParseBackend(uri string) (Backend, error) {
 		return Backend{}, fmt.Errorf("the backend's URI names %d hosts; name one, such as mongodb://127.0.0.1:%s",
 			len(opts.Hosts), defaultPort)
 	}
-	host := opts.Hosts[0]
+	return BackendAt(opts.Hosts[0], opts.TLSConfig), nil
+}
+
+// BackendAt returns the server at a host as connection strings name it, a socket's path or an address whose port may be
+// missing. TLS holds for addresses; nil stands for none.
+func BackendAt(host string, encryption *tls.Config) Backend {
 	if strings.HasSuffix(host, ".sock") {
-		return Backend{Network: "unix", Address: host}, nil
+		return Backend{Network: "unix", Address: host}
 	}
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(strings.Trim(host, "[]"), defaultPort)
 	}
-	return Backend{Network: "tcp", Address: host, TLS: opts.TLSConfig}, nil
+	return Backend{Network: "tcp", Address: host, TLS: encryption}
 }
 
-// dial connects, with TLS where the backend has it.
-func (b Backend) dial(ctx context.Context) (net.Conn, error) {
+// Dial connects, with TLS where the backend has it.
+func (b Backend) Dial(ctx context.Context) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	if b.TLS == nil {
 		return dialer.DialContext(ctx, b.Network, b.Address)

@@ -21,7 +21,7 @@ type backendConn struct {
 
 // dialBackend connects to the backend. When the context ends, the connection is left a while for what is under way.
 func (s *session) dialBackend(ctx context.Context) (*backendConn, error) {
-	conn, err := s.front.config.Backend.dial(ctx)
+	conn, err := s.front.config.Backend.Dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("backend: %w", err)
 	}

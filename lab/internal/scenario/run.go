@@ -23,6 +23,9 @@ const commandTimeout = 10 * time.Second
 // Run lets the steps happen to a lab, which runs, one after the other until the duration is over. It ends with the
 // first step that fails, or, without an error, with the context.
 func (s *Scenario) Run(ctx context.Context, l *lab.Lab, clock clock.Clock, log *slog.Logger) error {
+	if err := s.checkFronts(len(l.Hosts())); err != nil {
+		return err
+	}
 	start := clock.Now()
 	for i, step := range s.Steps {
 		if clock.Wait(ctx, start.Add(step.At).Sub(clock.Now())) != nil {
@@ -40,6 +43,16 @@ func (s *Scenario) Run(ctx context.Context, l *lab.Lab, clock clock.Clock, log *
 	return nil
 }
 
+// checkFronts returns an error for a front that there is not among so many.
+func (s *Scenario) checkFronts(fronts int) error {
+	for i, step := range s.Steps {
+		if step.Front != nil && *step.Front >= fronts {
+			return fmt.Errorf("step %d: front %d: they are numbered from 0 to %d", i+1, *step.Front, fronts-1)
+		}
+	}
+	return nil
+}
+
 // String says what happens, and where.
 func (s *Step) String() string {
 	where := "all fronts"
@@ -47,6 +60,10 @@ func (s *Step) String() string {
 		where = fmt.Sprintf("front %d", *s.Front)
 	}
 	switch {
+	case s.Process != "":
+		return fmt.Sprintf("%s the process of the member at %s", s.Process, where)
+	case s.Partition != nil:
+		return fmt.Sprintf("a partition of the members %v from the others for %v", s.Partition.Members, s.Partition.For)
 	case s.StepDown != nil:
 		return fmt.Sprintf("the primary steps down for %v", s.StepDown.For)
 	case s.Fault != nil:
@@ -59,8 +76,13 @@ func (s *Step) String() string {
 }
 
 func (s *Step) run(ctx context.Context, l *lab.Lab) error {
-	if s.StepDown != nil {
+	switch {
+	case s.StepDown != nil:
 		return l.Cluster().StepDown(s.StepDown.For)
+	case s.Process != "":
+		return l.Members().Process(ctx, *s.Front, s.Process)
+	case s.Partition != nil:
+		return l.Members().Partition(s.Partition.Members, s.Partition.For)
 	}
 	for front, host := range l.Hosts() {
 		if s.Front != nil && *s.Front != front {

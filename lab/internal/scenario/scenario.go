@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/topology"
 )
 
@@ -38,6 +39,16 @@ type Step struct {
 	FailPoint    *FailPoint     `yaml:"failPoint"`
 	StepDown     *StepDown      `yaml:"stepDown"`
 	Fault        *Fault         `yaml:"fault"`
+	// The last two happen to real members that the lab started: something to the process behind a front, and a partition.
+	Process   members.Action `yaml:"process"`
+	Partition *Partition     `yaml:"partition"`
+}
+
+// Partition cuts members off from the others, and nobody off where there are none; for how long, 0 standing for the rest of
+// the scenario.
+type Partition struct {
+	Members []int         `yaml:"members"`
+	For     time.Duration `yaml:"for"`
 }
 
 // FailPoint is a fail point as configureFailPoint takes it.
@@ -96,12 +107,14 @@ func (s *Scenario) checkStep(step *Step, spec topology.Spec) error {
 	if step.At < 0 || step.At > s.Duration {
 		return fmt.Errorf("at %v is not between 0 and the duration, %v", step.At, s.Duration)
 	}
-	if step.Front != nil && (*step.Front < 0 || *step.Front >= spec.Fronts()) {
+	// How many real members there are may turn out later.
+	if step.Front != nil && (*step.Front < 0 || spec.Fronts() > 0 && *step.Front >= spec.Fronts()) {
 		return fmt.Errorf("front %d: they are numbered from 0 to %d", *step.Front, spec.Fronts()-1)
 	}
 	actions := 0
 	for _, given := range []bool{
-		step.SetParameter != nil, step.FailPoint != nil, step.StepDown != nil, step.Fault != nil,
+		step.SetParameter != nil, step.FailPoint != nil, step.StepDown != nil, step.Fault != nil, step.Process != "",
+		step.Partition != nil,
 	} {
 		if given {
 			actions++
@@ -109,7 +122,15 @@ func (s *Scenario) checkStep(step *Step, spec topology.Spec) error {
 	}
 	switch {
 	case actions != 1:
-		return fmt.Errorf("%d actions: give one of setParameter, failPoint, stepDown, fault", actions)
+		return fmt.Errorf("%d actions: give one of setParameter, failPoint, stepDown, fault, process, partition", actions)
+	case (step.Process != "" || step.Partition != nil) && spec.Kind != topology.Members:
+		return fmt.Errorf("a process or a partition in a topology %v: only real members have them", spec)
+	case step.Process != "" && step.Front == nil:
+		return errors.New("process needs a front: which member's process it is")
+	case step.Process != "":
+		return step.Process.Check()
+	case step.Partition != nil:
+		return checkPartition(step, spec)
 	case step.StepDown != nil:
 		return checkStepDown(step, spec)
 	case step.Fault != nil:
@@ -123,8 +144,23 @@ func (s *Scenario) checkStep(step *Step, spec topology.Spec) error {
 	return nil
 }
 
+func checkPartition(step *Step, spec topology.Spec) error {
+	if step.Front != nil {
+		return errors.New("partition takes no front: it names its members")
+	}
+	if step.Partition.For < 0 {
+		return fmt.Errorf("a partition for %v: give 0 or more", step.Partition.For)
+	}
+	for _, m := range step.Partition.Members {
+		if m < 0 || spec.Fronts() > 0 && m >= spec.Fronts() {
+			return fmt.Errorf("member %d: they are numbered from 0 to %d", m, spec.Fronts()-1)
+		}
+	}
+	return nil
+}
+
 func checkStepDown(step *Step, spec topology.Spec) error {
-	if spec.Kind != topology.ReplicaSet {
+	if spec.Kind != topology.ReplicaSet && spec.Kind != topology.Members {
 		return fmt.Errorf("stepDown in a topology %v: only a replica set has a primary", spec)
 	}
 	if step.Front != nil {

@@ -46,7 +46,10 @@ steps:
 }
 
 func TestParseRefuses(t *testing.T) {
-	const head = "topology: replicaset:3\nduration: 1m\nsteps:\n"
+	const (
+		head = "topology: replicaset:3\nduration: 1m\nsteps:\n"
+		real = "topology: members:3\nduration: 1m\nsteps:\n"
+	)
 	for text, want := range map[string]string{
 		"":                                "empty",
 		"topology: x\nduration: 1m":       "the kind is unknown",
@@ -64,10 +67,27 @@ func TestParseRefuses(t *testing.T) {
 		head + "- {at: 1s, failPoint: {name: failCommand}}":                 "needs name and mode",
 		"topology: sharded:2\nduration: 1m\nsteps: [{stepDown: {for: 1s}}]": "only a replica set",
 		"topology: sharded:2\ntopology: sharded:3\nduration: 1m":            "topology",
+		head + "- {at: 1s, front: 0, process: kill}":                        "only real members",
+		head + "- {at: 1s, partition: {members: [0]}}":                      "only real members",
+		real + "- {at: 1s, process: kill}":                                  "needs a front",
+		real + "- {at: 1s, front: 3, process: kill}":                        "numbered from 0 to 2",
+		real + "- {at: 1s, front: 0, process: stop}":                        `"stop" is unknown`,
+		real + "- {at: 1s, front: 0, partition: {members: [0]}}":            "takes no front",
+		real + "- {at: 1s, partition: {members: [3]}}":                      "numbered from 0 to 2",
+		real + "- {at: 1s, partition: {members: [0], for: -1s}}":            "give 0 or more",
+		real + "- {at: 1s, partition: {members: [0]}, fault: {kind: off}}":  "2 actions",
 	} {
 		_, err := Parse([]byte(text))
 		assert.ErrorContains(t, err, want, text)
 	}
+}
+
+func TestFrontsThatThereAreNot(t *testing.T) {
+	s, err := Parse([]byte("topology: members\nduration: 1m\nsteps: [{at: 1s, front: 5, process: kill}]"))
+	require.NoError(t, err, "how many members there are turns out later")
+	assert.ErrorContains(t, s.checkFronts(3), "step 1: front 5: they are numbered from 0 to 2")
+	assert.NoError(t, s.checkFronts(6))
+	assert.Equal(t, "kill the process of the member at front 5", s.Steps[0].String())
 }
 
 func TestExamples(t *testing.T) {

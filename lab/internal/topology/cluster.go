@@ -58,6 +58,9 @@ func New(spec Spec, hosts []string, options Options) (*Cluster, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
+	if spec.Kind == Members {
+		return nil, fmt.Errorf("topology %v: it is real, and not made of one server", spec)
+	}
 	if len(hosts) != spec.Fronts() {
 		return nil, fmt.Errorf("topology %v: %d hosts for %d fronts", spec, len(hosts), spec.Fronts())
 	}

@@ -18,7 +18,7 @@ func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front] }
 
 // Handle implements proxy.Handler.
 func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if isHello(req.Command) {
+	if IsHello(req.Command) {
 		return m.hello(ctx, req, reply, next)
 	}
 	result, refused := m.answer(req)
@@ -73,14 +73,14 @@ func (m *member) adapt(got *wire.Message) {
 		doc = bsondoc.Rebuild(doc, logicalTimes, nil)
 		got.SetDocument(doc)
 	}
-	if bsondoc.Has(doc, versionField) || m.cluster.spec.Kind == ReplicaSet && tellsOfNoPrimary(doc) {
+	if bsondoc.Has(doc, versionField) || m.cluster.spec.Kind == ReplicaSet && TellsOfNoPrimary(doc) {
 		got.SetDocument(bsondoc.Rebuild(doc, []string{versionField}, m.view().version.append))
 	}
 }
 
-// tellsOfNoPrimary tells whether a reply says that the member is not primary. From a topologyVersion beside that, which
+// TellsOfNoPrimary tells whether a reply says that the member is not primary. From a topologyVersion beside that, which
 // servers give with these errors and, while they serve, with no others, clients see whether it is news.
-func tellsOfNoPrimary(doc bson.Raw) bool {
+func TellsOfNoPrimary(doc bson.Raw) bool {
 	if !bsondoc.Succeeded(doc) {
 		return isNotPrimary(doc.Lookup("code"))
 	}

@@ -24,7 +24,8 @@ var (
 	}
 )
 
-func isHello(command string) bool {
+// IsHello tells whether a command asks a server what it is.
+func IsHello(command string) bool {
 	return command == "hello" || command == "isMaster" || command == "ismaster"
 }
 

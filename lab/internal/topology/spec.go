@@ -18,20 +18,22 @@ const (
 	ReplicaSet   Kind = "replicaset"
 	Sharded      Kind = "sharded"
 	LoadBalanced Kind = "loadbalanced"
+	// Members is a real replica set, with a front before each member; the others are made of one server.
+	Members Kind = "members"
 )
 
 const (
 	// MaxMembers is the most members that a topology takes, as a replica set has no more.
 	MaxMembers = 50
 
-	usage = `give "standalone", "replicaset:3", "sharded:2" or "loadbalanced", with any number of members`
+	usage = `give "standalone", "replicaset:3", "sharded:2" or "loadbalanced", with any number of members, or "members"`
 )
 
 // Spec says what a deployment looks like.
 type Spec struct {
 	Kind Kind
 	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load
-	// balancer.
+	// balancer. For a real replica set it is 0 where that is asked for its members.
 	Members int
 }
 
@@ -61,13 +63,16 @@ func ParseSpec(text string) (Spec, error) {
 }
 
 func (s Spec) check() error {
+	least := 1
 	switch s.Kind {
 	case Standalone, ReplicaSet, Sharded, LoadBalanced:
+	case Members:
+		least = 0
 	default:
 		return fmt.Errorf("the kind is unknown; %s", usage)
 	}
-	if s.Members < 1 || s.Members > MaxMembers {
-		return fmt.Errorf("%d members are not between 1 and %d", s.Members, MaxMembers)
+	if s.Members < least || s.Members > MaxMembers {
+		return fmt.Errorf("%d members are not between %d and %d", s.Members, least, MaxMembers)
 	}
 	if s.Kind == Standalone && s.Members != 1 {
 		return fmt.Errorf("a standalone has one member")
@@ -77,7 +82,7 @@ func (s Spec) check() error {
 
 // String returns the kind and the number of members, such as "replicaset:3".
 func (s Spec) String() string {
-	if s.Kind == Standalone {
+	if s.Kind == Standalone || s.Members == 0 {
 		return string(s.Kind)
 	}
 	return fmt.Sprintf("%s:%d", s.Kind, s.Members)
@@ -98,27 +103,29 @@ type Endpoint struct {
 	URI  string
 }
 
-// Endpoints returns how applications reach the fronts that listen at hosts, in the order of the fronts.
-func (s Spec) Endpoints(hosts []string, tls bool) []Endpoint {
-	uri := func(hosts []string, options ...string) string {
-		if tls {
-			options = append(options, "tls=true")
-		}
-		uri := "mongodb://" + strings.Join(hosts, ",") + "/"
-		if len(options) > 0 {
-			uri += "?" + strings.Join(options, "&")
-		}
-		return uri
-	}
+// Endpoints returns how applications reach the fronts that listen at hosts, in the order of the fronts. A replica set that
+// is the lab's own has the name SetName.
+func (s Spec) Endpoints(hosts []string, setName string, tls bool) []Endpoint {
 	switch s.Kind {
-	case ReplicaSet:
-		return []Endpoint{{Name: "MONGODB_URI", URI: uri(hosts, "replicaSet="+SetName)}}
+	case ReplicaSet, Members:
+		return []Endpoint{{Name: "MONGODB_URI", URI: endpoint(hosts, tls, "replicaSet="+setName)}}
 	case LoadBalanced:
 		return []Endpoint{
-			{Name: "SINGLE_MONGOS_LB_URI", URI: uri(hosts[:1], "loadBalanced=true")},
-			{Name: "MULTI_MONGOS_LB_URI", URI: uri(hosts[1:], "loadBalanced=true")},
+			{Name: "SINGLE_MONGOS_LB_URI", URI: endpoint(hosts[:1], tls, "loadBalanced=true")},
+			{Name: "MULTI_MONGOS_LB_URI", URI: endpoint(hosts[1:], tls, "loadBalanced=true")},
 		}
 	default:
-		return []Endpoint{{Name: "MONGODB_URI", URI: uri(hosts)}}
+		return []Endpoint{{Name: "MONGODB_URI", URI: endpoint(hosts, tls)}}
 	}
+}
+
+func endpoint(hosts []string, tls bool, options ...string) string {
+	if tls {
+		options = append(options, "tls=true")
+	}
+	uri := "mongodb://" + strings.Join(hosts, ",") + "/"
+	if len(options) > 0 {
+		uri += "?" + strings.Join(options, "&")
+	}
+	return uri
 }

@@ -16,6 +16,8 @@ func TestParseSpec(t *testing.T) {
 		"sharded:50":     {Sharded, 50},
 		"loadbalanced":   {LoadBalanced, 2},
 		"loadbalanced:3": {LoadBalanced, 3},
+		"members":        {Members, 0},
+		"members:3":      {Members, 3},
 	} {
 		got, err := ParseSpec(text)
 		require.NoError(t, err, text)
@@ -41,14 +43,15 @@ func TestParseSpec(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	hosts := []string{"h:1", "h:2"}
-	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/"}}, Spec{Sharded, 2}.Endpoints(hosts, false))
-	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1/?tls=true"}}, Spec{Standalone, 1}.Endpoints(hosts[:1], true))
+	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/"}}, Spec{Sharded, 2}.Endpoints(hosts, SetName, false))
+	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1/?tls=true"}}, Spec{Standalone, 1}.Endpoints(hosts[:1], SetName, true))
 	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=lab&tls=true"}},
-		Spec{ReplicaSet, 2}.Endpoints(hosts, true))
+		Spec{ReplicaSet, 2}.Endpoints(hosts, SetName, true))
+	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=rs0"}}, Spec{Members, 0}.Endpoints(hosts, "rs0", false))
 	assert.Equal(t, []Endpoint{
 		{"SINGLE_MONGOS_LB_URI", "mongodb://h:1/?loadBalanced=true"},
 		{"MULTI_MONGOS_LB_URI", "mongodb://h:2/?loadBalanced=true"},
-	}, Spec{LoadBalanced, 5}.Endpoints(hosts, false))
+	}, Spec{LoadBalanced, 5}.Endpoints(hosts, SetName, false))
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -58,6 +61,7 @@ func TestNewRefuses(t *testing.T) {
 		options Options
 		want    string
 	}{
+		"real members":  {Spec{Members, 3}, []string{"h:1"}, Options{}, "it is real"},
 		"bad spec":      {Spec{ReplicaSet, 0}, nil, Options{}, "0 members"},
 		"too few hosts": {Spec{ReplicaSet, 2}, []string{"h:1"}, Options{}, "1 hosts for 2 fronts"},
 		"too many tags": {Spec{Sharded, 1}, []string{"h:1"}, Options{Tags: make([]map[string]string, 2)}, "tags for 2 members"},

@@ -1,0 +1,173 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/members"
+	"mongofork/lab/internal/metrics"
+	"mongofork/lab/internal/realmongod"
+	"mongofork/lab/internal/topology"
+)
+
+// electionPatience is how long real members may take to agree, on a machine that is busy with other tests.
+const electionPatience = 60 * time.Second
+
+// startMembers runs a lab before three real members until the test ends.
+func startMembers(t *testing.T) (*Lab, *members.Own) {
+	t.Helper()
+	own, err := members.Start(t.Context(), realmongod.Binary(t), t.TempDir(), 3)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, own.Stop()) })
+	return startLab(t, "members:3", Config{Members: own.Set}), own
+}
+
+// awaitRole waits until exactly so many members have a role, and returns the first of them.
+func awaitRole(t *testing.T, l *Lab, role topology.Role, count int) int {
+	t.Helper()
+	front := -1
+	require.Eventually(t, func() bool {
+		found := 0
+		front = -1
+		for i, m := range l.Cluster().Status().Members {
+			if m.Role == role {
+				if found++; front < 0 {
+					front = i
+				}
+			}
+		}
+		return found == count
+	}, electionPatience, 50*time.Millisecond, "%d members with the role %q", count, role)
+	return front
+}
+
+// TestRealMembers takes one set through everything, since starting one takes seconds.
+func TestRealMembers(t *testing.T) {
+	l, own := startMembers(t)
+	client, j := connect(t, l.Endpoints()[0].URI, options.Client().SetHeartbeatInterval(500*time.Millisecond).
+		SetServerSelectionTimeout(electionPatience))
+	use(t, client)
+	primary := awaitRole(t, l, topology.RolePrimary, 1)
+	awaitRole(t, l, topology.RoleSecondary, 2)
+
+	t.Run("clients know the fronts only", func(t *testing.T) {
+		assert.Eventually(t, func() bool {
+			kinds := j.kinds()
+			known := 0
+			for i, host := range l.Hosts() {
+				if kinds[host] == "RSPrimary" && i == primary || kinds[host] == "RSSecondary" && i != primary {
+					known++
+				}
+			}
+			return known == 3 && len(kinds) == 3
+		}, electionPatience, 10*time.Millisecond, "%v", j.kinds())
+		var status struct {
+			Members []struct {
+				Name string `bson:"name"`
+			} `bson:"members"`
+		}
+		require.NoError(t, client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "replSetGetStatus", Value: 1}}).Decode(&status))
+		for _, m := range status.Members {
+			assert.Contains(t, l.Hosts(), m.Name)
+		}
+	})
+
+	t.Run("limits are the front's", func(t *testing.T) {
+		secondary := (primary + 1) % 3
+		admin, err := mongo.Connect(options.Client().SetHosts([]string{l.Hosts()[secondary]}).SetDirect(true))
+		require.NoError(t, err)
+		defer func() { _ = admin.Disconnect(context.Background()) }()
+		set := func(on bool) {
+			require.NoError(t, admin.Database("admin").RunCommand(t.Context(), bson.D{
+				{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: on},
+				{Key: "ingressRequestAdmissionRatePerSec", Value: 1}, {Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 1.0},
+			}).Err())
+		}
+		set(true)
+		nearby := client.Database("db").Collection("c", options.Collection().SetReadPreference(readpref.Secondary()))
+		for range 20 {
+			_ = nearby.FindOne(t.Context(), bson.D{}).Err() // is retried at the other secondary, or fails
+		}
+		set(false)
+		assert.Positive(t, metrics.Total(l.Metrics().Counts(), secondary).Rejected)
+		assert.Zero(t, metrics.Total(l.Metrics().Counts(), primary).Rejected)
+	})
+
+	t.Run("a step-down is an election", func(t *testing.T) {
+		term := l.Cluster().Status().Term
+		require.NoError(t, l.Cluster().StepDown(5*time.Second))
+		awaitRole(t, l, topology.RolePrimary, 1)
+		use(t, client)
+		assert.Greater(t, l.Cluster().Status().Term, term)
+	})
+
+	t.Run("a primary that is cut off from the majority", func(t *testing.T) {
+		old := awaitRole(t, l, topology.RolePrimary, 1)
+		require.NoError(t, own.Partition([]int{old}, 0))
+		require.Eventually(t, func() bool {
+			role := l.Cluster().Status().Members[old].Role
+			return role != topology.RolePrimary && role != topology.RoleDown
+		}, electionPatience, 50*time.Millisecond, "it steps down, and clients reach it")
+		assert.NotEqual(t, old, awaitRole(t, l, topology.RolePrimary, 1))
+		use(t, client)
+		require.NoError(t, own.Partition(nil, 0))
+		awaitRole(t, l, topology.RoleSecondary, 2)
+		assert.True(t, slices.ContainsFunc(own.LinkFaults(), func(row []fault.Fault) bool { return len(row) == 3 }))
+	})
+
+	t.Run("a client that is cut off from the primary alone", func(t *testing.T) {
+		old := awaitRole(t, l, topology.RolePrimary, 1)
+		require.NoError(t, l.SetFault(old, fault.Fault{Kind: fault.Silent}, 0))
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := collection(client).InsertOne(ctx, bson.D{})
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, old, awaitRole(t, l, topology.RolePrimary, 1), "the members see nothing of it")
+		require.NoError(t, l.SetFault(old, fault.Fault{Kind: fault.Off}, 0))
+		use(t, client)
+	})
+
+	t.Run("a member that dies and comes back with its data", func(t *testing.T) {
+		old := awaitRole(t, l, topology.RolePrimary, 1)
+		result, err := collection(client).InsertOne(t.Context(), bson.D{{Key: "kept", Value: true}})
+		require.NoError(t, err)
+		require.NoError(t, own.Process(t.Context(), old, members.Kill))
+		awaitRole(t, l, topology.RoleDown, 1)
+		use(t, client)
+		require.NoError(t, own.Process(t.Context(), old, members.Restart))
+		awaitRole(t, l, topology.RoleSecondary, 2)
+		assert.NoError(t, collection(client).FindOne(t.Context(), bson.D{{Key: "_id", Value: result.InsertedID}}).Err())
+	})
+
+	t.Run("a member that stops and goes on", func(t *testing.T) {
+		old := awaitRole(t, l, topology.RolePrimary, 1)
+		require.NoError(t, own.Process(t.Context(), old, members.Pause))
+		require.Eventually(t, func() bool {
+			status := l.Cluster().Status().Members
+			return status[old].Role == topology.RoleDown && slices.ContainsFunc(status, func(m topology.MemberStatus) bool {
+				return m.Role == topology.RolePrimary
+			})
+		}, electionPatience, 50*time.Millisecond, "another is elected")
+		require.NoError(t, own.Process(t.Context(), old, members.Resume))
+		awaitRole(t, l, topology.RoleSecondary, 2)
+		use(t, client)
+	})
+
+	t.Run("discovered by somebody else", func(t *testing.T) {
+		set, err := members.Discover(t.Context(), own.URI())
+		require.NoError(t, err)
+		assert.Len(t, set.Members(), 3)
+		assert.Equal(t, members.SetName, set.Name())
+		assert.ErrorIs(t, set.Process(t.Context(), 0, members.Kill), members.ErrNotOwn)
+	})
+}

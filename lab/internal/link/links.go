@@ -1,0 +1,167 @@
+// Package link stands between the members of a replica set, so that what one of them says to another can be lost, late or
+// cut off while clients reach both.
+package link
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/wire"
+)
+
+// Links are the ways between the members of a replica set, one for each direction. For each member there is a listener, whose
+// address is what the set's configuration has to call the member. It is safe for concurrent use.
+type Links struct {
+	codec     *wire.Codec
+	listeners []net.Listener
+	members   []string // where they listen themselves
+
+	mu    sync.Mutex
+	links [][]*way // by from and to
+}
+
+// way is what leads from one member to another.
+type way struct {
+	fault.Switch
+	mu          sync.Mutex
+	connections map[*connection]struct{}
+}
+
+// New returns links that lead to nobody yet.
+func New() (*Links, error) {
+	codec, err := wire.NewCodec(0)
+	if err != nil {
+		return nil, err
+	}
+	return &Links{codec: codec}, nil
+}
+
+// Add listens for the next member, which listens at an address of its own, and returns the address to call it by. All members
+// are to be added before Run.
+func (l *Links) Add(member string) (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("the link to member %d: %w", len(l.members), err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listeners, l.members = append(l.listeners, listener), append(l.members, member)
+	l.links = append(l.links, nil)
+	for from := range l.links {
+		for len(l.links[from]) < len(l.members) {
+			l.links[from] = append(l.links[from], &way{connections: make(map[*connection]struct{})})
+		}
+	}
+	return listener.Addr().String(), nil
+}
+
+// Serve serves the member that was added last, or any other, until the context ends, and then returns nil. Nothing of it is
+// left when it returns.
+func (l *Links) Serve(ctx context.Context, to int) error {
+	l.mu.Lock()
+	listener := l.listeners[to]
+	l.mu.Unlock()
+	group, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() { listener.Close() })
+	defer stop()
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			if ctx.Err() == nil {
+				return fmt.Errorf("the link to member %d: %w", to, err)
+			}
+			return group.Wait()
+		}
+		group.Go(func() error {
+			l.serve(ctx, conn, to)
+			return nil
+		})
+	}
+}
+
+// Close stops listening, and ends what is due.
+func (l *Links) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, listener := range l.listeners {
+		listener.Close()
+	}
+	for _, ways := range l.links {
+		for _, w := range ways {
+			w.Stop()
+		}
+	}
+}
+
+// SetFault replaces what is wrong with the way from one member to another; it ends by itself after that time, where it is more
+// than 0. A fault of kind restart is refused: it is a server that restarts.
+func (l *Links) SetFault(from, to int, f fault.Fault, duration time.Duration) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	if f.Kind == fault.Restart {
+		return fmt.Errorf("fault %q: a link does not restart; kill the member", f.Kind)
+	}
+	w := l.way(from, to)
+	if w == nil {
+		return fmt.Errorf("there is no link from member %d to member %d", from, to)
+	}
+	w.SetFor(f, duration)
+	if f.Kind == fault.Reset {
+		w.reset()
+	}
+	return nil
+}
+
+// Partition silences everything between these members and the others, both ways, and heals all other links. Without members
+// it heals all.
+func (l *Links) Partition(members []int, duration time.Duration) error {
+	count := len(l.members)
+	for _, m := range members {
+		if m < 0 || m >= count {
+			return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", m, count-1)
+		}
+	}
+	for from := range count {
+		for to := range count {
+			f := fault.Fault{Kind: fault.Off}
+			if slices.Contains(members, from) != slices.Contains(members, to) {
+				f.Kind = fault.Silent
+			}
+			l.way(from, to).SetFor(f, duration)
+		}
+	}
+	return nil
+}
+
+// Faults returns what is wrong with the ways, by from and to.
+func (l *Links) Faults() [][]fault.Fault {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var faults [][]fault.Fault
+	for _, ways := range l.links {
+		var row []fault.Fault
+		for _, w := range ways {
+			row = append(row, w.Current())
+		}
+		faults = append(faults, row)
+	}
+	return faults
+}
+
+// way returns nil where there is none.
+func (l *Links) way(from, to int) *way {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if from < 0 || from >= len(l.links) || to < 0 || to >= len(l.links) {
+		return nil
+	}
+	return l.links[from][to]
+}

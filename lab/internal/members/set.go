@@ -1,0 +1,161 @@
+// Package members puts fronts before the members of a real replica set. Who is primary, what is replicated and what is lost
+// with a member is the set's own affair; this only sees to it that clients are told the fronts' addresses.
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+)
+
+const (
+	// askTimeout is how long a member may take to say what it is before it counts as down.
+	askTimeout = time.Second
+	// stepDownTimeout bounds a step-down, which waits for a secondary to catch up.
+	stepDownTimeout = 30 * time.Second
+	// catchUp is how long a primary waits for a secondary before it steps down all the same.
+	catchUp = 5 * time.Second
+)
+
+// Member is a member of a replica set.
+type Member struct {
+	// Host is what the set's configuration calls it.
+	Host string
+	// Backend is where it listens.
+	Backend proxy.Backend
+}
+
+// Set is a replica set behind fronts. It is safe for concurrent use once Fronts was called.
+type Set struct {
+	name    string
+	uri     string
+	members []Member
+	fronts  []string
+	names   map[string]string // of fronts by those of members
+	own     *Own              // nil where somebody else started the members
+}
+
+// New returns a set of these members. The connection string is what step-downs are asked for with.
+func New(name, uri string, members []Member) (*Set, error) {
+	if name == "" || len(members) == 0 {
+		return nil, errors.New("a replica set needs a name and members")
+	}
+	return &Set{name: name, uri: uri, members: members}, nil
+}
+
+// Discover asks the replica set that a connection string names for its members. Its options, TLS among them, hold for the
+// way to them.
+func Discover(ctx context.Context, uri string) (*Set, error) {
+	opts := options.Client().ApplyURI(uri)
+	if err := opts.Validate(); err != nil {
+		return nil, fmt.Errorf("the backend's URI: %w", err)
+	}
+	var hello struct {
+		SetName  string   `bson:"setName"`
+		Hosts    []string `bson:"hosts"`
+		Passives []string `bson:"passives"`
+		Arbiters []string `bson:"arbiters"`
+	}
+	err := withClient(ctx, uri, func(client *mongo.Client) error {
+		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}},
+			options.RunCmd().SetReadPreference(readpref.Nearest())).Decode(&hello)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask the backend for the members of its replica set: %w", err)
+	}
+	if hello.SetName == "" {
+		return nil, errors.New(`the backend is no member of a replica set; start it with --replSet, or give the topology "replicaset:3"`)
+	}
+	var found []Member
+	for _, host := range append(append(hello.Hosts, hello.Passives...), hello.Arbiters...) {
+		found = append(found, Member{Host: host, Backend: proxy.BackendAt(host, opts.TLSConfig)})
+	}
+	return New(hello.SetName, uri, found)
+}
+
+func withClient(ctx context.Context, uri string, do func(*mongo.Client) error) error {
+	client, err := mongo.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }() // closing the sockets is all that matters
+	return do(client)
+}
+
+// Members returns the members, in the order of the fronts.
+func (s *Set) Members() []Member { return s.members }
+
+// Name returns the set's name.
+func (s *Set) Name() string { return s.name }
+
+// Fronts tells where the fronts listen, in the order of the members.
+func (s *Set) Fronts(hosts []string) error {
+	if len(hosts) != len(s.members) {
+		return fmt.Errorf("%d fronts for %d members", len(hosts), len(s.members))
+	}
+	s.fronts, s.names = hosts, make(map[string]string)
+	for i, m := range s.members {
+		s.names[m.Host], s.names[m.Backend.Address] = hosts[i], hosts[i]
+	}
+	return nil
+}
+
+// Handler returns what makes a front into that member.
+func (s *Set) Handler(int) proxy.Handler { return &member{set: s} }
+
+// Down does nothing: a front that nobody can reach is no member that has gone.
+func (s *Set) Down(int) {}
+
+// Up does nothing, either.
+func (s *Set) Up(int) {}
+
+// Close has nothing to end.
+func (s *Set) Close() {}
+
+// Status asks all members what they are.
+func (s *Set) Status() topology.Status {
+	status := topology.Status{Topology: fmt.Sprintf("%s:%d", topology.Members, len(s.members))}
+	status.Members = make([]topology.MemberStatus, len(s.members))
+	terms := make([]int64, len(s.members))
+	var asked sync.WaitGroup
+	for i := range s.members {
+		asked.Go(func() {
+			var role topology.Role
+			role, terms[i] = s.members[i].ask()
+			status.Members[i] = topology.MemberStatus{Host: s.fronts[i], Role: role}
+		})
+	}
+	asked.Wait()
+	for _, term := range terms {
+		status.Term = max(status.Term, term)
+	}
+	return status
+}
+
+// StepDown makes the primary step down, which is not elected for that long, rounded up to seconds.
+func (s *Set) StepDown(period time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stepDownTimeout)
+	defer cancel()
+	seconds := int64((period + time.Second - 1) / time.Second)
+	command := bson.D{
+		{Key: "replSetStepDown", Value: max(seconds, 1)}, {Key: "force", Value: true},
+		{Key: "secondaryCatchUpPeriodSecs", Value: min(max(seconds, 1)-1, int64(catchUp/time.Second))},
+	}
+	err := withClient(ctx, s.uri, func(client *mongo.Client) error {
+		return client.Database("admin").RunCommand(ctx, command).Err()
+	})
+	if err != nil {
+		return fmt.Errorf("step down: %w", err)
+	}
+	return nil
+}
