@@ -130,17 +130,17 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 drift: ## Say what upstream's releases changed under the overlay; in detail with TO=v2.9.3
 	$(MONGOFORK) drift $(TO)
 
-# The version that the fork is released under.
-RELEASE ?= $(BASE)-fork.1
+# The version that a release has to have, if it is given; version/fork.go says which one it is.
+RELEASE ?=
 
 .PHONY: release
-release: ## Write the fork as a module that a GOPROXY can serve: make release RELEASE=v2.5.0-fork.2
-	$(MONGOFORK) release --version $(RELEASE)
+release: ## Write the fork as a module that a GOPROXY can serve
+	$(MONGOFORK) release $(addprefix --version ,$(RELEASE))
 
 .PHONY: verify-release
 verify-release: release ## Write the release once more elsewhere, and compare the bytes
 	@rm -rf build/release-again
-	@$(MONGOFORK) release --version $(RELEASE) -o build/release-again >build/release-again.log
+	@$(MONGOFORK) release $(addprefix --version ,$(RELEASE)) -o build/release-again >build/release-again.log
 	cd build/release && sha256sum --check ../release-again/SHA256SUMS
 
 .PHONY: verify

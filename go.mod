@@ -9,6 +9,7 @@ ignore (
 	./internal/overloadtest
 	./internal/randutil
 	./mongo
+	./version
 	./x
 )
 

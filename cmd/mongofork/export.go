@@ -55,20 +55,22 @@ func (c *patchCmd) Run(a *app) error {
 
 type releaseCmd struct {
 	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
-	Version string `placeholder:"VERSION" help:"The release's version (default <base>-fork.1)."`
+	Version string `placeholder:"VERSION" help:"The release's version (default: the one that the fork calls itself, <base>-<version.Fork>)."`
 }
 
 func (c *releaseCmd) Run(a *app) error {
 	version, dir := c.Version, c.Output
-	if version == "" {
-		version = a.project.Base + "-fork.1"
-	}
 	if dir == "" {
 		dir = filepath.Join(a.project.Root, "build", "release")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
+	}
+	if version == "" {
+		if version, err = a.project.ReleaseVersion(a.ctx); err != nil {
+			return err
+		}
 	}
 	r, err := a.project.Release(a.ctx, dir, version)
 	if err != nil {

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,6 +43,10 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 	if err != nil {
 		return nil, err
 	}
+	if want := plan.version(); want != "" && version != want {
+		return nil, Problems{{File: patchLevel.Package, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
+			Mend: "leave --version out, or change the constant " + patchLevel.Name + " and go run ./cmd/mongofork accept on every base"}}
+	}
 	v := module.Version{Path: plan.Module.Path, Version: version}
 	files, err := releaseFiles(v, a.Tree)
 	if err != nil {
@@ -65,6 +72,38 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 		}
 	}
 	return r, nil
+}
+
+// patchLevel is the constant of the overlay that names the patch level of the fork, such as fork.1. What is compiled into the fork,
+// and said in handshakes and logs, is thereby what it is released as.
+var patchLevel = Key{Package: "version", Name: "Fork"}
+
+// ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.
+func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
+	plan, err := p.Match(ctx)
+	if err != nil {
+		return "", err
+	}
+	if v := plan.version(); v != "" {
+		return v, nil
+	}
+	return "", fmt.Errorf("the overlay does not name its patch level by a constant %s; give --version", patchLevel)
+}
+
+// version returns the version that the plan's fork calls itself, empty if the overlay has no such constant.
+func (p *Plan) version() string {
+	for _, d := range p.Added {
+		spec, ok := d.spec.(*ast.ValueSpec)
+		if d.Key != patchLevel || d.Kind != Const || !ok || len(spec.Values) != 1 {
+			continue
+		}
+		if value, ok := spec.Values[0].(*ast.BasicLit); ok && value.Kind == token.STRING {
+			if level, err := strconv.Unquote(value.Value); err == nil {
+				return p.Module.Version + "-" + level
+			}
+		}
+	}
+	return ""
 }
 
 // checkVersion refuses what is no full version, and versions that are or could become upstream's own, which go.sum files
@@ -118,7 +157,7 @@ func released(dir string, files Tree) error {
 			return err
 		}
 		if !bytes.Equal(have, files[name]) {
-			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "go run ./cmd/mongofork release --version with a higher version", "this version was released with another content")
+			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with another content")
 		}
 	}
 	return ps.orNil()

@@ -42,7 +42,7 @@ func TestRelease(t *testing.T) {
 
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
-	require.ErrorContains(t, err, base+".zip: this version was released with another content\n  mend: go run ./cmd/mongofork release --version with a higher version")
+	require.ErrorContains(t, err, base+".zip: this version was released with another content\n  mend: raise Fork in version/fork.go, then make lock")
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.10")
 	require.NoError(t, err)
 	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
@@ -64,6 +64,29 @@ func TestReleaseVersions(t *testing.T) {
 		tree, err := ReadTree(dir)
 		require.NoError(t, err)
 		require.Empty(t, tree, version)
+	}
+}
+
+// What the fork calls itself, in handshakes and logs, is what it is released as.
+func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
+		ConfigFile: []byte("pool\nversion\n"), "version/fork.go": []byte("package version\n\nconst Fork = \"acme.3\"\n")})
+	version, err := p.ReleaseVersion(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "v2.0.0-acme.3", version)
+	dir := t.TempDir()
+	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.3")
+	require.EqualError(t, err, "version: the fork calls itself v2.0.0-acme.3, not v2.0.0-fork.3\n"+
+		"  mend: leave --version out, or change the constant Fork and go run ./cmd/mongofork accept on every base")
+	r, err := p.Release(t.Context(), dir, version)
+	require.NoError(t, err)
+	require.Equal(t, version, r.Version)
+
+	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
+		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
+		_, err = p.ReleaseVersion(t.Context())
+		require.EqualError(t, err, "the overlay does not name its patch level by a constant version Fork; give --version", code)
 	}
 }
 
@@ -142,7 +165,9 @@ func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
 	p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
-	_, err := p.Release(t.Context(), dir, base+"-fork.1")
+	version, err := p.ReleaseVersion(t.Context())
+	require.NoError(t, err)
+	_, err = p.Release(t.Context(), dir, version)
 	require.NoError(t, err)
 	return dir
 }
