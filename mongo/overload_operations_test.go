@@ -79,7 +79,7 @@ func TestOverloadEveryOperation(t *testing.T) {
 				return err
 			}
 			return cursor.All(ctx, &[]bson.D{})
-		}, []any{overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0))}},
+		}, []any{overloadtest.OK(batch("firstBatch", 7, all)), overloadtest.OK(batch("nextBatch", 0))}},
 		{"find, killCursors", func(c *Collection) error {
 			cursor, err := c.Find(ctx, all)
 			if err != nil {

@@ -1,5 +1,3 @@
-//fork:base <v2.7.0
-
 package mongo
 
 import (
@@ -9,7 +7,6 @@ import (
 	"math/rand"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -17,7 +14,8 @@ import (
 // WithTransaction starts a transaction on this session and runs the fn callback, which has to use the context that it is
 // given for every operation that belongs to the transaction. A session that ctx already has is replaced by this one. When
 // the callback returns no error, the transaction is committed; otherwise, and when the context has ended, it is aborted.
-// The commit and the abort are not cut short by the context: neither heeds its deadline or cancellation.
+// The commit and the abort are not cut short by the context: neither heeds its deadline or cancellation. Only the backoffs
+// before their retries do.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
 // several times, and should have no side effects of its own. An error of the commit with the label
@@ -41,6 +39,10 @@ func (s *Session) WithTransaction(
 	opts ...options.Lister[options.TransactionOptions],
 ) (any, error) {
 	retries := s.newTransactionRetries(ctx)
+	caller, cancel := context.WithDeadline(ctx, retries.deadline)
+	defer cancel()
+	retries.ending = driver.WithCaller(newBackgroundContext(ctx), caller)
+
 	for {
 		if err := retries.backOff(ctx); err != nil {
 			return nil, err
@@ -62,7 +64,7 @@ func (s *Session) runTransaction(
 	res, err := fn(NewSessionContext(ctx, s))
 	if err != nil {
 		if s.clientSession.TransactionRunning() {
-			_ = s.AbortTransaction(newBackgroundContext(ctx))
+			_ = s.AbortTransaction(retries.ending)
 		}
 		if !errorHasLabel(err, driver.TransientTransactionError) {
 			return res, err
@@ -76,7 +78,7 @@ func (s *Session) runTransaction(
 	if ctx.Err() != nil {
 		// Only a transaction whose commit was never tried may be aborted: after a failed commit the session can be
 		// unpinned, and the abort would race with the commit on another server.
-		_ = s.AbortTransaction(newBackgroundContext(ctx))
+		_ = s.AbortTransaction(retries.ending)
 		return nil, ctx.Err()
 	}
 	return s.commitTransaction(ctx, res, retries)
@@ -85,18 +87,18 @@ func (s *Session) runTransaction(
 // commitTransaction commits until the outcome is known.
 func (s *Session) commitTransaction(ctx context.Context, res any, retries *transactionRetries) (any, error) {
 	for {
-		err := s.CommitTransaction(newBackgroundContext(ctx))
+		err := s.CommitTransaction(retries.ending)
 		if err == nil {
 			return res, nil
-		}
-		if retries.expired(0) {
-			return res, retries.timeout(err)
 		}
 		var cmdErr CommandError
 		switch {
 		case !errors.As(err, &cmdErr):
 			return res, err
 		case cmdErr.HasErrorLabel(driver.UnknownTransactionCommitResult) && !cmdErr.IsMaxTimeMSExpiredError():
+			if retries.expired(0) {
+				return res, retries.timeout(err)
+			}
 		case cmdErr.HasErrorLabel(driver.TransientTransactionError):
 			return nil, retries.transient(err)
 		default:
@@ -110,6 +112,7 @@ type transactionRetries struct {
 	clock    driver.Clock
 	jitter   func() float64
 	deadline time.Time
+	ending   context.Context // of commit and abort
 
 	attempt int   // transactions that have failed
 	again   bool  // whether the last of them is to be run again
@@ -151,7 +154,7 @@ func (r *transactionRetries) backOff(ctx context.Context) error {
 		return nil
 	}
 	r.again = false
-	backoff := retry.TransactionBackoff(r.attempt, r.jitter())
+	backoff := transactionBackoff(r.attempt, r.jitter())
 	if r.expired(backoff) {
 		return r.timeout(r.last)
 	}
@@ -166,7 +169,12 @@ func (r *transactionRetries) expired(wait time.Duration) bool {
 	return !r.clock.Now().Add(wait).Before(r.deadline)
 }
 
+// timeout returns the error of a transaction that would be run again if there were time. An error that is a timeout already
+// stays what it is (transactions-convenient-api.md, "Timeout Error propagation").
 func (r *transactionRetries) timeout(last error) error {
+	if IsTimeout(last) {
+		return last
+	}
 	return transactionRetryError{last: last, cause: context.DeadlineExceeded}
 }
 

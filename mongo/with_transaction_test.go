@@ -1,5 +1,3 @@
-//fork:base <v2.7.0
-
 package mongo
 
 import (
@@ -12,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -51,7 +48,7 @@ func TestWithTransactionBackoff(t *testing.T) {
 		assert.Equal(t, failing+1, calls)
 		var want []time.Duration
 		for attempt := 1; attempt <= failing; attempt++ {
-			want = append(want, retry.TransactionBackoff(attempt, 0.5))
+			want = append(want, transactionBackoff(attempt, 0.5))
 		}
 		assert.Equal(t, want, s.Slept)
 	})
@@ -60,7 +57,7 @@ func TestWithTransactionBackoff(t *testing.T) {
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
 		assert.Equal(t, 2, calls)
-		assert.Equal(t, []time.Duration{retry.TransactionBackoff(1, 0.5)}, s.Slept)
+		assert.Equal(t, []time.Duration{transactionBackoff(1, 0.5)}, s.Slept)
 	})
 	t.Run("does not precede another commit", func(t *testing.T) {
 		unknown := overloadtest.Failure(1, driver.UnknownTransactionCommitResult)
@@ -175,6 +172,51 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
 		assert.False(t, IsTimeout(err))
 	})
+}
+
+// TestWithTransactionFinalErrors is about errors that end WithTransaction whatever the time. They stay what they are when it is
+// up (transactions-convenient-api.md of 2026-04-10, "Timeout Error propagation").
+func TestWithTransactionFinalErrors(t *testing.T) {
+	ok := overloadtest.OK()
+	late := overloadtest.Overloaded() // the clock leaps over the deadline during the backoff
+	writeConcernError := func(code int) bson.D {
+		return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+	}
+	unknown := driver.UnknownTransactionCommitResult
+
+	tests := []struct {
+		name    string
+		replies []any
+		code    int32
+		label   string
+		timeout bool
+	}{
+		{"commit, unauthorized", []any{ok, late, overloadtest.Failure(13)}, 13, "", false},
+		{"commit, duplicate key", []any{ok, late, overloadtest.Failure(11000)}, 11000, "", false},
+		{"commit, unsatisfiable write concern", []any{ok, late, writeConcernError(100)}, 100, "", false},
+		{"commit, maxTimeMS expired", []any{ok, late, overloadtest.Failure(50, unknown)}, 50, unknown, true},
+		{"commit, result unknown", []any{ok, late, overloadtest.Failure(64, unknown)}, 64, unknown, true},
+		{"commit, write concern not reached", []any{ok, late, writeConcernError(64)}, 64, unknown, true},
+		{"commit, transient", []any{ok, late, aborted}, 251, driver.TransientTransactionError, true},
+		{"callback, duplicate key", []any{late, overloadtest.Failure(11000), ok /* abort */}, 11000, "", false},
+		{"callback, transient", []any{late, aborted, ok /* abort */}, 251, driver.TransientTransactionError, true},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, tt.replies...)
+			s.Policy.Clock = &leapingClock{Script: s, now: time.Now()}
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			_, err := insertInTransaction(ctx, t, s)
+
+			assert.Equal(t, tt.timeout, IsTimeout(err), "got %v", err)
+			var cmdErr CommandError
+			require.True(t, errors.As(err, &cmdErr), "got %T (%v)", err, err)
+			assert.Equal(t, tt.code, cmdErr.Code)
+			assert.True(t, tt.label == "" || errorHasLabel(err, tt.label), "the label is lost")
+		})
+	}
 }
 
 // transactions-convenient-api/tests, "Retry Backoff is Enforced".

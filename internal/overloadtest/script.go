@@ -26,6 +26,8 @@ type Script struct {
 
 	// Replies are the replies that are left. Each is a bson.D, or the error of a connection that breaks.
 	Replies []any
+	// Rest, if set, is the reply to all commands that come after the last of the Replies.
+	Rest any
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()
 
@@ -33,6 +35,8 @@ type Script struct {
 	Sent []Sent
 	// Slept are the backoffs.
 	Slept []time.Duration
+	// Elapsed is the sum of the backoffs, by which the clock is ahead of the machine's.
+	Elapsed time.Duration
 	// Selected are the servers that were selected.
 	Selected []address.Address
 
@@ -126,14 +130,19 @@ func (s *Script) Subscribe() (*driver.Subscription, error) {
 // Unsubscribe implements the driver.Subscriber interface.
 func (s *Script) Unsubscribe(*driver.Subscription) error { return nil }
 
-// Now implements the driver.Clock interface.
-func (s *Script) Now() time.Time { return time.Now() }
+// Now implements the driver.Clock interface. Contexts have their deadlines by the machine's clock; with backoffs of seconds,
+// the time that a test itself takes makes no difference.
+func (s *Script) Now() time.Time { return time.Now().Add(s.Elapsed) }
 
 // Sleep implements the driver.Clock interface. It notes the backoff, during which only cursors and transactions may hold a
-// connection.
+// connection, and lets its time pass. A backoff during which the context ends is noted, too.
 func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
 	require.Equal(s.t, s.pinned, s.open, "%d connections are checked out during a backoff, %d are pinned", s.open, s.pinned)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.Slept = append(s.Slept, d)
+	s.Elapsed += d
 	if s.OnSleep != nil {
 		s.OnSleep()
 	}

@@ -114,6 +114,9 @@ func appendDocuments(dst []byte, name string, docs []bsoncore.Document) []byte {
 
 // Read returns the next reply of the script.
 func (c *connection) Read(context.Context) ([]byte, error) {
+	if len(c.Replies) == 0 && c.Rest != nil {
+		c.Replies = []any{c.Rest}
+	}
 	require.NotEmpty(c.t, c.Replies, "command %d has no reply in the script", len(c.Sent))
 	reply := c.Replies[0]
 	c.Replies = c.Replies[1:]

@@ -45,6 +45,9 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
 	}
 
+	if f.ContextDone {
+		return Verdict{Reason: ContextDone}
+	}
 	first := e.policy.FirstBackoff
 	if f.FirstBackoff > 0 {
 		first = f.FirstBackoff
@@ -67,6 +70,8 @@ func (e *Execution) refusal(f Failure, overload bool) Reason {
 	case !overload && e.policy != nil && f.ReadWriteOff && !e.policy.permits(e.kind):
 		return OptionOff
 	case !overload:
+		return NotRetryable
+	case e.kind == CleanUp:
 		return NotRetryable
 	case !f.Retryable:
 		return LabelMissing

@@ -168,6 +168,13 @@ func TestExecutionFailed(t *testing.T) {
 		{"a retry without backoff does not mind the deadline", both, Write, Once, []step{
 			{within(readWrite, 0), again},
 		}},
+		{"nothing is retried that nobody waits for", both, Write, Once, []step{
+			{overloaded, backoff(50)},
+			{Failure{Overload: true, Retryable: true, Remaining: NoDeadline, ContextDone: true}, refused(ContextDone)},
+		}},
+		{"nor what only cleans up", both, CleanUp, Never, []step{
+			{overloaded, refused(NotRetryable)},
+		}},
 		{"an exempt command knows no overload", nil, Generic, Never, []step{
 			{overloaded, refused(NotRetryable)},
 		}},
@@ -191,7 +198,7 @@ func TestExecutionFailed(t *testing.T) {
 
 func TestReasonString(t *testing.T) {
 	seen := map[string]Reason{}
-	for reason := Overloaded; reason <= BucketEmpty; reason++ {
+	for reason := Overloaded; reason <= ContextDone; reason++ {
 		text := reason.String()
 		if other, ok := seen[text]; ok || text == Reason(0).String() {
 			t.Errorf("reason %d has the text %q, as has reason %d", reason, text, other)

@@ -42,6 +42,9 @@ const (
 	// TransactionEnd is commitTransaction and abortTransaction, which are retried whatever the options say
 	// (transactions.md, "Interaction with Retryable Writes").
 	TransactionEnd
+	// CleanUp is a command whose result nobody looks at, such as the killCursors of a cursor that closes itself, and
+	// endSessions. It is not retried: the server cleans up by itself in the end, and has better things to do until then.
+	CleanUp
 )
 
 // Policy is a client's overload retry policy. It must not be changed once it is in use; it is safe for concurrent use if
@@ -79,6 +82,8 @@ func (p *Policy) permits(kind Kind) bool {
 		return p.RetryWrites
 	case TransactionEnd:
 		return true
+	case CleanUp:
+		return false
 	default:
 		return p.RetryReads && p.RetryWrites
 	}

@@ -22,8 +22,10 @@ type Failure struct {
 	// ReadWriteOff says that the error would be retryable under those specifications if retryReads or retryWrites were on.
 	// It explains a refusal and changes none.
 	ReadWriteOff bool
-	// Remaining is the time until the operation's deadline, or NoDeadline.
+	// Remaining is the time until the deadline of the operation or of who waits for it, or NoDeadline.
 	Remaining time.Duration
+	// ContextDone says that nobody waits for a retry any more.
+	ContextDone bool
 }
 
 // Verdict is what to do after a failed attempt. If Retry is false the error is to be returned.
@@ -53,6 +55,8 @@ const (
 	DeadlineTooClose
 	// BucketEmpty refuses a retry because the client's token bucket holds no token for it.
 	BucketEmpty
+	// ContextDone refuses a retry because nobody waits for it any more.
+	ContextDone
 )
 
 // String returns the reason in words, for logs.
@@ -74,6 +78,8 @@ func (r Reason) String() string {
 		return "backoff would pass the deadline"
 	case BucketEmpty:
 		return "token bucket is empty"
+	case ContextDone:
+		return "context is done"
 	default:
 		return "unknown"
 	}

@@ -84,7 +84,7 @@ type sentCommand struct {
 // start prepares for the first command.
 func (ex *execution) start(ctx context.Context) {
 	ex.overload = ex.op.overloadPolicy()
-	ex.kind = ex.op.retryKind()
+	ex.kind = ex.op.retryKind(ctx)
 	ex.limit = ex.op.readWriteLimit(ctx)
 	ex.wm = memoryPool.Get().(*[]byte)
 	ex.startCommand()

@@ -78,7 +78,7 @@ func (ex *execution) decided(ctx context.Context, fail *failure, verdict retry.V
 // backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *execution) backOff(ctx context.Context, d time.Duration) error {
 	start := ex.overload.Clock.Now()
-	err := ex.overload.sleep(ctx, d)
+	err := ex.overload.sleep(callerOf(ctx), d)
 	if err != nil {
 		d = ex.overload.Clock.Now().Sub(start)
 		ex.history.reason = event.RetryReasonContextDone
@@ -168,6 +168,8 @@ func retryReason(reason retry.Reason) string {
 		return event.RetryReasonDeadline
 	case retry.BucketEmpty:
 		return event.RetryReasonBucketEmpty
+	case retry.ContextDone:
+		return event.RetryReasonContextDone
 	default:
 		return event.RetryReasonNotRetryable
 	}

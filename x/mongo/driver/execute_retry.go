@@ -36,16 +36,13 @@ func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 
 // describe tells the retry policy what it has to know of a failure.
 func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure {
-	remaining := retry.NoDeadline
-	if deadline, ok := ctx.Deadline(); ok {
-		remaining = ex.overload.until(deadline)
-	}
 	return retry.Failure{
 		Overload:     fail.hasErrorLabel(ErrSystemOverloadedError),
 		Retryable:    fail.hasErrorLabel(ErrRetryableError),
 		ReadWrite:    fail.readWrite,
 		ReadWriteOff: fail.readWriteOff,
-		Remaining:    remaining,
+		Remaining:    ex.overload.remaining(ctx),
+		ContextDone:  contextErr(ctx) != nil,
 
 		FirstBackoff: serverFirstBackoff(fail.err),
 	}

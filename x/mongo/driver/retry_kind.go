@@ -1,13 +1,18 @@
 package driver
 
 import (
+	"context"
+
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // retryKind returns which of the client's options permits retries after overload errors. Commands of users (runCommand)
 // have neither a type nor a name of their own, and must not be looked into.
-func (op Operation) retryKind() retry.Kind {
+func (op Operation) retryKind(ctx context.Context) retry.Kind {
+	if op.cleansUp(ctx) {
+		return retry.CleanUp
+	}
 	if marked, ok := op.Deployment.(markedDeployment); ok {
 		return marked.kind
 	}
@@ -24,6 +29,16 @@ func (op Operation) retryKind() retry.Kind {
 		return retry.Write
 	}
 	return retry.Generic
+}
+
+// cleansUp reports whether nobody looks at the operation's result.
+func (op Operation) cleansUp(ctx context.Context) bool {
+	switch {
+	case op.Legacy == LegacyKillCursors:
+		return ctx.Value(cleanUpKey{}) != nil
+	default:
+		return op.Name == driverutil.EndSessionsOp
+	}
 }
 
 // markedDeployment is a deployment for operations of a kind that the operation itself does not tell.

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -24,6 +25,7 @@ func TestRetryKind(t *testing.T) {
 		{"aggregate with $out or $merge", Operation{Type: Read, IsOutputAggregate: true}, retry.Write},
 		{"getMore", Operation{Legacy: LegacyGetMore}, retry.Read},
 		{"killCursors", Operation{Legacy: LegacyKillCursors}, retry.Read},
+		{"endSessions", Operation{Name: driverutil.EndSessionsOp}, retry.CleanUp},
 		{"createIndexes", Operation{Name: driverutil.CreateIndexesOp}, retry.Write},
 		{"dropIndexes", Operation{Name: driverutil.DropIndexesOp}, retry.Write},
 		{"drop", Operation{Name: driverutil.DropOp}, retry.Write},
@@ -38,9 +40,20 @@ func TestRetryKind(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, tt.op.retryKind())
+			assert.Equal(t, tt.want, tt.op.retryKind(context.Background()))
 		})
 	}
+}
+
+// TestRetryKindOfCleanUp is about the context of killCursors whose result nobody looks at: it says nothing of other commands.
+func TestRetryKindOfCleanUp(t *testing.T) {
+	ctx := WithCleanUp(context.Background())
+	killCursors := Operation{Legacy: LegacyKillCursors}
+	assert.Equal(t, retry.CleanUp, killCursors.retryKind(ctx))
+	killCursors.Deployment = mark(SingleServerDeployment{}, retry.Generic)
+	assert.Equal(t, retry.CleanUp, killCursors.retryKind(ctx), "of a runCommand cursor")
+	assert.Equal(t, retry.Read, Operation{Legacy: LegacyGetMore}.retryKind(ctx))
+	assert.Equal(t, retry.Write, Operation{Type: Write}.retryKind(ctx))
 }
 
 func TestWriteDeploymentOfNone(t *testing.T) {
@@ -49,7 +62,7 @@ func TestWriteDeploymentOfNone(t *testing.T) {
 
 func TestRunCommandCursorIsMarked(t *testing.T) {
 	cursor := &BatchCursor{}
-	assert.Equal(t, retry.Read, Operation{Legacy: LegacyGetMore, Deployment: cursor.getOperationDeployment()}.retryKind())
+	assert.Equal(t, retry.Read, Operation{Legacy: LegacyGetMore, Deployment: cursor.getOperationDeployment()}.retryKind(context.Background()))
 	cursor.MarkRunCommand()
-	assert.Equal(t, retry.Generic, Operation{Legacy: LegacyGetMore, Deployment: cursor.getOperationDeployment()}.retryKind())
+	assert.Equal(t, retry.Generic, Operation{Legacy: LegacyGetMore, Deployment: cursor.getOperationDeployment()}.retryKind(context.Background()))
 }

@@ -1,0 +1,134 @@
+package mongo
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// withPatience returns a context for commands that go on when the caller's context has ended, or that the client's Timeout does
+// not apply to: their backoffs end at the caller's deadline or, if it has none, when the timeout has passed. Without a caller
+// it is ctx that counts. The function that it returns is to be called when the commands are done.
+func withPatience(ctx, caller context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	waiting := caller
+	if waiting == nil {
+		waiting = ctx
+	}
+	if _, ok := waiting.Deadline(); !ok && timeout != nil && *timeout > 0 {
+		limited, cancel := context.WithTimeout(waiting, *timeout)
+		return driver.WithCaller(ctx, limited), cancel
+	}
+	if caller == nil {
+		return ctx, func() {}
+	}
+	return driver.WithCaller(ctx, caller), func() {}
+}
+
+// Cursor knows who waits for it to be closed.
+//
+//fork:extend All closes the cursor with a context that knows nothing of its caller
+type Cursor struct {
+	// closing is set while the cursor is being read to its end or an error, and then closes itself.
+	closing bool
+
+	// caller is the context of the stream that reads the cursor, if one does.
+	caller context.Context
+}
+
+func (c *Cursor) timeout() *time.Duration {
+	if !c.hasClientTimeout {
+		return nil
+	}
+	return &c.clientTimeout
+}
+
+// All reads the rest of the documents into results, which has to be a pointer to a slice, and closes the cursor. What the
+// slice held before is replaced; documents that have already been read are not in it. The slice stays as it is if there is
+// an error. The context's deadline or, if it has none, the client's Timeout ends the backoffs of all commands that it
+// takes, and the cursor is closed without any.
+//
+//fork:wrap a cursor that closes itself must not keep its caller waiting
+//fork:watch Cursor.Close
+func (c *Cursor) All(ctx context.Context, results any) error {
+	ctx, cancel := withPatience(ctx, nil, c.timeout())
+	defer cancel()
+
+	c.closing = true
+	defer func() { c.closing = false }()
+	return c.upstreamAll(ctx, results)
+}
+
+// Close closes the cursor, which must not be read any more. Closing it again does nothing. The context's deadline or, if it has
+// none, the client's Timeout ends the backoffs.
+//
+//fork:wrap a cursor that closes itself must not keep its caller waiting
+func (c *Cursor) Close(ctx context.Context) error {
+	ctx, cancel := withPatience(ctx, c.caller, c.timeout())
+	defer cancel()
+
+	if c.closing {
+		ctx = driver.WithCleanUp(ctx)
+	}
+	return c.upstreamClose(ctx)
+}
+
+// ChangeStream knows who waits for it to be closed.
+//
+//fork:extend a stream whose event has no resume token closes itself with a context that knows nothing of its caller
+type ChangeStream struct {
+	closing bool
+}
+
+// loopNext reads the next batch, and resumes the stream if that is what it takes.
+//
+//fork:wrap nobody looks at the result of the killCursors before a stream is resumed
+func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
+	cs.upstreamLoopNext(driver.WithCleanUp(ctx), nonBlocking)
+}
+
+// storeResumeToken remembers where the stream is to be resumed. Without a token it closes the stream.
+//
+//fork:wrap nobody looks at the result of that killCursors
+func (cs *ChangeStream) storeResumeToken() error {
+	cs.closing = true
+	defer func() { cs.closing = false }()
+	return cs.upstreamStoreResumeToken()
+}
+
+// Close closes the change stream, which must not be read any more. Closing it again does nothing. The context's deadline or, if
+// it has none, the client's Timeout ends the backoffs.
+//
+//fork:wrap a stream that closes itself must not keep its caller waiting
+func (cs *ChangeStream) Close(ctx context.Context) error {
+	ctx, cancel := withPatience(ctx, nil, cs.client.timeout)
+	defer cancel()
+
+	if cs.closing {
+		ctx = driver.WithCleanUp(ctx)
+	}
+	return cs.upstreamClose(ctx)
+}
+
+// Close closes the download stream. The deadline of the context that it was opened with or, if that has none, the client's
+// Timeout ends the backoffs.
+//
+//fork:wrap the cursor is closed with a context that knows nothing of the stream's
+func (ds *GridFSDownloadStream) Close() error {
+	if ds.cursor != nil {
+		ds.cursor.caller = ds.ctx
+	}
+	return ds.upstreamClose()
+}
+
+// fillBuffer reads the next chunk.
+//
+//fork:wrap nobody looks at the result of the killCursors after an error
+func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
+	ds.cursor.closing = true
+	defer func() { ds.cursor.closing = false }()
+	return ds.upstreamFillBuffer(ctx)
+}

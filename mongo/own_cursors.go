@@ -1,0 +1,59 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// ListCollectionNames returns the names of the database's collections that match the filter, which must be a document, empty
+// for all.
+//
+//fork:wrap nobody looks at the result of its killCursors
+func (db *Database) ListCollectionNames(
+	ctx context.Context,
+	filter any,
+	opts ...options.Lister[options.ListCollectionsOptions],
+) ([]string, error) {
+	return db.upstreamListCollectionNames(withOwnCursor(ctx), filter, opts...)
+}
+
+// createNumericalIndexIfNotExists creates an index of a GridFS bucket, unless there is one.
+//
+//fork:wrap nobody looks at the result of its killCursors
+func createNumericalIndexIfNotExists(ctx context.Context, iv IndexView, model IndexModel) error {
+	return upstreamCreateNumericalIndexIfNotExists(withOwnCursor(ctx), iv, model)
+}
+
+// execute sends the bulk write and reads its results.
+//
+//fork:wrap nobody looks at the result of its killCursors
+func (bw *clientBulkWrite) execute(ctx context.Context) error {
+	return bw.upstreamExecute(withOwnCursor(ctx))
+}
+
+// cryptKeys reads data keys from the key vault.
+//
+//fork:wrap nobody looks at the result of its killCursors
+func (kr *keyRetriever) cryptKeys(ctx context.Context, filter bsoncore.Document) ([]bsoncore.Document, error) {
+	return kr.upstreamCryptKeys(withOwnCursor(ctx), filter)
+}
+
+// cryptCollInfo reads the options of a collection.
+//
+//fork:wrap nobody looks at the result of its killCursors
+func (cir *collInfoRetriever) cryptCollInfo(
+	ctx context.Context, db string, filter bsoncore.Document,
+) (bsoncore.Document, error) {
+	return cir.upstreamCryptCollInfo(withOwnCursor(ctx), db, filter)
+}
+
+// withOwnCursor returns a context for a call whose cursor the application does not see.
+func withOwnCursor(ctx context.Context) context.Context {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return driver.WithCleanUp(ctx)
+}
