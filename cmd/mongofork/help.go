@@ -57,3 +57,9 @@ func (cleanCmd) Help() string {
 func (advisoriesCmd) Help() string {
 	return "Reads etc/advisories.yaml. A base is mended by upstream, mended by the fork, or open." + exitCodes
 }
+
+func (useCmd) Help() string {
+	return "Takes the fork of the lowest base that is not below the version of the driver that the application requires, unless --base names a higher one; " +
+		"BASE in the environment is not regarded. Builds that fork, edits go.mod, runs go mod tidy, builds the application, " +
+		"and runs go mod vendor where there is a vendor folder. go.mod, go.sum and vendor change together and at the end, or not at all." + exitCodes
+}

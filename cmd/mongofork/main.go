@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -39,6 +40,7 @@ type cli struct {
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Clean   cleanCmd   `cmd:"" help:"Remove the output."`
 
+	Use        useCmd        `cmd:"" help:"Put the fork into an application's go.mod, or take it out."`
 	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and how each base stands to them."`
 }
 
@@ -46,8 +48,10 @@ type cli struct {
 type app struct {
 	ctx     context.Context
 	project *fork.Project
-	out     io.Writer
-	run     fork.RunFunc
+	// baseGiven says that the command line names the base.
+	baseGiven bool
+	out       io.Writer
+	run       fork.RunFunc
 }
 
 func main() { command.Main(run) }
@@ -65,7 +69,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return err
 			}
 			project := &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: execute}}
-			return parsed.Run(&app{ctx: ctx, project: project, out: stdout, run: execute})
+			given := slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
+			return parsed.Run(&app{ctx: ctx, project: project, baseGiven: given, out: stdout, run: execute})
 		},
 	}.Run(args, stdout, stderr)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,17 +21,29 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts run the whole program on the real driver, with small overlays.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata", defaultBase) }
+
+// Applications that require several versions of the driver are put on the fork.
+func TestUse(t *testing.T) {
+	runScripts(t, filepath.Join("testdata", "use"), defaultBase, "v2.4.2", "v2.7.0", "v2.9.3")
+}
+
+// runScripts runs the scripts of a folder. They need these versions of the driver; without them they are skipped, except in
+// continuous integration.
+func runScripts(t *testing.T, dir string, versions ...string) {
+	t.Helper()
 	goEnv, err := execute(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
 	require.NoError(t, err)
 	values := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
-	_, err = execute(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+defaultBase)
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
+	for _, version := range versions {
+		_, err = execute(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+version)
+		if err != nil && os.Getenv("CI") != "true" {
+			t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
+		}
+		require.NoError(t, err)
 	}
-	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -63,7 +76,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // Every command says what it does and what its exit codes mean.
 func TestHelp(t *testing.T) {
-	commands := []string{"build", "check", "status", "diff", "drift", "accept", "verify", "extract", "patch", "release", "clean", "advisories"}
+	commands := []string{"build", "check", "status", "diff", "drift", "accept", "verify", "extract", "patch", "release", "clean", "use", "advisories"}
 	for _, name := range commands {
 		var out, errs strings.Builder
 		require.Equal(t, command.ExitOK, run(t.Context(), []string{name, "--help"}, &out, &errs), name)
