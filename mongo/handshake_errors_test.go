@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -102,6 +103,90 @@ func TestRejectedAuthenticationIsNoFailure(t *testing.T) {
 			require.NoError(t, a.Disconnect(context.Background()))
 			assert.Empty(t, a.ofType(event.ConnectionPoolCleared))
 			assert.Len(t, a.ofType(event.ConnectionPoolReady), 1)
+		})
+	}
+}
+
+// TestFailedAuthenticationIsRetried is about errors in the authentication step that are retryable (retryable-reads.md, "Retryable
+// Error"; retryable-writes.md, "Determining Retryable Errors").
+func TestFailedAuthenticationIsRetried(t *testing.T) {
+	find := func(c *Client) error {
+		return c.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	}
+	insert := func(c *Client) error { return insertAny(context.Background(), c.Database("db").Collection("coll")) }
+	ping := func(c *Client) error { return c.Ping(context.Background(), nil) }
+	shuttingDown, forReads := overloadtest.ShuttingDown(), overloadtest.Failure(91)
+
+	tests := []struct {
+		name     string
+		run      func(*Client) error
+		failures []any
+		ok       bool
+		attempts int64 // to authenticate
+	}{
+		{"read, closed", find, []any{io.EOF}, true, 2},
+		{"write, closed", insert, []any{io.EOF}, true, 2},
+		{"runCommand, closed", ping, []any{io.EOF}, false, 1},
+		{"read, 91", find, []any{forReads}, true, 2},
+		{"write, 91 with its label", insert, []any{shuttingDown}, true, 2},
+		{"write, 91 without", insert, []any{forReads}, false, 1},
+		{"no more than once", find, []any{io.EOF, io.EOF, io.EOF}, false, 2},
+		{"wrong password", find, []any{overloadtest.Failure(18)}, false, 1},
+		{"overloaded", insert, []any{overloadtest.Overloaded()}, true, 2},
+		{"runCommand, overloaded", ping, []any{overloadtest.Overloaded()}, true, 2},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			a := authenticate(t, tt.failures)
+			err := tt.run(a.Client)
+			if errors.Is(err, ErrNoDocuments) {
+				err = nil
+			}
+			assert.Equal(t, tt.ok, err == nil, "got %v", err)
+			assert.Equal(t, tt.attempts, a.attempts.Load())
+		})
+	}
+	t.Run("unless the options are off", func(t *testing.T) {
+		a := authenticate(t, []any{io.EOF, io.EOF}, options.Client().SetRetryReads(false).SetRetryWrites(false))
+		require.Error(t, insert(a.Client))
+		require.Error(t, find(a.Client))
+		assert.Equal(t, int64(2), a.attempts.Load())
+	})
+}
+
+// TestPausedPoolIsRetried is about a pool that is cleared after its server was selected.
+func TestPausedPoolIsRetried(t *testing.T) {
+	for name, run := range map[string]func(*Collection) error{
+		"read":  func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
+		"write": func(c *Collection) error { return insertAny(context.Background(), c) },
+	} {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			var client *Client
+			var armed atomic.Bool
+			monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+				if e.Type == event.ConnectionCheckOutStarted && armed.CompareAndSwap(true, false) {
+					// A command on a connection that breaks clears the pool.
+					_ = client.Ping(context.Background(), nil)
+				}
+			}}
+			l := overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0, bson.D{})), nil)
+			client, err := Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor))
+			require.NoError(t, err)
+			defer func() { _ = client.Disconnect(context.Background()) }()
+			require.NoError(t, client.Ping(context.Background(), nil))
+
+			breakPing := func(command string) any {
+				if command == "ping" {
+					return io.EOF
+				}
+				return nil
+			}
+			l.Answer.Store(&breakPing)
+			armed.Store(true)
+			require.NoError(t, run(client.Database("db").Collection("coll")))
+			assert.False(t, armed.Load())
 		})
 	}
 }

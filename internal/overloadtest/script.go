@@ -24,7 +24,8 @@ type Script struct {
 	Servers  []description.Server
 	Policy   *driver.OverloadPolicy
 
-	// Replies are the replies that are left. Each is a bson.D, or the error of a connection that breaks.
+	// Replies are the replies that are left. Each is a bson.D, the error of a connection that breaks, or what ends an attempt
+	// before: a NoServer, a NoConnection or a driver.EstablishmentError.
 	Replies []any
 	// Rest, if set, is the reply to all commands that come after the last of the Replies.
 	Rest any
@@ -111,6 +112,10 @@ func (s *Script) GetServerSelectionTimeout() time.Duration { return 0 }
 
 // SelectServer implements the driver.Deployment interface. It selects the first server that the selector leaves.
 func (s *Script) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
+	if none, ok := s.next().(NoServer); ok {
+		s.Replies = s.Replies[1:]
+		return nil, none.Err
+	}
 	suitable, err := selector.SelectServer(description.Topology{Kind: s.Topology, Servers: s.Servers}, s.Servers)
 	if err != nil {
 		return nil, err
@@ -118,6 +123,14 @@ func (s *Script) SelectServer(_ context.Context, selector description.ServerSele
 	require.NotEmpty(s.t, suitable, "no server is suitable")
 	s.Selected = append(s.Selected, suitable[0].Addr)
 	return server{s, suitable[0]}, nil
+}
+
+// next returns the reply that comes next, or nil if none is left.
+func (s *Script) next() any {
+	if len(s.Replies) == 0 {
+		return nil
+	}
+	return s.Replies[0]
 }
 
 // Subscribe implements the driver.Subscriber interface, for the session pool of a mongo.Client.

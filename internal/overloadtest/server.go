@@ -26,13 +26,15 @@ func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
 func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult { return driver.NoChange }
 
-// Connection implements the driver.Server interface. A reply that is a driver.EstablishmentError is used up at once.
+// Connection implements the driver.Server interface. A reply that says that there is no connection is used up at once.
 func (s server) Connection(context.Context) (*mnet.Connection, error) {
-	if len(s.Replies) > 0 {
-		if err, ok := s.Replies[0].(driver.EstablishmentError); ok {
-			s.Replies = s.Replies[1:]
-			return nil, err
-		}
+	switch none := s.next().(type) {
+	case NoConnection:
+		s.Replies = s.Replies[1:]
+		return nil, none.Err
+	case driver.EstablishmentError:
+		s.Replies = s.Replies[1:]
+		return nil, none
 	}
 	s.open++
 	s.connections++

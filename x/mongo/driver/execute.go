@@ -95,7 +95,7 @@ func (ex *execution) startCommand() {
 	ex.history.startCommand()
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
 	ex.deprioritized = nil
-	ex.errs = attemptErrors{kind: ex.kind}
+	ex.errs = attemptErrors{kind: ex.kind, inTxn: ex.inTransaction()}
 	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
 }
 

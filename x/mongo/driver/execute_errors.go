@@ -5,6 +5,7 @@ import "go.mongodb.org/mongo-driver/v2/internal/retry"
 // attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned.
 type attemptErrors struct {
 	kind      retry.Kind
+	inTxn     bool // the command is one of a transaction, other than its commit or abort
 	first     error
 	attempted error // the latest that attempted tells of
 }
@@ -23,7 +24,19 @@ func (errs *attemptErrors) record(fail *failure) {
 // an attempt was made, or the first if there is none. Of writes, and of commands that may be writes, it is the latest one
 // after which the server may have executed the command (retryable-reads.md, "If a retry attempt fails";
 // retryable-writes.md, "Executing Retryable Write Commands").
+//
+// If the last attempt tells that the transaction is to be run again, so does the error that is returned (transactions.md,
+// "TransientTransactionError").
 func (errs *attemptErrors) toReturn(last *failure) error {
+	err := errs.relevant(last)
+	if errs.inTxn && last.hasErrorLabel(TransientTransactionError) {
+		return withLabel(err, TransientTransactionError)
+	}
+	return err
+}
+
+// relevant returns the error that is toReturn, without the label.
+func (errs *attemptErrors) relevant(last *failure) error {
 	switch {
 	case last.attempted(errs.kind) || errs.first == nil:
 		return last.err
@@ -69,8 +82,7 @@ func (fail *failure) isRetryableOverloadError() bool {
 func (ex *execution) classify(fail *failure) {
 	switch fail.stage {
 	case selecting:
-		poolErr, ok := fail.err.(RetryablePoolError)
-		fail.readWrite = ok && poolErr.Retryable()
+		ex.classifyCheckout(fail)
 	case sending:
 		retryable := ex.retryableReadWrite(fail.err)
 		fail.err = ex.addRetryableWriteError(fail.err, retryable)
@@ -101,9 +113,7 @@ func (ex *execution) retryableReadWrite(err error) bool {
 // addRetryableWriteError adds the label RetryableWriteError where a server does not: servers before 4.4 never do, and
 // none does for a network error. Commands of a transaction other than commit and abort never get it.
 func (ex *execution) addRetryableWriteError(err error, retryable bool) error {
-	client := ex.op.Client
-	inTransaction := client != nil && client.TransactionRunning() && !client.Committing && !client.Aborting
-	if !ex.sent.retryEnabled || inTransaction {
+	if !ex.sent.retryEnabled || ex.inTransaction() {
 		return err
 	}
 	wireVersion := ex.sent.desc.WireVersion
@@ -112,13 +122,11 @@ func (ex *execution) addRetryableWriteError(err error, retryable bool) error {
 	switch e := err.(type) {
 	case WriteCommandError:
 		if unlabeled {
-			e.Labels = append(e.Labels, RetryableWriteError)
-			return e
+			return withLabel(e, RetryableWriteError)
 		}
 	case Error:
 		if ex.op.Type == Write && (unlabeled || e.HasErrorLabel(NetworkError)) {
-			e.Labels = append(e.Labels, RetryableWriteError)
-			return e
+			return withLabel(e, RetryableWriteError)
 		}
 	}
 	return err

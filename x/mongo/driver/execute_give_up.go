@@ -24,7 +24,7 @@ func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
 		return ex.writeFailed(e)
 	case Error:
 		if ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired) {
-			e.Labels = append(e.Labels, UnknownTransactionCommitResult)
+			return withLabel(e, UnknownTransactionCommitResult)
 		}
 		return e
 	default:
@@ -63,20 +63,21 @@ func (ex *execution) writeFailed(e WriteCommandError) error {
 // commit's result is unknown, unless the write concern cannot be satisfied at all.
 func (ex *execution) commitFailed(e WriteCommandError) error {
 	wce := e.WriteConcernError
-	err := Error{
+	failed := Error{
 		Code:    int32(wce.Code),
 		Name:    wce.Name,
 		Message: wce.Message,
 		Labels:  e.Labels,
 		Raw:     e.Raw,
 	}
-	switch err.Code {
+	var err error = failed
+	switch failed.Code {
 	case unknownReplWriteConcernCode, unsatisfiableWriteConcernCode:
 	default:
-		err.Labels = append(err.Labels, UnknownTransactionCommitResult)
+		err = withLabel(err, UnknownTransactionCommitResult)
 	}
 	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
-		err.Labels = append(err.Labels, RetryableWriteError)
+		err = withLabel(err, RetryableWriteError)
 	}
 	return err
 }

@@ -57,6 +57,9 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	if verdict.Reason == retry.Overloaded && ex.overload.Retarget || ex.op.Deployment.Kind() == description.TopologyKindSharded {
 		ex.deprioritize(fail)
 	}
+	if err := ex.unpinForRetry(); err != nil {
+		return err
+	}
 	ex.reset(fail)
 
 	if fail.contextDone() {
@@ -117,17 +120,6 @@ func (ex *execution) strengthenCommit() {
 		client.UpdateCommitTransactionWriteConcern()
 		ex.op.WriteConcern = client.CurrentWc
 	}
-}
-
-// unpin releases the server or connection that the session's transaction is pinned to, once the transaction's state there
-// is lost (transactions.md, "When to unpin"). It is not lost by a rejected command that is sent again.
-func (ex *execution) unpin(fail *failure) error {
-	serverErr, ok := fail.err.(Error)
-	if !ok || fail.stage != sending ||
-		!serverErr.HasErrorLabel(TransientTransactionError) && !serverErr.HasErrorLabel(UnknownTransactionCommitResult) {
-		return nil
-	}
-	return ex.op.Client.ClearPinnedResources()
 }
 
 // reauthenticate authenticates the connection anew if that is what the server asks for. Sending the command again is

@@ -24,11 +24,14 @@ type ConnectionError struct {
 }
 
 // HasErrorLabel reports whether the error, or the one that it wraps, has the label. An I/O error or timeout while a pool
-// establishes a connection has SystemOverloadedError and RetryableError, as it may be for an overload; a command of the handshake
-// that fails has the labels of its own error.
+// establishes a connection has NetworkError and, as it may be for an overload, SystemOverloadedError and RetryableError; a command
+// of the handshake that fails has the labels of its own error.
 func (e ConnectionError) HasErrorLabel(label string) bool {
-	if e.overloaded && (label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError) {
-		return true
+	switch label {
+	case driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError:
+		if e.overloaded {
+			return true
+		}
 	}
 	var labeled interface{ HasErrorLabel(string) bool }
 	return errors.As(e.Wrapped, &labeled) && labeled.HasErrorLabel(label)

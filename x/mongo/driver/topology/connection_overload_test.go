@@ -219,7 +219,8 @@ func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 // TestConnectionErrorLabels is about the labels that a ConnectionError has beside those of the error that it wraps.
 func TestConnectionErrorLabels(t *testing.T) {
 	network := driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}
-	overload := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
+	rejected := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
+	overload := append(rejected[:2:2], driver.NetworkError)
 
 	tests := []struct {
 		name string
@@ -231,8 +232,8 @@ func TestConnectionErrorLabels(t *testing.T) {
 		{"overload", ConnectionError{Wrapped: io.EOF, overloaded: true}, overload},
 		{"a command's", ConnectionError{Wrapped: network}, []string{driver.NetworkError}},
 		{"a command's that something wraps", ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)}, []string{driver.NetworkError}},
-		{"a command's and overload", ConnectionError{Wrapped: network, overloaded: true}, append(overload, driver.NetworkError)},
-		{"a server's", ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, overload},
+		{"a command's and overload", ConnectionError{Wrapped: network, overloaded: true}, overload},
+		{"a server's", ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, rejected},
 		{"of a connection error", ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}}, overload},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,50 @@
+package overloadtest
+
+import (
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// NoServer is a reply to no command: no server can be selected for the next.
+type NoServer struct{ Err error }
+
+// NoConnection is a reply to no command: the next gets no connection.
+type NoConnection struct{ Err error }
+
+// PoolCleared is the error that a command gets which waits for a connection when the pool is cleared.
+type PoolCleared struct{}
+
+// Error implements the error interface.
+func (PoolCleared) Error() string { return "the pool was cleared" }
+
+// Retryable implements the driver.RetryablePoolError interface.
+func (PoolCleared) Retryable() bool { return true }
+
+// PoolPaused is the error that a command gets which asks for a connection after that.
+func PoolPaused() error {
+	return driver.Error{
+		Message: PoolCleared{}.Error(), Labels: []string{driver.TransientTransactionError}, Wrapped: PoolCleared{},
+	}
+}
+
+// BrokenHandshake is the error of a connection to "a:27017" that a command of the handshake failed on.
+type BrokenHandshake struct{ Cause driver.Error }
+
+var _ driver.EstablishmentError = BrokenHandshake{}
+
+// ClosedHandshake is the error of a connection that was closed in the authentication step.
+func ClosedHandshake() error {
+	return BrokenHandshake{driver.Error{Message: "closed", Labels: []string{driver.NetworkError}}}
+}
+
+// Error implements the error interface.
+func (e BrokenHandshake) Error() string { return "handshake: " + e.Cause.Error() }
+
+// Unwrap returns the error of the command.
+func (e BrokenHandshake) Unwrap() error { return e.Cause }
+
+// HasErrorLabel implements the driver.EstablishmentError interface.
+func (e BrokenHandshake) HasErrorLabel(label string) bool { return e.Cause.HasErrorLabel(label) }
+
+// ServerAddress implements the driver.EstablishmentError interface.
+func (BrokenHandshake) ServerAddress() address.Address { return "a:27017" }

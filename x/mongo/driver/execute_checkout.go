@@ -1,0 +1,52 @@
+package driver
+
+import "errors"
+
+// classifyCheckout finds out whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
+// or to get a connection to it, and labels its error as the Transactions specification says.
+func (ex *execution) classifyCheckout(fail *failure) {
+	retryable := ex.retryableCheckout(fail.err)
+	if retryable || isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError) {
+		fail.err = ex.labelTransaction(fail.err)
+	}
+	// A transaction that has begun may be pinned to the very server that is gone.
+	fail.readWrite = retryable && (!ex.inTransaction() || ex.startsTxn)
+	fail.readWriteOff = fail.readWrite && !ex.op.retryEnabled() && !ex.op.IsOutputAggregate &&
+		(ex.op.Type == Read || ex.op.Type == Write)
+}
+
+// retryableCheckout reports whether no command was sent because the pool was cleared, or because the handshake of a new
+// connection, including the authentication step, met an error that is retryable (retryable-reads.md and retryable-writes.md,
+// "Retryable Error").
+func (ex *execution) retryableCheckout(err error) bool {
+	if isEstablishmentError(err) {
+		return ex.retryableHandshake(err)
+	}
+	var poolErr RetryablePoolError
+	return errors.As(err, &poolErr) && poolErr.Retryable()
+}
+
+// retryableHandshake reports whether a command of the handshake failed with an error that is retryable for the command which the
+// connection was for. A server says by a label whether it is for writes.
+func (ex *execution) retryableHandshake(err error) bool {
+	var handshakeErr Error
+	if !errors.As(establishmentError(err), &handshakeErr) {
+		return false
+	}
+	if ex.op.Type == Write {
+		return handshakeErr.NetworkError() || handshakeErr.HasErrorLabel(RetryableWriteError)
+	}
+	return handshakeErr.RetryableRead()
+}
+
+// establishmentError returns the EstablishmentError that the error is or wraps, or nil if it is not about a connection that could not
+// be established.
+func establishmentError(err error) error {
+	var establishment EstablishmentError
+	if !errors.As(err, &establishment) || establishment.ServerAddress() == "" {
+		return nil
+	}
+	return establishment
+}
+
+func isEstablishmentError(err error) bool { return establishmentError(err) != nil }

@@ -1,0 +1,63 @@
+package driver
+
+import "errors"
+
+// withLabel returns the error with the label added. An error of a type that cannot have it is wrapped by one that can, and that
+// has the labels of the wrapped one too.
+func withLabel(err error, label string) error {
+	if hasLabel(err, label) {
+		return err
+	}
+	switch e := err.(type) {
+	case Error:
+		e.Labels = addLabel(e.Labels, label)
+		return e
+	case WriteCommandError:
+		e.Labels = addLabel(e.Labels, label)
+		return e
+	default:
+		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err}
+	}
+}
+
+// withoutLabel returns the error without the label, if it is of a type that driver code labels.
+func withoutLabel(err error, label string) error {
+	e, ok := err.(Error)
+	if !ok {
+		return err
+	}
+	var kept []string
+	for _, l := range e.Labels {
+		if l != label {
+			kept = append(kept, l)
+		}
+	}
+	e.Labels = kept
+	return e
+}
+
+// addLabel returns the labels with one more. It never writes to the array of the labels: errors are copied with their labels, so
+// that several can share it.
+func addLabel(labels []string, label string) []string {
+	return append(labels[:len(labels):len(labels)], label)
+}
+
+// labelsOf returns the labels that an error has which does not show them.
+func labelsOf(err error) []string {
+	var labels []string
+	for _, label := range []string{
+		NetworkError, TransientTransactionError, UnknownTransactionCommitResult, RetryableWriteError, NoWritesPerformed,
+		ErrSystemOverloadedError, ErrRetryableError,
+	} {
+		if hasLabel(err, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+// hasLabel reports whether the error, or the first that it wraps which has labels at all, has the label.
+func hasLabel(err error, label string) bool {
+	var labeled interface{ HasErrorLabel(string) bool }
+	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
+}

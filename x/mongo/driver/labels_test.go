@@ -1,0 +1,54 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+)
+
+// TestWithLabelChangesACopy is about errors that share the array of their labels, which has room for more.
+func TestWithLabelChangesACopy(t *testing.T) {
+	array := []string{NetworkError, "untouched", "untouched"}
+	errs := map[string]error{
+		"command error": Error{Labels: array[:1]},
+		"write error":   WriteCommandError{Labels: array[:1]},
+		"wrapped":       fmt.Errorf("wrapped: %w", Error{Labels: array[:1]}),
+	}
+	for name, err := range errs {
+		err := err
+		t.Run(name, func(t *testing.T) {
+			first, second := withLabel(err, RetryableWriteError), withLabel(err, TransientTransactionError)
+			assert.Equal(t, []string{NetworkError, RetryableWriteError}, labelsOf(first))
+			assert.Equal(t, []string{NetworkError, TransientTransactionError}, labelsOf(second))
+			assert.Equal(t, []string{NetworkError}, labelsOf(err))
+			_ = withoutLabel(err, NetworkError)
+			assert.Equal(t, []string{NetworkError, "untouched", "untouched"}, array)
+			assert.Equal(t, first, withLabel(first, RetryableWriteError), "no label twice")
+		})
+	}
+}
+
+// TestExecutionLabelsACopy is about each place that labels an error.
+func TestExecutionLabelsACopy(t *testing.T) {
+	array := []string{NetworkError, "untouched", "untouched", "untouched"}
+	ex := execution{sent: sentCommand{retryEnabled: true}}
+	ex.op.Type = Write
+
+	_ = ex.addRetryableWriteError(Error{Labels: array[:1]}, true)
+	_ = ex.commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}})
+	ex.errs.inTxn = true
+	ex.errs.record(&failure{err: Error{Labels: array[:1]}, stage: sending})
+	_ = ex.errs.toReturn(&failure{err: Error{Labels: []string{TransientTransactionError}}, stage: selecting})
+	assert.Equal(t, []string{NetworkError, "untouched", "untouched", "untouched"}, array)
+}
+
+func TestWithLabelWraps(t *testing.T) {
+	cause := errors.New("no server")
+	err := withLabel(cause, TransientTransactionError)
+	assert.True(t, errors.Is(err, cause))
+	assert.Equal(t, []string{TransientTransactionError}, labelsOf(err))
+	assert.Equal(t, cause, withoutLabel(cause, TransientTransactionError))
+	assert.Empty(t, labelsOf(withoutLabel(err, TransientTransactionError)))
+}
