@@ -116,3 +116,57 @@ func TestShardedTransactionStaysPinned(t *testing.T) {
 	assert.Equal(t, []any{nil, nil, nil, nil, nil, nil, "majority", "majority"}, s.Field("writeConcern", "w"))
 	assert.Equal(t, []any{true, true, nil, nil, nil, nil, nil, nil}, s.Field("startTransaction"))
 }
+
+// TestLoadBalancedBulkWrite is about a bulk write whose results take a getMore on the connection that they came by.
+func TestLoadBalancedBulkWrite(t *testing.T) {
+	result := func(idx int) bson.D {
+		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
+	}
+	more := overloadtest.OK(batch("firstBatch", 7, result(0)))
+	last := overloadtest.OK(batch("nextBatch", 0, result(1)))
+	all := overloadtest.OK(batch("firstBatch", 0, result(0)))
+	overloaded := overloadtest.Overloaded()
+
+	tests := []struct {
+		name        string
+		replies     []any
+		connections []int
+		failing     bool
+	}{
+		{"getMore for each of two batches", []any{more, last, more, last}, []int{1, 1, 2, 2}, false},
+		{"getMore for the first", []any{more, last, all}, []int{1, 1, 2}, false},
+		{"getMore for the second", []any{all, more, last}, []int{1, 2, 2}, false},
+		{"no getMore", []any{all, all}, []int{1, 2}, false},
+		{"overload everywhere", []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
+			[]int{1, 2, 2, 2, 3, 4, 4, 4}, false},
+		{"getMore fails, and the cursor is killed", []any{more, overloadtest.Failure(1), overloadtest.OK()}, []int{1, 1, 1}, true},
+	}
+	insert := &ClientInsertOneModel{Document: bson.D{}}
+	var writes []ClientBulkWrite
+	for i := 0; i < overloadtest.MaxBatchCount+1; i++ {
+		writes = append(writes, ClientBulkWrite{Database: "db", Collection: "coll", Model: insert})
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := newLoadBalancedScript(t, tt.replies...)
+			_, err := connectScript(t, s).BulkWrite(context.Background(), writes)
+			s.Finish()
+			assert.Equal(t, tt.failing, err != nil, "got %v", err)
+			assert.Equal(t, tt.connections, connections(s))
+		})
+	}
+}
+
+// TestLoadBalancedBulkWriteInTransaction is about a connection that the transaction is pinned to as well.
+func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
+	more, last := overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0))
+	s := newLoadBalancedScript(t, more, last, more, last, overloadtest.OK() /* commit */)
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		insert := ClientBulkWrite{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}}
+		_, err := coll.client.BulkWrite(ctx, []ClientBulkWrite{insert, insert, insert})
+		require.NoError(t, err)
+		require.NoError(t, session.CommitTransaction(ctx))
+	})
+	assert.Equal(t, []int{1, 1, 1, 1, 1}, connections(s))
+}

@@ -159,21 +159,27 @@ func (ex *execution) processResponse(ctx context.Context, err error) error {
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
 	}
-	if _, ok := ex.op.Batches.(CommandingBatches); ok && !driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
-		// Behind a load balancer the cursor of the reply is pinned to the connection.
+	if _, ok := ex.op.Batches.(CommandingBatches); !ok {
+		return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
+	}
+	if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
+		// The cursor of the reply is pinned to the connection, and gives it back once it is read to its end or closed.
+		defer ex.releaseConnection()
+	} else {
 		ex.releaseConnection()
 	}
 	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
 }
 
 // CommandingBatches is implemented by OperationBatches whose replies are processed by sending more commands, such as
-// getMore. The connection is given back before that: those commands need one too, and may have to back off.
+// getMore. The connection is given back before that: those commands need one too, and may have to back off. Behind a load
+// balancer they need this very one, and it is given back after them.
 type CommandingBatches interface {
 	OperationBatches
 	SendsCommands()
 }
 
-// nextBatch prepares for the next batch, on the same connection, and reports whether there is one.
+// nextBatch prepares for the next batch, on the same connection unless that was given back, and reports whether there is one.
 func (ex *execution) nextBatch() bool {
 	batches := ex.op.Batches
 	if batches == nil || batches.Size() <= ex.sent.batchSize {
