@@ -32,6 +32,9 @@ type Script struct {
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()
 
+	// OnSelect, if set, is called before each server selection, which fails with its error.
+	OnSelect func() error
+
 	// Sent are the commands that came to the servers.
 	Sent []Sent
 	// Slept are the backoffs.
@@ -112,6 +115,11 @@ func (s *Script) GetServerSelectionTimeout() time.Duration { return 0 }
 
 // SelectServer implements the driver.Deployment interface. It selects the first server that the selector leaves.
 func (s *Script) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
+	if s.OnSelect != nil {
+		if err := s.OnSelect(); err != nil {
+			return nil, err
+		}
+	}
 	if none, ok := s.next().(NoServer); ok {
 		s.Replies = s.Replies[1:]
 		return nil, none.Err

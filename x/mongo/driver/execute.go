@@ -128,6 +128,9 @@ func (ex *execution) command(ctx context.Context) error {
 				return err
 			}
 		}
+		if verdict.Reason == retry.ContextDone {
+			return ex.interrupted(ex.errs.toReturn(fail), contextErr(ctx), noTime)
+		}
 		if !verdict.Retry {
 			return ex.giveUp(ctx, fail)
 		}

@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -29,6 +28,9 @@ type failure struct {
 	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
 	executed  bool // the server executed the command, with write errors
 
+	// The error, if the attempt was not made because the operation's context has ended or is about to.
+	outOfTime error
+
 	// It would be retryable under those specifications if retryReads or retryWrites were on.
 	readWriteOff bool
 }
@@ -40,7 +42,7 @@ func (ex *execution) attempt(ctx context.Context) *failure {
 	if ex.conn == nil {
 		srvr, conn, err := ex.op.getServerAndConnection(ctx, requestID, ex.deprioritized)
 		if err != nil {
-			return &failure{err: err, stage: selecting}
+			return &failure{err: err, stage: selecting, outOfTime: outOfTime(ctx, err, selecting)}
 		}
 		ex.srvr, ex.conn = srvr, conn
 		if err := ex.bindSession(); err != nil {
@@ -51,12 +53,17 @@ func (ex *execution) attempt(ctx context.Context) *failure {
 
 	started, err := ex.buildCommand(ctx, requestID)
 	if err != nil {
-		return &failure{err: err, stage: preparing}
+		return &failure{err: err, stage: preparing, outOfTime: outOfTime(ctx, err, preparing)}
 	}
-	if err := ex.send(ctx, started); err != nil {
+	sent, err := ex.send(ctx, started)
+	switch {
+	case err == nil:
+		return nil
+	case sent:
 		return &failure{err: err, stage: sending}
+	default:
+		return &failure{err: err, stage: sending, outOfTime: outOfTime(ctx, err, sending)}
 	}
-	return nil
 }
 
 // bindSession gives an implicit session its server session. That is done only with a connection at hand, so that an
@@ -126,16 +133,18 @@ func (ex *execution) buildCommand(ctx context.Context, requestID int32) (started
 	return started, nil
 }
 
-// send publishes the command, sends it, and publishes how it ended: each started event has its counterpart.
-func (ex *execution) send(ctx context.Context, started startedInformation) error {
+// send publishes the command, sends it, and publishes how it ended: each started event has its counterpart. It reports whether
+// the server may have got the command.
+func (ex *execution) send(ctx context.Context, started startedInformation) (sent bool, err error) {
 	ex.op.publishStartedEvent(ctx, started)
 	begin := time.Now()
 
-	err := ex.compress(started.cmdName)
+	err = ex.compress(started.cmdName)
 	if err == nil {
 		err = ex.checkDeadline(ctx)
 	}
 	if err == nil {
+		sent = true
 		err = ex.roundTrip(ctx)
 	}
 
@@ -152,7 +161,7 @@ func (ex *execution) send(ctx context.Context, started startedInformation) error
 		serverAddress:      started.serverAddress,
 		duration:           time.Since(begin),
 	})
-	return err
+	return sent, err
 }
 
 // compress replaces the wire message in the buffer by a compressed one where both sides agreed on that. It comes after
@@ -168,18 +177,6 @@ func (ex *execution) compress(command string) error {
 	memoryPool.Put(ex.wm)
 	ex.wm = compressed
 	return err
-}
-
-// checkDeadline returns an error if there is not even the time for the fastest round trip that was seen.
-func (ex *execution) checkDeadline(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	deadline, ok := ctx.Deadline()
-	if rtt := ex.srvr.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
-		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
-	}
-	return nil
 }
 
 // roundTrip sends the message, reads the reply and lets the server know how that went.

@@ -50,7 +50,7 @@ func (errs *attemptErrors) relevant(last *failure) error {
 // attempted reports whether the command was sent and, unless it is a read, the server may have executed it: it has not if it
 // says so.
 func (fail *failure) attempted(kind retry.Kind) bool {
-	return fail.stage == sending && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
+	return fail.stage == sending && fail.outOfTime == nil && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
 }
 
 // hasErrorLabel reports whether the error is about this command, and has the label. The labels of an error that it wraps are

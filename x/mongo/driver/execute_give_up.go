@@ -9,8 +9,8 @@ import (
 // an unordered write goes on with the next batch.
 func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
 	switch {
-	case fail.stage == preparing && isContextError(fail.err):
-		return fail.err
+	case fail.outOfTime != nil && ex.errs.first != nil:
+		return ex.interrupted(ex.errs.toReturn(fail), fail.outOfTime, noTime)
 	case fail.stage != sending:
 		return ex.errs.toReturn(fail)
 	case ex.unsupportedStorageEngine(fail.err):
@@ -19,17 +19,19 @@ func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
 
 	err := ex.errs.toReturn(fail)
 	_ = ex.processResponse(ctx, err)
-	switch e := err.(type) {
-	case WriteCommandError:
+	if e, ok := err.(WriteCommandError); ok {
 		return ex.writeFailed(e)
-	case Error:
-		if ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired) {
-			return withLabel(e, UnknownTransactionCommitResult)
-		}
-		return e
-	default:
-		return err
 	}
+	return ex.labelCommitResult(err)
+}
+
+// labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed.
+func (ex *execution) labelCommitResult(err error) error {
+	e, ok := err.(Error)
+	if ok && ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired) {
+		return withLabel(e, UnknownTransactionCommitResult)
+	}
+	return err
 }
 
 // maxTimeMSExpired is the code of the server's error for a command that ran into its maxTimeMS.

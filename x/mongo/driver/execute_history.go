@@ -43,6 +43,9 @@ func (ex *execution) decided(ctx context.Context, fail *failure, verdict retry.V
 	if verdict.Retry && fail.contextDone() {
 		verdict.Retry, verdict.Backoff, reason = false, 0, event.RetryReasonContextDone
 	}
+	if fail.outOfTime != nil && ex.errs.first != nil {
+		reason = event.RetryReasonContextDone
+	}
 	if verdict.Retry {
 		ex.history.announced = true
 	} else {

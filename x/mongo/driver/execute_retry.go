@@ -63,11 +63,11 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	ex.reset(fail)
 
 	if fail.contextDone() {
-		return ex.errs.toReturn(fail)
+		return ex.labelCommitResult(ex.errs.toReturn(fail))
 	}
 	if verdict.Backoff > 0 {
 		if err := ex.backOff(ctx, verdict.Backoff); err != nil {
-			return interruptedBackoff(ex.errs.toReturn(fail), err)
+			return ex.interrupted(ex.errs.toReturn(fail), err, duringBackoff)
 		}
 	}
 	ex.history.retried()
@@ -142,27 +142,4 @@ func (ex *execution) reauthenticate(ctx context.Context, fail *failure) (bool, e
 	}
 	ex.strengthenCommit()
 	return true, nil
-}
-
-// interruptedBackoff is the error of an operation whose context ended during a backoff. It is the error that the operation
-// would have failed with otherwise, with its code and labels, and wraps the context's error.
-func interruptedBackoff(err, ctxErr error) error {
-	interrupted, ok := err.(Error)
-	if !ok {
-		interrupted = Error{Message: err.Error(), Labels: overloadLabels(err)}
-	}
-	if e, ok := err.(WriteCommandError); ok {
-		interrupted.Labels, interrupted.Raw = e.Labels, e.Raw
-	}
-	interrupted.Message += ": interrupted during the backoff before a retry"
-	interrupted.Wrapped = ctxErr
-	return interrupted
-}
-
-// overloadLabels returns the labels that an error of establishing a connection has.
-func overloadLabels(err error) []string {
-	if e, ok := err.(EstablishmentError); ok && e.HasErrorLabel(ErrSystemOverloadedError) {
-		return []string{ErrSystemOverloadedError, ErrRetryableError}
-	}
-	return nil
 }

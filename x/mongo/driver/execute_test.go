@@ -259,9 +259,11 @@ func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
 	})
 	t.Run("that has labels of its own", func(t *testing.T) {
 		err := cancelled(overloadedWriteConcern)
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr))
-		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, serverErr.Labels)
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		var interrupted driver.InterruptedWriteError
+		require.True(t, errors.As(err, &interrupted), "got %T (%v)", err, err)
+		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, interrupted.WriteCommandError.Labels)
+		assert.Equal(t, int64(462), interrupted.WriteCommandError.WriteConcernError.Code)
 	})
 	t.Run("of establishing a connection", func(t *testing.T) {
 		err := cancelled(establishmentError{server: "a:27017", cause: io.EOF})

@@ -1,0 +1,63 @@
+package mongo
+
+import (
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// wrapErrors turns errors of the driver's packages into those that applications see.
+//
+//fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's
+func wrapErrors(err error) error {
+	var interrupted driver.InterruptedWriteError
+	if err == nil || !errors.As(err, &interrupted) {
+		return upstreamWrapErrors(err)
+	}
+	_, exception := processWriteError(interrupted.WriteCommandError)
+	return interruptedWrite{error: exception, interruption: interrupted}
+}
+
+// interruptedWrite is the error of a write that a server executed with an error, and for whose retry there was no time. It wraps
+// the WriteException; errors.Is also finds the context's error in it.
+type interruptedWrite struct {
+	error
+	interruption driver.InterruptedWriteError
+}
+
+// Error implements the error interface.
+func (e interruptedWrite) Error() string {
+	return e.error.Error() + ": " + e.interruption.Interruption()
+}
+
+// Unwrap returns the WriteException.
+func (e interruptedWrite) Unwrap() error { return e.error }
+
+// Is lets errors.Is find the context's error.
+func (e interruptedWrite) Is(target error) bool {
+	return errors.Is(e.interruption.Unwrap(), target)
+}
+
+// As lets errors.As find what methods that write many documents return.
+func (e interruptedWrite) As(target any) bool {
+	var exception WriteException
+	if !errors.As(e.error, &exception) {
+		return false
+	}
+	switch target := target.(type) {
+	case *BulkWriteException:
+		*target = BulkWriteException{WriteConcernError: exception.WriteConcernError, Labels: exception.Labels}
+		for _, writeError := range exception.WriteErrors {
+			target.WriteErrors = append(target.WriteErrors, BulkWriteError{WriteError: writeError})
+		}
+		return true
+	case *ClientBulkWriteException:
+		*target = ClientBulkWriteException{}
+		if exception.WriteConcernError != nil {
+			target.WriteConcernErrors = []WriteConcernError{*exception.WriteConcernError}
+		}
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,92 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// TestInterruptedWrite is about a write that the server executed, but could not replicate for overload, and a context that ends
+// during the backoff: an application has to see both.
+func TestInterruptedWrite(t *testing.T) {
+	executed := overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+		{Key: "code", Value: 462},
+		{Key: "errmsg", Value: "scripted"},
+		{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
+	}})
+	bulk := func(err error) *WriteConcernError {
+		var exception BulkWriteException
+		if errors.As(err, &exception) {
+			return exception.WriteConcernError
+		}
+		return nil
+	}
+
+	tests := []struct {
+		name string
+		run  func(context.Context, *Collection) error
+		// also finds the write concern error in the exception that the method returns if it is none of its own.
+		also func(error) *WriteConcernError
+	}{
+		{"InsertOne", func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err }, nil},
+		{"InsertMany", func(ctx context.Context, c *Collection) error {
+			_, err := c.InsertMany(ctx, []any{bson.D{}})
+			return err
+		}, bulk},
+		{"DeleteOne", func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err }, nil},
+		{"UpdateMany", func(ctx context.Context, c *Collection) error {
+			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
+			return err
+		}, nil},
+		{"FindOneAndDelete", func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() }, nil},
+		{"BulkWrite", func(ctx context.Context, c *Collection) error {
+			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
+			return err
+		}, bulk},
+		{"client BulkWrite", func(ctx context.Context, c *Collection) error {
+			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
+				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
+			})
+			return err
+		}, func(err error) *WriteConcernError {
+			var exception ClientBulkWriteException
+			if errors.As(err, &exception) && len(exception.WriteConcernErrors) == 1 {
+				return &exception.WriteConcernErrors[0]
+			}
+			return nil
+		}},
+		{"Drop", func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, nil},
+		{"RunCommand", func(ctx context.Context, c *Collection) error {
+			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
+		}, nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := overloadtest.NewContext()
+			s := overloadtest.New(t, executed)
+			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			s.Finish()
+
+			require.Error(t, err)
+			assert.True(t, IsTimeout(err), "%v is no timeout", err)
+			assert.True(t, errors.Is(err, context.DeadlineExceeded))
+			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
+			var exception WriteException
+			require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+			assert.Equal(t, 462, exception.WriteConcernError.Code)
+			if tt.also != nil {
+				found := tt.also(err)
+				require.NotNil(t, found, "not found in the exception of this method")
+				assert.Equal(t, 462, found.Code)
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// retryableWriteConcern is the reply of a server that has executed a write and shuts down before it is replicated.
+var retryableWriteConcern = overloadtest.OK(
+	bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
+	bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
+)
+
+// TestExecuteNoTimeForRetry is about a context that ends between an attempt and the next: the error is that of the attempt,
+// wherever the time is up, and wraps the context's.
+func TestExecuteNoTimeForRetry(t *testing.T) {
+	// Each ends the context in the course of the retry.
+	ends := map[string]func(*overloadtest.Context) (cause, selection error){
+		"selection, deadline": func(ctx *overloadtest.Context) (error, error) {
+			ctx.End(context.DeadlineExceeded)
+			return context.DeadlineExceeded, fmt.Errorf("server selection error: %w", ctx.Err())
+		},
+		"selection, cancelled": func(ctx *overloadtest.Context) (error, error) {
+			ctx.End(context.Canceled)
+			return context.Canceled, fmt.Errorf("server selection error: %w", ctx.Err())
+		},
+		"building the command": func(ctx *overloadtest.Context) (error, error) {
+			ctx.Until = time.Now().Add(-time.Hour)
+			return driver.ErrDeadlineWouldBeExceeded, nil
+		},
+		"before it is sent": func(ctx *overloadtest.Context) (error, error) {
+			ctx.End(context.DeadlineExceeded)
+			return context.DeadlineExceeded, nil
+		},
+	}
+	attempts := map[string]struct {
+		reply any
+		check func(*testing.T, error)
+	}{
+		"overload":      {overloadtest.Overloaded(), hasCode(462)},
+		"shutdown":      {overloadtest.ShuttingDown(), hasCode(91)},
+		"write concern": {retryableWriteConcern, hasWriteConcernError},
+		"network error": {io.ErrUnexpectedEOF, func(t *testing.T, err error) {
+			var serverErr driver.Error
+			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+			assert.True(t, serverErr.NetworkError(), "the server may have executed the command: %v", err)
+			assert.True(t, errors.Is(err, io.ErrUnexpectedEOF), "%v has lost what it wrapped", err)
+		}},
+	}
+	for end, endContext := range ends {
+		for attempt, tt := range attempts {
+			endContext, tt := endContext, tt
+			t.Run(attempt+"/"+end, func(t *testing.T) {
+				ctx := overloadtest.NewContext()
+				s := overloadtest.New(t, tt.reply)
+				var cause error
+				s.OnSelect = func() (err error) {
+					if len(s.Sent) == 1 {
+						cause, err = endContext(ctx)
+					}
+					return err
+				}
+				err := s.Execute(ctx, s.Write())
+				require.NotNil(t, cause, "there was no retry")
+				assert.True(t, errors.Is(err, cause), "%v does not wrap %v", err, cause)
+				tt.check(t, err)
+			})
+		}
+	}
+}
+
+// TestExecuteSelectionFails is about a server selection that fails before the context ends: its error says nothing of the
+// context, and is not the operation's.
+func TestExecuteSelectionFails(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.ShuttingDown())
+	s.OnSelect = func() error {
+		if len(s.Sent) == 1 {
+			return fmt.Errorf("server selection error: %w", context.DeadlineExceeded)
+		}
+		return nil
+	}
+	err := s.Execute(overloadtest.NewContext(), s.Write())
+	hasCode(91)(t, err)
+	assert.False(t, errors.Is(err, context.DeadlineExceeded), "%v is a timeout", err)
+}
+
+// TestExecuteContextEndsBeforeTheFirstAttempt keeps the context's error.
+func TestExecuteContextEndsBeforeTheFirstAttempt(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	ctx.End(context.Canceled)
+	s := overloadtest.New(t)
+	err := s.Execute(ctx, s.Write())
+	assert.Equal(t, context.Canceled, err)
+}
+
+// TestExecuteRejectedTooLate is about a rejection that nobody waits for any more: it spends no token.
+func TestExecuteRejectedTooLate(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded())
+	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	op := s.Write()
+	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
+		if len(s.Sent) == 2 {
+			ctx.End(context.Canceled)
+		}
+	}}
+	err := s.Execute(ctx, op)
+	hasCode(462)(t, err)
+	assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
+	assert.Len(t, s.Slept, 1)
+	assert.Equal(t, 999.0, s.Policy.Policy.Bucket.Tokens())
+}
+
+func hasCode(code int32) func(*testing.T, error) {
+	return func(t *testing.T, err error) {
+		t.Helper()
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+		assert.Equal(t, code, serverErr.Code)
+	}
+}
+
+func hasWriteConcernError(t *testing.T, err error) {
+	t.Helper()
+	var interrupted driver.InterruptedWriteError
+	require.True(t, errors.As(err, &interrupted), "got %T (%v)", err, err)
+	assert.Equal(t, int64(91), interrupted.WriteCommandError.WriteConcernError.Code)
+}
