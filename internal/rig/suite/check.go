@@ -151,7 +151,7 @@ func (r *Rig) touched(t *trees) (inFork, inUpstream []string, err error) {
 	seen := map[string]bool{}
 	for _, folder := range folders {
 		files, err := goFiles(r.file(folder), "testdata")
-		if err != nil && !os.IsNotExist(err) {
+		if err != nil {
 			return nil, nil, err
 		}
 		for _, file := range files {

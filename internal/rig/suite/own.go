@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strings"
 
+	overlay "mongofork/internal/fork"
 	"mongofork/internal/rig/gotest"
 )
 
@@ -47,25 +48,26 @@ func findOwnTests(root, fork string) (ownTests, error) {
 			}
 			return own.addFile(fork, filepath.ToSlash(relative))
 		})
-		if err != nil && !os.IsNotExist(err) {
+		if err != nil {
 			return nil, fmt.Errorf("find the tests of the overlay: %w", err)
 		}
 	}
 	return own, nil
 }
 
-// overlayFolders reads etc/overlay.
+// overlayFolders returns the overlay's folders, which the builder knows how to read. All of them have to be there: of one
+// that is not, no test would run.
 func overlayFolders(root string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "etc", "overlay"))
+	listed, err := (&overlay.Project{Root: root}).Folders()
 	if err != nil {
 		return nil, fmt.Errorf("read the overlay's folders: %w", err)
 	}
 	var folders []string
-	for _, line := range strings.Split(string(text), "\n") {
-		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") {
-			folders = append(folders, line)
+	for _, folder := range listed {
+		if !isDir(filepath.Join(root, filepath.FromSlash(folder.Path))) {
+			return nil, fmt.Errorf("%s:%d: there is no folder %s; create it or remove the line", folder.File, folder.Line, folder.Path)
 		}
+		folders = append(folders, folder.Path)
 	}
 	return folders, nil
 }

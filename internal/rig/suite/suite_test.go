@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -301,4 +303,48 @@ func TestOwnTests(t *testing.T) {
 	names := []string{"Test", "TestA", "Test_a", "Testing", "FuzzA", "ExampleA", "Example_a", "BenchmarkA", "TestMain", "test"}
 	runs := slices.DeleteFunc(names, func(name string) bool { return !isTest(name) })
 	assert.Equal(t, []string{"Test", "TestA", "Test_a", "FuzzA", "ExampleA", "Example_a"}, runs)
+}
+
+// TestOverlayFolders is about all ways in which the builder lets a folder be written.
+func TestOverlayFolders(t *testing.T) {
+	tests := map[string]struct {
+		list, says string
+		want       []string
+	}{
+		"as it is":              {"p\ninternal/integration\n", "", []string{"p", "internal/integration"}},
+		"a comment behind it":   {"p # the policy\ninternal/integration#x", "", []string{"p", "internal/integration"}},
+		"comments and blanks":   {"# folders\n\n \t\n\tp \r\n  # p/q\n", "", []string{"p"}},
+		"nothing":               {"# none\n", "", nil},
+		"a missing folder":      {"p\n\nq # gone\n", "etc/overlay:3: there is no folder q; create it or remove the line", nil},
+		"a file":                {"p/ours_test.go\n", "etc/overlay:1: there is no folder p/ours_test.go", nil},
+		"above the root":        {"p\n../p\n", `"../p" is no folder of this repository`, nil},
+		"the root":              {".\n", `"." is no folder of this repository`, nil},
+		"two folders on a line": {"p internal/integration\n", "there is no folder p internal/integration", nil},
+		"a slash at the end":    {"p/\n", `"p/" is no folder of this repository`, nil},
+		"a backslash":           {"internal\\integration\n", `there is no folder internal\integration`, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, same())
+			f.write(t, "etc/overlay", tt.list)
+			folders, err := overlayFolders(f.Root)
+			if tt.says != "" {
+				require.ErrorContains(t, err, tt.says)
+				_, err = findOwnTests(f.Root, f.file("build/v1.0.0"))
+				require.ErrorContains(t, err, tt.says)
+				_, _, err = f.touched(&trees{})
+				require.ErrorContains(t, err, tt.says)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, folders)
+		})
+	}
+}
+
+func TestOverlayWithoutList(t *testing.T) {
+	f := newFixture(t, same())
+	require.NoError(t, os.Remove(f.file("etc/overlay")))
+	_, err := findOwnTests(f.Root, f.file("build/v1.0.0"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
