@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"mongofork/internal/command"
+	"mongofork/internal/redact"
 )
 
 const description = `Runs the project's test suites and what belongs to them.
@@ -52,7 +53,7 @@ func exitCode(err error, stderr io.Writer) int {
 	if errors.Is(err, errFailed) {
 		return command.ExitFailed
 	}
-	fmt.Fprintf(stderr, "rig: %v\n", err)
+	fmt.Fprintf(stderr, "rig: %s\n", redact.URIs(err.Error()))
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) && coded.ExitCode() > 0 {
 		return coded.ExitCode()

@@ -48,6 +48,7 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			return project, unavailable(err, specs.ErrUnavailable)
 		},
 		OpenServer:    opener(server.Config{Root: root, Progress: progress}),
+		OpenBehindLab: opener(server.Config{Root: root, Progress: progress, BehindLab: true}),
 		OpenLimitable: opener(server.Config{Root: root, Progress: progress, Limitable: true}),
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
 			return openLab(ctx, labs, "build/"+base, topology, backend)
@@ -69,12 +70,17 @@ func soak(ctx context.Context, labs lab.Builder, driver, backend string) (string
 	if err != nil {
 		return "", err
 	}
-	return labs.Tools.Run(ctx, labs.Root, labs.Env, binary, "soak", "--backend", backend,
+	return labs.Tools.Run(ctx, labs.Root, withServer(labs.Env, backend), binary, "soak",
 		"--seed", soakSeed, "--duration", soakTime.String())
 }
 
-// limits runs the lab's program "limits" on a server. A mongod has limits of its own; any other may have the lab's. The URI
-// may have a password, and so is no argument, which every user of the machine can read.
+// withServer returns an environment with the connection string of a server. It may have a password, and so is no argument,
+// which every user of the machine can read.
+func withServer(env []string, uri string) []string {
+	return append(slices.Clone(env), "MONGODB_URI="+uri)
+}
+
+// limits runs the lab's program "limits" on a server. A mongod has limits of its own; any other may have the lab's.
 func limits(ctx context.Context, labs lab.Builder, driver string, on *suite.Server) (string, error) {
 	binary, err := labs.Build(ctx, driver, lab.LimitsCommand)
 	if err != nil {
@@ -84,7 +90,7 @@ func limits(ctx context.Context, labs lab.Builder, driver string, on *suite.Serv
 	if on.Mongod {
 		args = append(args, "--server-only")
 	}
-	return labs.Tools.Run(ctx, labs.Root, append(slices.Clone(labs.Env), "MONGODB_URI="+on.URI), binary, args...)
+	return labs.Tools.Run(ctx, labs.Root, withServer(labs.Env, on.URI), binary, args...)
 }
 
 // opener returns what finds or starts a server.

@@ -60,7 +60,7 @@ func (c *soakCmd) arm(ctx context.Context, root string, builder lab.Builder, dri
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	cmd := process.Command(ctx, "", builder.Env, binary, "soak", "--backend", s.URI,
+	cmd := process.Command(ctx, "", withServer(builder.Env, s.URI), binary, "soak",
 		"--seed", strconv.FormatUint(c.Seed, 10), "--duration", c.Duration.String())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	err = cmd.Run()

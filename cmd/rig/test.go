@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"mongofork/internal/fork"
+	"mongofork/internal/redact"
 	"mongofork/internal/rig/report"
 	"mongofork/internal/rig/suite"
 )
@@ -91,7 +93,7 @@ func (f rigFlags) run(ctx context.Context, names []string, options suite.Options
 	if err != nil {
 		return err
 	}
-	return finish(rig.Run(ctx, names, options))
+	return finish(os.Stdout, rig.Run(ctx, names, options))
 }
 
 // open returns the rig of the repository that the working directory is in.
@@ -103,9 +105,15 @@ func (f rigFlags) open() (*suite.Rig, error) {
 	return newRig(root, f.Base, os.Stderr)
 }
 
-// finish prints the report.
-func finish(suites []report.Suite) error {
-	if err := report.Write(os.Stdout, suites); err != nil {
+// finish prints the report, without the passwords of connection strings.
+func finish(out io.Writer, suites []report.Suite) error {
+	// What tests print may have the server's connection string in it.
+	var text strings.Builder
+	err := report.Write(&text, suites)
+	if err == nil {
+		_, err = io.WriteString(out, redact.URIs(text.String()))
+	}
+	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	if report.Sum(suites).Failed > 0 {

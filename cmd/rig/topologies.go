@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -35,5 +36,5 @@ func (c *topologiesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return finish(rig.RunTopologies(ctx, topologies, c.File))
+	return finish(os.Stdout, rig.RunTopologies(ctx, topologies, c.File))
 }

@@ -1,5 +1,6 @@
-// Load does operations of one kind with the driver that it was built with. For each number that it reads it does so many, and
-// prints what they cost as a line of Go's benchmark format. It is built once with each driver of a comparison.
+// Load does operations of one kind with the driver that it was built with, on the server that MONGODB_URI names. For each number
+// that it reads it does so many, and prints what they cost as a line of Go's benchmark format. It is built once with each driver
+// of a comparison.
 package main
 
 import (
@@ -20,12 +21,11 @@ import (
 )
 
 func main() {
-	uri := flag.String("uri", "", "connection `string` of the server")
 	name := flag.String("workload", "FindOne", "`name` of the workload")
 	goroutines := flag.Int("goroutines", 1, "how many goroutines share the client")
 	database := flag.String("database", "bench", "`name` of the database")
 	flag.Parse()
-	if err := run(context.Background(), *uri, *database, *name, *goroutines, os.Stdin, os.Stdout); err != nil {
+	if err := run(context.Background(), os.Getenv("MONGODB_URI"), *database, *name, *goroutines, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "load: %v\n", err)
 		os.Exit(1)
 	}

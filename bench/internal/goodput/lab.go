@@ -15,6 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/internal/redact"
 )
 
 // patience is how long a process that was interrupted may take to end.
@@ -30,9 +32,10 @@ type server struct {
 // startServer starts a lab of that program with what a scenario needs.
 func startServer(ctx context.Context, program, backend string, scenario Scenario) (*server, error) {
 	s := new(server)
-	s.cmd = exec.CommandContext(ctx, program, "serve", "--backend", backend, "--topology", scenario.topology(), "--port=0", "--metrics-port=0",
+	s.cmd = exec.CommandContext(ctx, program, "serve", "--topology", scenario.topology(), "--port=0", "--metrics-port=0",
 		"--capacity", fmt.Sprint(scenario.Capacity()), "--queue", strconv.Itoa(scenario.queue()),
 		"--rejection-cost", fmt.Sprint(scenario.RejectionCost))
+	s.cmd.Env = append(os.Environ(), "MONGODB_URI="+backend) // it may have a password, and every user can read arguments
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	s.cmd.WaitDelay = patience
 	s.cmd.Stderr = &s.messages
@@ -53,7 +56,7 @@ func startServer(ctx context.Context, program, backend string, scenario Scenario
 		}
 	}
 	s.close()
-	return nil, fmt.Errorf("the lab has not started: %s", bytes.TrimSpace(s.messages.Bytes()))
+	return nil, fmt.Errorf("the lab has not started: %s", redact.URIs(strings.TrimSpace(s.messages.String())))
 }
 
 // close ends the process, waits for its end, and returns the processor time that it took.

@@ -85,7 +85,7 @@ func answering(log, something string) string {
 
 func TestMeasureTakesTurns(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	line := answering(log, "$0 $2 $n $8")
+	line := answering(log, "$0 $MONGODB_URI $n $* -")
 	a, b := script(t, "a", line), script(t, "b", line)
 	r, err := Measure(context.Background(), Config{
 		Arms:  []Arm{{Name: "a", Program: a}, {Name: "b", Program: b, Options: "x=y"}},
@@ -98,8 +98,9 @@ func TestMeasureTakesTurns(t *testing.T) {
 
 	written, err := os.ReadFile(log)
 	require.NoError(t, err)
-	ra, rb := a+" mongodb://h/?r=s 100 db\n", b+" mongodb://h/?r=s&x=y 100 db\n"
-	first := a + " mongodb://h/?r=s 20 db\n"
+	const arguments = " -workload FindOne -goroutines 2 -database db -\n" // without the URI, which may have a password
+	ra, rb := a+" mongodb://h/?r=s 100"+arguments, b+" mongodb://h/?r=s&x=y 100"+arguments
+	first := a + " mongodb://h/?r=s 20" + arguments
 	number, ab, ba := first+first, ra+rb, rb+ra
 	assert.Equal(t, number+(ab+ab+ba+ba)+(ba+ab+ab+ba), string(written))
 }
@@ -120,7 +121,7 @@ func TestMeasureServerHasItsOwnDatabase(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	log := filepath.Join(t.TempDir(), "log")
-	program := script(t, "a", answering(log, "$8"))
+	program := script(t, "a", answering(log, "$6"))
 	r, err := MeasureServer(context.Background(), Config{
 		Arms: []Arm{{Name: "a", Program: program}}, Cases: []Case{{"FindOne", 1}}, URI: server.URI(), Rounds: 1, Slices: 1, Now: time.Now,
 	})

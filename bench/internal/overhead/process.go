@@ -7,10 +7,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 
 	"mongofork/bench/internal/connstring"
+	"mongofork/internal/redact"
 )
 
 // process is a load that waits for how many operations it is to do.
@@ -25,8 +28,10 @@ type process struct {
 // start starts the load of an arm and a case.
 func (c Config) start(ctx context.Context, arm Arm, cs Case) (*process, error) {
 	p := &process{name: fmt.Sprintf("%s with %s", cs, arm.Name)}
-	p.cmd = exec.CommandContext(ctx, arm.Program, "-uri", connstring.With(c.URI, arm.Options), "-workload", cs.Workload,
+	p.cmd = exec.CommandContext(ctx, arm.Program, "-workload", cs.Workload,
 		"-goroutines", strconv.Itoa(cs.Goroutines), "-database", c.Database)
+	// It may have a password, and every user of the machine can read arguments.
+	p.cmd.Env = append(os.Environ(), "MONGODB_URI="+connstring.With(c.URI, arm.Options))
 	p.cmd.Stderr = &p.messages
 	var err error
 	if p.numbers, err = p.cmd.StdinPipe(); err != nil {
@@ -66,7 +71,7 @@ func (p *process) close() error {
 	}
 	_ = p.numbers.Close()
 	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", p.name, err, bytes.TrimSpace(p.messages.Bytes()))
+		return fmt.Errorf("%s: %w\n%s", p.name, err, redact.URIs(strings.TrimSpace(p.messages.String())))
 	}
 	return nil
 }

@@ -39,16 +39,20 @@ func script(t *testing.T, text string) string {
 }
 
 func TestServe(t *testing.T) {
-	binary := script(t, `echo "MONGODB_URI=$*"; echo LAB_URL=here; exec sleep 60`)
-	l, err := Serve(t.Context(), binary, os.Environ(), "sharded:2", "mongodb://backend")
+	binary := script(t, `echo "MONGODB_URI=$*"; echo "BACKEND=$MONGODB_URI"; echo LAB_URL=here; exec sleep 60`)
+	backend := "mongodb://root:secret@backend"
+	env := append(os.Environ(), "MONGODB_URI=mongodb://other")
+	l, err := Serve(t.Context(), binary, env, "sharded:2", backend)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"MONGODB_URI=serve --topology sharded:2 --backend mongodb://backend", "LAB_URL=here"}, l.Env)
+	// Every user of the machine can read arguments.
+	assert.Equal(t, []string{"MONGODB_URI=serve --topology sharded:2", "BACKEND=" + backend, "LAB_URL=here"}, l.Env)
 	assert.NoError(t, l.Close())
 }
 
 func TestServeThatFails(t *testing.T) {
-	binary := script(t, `echo "lab: no such topology" >&2; exit 1`)
-	_, err := Serve(context.Background(), binary, os.Environ(), "ring:3", "mongodb://backend")
+	binary := script(t, `echo "lab: no such topology before $MONGODB_URI" >&2; exit 1`)
+	_, err := Serve(context.Background(), binary, os.Environ(), "ring:3", "mongodb://root:secret@backend")
 	require.ErrorContains(t, err, "the lab of topology ring:3 did not serve")
-	assert.ErrorContains(t, err, "lab: no such topology")
+	assert.ErrorContains(t, err, "lab: no such topology before mongodb://")
+	assert.NotContains(t, err.Error(), "secret")
 }

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 
+	"mongofork/internal/redact"
 	"mongofork/internal/rig/process"
 )
 
@@ -27,10 +29,11 @@ type Lab struct {
 	ended  chan error
 }
 
-// Serve starts a lab of that topology in front of a server and returns when it serves.
+// Serve starts a lab of that topology in front of a server and returns when it serves. Every user of the machine can read the
+// arguments of a process, so that the server's connection string goes into its environment.
 func Serve(ctx context.Context, binary string, env []string, topology, backend string) (*Lab, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := process.Command(ctx, "", env, binary, "serve", "--topology", topology, "--backend", backend)
+	cmd := process.Command(ctx, "", append(slices.Clone(env), "MONGODB_URI="+backend), binary, "serve", "--topology", topology)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()
@@ -51,7 +54,8 @@ func Serve(ctx context.Context, binary string, env []string, topology, backend s
 	if scanErr != nil {
 		cancel()
 		<-l.ended // how it ended does not matter any more
-		return nil, fmt.Errorf("the lab of topology %s did not serve: %w\n%s", topology, scanErr, bytes.TrimSpace(log.Bytes()))
+		return nil, fmt.Errorf("the lab of topology %s did not serve: %w\n%s", topology, scanErr,
+			redact.URIs(strings.TrimSpace(log.String())))
 	}
 	l.Env = withURI(said)
 	return l, nil

@@ -138,6 +138,10 @@ func newFixture(t *testing.T, answer func(tree string, c gotest.Command) []strin
 		},
 		Progress: NewProgress(io.Discard, clock), Now: clock,
 	}
+	f.OpenBehindLab = func(context.Context) (*Server, error) {
+		f.servers++
+		return &Server{URI: "mongodb://behind-lab", Name: "server 8.2.0", Close: func() error { f.closed++; return nil }}, nil
+	}
 	return f
 }
 

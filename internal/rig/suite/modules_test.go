@@ -56,7 +56,7 @@ func TestSoak(t *testing.T) {
 	f := newFixture(t, func(string, gotest.Command) []string { return nil })
 	f.Soak = func(_ context.Context, driver, backend string) (string, error) {
 		assert.Equal(t, "build/v1.0.0", driver)
-		assert.Equal(t, "mongodb://started", backend)
+		assert.Equal(t, "mongodb://behind-lab", backend)
 		return "seed 1\nno violations\n", nil
 	}
 	s := f.one(t, "soak", Options{})

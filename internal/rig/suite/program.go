@@ -20,7 +20,7 @@ type program struct {
 // soak makes everything go wrong for an application with the fork. It is one case.
 func (r *Rig) soak(ctx context.Context, s *report.Suite) error {
 	return r.program(ctx, s, program{
-		open: r.OpenServer,
+		open: r.OpenBehindLab,
 		run: func(ctx context.Context, driver string, on *Server) (string, error) {
 			return r.Soak(ctx, driver, on.URI)
 		},

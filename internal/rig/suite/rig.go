@@ -56,6 +56,8 @@ type Rig struct {
 	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
 	// there is none.
 	OpenServer func(ctx context.Context) (*Server, error)
+	// OpenBehindLab is the same for a server that the lab will stand before, whose clients know no password.
+	OpenBehindLab func(ctx context.Context) (*Server, error)
 	// OpenLimitable is the same for a server whose limits are to be switched on.
 	OpenLimitable func(ctx context.Context) (*Server, error)
 	// OpenLab starts a lab of a topology in front of a server.

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"strings"
 
+	"mongofork/internal/redact"
 	"mongofork/internal/rig/process"
 )
 
 // OSTools runs commands of the operating system.
 type OSTools struct{}
 
-// Run implements Tools. The error of a command that failed has its output.
+// Run implements Tools. The error of a command that failed has its output. Neither has the passwords of connection strings.
 func (OSTools) Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := process.Command(ctx, dir, env, name, args...)
 	var output bytes.Buffer
@@ -23,8 +24,10 @@ func (OSTools) Run(ctx context.Context, dir string, env []string, name string, a
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		err = errors.Join(ctxErr, err)
 	}
+	said := redact.URIs(output.String())
 	if err != nil {
-		return output.String(), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, strings.TrimSpace(output.String()))
+		line := redact.URIs(strings.Join(append([]string{name}, args...), " "))
+		return said, fmt.Errorf("%s: %w\n%s", line, err, strings.TrimSpace(said))
 	}
-	return output.String(), nil
+	return said, nil
 }

@@ -30,7 +30,7 @@ func TestTopologies(t *testing.T) {
 	closed := 0
 	f.OpenLab = func(_ context.Context, topology, backend string) (*Lab, error) {
 		assert.Equal(t, "sharded:2", topology)
-		assert.Equal(t, "mongodb://started", backend)
+		assert.Equal(t, "mongodb://behind-lab", backend)
 		return &Lab{Env: []string{"MONGODB_URI=mongodb://lab"}, Close: func() error { closed++; return nil }}, nil
 	}
 
@@ -50,7 +50,7 @@ func TestTopologies(t *testing.T) {
 
 func TestTopologiesWithoutAServer(t *testing.T) {
 	f := newFixture(t, func(string, gotest.Command) []string { return nil })
-	f.OpenServer = func(context.Context) (*Server, error) { return nil, ErrUnavailable }
+	f.OpenBehindLab = func(context.Context) (*Server, error) { return nil, ErrUnavailable }
 	suites := f.RunTopologies(t.Context(), []string{"standalone"}, "")
 	assert.Equal(t, report.Totals{Skipped: 1}, report.Sum(suites))
 }

@@ -1,0 +1,22 @@
+// Package redact takes passwords out of what is printed.
+package redact
+
+import "regexp"
+
+// mask stands where something was taken out.
+const mask = "xxxxx"
+
+var (
+	// user is what stands before the host of a connection string. A password that is not escaped, as in a string that is
+	// refused for it, may hold the characters that end it, so the last @ counts.
+	user = regexp.MustCompile(`(?i)(mongodb(?:\+srv)?://)[^\s"'` + "`" + `]*@`)
+	// option is an option of a connection string that holds a secret, or may.
+	option = regexp.MustCompile(`(?i)\b((?:tlsCertificateKeyFilePassword|sslClientCertificateKeyPassword|authMechanismProperties|proxyPassword)=)` +
+		`[^&\s"'` + "`" + `]+`)
+)
+
+// URIs returns a text without the users, passwords and other secrets of the connection strings in it.
+func URIs(text string) string {
+	text = user.ReplaceAllString(text, "${1}"+mask+"@")
+	return option.ReplaceAllString(text, "${1}"+mask)
+}

@@ -1,0 +1,31 @@
+package redact
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestURIs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"":                                      "",
+		"no URI, a@b":                           "no URI, a@b",
+		"mongodb://h:27017/?replicaSet=rs0":     "mongodb://h:27017/?replicaSet=rs0",
+		"mongodb://root:secret@h/":              "mongodb://xxxxx@h/",
+		"MongoDB+SRV://root:secret@h/":          "MongoDB+SRV://xxxxx@h/",
+		"lab --backend mongodb://u:secret@a,b/": "lab --backend mongodb://xxxxx@a,b/",
+		"mongodb://u:se@cr/et@h/ then more":     "mongodb://xxxxx@h/ then more",
+		"parse \"mongodb://u:secret@h\": no":    "parse \"mongodb://xxxxx@h\": no",
+		"a=mongodb://u:secret@h\nb=mongodb+srv://v:secret@i":                     "a=mongodb://xxxxx@h\nb=mongodb+srv://xxxxx@i",
+		"mongodb://h/?tlsCertificateKeyFilePassword=secret&w=1":                  "mongodb://h/?tlsCertificateKeyFilePassword=xxxxx&w=1",
+		"mongodb://u:secret@h/?authMechanismProperties=AWS_SESSION_TOKEN:secret": "mongodb://xxxxx@h/?authMechanismProperties=xxxxx",
+		"mongodb://h/?proxyPassword=secret 'x'":                                  "mongodb://h/?proxyPassword=xxxxx 'x'",
+	}
+	for text, want := range tests {
+		got := URIs(text)
+		assert.Equal(t, want, got)
+		assert.NotContains(t, got, "secret")
+		assert.Equal(t, want, URIs(got), "twice")
+	}
+}
