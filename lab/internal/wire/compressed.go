@@ -42,6 +42,23 @@ func (c Compression) String() string {
 // compressorID returns the compressor's number in an OP_COMPRESSED, where noop is 0.
 func (c Compression) compressorID() byte { return byte(c - Noop) }
 
+// mostOf returns how many bytes n compressed ones can become. What a message announces beyond that is not worth the memory:
+// 25 bytes could have 48 MB of it.
+func (c Compression) mostOf(n int) int64 {
+	var ratio int64
+	switch c {
+	case Snappy:
+		ratio = 22 // a copy of 64 bytes takes 3
+	case Zlib:
+		ratio = 258 * 8 / 2 // a copy of 258 bytes takes 2 bits
+	case Zstd:
+		ratio = 128 << 10 / 4 // a block of 128 KiB that repeats one byte takes 4
+	default:
+		ratio = 1
+	}
+	return ratio * int64(n)
+}
+
 // decodeCompressed reads what follows the header of an OP_COMPRESSED.
 func (c *Codec) decodeCompressed(h header, content []byte) (*Message, error) {
 	in := &cursor{op: OpCompressed, rest: content}
@@ -61,6 +78,10 @@ func (c *Codec) decodeCompressed(h header, content []byte) (*Message, error) {
 		return nil, in.err
 	}
 	compression := Noop + Compression(id)
+	if most := compression.mostOf(len(in.rest)); int64(size) > most {
+		return nil, malformed(OpCompressed, ErrSize, "uncompressedSize is %d, %v makes at most %d of %d bytes",
+			size, compression, most, len(in.rest))
+	}
 	// The message as it would be without compression, which is what a checksum in it covers.
 	plain, err := c.decompress(compression, plainHeader(h, op, size), in.rest, size)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestMalformed(t *testing.T) {
 		"compressor":           {compressed(OpMsg, 0, 4, ""), ErrCompression, "compressor 4"},
 		"uncompressed above":   {compressed(OpMsg, DefaultMaxMessageSize-HeaderSize+1, 0, ""), ErrSize, "47999985"},
 		"uncompressed below 0": {compressed(OpMsg, -1, 0, ""), ErrSize, "-1"},
-		"noop smaller":         {compressed(OpMsg, 11, 0, none+body), ErrSize, "gives 10 bytes"},
+		"noop smaller":         {compressed(OpMsg, 11, 0, none+body), ErrSize, "at most 10 of 10 bytes"},
 		"noop larger":          {compressed(OpMsg, 9, 0, none+body), ErrSize, "gives 10 bytes"},
 		"snappy garbage":       {compressed(OpMsg, 10, 1, "\xff"), ErrCompression, "snappy"},
 		"zlib garbage":         {compressed(OpMsg, 10, 2, "xx"), ErrCompression, "zlib"},
@@ -136,6 +137,52 @@ func TestCompressionBombs(t *testing.T) {
 			assert.Less(t, used, uint64(4<<20))
 		})
 	}
+}
+
+// TestShortMessagesAllocateLittle is about messages of few bytes that announce the most there may be.
+func TestShortMessagesAllocateLittle(t *testing.T) {
+	const most = DefaultMaxMessageSize - HeaderSize
+	codec := newCodec(t)
+	for id := byte(0); id <= 3; id++ {
+		for _, data := range []string{"", "\xff\xff\xff\x16", "x\x9c\x03\x00\x00\x00\x00\x01", "\x28\xb5\x2f\xfd\xa0\x00\x00\xdc\x02"} {
+			for _, size := range []int{most, most / 2, 1 << 20} {
+				var err error
+				used := allocated(func() { _, err = codec.Decode(compressed(OpMsg, size, id, data)) })
+				assert.ErrorIs(t, err, ErrSize, "compressor %d, %d bytes of %q", id, size, data)
+				assert.Less(t, used, uint64(64<<10), "compressor %d, %d bytes of %q", id, size, data)
+			}
+		}
+	}
+}
+
+// TestMostOf is about what compresses best: it has to be read.
+func TestMostOf(t *testing.T) {
+	body := document(t, bson.D{{Key: "zeros", Value: make([]byte, 40<<20)}})
+	codec := newCodec(t)
+	for _, compression := range []Compression{Noop, Snappy, Zlib, Zstd} {
+		b, err := codec.Append(nil, &Message{Compression: compression, Content: &Msg{Body: body}})
+		require.NoError(t, err)
+		m, err := codec.Decode(b)
+		require.NoError(t, err, "%v: %d bytes", compression, len(b))
+		assert.Equal(t, len(body), len(m.Document()))
+	}
+}
+
+// TestManySequences is about a message that takes no time to make. If each identifier were compared with all before it, it would
+// take minutes to read.
+func TestManySequences(t *testing.T) {
+	const sequences = 400_000
+	content := []byte("\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00")
+	for i := range sequences {
+		content = append(content, 1)
+		content = appendInt32(content, 4+6+1)
+		content = fmt.Appendf(content, "%06d\x00", i)
+	}
+	m, err := newCodec(t).Decode(raw(OpMsg, string(content)))
+	require.NoError(t, err)
+	assert.Len(t, m.Content.(*Msg).Sequences, sequences)
+	_, err = newCodec(t).Decode(raw(OpMsg, string(content)+"\x01"+le32(4+6+1)+"000000\x00"))
+	assert.ErrorIs(t, err, ErrSection)
 }
 
 func everyType() bson.D {

@@ -56,8 +56,9 @@ func decodeMsg(message []byte) (*Msg, error) {
 	if m.Flags&ChecksumPresent != 0 {
 		c.verifyChecksum(message)
 	}
+	identifiers := make(map[string]bool)
 	for c.more() {
-		m.decodeSection(c)
+		m.decodeSection(c, identifiers)
 	}
 	if m.Body == nil {
 		c.fail(ErrSection, "no body")
@@ -84,7 +85,7 @@ func (c *cursor) verifyChecksum(message []byte) {
 // checksum returns the CRC-32C. The standard library computes the Castagnoli table once, and returns it ever after.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-func (m *Msg) decodeSection(c *cursor) {
+func (m *Msg) decodeSection(c *cursor, identifiers map[string]bool) {
 	switch kind := c.byte("section kind"); kind {
 	case sectionBody:
 		if m.Body != nil {
@@ -93,13 +94,14 @@ func (m *Msg) decodeSection(c *cursor) {
 		}
 		m.Body, m.bodyAt = c.document("body"), len(m.Sequences)
 	case sectionSequence:
-		m.decodeSequence(c)
+		m.decodeSequence(c, identifiers)
 	default:
 		c.fail(ErrSection, "kind %d", kind)
 	}
 }
 
-func (m *Msg) decodeSequence(c *cursor) {
+// decodeSequence reads a sequence. The identifiers are those of the sequences before it, of which a message may have millions.
+func (m *Msg) decodeSequence(c *cursor, identifiers map[string]bool) {
 	const sizeOfSize = 4
 	content := c.bytes(int(c.int32("sequence size"))-sizeOfSize, "sequence")
 	if c.err != nil {
@@ -110,15 +112,14 @@ func (m *Msg) decodeSequence(c *cursor) {
 	for in.more() {
 		s.Documents = append(s.Documents, in.document("sequence document"))
 	}
-	for i := range m.Sequences {
-		if in.err == nil && m.Sequences[i].Identifier == s.Identifier {
-			in.fail(ErrSection, "two sequences %q", s.Identifier)
-		}
+	if in.err == nil && identifiers[s.Identifier] {
+		in.fail(ErrSection, "two sequences %q", s.Identifier)
 	}
 	if c.err = in.err; c.err != nil {
 		c.rest = nil
 		return
 	}
+	identifiers[s.Identifier] = true
 	m.Sequences = append(m.Sequences, s)
 }
 
