@@ -21,7 +21,8 @@ import (
 // defaultStepDown is how long a primary that stepped down is not elected, where the request does not say.
 const defaultStepDown = 60 * time.Second
 
-// New returns a handler for these requests; other than reading ones are refused from web pages:
+// New returns a handler for these requests. From web pages only reading ones are answered, and none that names another host than
+// this machine, as those of a web page do whose name was made to lead here:
 //
 //	GET  /metrics                     the counts, for Prometheus
 //	GET  /counts                      the counts, as JSON
@@ -48,7 +49,7 @@ func New(l *lab.Lab) (http.Handler, error) {
 	mux.Handle("POST /members/{member}/{action}", answering(func(r *http.Request) (any, error) { return actOnMember(l, r) }))
 	mux.Handle("POST /partition", answering(func(r *http.Request) (any, error) { return partition(l, r) }))
 	mux.Handle("POST /links/{from}/{to}/fault", answering(func(r *http.Request) (any, error) { return setLinkFault(l, r) }))
-	return http.NewCrossOriginProtection().Handler(mux), nil
+	return local(http.NewCrossOriginProtection().Handler(mux)), nil
 }
 
 // Status is what /status serves.

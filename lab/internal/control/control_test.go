@@ -54,6 +54,7 @@ func open(t *testing.T, text string) (*lab.Lab, http.Handler) {
 // request sends a request and returns the status and the body.
 func request(handler http.Handler, method, target string, header ...string) (int, string) {
 	r := httptest.NewRequest(method, target, nil)
+	r.Host = "127.0.0.1:27080"
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -176,4 +177,33 @@ func TestCounts(t *testing.T) {
 	code, body := request(handler, "GET", "/metrics")
 	assert.Equal(t, http.StatusOK, code)
 	assert.Contains(t, body, `lab_requests_total{command="find",front="`+l.Hosts()[0]+`"} 1`)
+}
+
+// TestHost is about DNS rebinding: the page of another machine, whose name leads to this one, reads and acts with the name that it
+// has.
+func TestHost(t *testing.T) {
+	_, handler := open(t, "standalone")
+	hosts := map[string]bool{
+		"127.0.0.1:27080": true, "127.0.0.1": true, "127.8.9.1:1": true, "localhost:27080": true, "LocalHost": true,
+		"[::1]:27080": true, "[::1]": true, "::1": true, "[::ffff:127.0.0.1]:1": true,
+		"attacker.example": false, "attacker.example:27080": false, "localhost.attacker.example": false,
+		"127.0.0.1.attacker.example:80": false, "localhost.": false, "": false, ":27080": false, "10.0.0.1": false,
+		"[::1].attacker.example": false, "localhost:1:2": false, "attacker.example@127.0.0.1": false,
+	}
+	for host, ok := range hosts {
+		for method, target := range map[string]string{
+			http.MethodGet: "/status", http.MethodPost: "/fronts/0/fault?kind=off",
+		} {
+			r := httptest.NewRequest(method, target, nil)
+			r.Host = host
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if ok {
+				assert.Equal(t, http.StatusOK, w.Code, "%s of %q: %s", method, host, w.Body)
+				continue
+			}
+			assert.Equal(t, http.StatusForbidden, w.Code, "%s of %q", method, host)
+			assert.Contains(t, w.Body.String(), "ask for 127.0.0.1 or localhost")
+		}
+	}
 }
