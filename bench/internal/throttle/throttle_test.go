@@ -34,14 +34,6 @@ func BenchmarkDepositWhenFull(b *testing.B) {
 			}
 		})
 	})
-	b.Run("grpc", func(b *testing.B) {
-		throttler := newGRPCThrottler(capacity)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				grpcSucceeded(throttler)
-			}
-		})
-	})
 	b.Run("aws", func(b *testing.B) {
 		bucket := ratelimit.NewTokenBucket(capacity)
 		b.RunParallel(func(pb *testing.PB) {
@@ -66,15 +58,6 @@ func BenchmarkConsumeAndDeposit(b *testing.B) {
 		if tokens := bucket.Tokens(); tokens != 1000 {
 			b.Errorf("%v tokens are left of 1000", tokens)
 		}
-	})
-	b.Run("grpc", func(b *testing.B) {
-		throttler := newGRPCThrottler(capacity)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				grpcThrottle(throttler)
-				grpcSucceeded(throttler)
-			}
-		})
 	})
 	b.Run("aws", func(b *testing.B) {
 		bucket := ratelimit.NewTokenBucket(capacity)
