@@ -40,6 +40,10 @@ func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
 	}
 	wm, failed, err := c.read(ctx)
 	if err == nil {
+		err = c.checkUncompressedSize(wm)
+		failed = "compressed message"
+	}
+	if err == nil {
 		return wm, nil
 	}
 	err = transformNetworkError(ctx, err, fromContext)

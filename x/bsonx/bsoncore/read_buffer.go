@@ -1,0 +1,64 @@
+package bsoncore
+
+import (
+	"encoding/binary"
+	"io"
+)
+
+const (
+	// minDocumentLength is that of an empty document or array: its length and the zero at its end.
+	minDocumentLength = 5
+	// maxTrusted is how many bytes are allocated because a document says that it is so long. What is beyond is allocated as
+	// it arrives.
+	maxTrusted = 1 << 20
+)
+
+// newBufferFromReader reads a document or an array, of which nothing but the length and the end is checked.
+//
+//fork:replace four bytes allocated two gigabytes, and a length from 0 to 3 let it panic
+func newBufferFromReader(r io.Reader) ([]byte, error) {
+	if r == nil {
+		return nil, ErrNilReader
+	}
+	var prefix [4]byte
+	if _, err := io.ReadFull(r, prefix[:]); err != nil {
+		return nil, err
+	}
+	length := int(int32(binary.LittleEndian.Uint32(prefix[:])))
+	if length < minDocumentLength {
+		return nil, ErrInvalidLength
+	}
+	size := length
+	if size > maxTrusted {
+		size = maxTrusted
+	}
+	doc := make([]byte, size)
+	copy(doc, prefix[:])
+	if _, err := io.ReadFull(r, doc[len(prefix):]); err != nil {
+		return nil, err
+	}
+	for len(doc) < length {
+		var err error
+		if doc, err = readMore(r, doc, length); err != nil {
+			return nil, err
+		}
+	}
+	if doc[length-1] != 0 {
+		return nil, ErrMissingNull
+	}
+	return doc, nil
+}
+
+// readMore appends as many bytes as there are already, but no more than it takes to the length.
+func readMore(r io.Reader, doc []byte, length int) ([]byte, error) {
+	size := 2 * len(doc)
+	if size > length {
+		size = length
+	}
+	more := make([]byte, size)
+	_, err := io.ReadFull(r, more[copy(more, doc):])
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return more, err
+}

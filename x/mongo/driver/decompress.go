@@ -1,0 +1,18 @@
+package driver
+
+import (
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// zstdReaderPool holds decoders that stop at the capacity of the slice they decode into, which is the size that the message
+// announced. zstd makes gigabytes of a few kilobytes.
+//
+//fork:replace a message decompressed to more than it announced, without any bound
+var zstdReaderPool = sync.Pool{
+	New: func() any {
+		r, _ := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true)) // only options of another kind can fail
+		return r
+	},
+}

@@ -1,0 +1,85 @@
+package driver_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+var realCompressors = []wiremessage.CompressorID{
+	wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd,
+}
+
+func compressed(t *testing.T, id wiremessage.CompressorID, payload []byte) []byte {
+	t.Helper()
+	in, err := driver.CompressPayload(payload, driver.CompressionOpts{
+		Compressor: id, ZlibLevel: wiremessage.DefaultZlibLevel, ZstdLevel: wiremessage.DefaultZstdLevel,
+	})
+	require.NoError(t, err)
+	return in
+}
+
+func TestDecompressSizes(t *testing.T) {
+	t.Parallel()
+	for _, id := range realCompressors {
+		for _, size := range []int{0, 1, 100, 1 << 17, 1 << 20} {
+			id, size := id, size
+			t.Run(fmt.Sprintf("%v %d", id, size), func(t *testing.T) {
+				t.Parallel()
+				payload := make([]byte, size)
+				for i := range payload {
+					payload[i] = byte(i * i >> 3)
+				}
+				in := compressed(t, id, payload)
+				out, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: id, UncompressedSize: int32(size)})
+				require.NoError(t, err)
+				assert.Equal(t, len(payload), len(out))
+				assert.Equal(t, string(payload), string(out))
+
+				for _, wrong := range []int32{-1, -int32(size) - 1, math.MinInt32} {
+					_, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: id, UncompressedSize: wrong})
+					assert.Error(t, err, "size %d", wrong)
+				}
+			})
+		}
+	}
+}
+
+// TestDecompressToMoreThanAnnounced is about a payload of a few kilobytes that becomes 256 MiB. What is allocated has to stay
+// near what was announced.
+func TestDecompressToMoreThanAnnounced(t *testing.T) {
+	const announced = 1000
+	zeros := make([]byte, 256<<20)
+	for _, id := range []wiremessage.CompressorID{wiremessage.CompressorSnappy, wiremessage.CompressorZstd} {
+		in := compressed(t, id, zeros)
+		assert.True(t, len(in) < 16<<20, "%v: %d bytes", id, len(in))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: id, UncompressedSize: announced})
+		runtime.ReadMemStats(&after)
+		assert.Error(t, err, "%v", id)
+		assert.True(t, after.TotalAlloc-before.TotalAlloc < 64<<20,
+			"%v: allocated %d bytes for %d", id, after.TotalAlloc-before.TotalAlloc, announced)
+	}
+}
+
+// TestDecompressAnnouncementInside is about a frame of zstd that has a size of its own, and nothing in it. A size that cannot be
+// allocated would end the process.
+func TestDecompressAnnouncementInside(t *testing.T) {
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0} // the magic number; a size of 8 bytes and a single segment
+	frame = binary.LittleEndian.AppendUint64(frame, 512<<20)
+	frame = append(frame, 1, 0, 0) // an empty block, the last
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := driver.DecompressPayload(frame, driver.CompressionOpts{Compressor: wiremessage.CompressorZstd, UncompressedSize: 236})
+	runtime.ReadMemStats(&after)
+	assert.Error(t, err)
+	assert.True(t, after.TotalAlloc-before.TotalAlloc < 64<<20, "allocated %d bytes", after.TotalAlloc-before.TotalAlloc)
+}

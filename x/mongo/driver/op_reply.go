@@ -1,0 +1,26 @@
+//fork:base <v2.9.3
+
+package driver
+
+import (
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// errEmptyQueryFailure is for an OP_REPLY that says the query failed, and not how.
+var errEmptyQueryFailure = errors.New("malformed OP_REPLY: a failed query without a document")
+
+// decodeOpReply reads an OP_REPLY, which servers send to a hello that was an OP_QUERY.
+//
+//fork:wrap a failed query without a document let it panic
+func (op Operation) decodeOpReply(wm []byte) opReply {
+	const fields = 8 + 4 + 4 // cursorID, startingFrom and numberReturned
+	flags, rem, ok := wiremessage.ReadReplyFlags(wm)
+	if ok && flags&wiremessage.QueryFailure != 0 && len(rem) >= fields {
+		if _, _, ok := wiremessage.ReadReplyDocument(rem[fields:]); !ok {
+			return opReply{err: errEmptyQueryFailure}
+		}
+	}
+	return op.upstreamDecodeOpReply(wm)
+}

@@ -1,0 +1,182 @@
+package driver
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/uuid"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// cannedConn is a connection on which one message arrives.
+type cannedConn struct {
+	mnet.ReadWriteCloser
+	mnet.Describer
+	wm []byte
+}
+
+func (c cannedConn) Read(context.Context) ([]byte, error) { return c.wm, nil }
+
+// FuzzReadReply reads bytes as the reply to a command, as an operation does, and follows its cursor and its error.
+func FuzzReadReply(f *testing.F) {
+	for _, doc := range seedReplies() {
+		for _, wm := range seedMessages(f, doc) {
+			f.Add(wm[4:])
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		// Connections read as many bytes as the length says, so that the length is always right.
+		wm := make([]byte, 4, 4+len(data))
+		binary.LittleEndian.PutUint32(wm, uint32(4+len(data)))
+		wm = append(wm, data...)
+		if announcesMore(wm, 1<<20) {
+			t.Skip() // what is allocated for it is another test's matter
+		}
+
+		sess := &session.Client{ClientID: uuid.UUID{}, Server: &session.Server{}, Consistent: true}
+		op := Operation{Client: sess, Clock: &session.ClusterClock{}, Name: driverutil.FindOp}
+		conn := &mnet.Connection{ReadWriteCloser: cannedConn{wm: wm}}
+		res, err := op.readWireMessage(context.Background(), conn)
+		if err == nil {
+			followReply(t, res)
+		}
+	})
+}
+
+// announcesMore reports whether a compressed message says that it decompresses to more than limit bytes.
+func announcesMore(wm []byte, limit int32) bool {
+	_, _, _, opcode, rem, ok := wiremessage.ReadHeader(wm)
+	if !ok || opcode != wiremessage.OpCompressed || len(rem) < 8 {
+		return false
+	}
+	return int32(binary.LittleEndian.Uint32(rem[4:])) > limit
+}
+
+func followReply(t *testing.T, res bsoncore.Document) {
+	t.Helper()
+	cursor, err := ExtractCursorDocument(res)
+	if err != nil {
+		return
+	}
+	resp, err := NewCursorResponse(cursor, ResponseInfo{})
+	if err != nil {
+		return
+	}
+	bc, err := NewBatchCursor(resp, nil, nil, CursorOptions{})
+	if err != nil {
+		return
+	}
+	if bc.currentBatch == nil {
+		return
+	}
+	_ = bc.Batch().Count()
+	docs, _ := bc.Batch().Documents()
+	for _, doc := range docs {
+		_ = doc.Validate()
+		_ = bson.Raw(doc).String()
+	}
+}
+
+// FuzzExtractError makes errors of documents that nothing has validated.
+func FuzzExtractError(f *testing.F) {
+	for _, doc := range seedReplies() {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := ExtractErrorFromServerResponse(data); err != nil {
+			_ = err.Error()
+		}
+	})
+}
+
+// FuzzDecompress decompresses bytes, which may say that they become up to 64 KiB.
+func FuzzDecompress(f *testing.F) {
+	payload := []byte("a text that is compressed, a text that is compressed")
+	for _, id := range compressors {
+		in, err := CompressPayload(payload, CompressionOpts{
+			Compressor: id, ZlibLevel: wiremessage.DefaultZlibLevel, ZstdLevel: wiremessage.DefaultZstdLevel,
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(byte(id), int32(len(payload)), in)
+		f.Add(byte(id), int32(-1), in)
+	}
+	f.Fuzz(func(t *testing.T, id byte, size int32, in []byte) {
+		size %= 1 << 16
+		compressor := wiremessage.CompressorID(id)
+		out, err := DecompressPayload(in, CompressionOpts{Compressor: compressor, UncompressedSize: size})
+		if err == nil && compressor != wiremessage.CompressorNoOp && size < 0 {
+			t.Fatalf("%d bytes, but %d were announced", len(out), size)
+		}
+	})
+}
+
+var compressors = []wiremessage.CompressorID{
+	wiremessage.CompressorNoOp, wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd,
+}
+
+// seedReplies returns replies with all fields that the driver reads.
+func seedReplies() []bsoncore.Document {
+	doc := func() *bsoncore.DocumentBuilder { return bsoncore.NewDocumentBuilder() }
+	labels := bsoncore.NewArrayBuilder().AppendString("RetryableError").Build()
+	clock := doc().AppendDocument("signature", doc().Build()).AppendTimestamp("clusterTime", 1, 1).Build()
+	version := doc().AppendObjectID("processId", [12]byte{1}).AppendInt64("counter", 1).Build()
+	failed := doc().AppendInt32("index", 0).AppendInt32("code", 1).AppendString("errmsg", "no").
+		AppendDocument("errInfo", doc().Build()).Build()
+	batch := bsoncore.NewArrayBuilder().AppendDocument(doc().AppendInt32("x", 1).Build()).Build()
+	return []bsoncore.Document{
+		doc().AppendInt32("ok", 1).Build(),
+		doc().AppendDouble("ok", 0).AppendString("errmsg", "no").AppendInt32("code", 462).AppendString("codeName", "n").
+			AppendArray("errorLabels", labels).AppendDocument("topologyVersion", version).
+			AppendInt32("baseBackoffMS", 5).Build(),
+		doc().AppendInt32("ok", 1).
+			AppendArray("writeErrors", bsoncore.NewArrayBuilder().AppendDocument(failed).Build()).
+			AppendDocument("writeConcernError", doc().AppendInt32("code", 91).AppendString("errmsg", "w").
+				AppendArray("errorLabels", labels).Build()).Build(),
+		doc().AppendDocument("cursor", doc().AppendArray("firstBatch", batch).AppendString("ns", "d.c").
+			AppendInt64("id", 0).AppendDocument("postBatchResumeToken", doc().Build()).
+			AppendTimestamp("atClusterTime", 1, 1).Build()).
+			AppendDocument("$clusterTime", clock).AppendTimestamp("operationTime", 1, 1).
+			AppendDocument("recoveryToken", doc().Build()).AppendInt32("ok", 1).Build(),
+	}
+}
+
+// seedMessages returns a reply as OP_MSG, OP_REPLY and OP_COMPRESSED.
+func seedMessages(f *testing.F, doc bsoncore.Document) [][]byte {
+	f.Helper()
+	idx, msg := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpMsg)
+	msg = wiremessage.AppendMsgFlags(msg, 0)
+	msg = wiremessage.AppendMsgSectionType(msg, wiremessage.SingleDocument)
+	msg = append(msg, doc...)
+	msg = bsoncore.UpdateLength(msg, idx, int32(len(msg)))
+
+	idx, reply := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpReply)
+	reply = wiremessage.AppendReplyFlags(reply, 0)
+	reply = wiremessage.AppendReplyCursorID(reply, 0)
+	reply = wiremessage.AppendReplyStartingFrom(reply, 0)
+	reply = wiremessage.AppendReplyNumberReturned(reply, 1)
+	reply = append(reply, doc...)
+	reply = bsoncore.UpdateLength(reply, idx, int32(len(reply)))
+
+	messages := [][]byte{msg, reply}
+	for _, id := range compressors {
+		in, err := CompressPayload(msg[16:], CompressionOpts{Compressor: id, ZlibLevel: 6, ZstdLevel: 6})
+		if err != nil {
+			f.Fatal(err)
+		}
+		idx, packed := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
+		packed = wiremessage.AppendCompressedOriginalOpCode(packed, wiremessage.OpMsg)
+		packed = wiremessage.AppendCompressedUncompressedSize(packed, int32(len(msg)-16))
+		packed = wiremessage.AppendCompressedCompressorID(packed, id)
+		packed = append(packed, in...)
+		messages = append(messages, bsoncore.UpdateLength(packed, idx, int32(len(packed))))
+	}
+	return messages
+}

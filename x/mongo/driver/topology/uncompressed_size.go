@@ -1,0 +1,34 @@
+package topology
+
+import (
+	"encoding/binary"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// checkUncompressedSize holds the size that a compressed message announces to the bound that holds for messages that are not
+// compressed. Memory of that size is allocated before anything is decompressed, 2 GB for a message of 25 bytes.
+//
+//fork:watch connection.parseWmSizeBytes
+func (c *connection) checkUncompressedSize(wm []byte) error {
+	_, _, _, opcode, rem, ok := wiremessage.ReadHeader(wm)
+	if !ok || opcode != wiremessage.OpCompressed {
+		return nil
+	}
+	_, rem, ok = wiremessage.ReadCompressedOriginalOpCode(rem)
+	if !ok {
+		return nil // who decompresses it says what it lacks
+	}
+	size, _, ok := wiremessage.ReadCompressedUncompressedSize(rem)
+	if !ok || size < 0 {
+		return nil // the same
+	}
+	const header = 16 // which the size does not count
+	if size > 1<<31-1-header {
+		return errResponseTooLarge
+	}
+	var whole [4]byte
+	binary.LittleEndian.PutUint32(whole[:], uint32(size)+header)
+	_, err := c.parseWmSizeBytes(whole)
+	return err
+}

@@ -1,0 +1,89 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
+
+// TestUncompressedSize is about messages of 25 bytes and of less, before and after the server has said how long messages may be.
+func TestUncompressedSize(t *testing.T) {
+	t.Parallel()
+	const header = 16
+	tests := []struct {
+		max  uint32 // 0 before hello
+		size int32
+		ok   bool
+	}{
+		{0, 0, true},
+		{0, int32(defaultMaxMessageSize) - header, true},
+		{0, int32(defaultMaxMessageSize) - header + 1, false},
+		{0, math.MaxInt32, false},
+		{0, math.MaxInt32 - header, false},
+		{0, math.MaxInt32 - header + 1, false},
+		{1000, 1000 - header, true},
+		{1000, 1000 - header + 1, false},
+		{math.MaxInt32, math.MaxInt32 - header, true},
+		{math.MaxInt32, math.MaxInt32 - header + 1, false},
+		{0, -1, true}, // which the decompression refuses
+		{0, math.MinInt32, true},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(fmt.Sprintf("%d of %d", tt.size, tt.max), func(t *testing.T) {
+			t.Parallel()
+			idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
+			wm = wiremessage.AppendCompressedOriginalOpCode(wm, wiremessage.OpMsg)
+			wm = wiremessage.AppendCompressedUncompressedSize(wm, tt.size)
+			wm = wiremessage.AppendCompressedCompressorID(wm, wiremessage.CompressorZLib)
+			wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+
+			got, conn, err := receive(t, tt.max, wm)
+			if tt.ok {
+				require.NoError(t, err)
+				assert.Equal(t, wm, got)
+				return
+			}
+			assert.True(t, errors.Is(err, errResponseTooLarge), "%v", err)
+			assert.Equal(t, int64(connDisconnected), conn.state, "nothing more can be read from it")
+		})
+	}
+}
+
+// TestTruncatedCompressedMessage is about messages that end before their size: they are left to the decompression.
+func TestTruncatedCompressedMessage(t *testing.T) {
+	t.Parallel()
+	for length := 4; length < 25; length++ {
+		wm := make([]byte, length)
+		if length >= 16 {
+			_, wm = wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
+			wm = append(wm, make([]byte, length-16)...)
+		}
+		wm = bsoncore.UpdateLength(wm, 0, int32(length))
+		got, _, err := receive(t, 0, wm)
+		require.NoError(t, err)
+		assert.Equal(t, wm, got)
+	}
+}
+
+func receive(t *testing.T, max uint32, wm []byte) ([]byte, *connection, error) {
+	t.Helper()
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	conn := newConnection("test")
+	conn.nc = client
+	conn.state = connConnected
+	conn.desc.MaxMessageSize = max
+	go func() { _, _ = server.Write(wm) }()
+	got, err := conn.readWireMessage(context.Background())
+	return got, conn, err
+}
