@@ -1,0 +1,41 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// CreateCollection creates a collection, which servers also do on the first write. The context's deadline or, if it has none, the
+// client's Timeout ends the backoffs.
+//
+//fork:wrap the client's Timeout does not apply to create
+func (db *Database) CreateCollection(
+	ctx context.Context, name string, opts ...options.Lister[options.CreateCollectionOptions],
+) error {
+	ctx, cancel := withPatience(ctx, nil, db.client.timeout)
+	defer cancel()
+	return db.upstreamCreateCollection(ctx, name, opts...)
+}
+
+// CreateView creates a view of what the pipeline makes of the collection viewOn, which is in the same database. The context's
+// deadline or, if it has none, the client's Timeout ends the backoffs.
+//
+//fork:wrap the client's Timeout does not apply to create
+func (db *Database) CreateView(
+	ctx context.Context, viewName, viewOn string, pipeline any, opts ...options.Lister[options.CreateViewOptions],
+) error {
+	ctx, cancel := withPatience(ctx, nil, db.client.timeout)
+	defer cancel()
+	return db.upstreamCreateView(ctx, viewName, viewOn, pipeline, opts...)
+}
+
+// Drop drops the database. That there is none is no error. The context's deadline or, if it has none, the client's Timeout
+// ends the backoffs.
+//
+//fork:wrap the client's Timeout does not apply to dropDatabase
+func (db *Database) Drop(ctx context.Context) error {
+	ctx, cancel := withPatience(ctx, nil, db.client.timeout)
+	defer cancel()
+	return db.upstreamDrop(ctx)
+}

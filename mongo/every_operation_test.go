@@ -1,0 +1,320 @@
+package mongo
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// sendingMethod is an exported method that sends commands. Its name is that of the receiver's type and its own.
+type sendingMethod struct {
+	name    string
+	replies []any // to the commands that come before the ones that the servers reject
+	run     func(context.Context, *Collection) error
+
+	// silent says that the method returns no error, or hides it.
+	silent bool
+	// alone says that the method cannot be part of a transaction.
+	alone bool
+}
+
+var (
+	anything  = bson.D{}
+	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
+	replaced  = bson.D{{Key: "x", Value: 1}}
+	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
+	opened    = overloadtest.OK(batch("firstBatch", 7, bson.D{}))
+	emptyOpen = overloadtest.OK(batch("firstBatch", 7))
+	oneFile   = overloadtest.OK(batch("firstBatch", 0, bson.D{
+		{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"},
+	}))
+	noFile = overloadtest.OK(batch("firstBatch", 0, bson.D{}))
+)
+
+func withCursor(use func(context.Context, *Cursor) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		cursor, err := c.Find(ctx, anything)
+		if err != nil {
+			return err
+		}
+		return use(ctx, cursor)
+	}
+}
+
+func withStream(use func(context.Context, *ChangeStream) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		stream, err := c.Watch(ctx, Pipeline{})
+		if err != nil {
+			return err
+		}
+		return use(ctx, stream)
+	}
+}
+
+func withDownload(use func(*GridFSDownloadStream) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
+		if err != nil {
+			return err
+		}
+		return use(stream)
+	}
+}
+
+func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		stream, err := c.Database().GridFSBucket().OpenUploadStream(ctx, "file")
+		if err != nil {
+			return err
+		}
+		return use(stream)
+	}
+}
+
+func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
+
+func content() io.Reader { return bytes.NewReader([]byte("content")) }
+
+var onCollections = []sendingMethod{
+	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }},
+	{name: "Collection.BulkWrite", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)})
+		return err
+	}},
+	{name: "Collection.CountDocuments", run: func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err }},
+	{name: "Collection.DeleteMany", run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err }},
+	{name: "Collection.DeleteOne", run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err }},
+	{name: "Collection.Distinct", run: func(ctx context.Context, c *Collection) error { return c.Distinct(ctx, "x", anything).Err() }},
+	{name: "Collection.Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, alone: true},
+	{name: "Collection.EstimatedDocumentCount", run: func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }},
+	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { _, err := c.Find(ctx, anything); return err }},
+	{name: "Collection.FindOne", run: func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() }},
+	{name: "Collection.FindOneAndDelete", run: func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() }},
+	{name: "Collection.FindOneAndReplace", run: func(ctx context.Context, c *Collection) error {
+		return c.FindOneAndReplace(ctx, anything, replaced).Err()
+	}},
+	{name: "Collection.FindOneAndUpdate", run: func(ctx context.Context, c *Collection) error {
+		return c.FindOneAndUpdate(ctx, anything, increment).Err()
+	}},
+	{name: "Collection.InsertMany", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
+		return err
+	}},
+	{name: "Collection.InsertMany", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
+		return err
+	}},
+	{name: "Collection.InsertOne", run: func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err }},
+	{name: "Collection.ReplaceOne", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.ReplaceOne(ctx, anything, replaced)
+		return err
+	}},
+	{name: "Collection.UpdateByID", run: func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err }},
+	{name: "Collection.UpdateMany", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.UpdateMany(ctx, anything, increment)
+		return err
+	}},
+	{name: "Collection.UpdateOne", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.UpdateOne(ctx, anything, increment)
+		return err
+	}},
+	{name: "Collection.Watch", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err }, alone: true},
+
+	{name: "IndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Indexes().CreateMany(ctx, []IndexModel{oneIndex})
+		return err
+	}},
+	{name: "IndexView.CreateOne", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Indexes().CreateOne(ctx, oneIndex)
+		return err
+	}},
+	{name: "IndexView.DropAll", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropAll(ctx) }, alone: true},
+	{name: "IndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") }, alone: true},
+	{name: "IndexView.DropWithKey", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) }, alone: true},
+	{name: "IndexView.List", run: func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err }, alone: true},
+	{name: "IndexView.ListSpecifications", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Indexes().ListSpecifications(ctx)
+		return err
+	}, alone: true},
+	{name: "SearchIndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.SearchIndexes().CreateMany(ctx, []SearchIndexModel{{Definition: anything}})
+		return err
+	}, alone: true},
+	{name: "SearchIndexView.CreateOne", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
+		return err
+	}, alone: true},
+	{name: "SearchIndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
+	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
+		return err
+	}, alone: true},
+	{name: "SearchIndexView.UpdateOne", run: func(ctx context.Context, c *Collection) error {
+		return c.SearchIndexes().UpdateOne(ctx, "a", anything)
+	}, alone: true},
+}
+
+var onDatabases = []sendingMethod{
+	{name: "Database.Aggregate", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Database().Aggregate(ctx, Pipeline{})
+		return err
+	}},
+	{name: "Database.CreateCollection", run: func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") }},
+	{name: "Database.CreateView", run: func(ctx context.Context, c *Collection) error {
+		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
+	}, alone: true},
+	{name: "Database.Drop", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
+	{name: "Database.ListCollectionNames", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Database().ListCollectionNames(ctx, anything)
+		return err
+	}, alone: true},
+	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
+		return err
+	}, alone: true},
+	{name: "Database.ListCollections", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Database().ListCollections(ctx, anything)
+		return err
+	}, alone: true},
+	{name: "Database.RunCommand", run: func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() }},
+	{name: "Database.RunCommandCursor", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Database().RunCommandCursor(ctx, replaced)
+		return err
+	}},
+	{name: "Database.Watch", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Database().Watch(ctx, Pipeline{})
+		return err
+	}, alone: true},
+
+	{name: "GridFSBucket.Delete", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Delete(ctx, 1) }},
+	{name: "GridFSBucket.DownloadToStream", run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
+		return err
+	}},
+	{name: "GridFSBucket.DownloadToStream", replies: []any{oneFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
+		return err
+	}},
+	{name: "GridFSBucket.DownloadToStreamByName", run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).DownloadToStreamByName(ctx, "file", io.Discard)
+		return err
+	}},
+	{name: "GridFSBucket.Drop", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Drop(ctx) }, alone: true},
+	{name: "GridFSBucket.Find", run: func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err }},
+	{name: "GridFSBucket.OpenDownloadStream", run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).OpenDownloadStream(ctx, 1)
+		return err
+	}},
+	{name: "GridFSBucket.OpenDownloadStreamByName", run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).OpenDownloadStreamByName(ctx, "file")
+		return err
+	}},
+	{name: "GridFSBucket.OpenUploadStream", run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).OpenUploadStream(ctx, "file")
+		return err
+	}, alone: true},
+	{name: "GridFSBucket.OpenUploadStreamWithID", run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).OpenUploadStreamWithID(ctx, 1, "file")
+		return err
+	}, alone: true},
+	{name: "GridFSBucket.Rename", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Rename(ctx, 1, "other") }},
+	{name: "GridFSBucket.UploadFromStream", replies: []any{noFile}, run: func(ctx context.Context, c *Collection) error {
+		_, err := bucketOf(c).UploadFromStream(ctx, "file", content())
+		return err
+	}, alone: true},
+	{name: "GridFSBucket.UploadFromStreamWithID", run: func(ctx context.Context, c *Collection) error {
+		return bucketOf(c).UploadFromStreamWithID(ctx, 1, "file", content())
+	}, alone: true},
+	{name: "GridFSUploadStream.Abort", replies: []any{noFile}, run: withUpload((*GridFSUploadStream).Abort), alone: true},
+	{name: "GridFSUploadStream.Close", replies: []any{noFile}, run: withUpload((*GridFSUploadStream).Close), alone: true},
+	{name: "GridFSUploadStream.Write", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
+		_, err := us.Write(make([]byte, 16*1024*1024))
+		return err
+	}), alone: true},
+	{name: "GridFSDownloadStream.Close", replies: []any{oneFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close)},
+	{name: "GridFSDownloadStream.Read", replies: []any{oneFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
+		_, err := ds.Read(make([]byte, 9))
+		return err
+	})},
+	{name: "GridFSDownloadStream.Skip", replies: []any{oneFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
+		_, err := ds.Skip(9)
+		return err
+	})},
+}
+
+var onClients = []sendingMethod{
+	{name: "Client.BulkWrite", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
+			{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}},
+		})
+		return err
+	}},
+	{name: "Client.Disconnect", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+		if err := c.client.Ping(ctx, nil); err != nil {
+			return err
+		}
+		return c.client.Disconnect(ctx)
+	}, silent: true, alone: true},
+	{name: "Client.ListDatabaseNames", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.client.ListDatabaseNames(ctx, anything)
+		return err
+	}, alone: true},
+	{name: "Client.ListDatabases", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.client.ListDatabases(ctx, anything)
+		return err
+	}, alone: true},
+	{name: "Client.Ping", run: func(ctx context.Context, c *Collection) error { return c.client.Ping(ctx, nil) }},
+	{name: "Client.UseSession", run: func(ctx context.Context, c *Collection) error {
+		return c.client.UseSession(ctx, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
+	}, alone: true},
+	{name: "Client.UseSessionWithOptions", run: func(ctx context.Context, c *Collection) error {
+		return c.client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error {
+			_, err := c.InsertOne(ctx, anything)
+			return err
+		})
+	}, alone: true},
+	{name: "Client.Watch", run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
+
+	{name: "Session.AbortTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+		return endTransaction(ctx, c, (*Session).AbortTransaction)
+	}, silent: true, alone: true},
+	{name: "Session.CommitTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+		return endTransaction(ctx, c, (*Session).CommitTransaction)
+	}, alone: true},
+	{name: "Session.EndSession", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+		return endTransaction(ctx, c, func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil })
+	}, silent: true, alone: true},
+	{name: "Session.WithTransaction", run: func(ctx context.Context, c *Collection) error {
+		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
+	}, alone: true},
+	{name: "Session.WithTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
+	}, alone: true},
+
+	{name: "Cursor.All", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) })},
+	{name: "Cursor.Close", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) })},
+	{name: "Cursor.Next", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() })},
+	{name: "Cursor.TryNext", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
+		c.TryNext(ctx) // the first batch, which is empty
+		c.TryNext(ctx)
+		return c.Err()
+	})},
+	{name: "ChangeStream.Close", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }), alone: true},
+	{name: "ChangeStream.Next", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
+		s.Next(ctx)
+		return s.Err()
+	}), alone: true},
+	{name: "ChangeStream.Next", replies: []any{emptyOpen, overloadtest.Failure(1, resumableErrorLabel)}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
+		s.Next(ctx)
+		return s.Err()
+	}), alone: true},
+	{name: "ChangeStream.TryNext", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
+		s.TryNext(ctx) // the first batch, which is empty
+		s.TryNext(ctx)
+		return s.Err()
+	}), alone: true},
+}
