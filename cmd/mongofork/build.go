@@ -12,12 +12,21 @@ type buildCmd struct {
 	Output   string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/<base>."`
 	Force    bool   `help:"Overwrite edits that were made in the output."`
 	Pristine bool   `hidden:"" help:"Write upstream's module as it is, without go.work."`
+	allowOpen
+}
+
+// allowOpen is the flag of the commands that make a fork.
+type allowOpen struct {
+	AllowOpen []string `placeholder:"ID" help:"Advisories that may be open on this base, separated by commas."`
 }
 
 func (c *buildCmd) Run(a *app) error {
 	out := a.output(c.Output)
 	if c.Pristine {
 		return c.pristine(a, out)
+	}
+	if err := a.project.RefuseOpen(c.AllowOpen, false); err != nil {
+		return err
 	}
 	plan, assembly, err := a.project.Assemble(a.ctx)
 	if err != nil {
@@ -31,8 +40,8 @@ func (c *buildCmd) Run(a *app) error {
 	if !written {
 		state = "unchanged"
 	}
-	fmt.Fprintf(a.out, "%s %s\n%s; %d files\n%s: %s\n\nIn the go.mod of the application:\n\n\treplace %s => %s\n",
-		plan.Module.Path, plan.Module.Version, plan.Counts(), len(assembly.Tree), out.Label, state, plan.Module.Path, out.Dir)
+	fmt.Fprintf(a.out, "%s %s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
+		plan.Module.Path, plan.Module.Version, plan.Counts(), len(assembly.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
 	return nil
 }
 

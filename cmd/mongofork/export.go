@@ -35,9 +35,13 @@ type patchCmd struct {
 	Output  string `short:"o" placeholder:"FILE" help:"Write to this file instead of the standard output."`
 	Subject string `default:"Client backpressure" help:"First line of the commit message."`
 	Author  string `default:"mongofork <mongofork@localhost>" help:"Author of the commit."`
+	allowOpen
 }
 
 func (c *patchCmd) Run(a *app) error {
+	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
+		return err
+	}
 	text, err := a.project.Patch(a.ctx, a.run, fork.PatchOptions{Subject: c.Subject, Author: c.Author})
 	if err != nil {
 		return err
@@ -56,6 +60,7 @@ func (c *patchCmd) Run(a *app) error {
 type releaseCmd struct {
 	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
 	Version string `placeholder:"VERSION" help:"The release's version (default: the one that the fork calls itself, <base>-<version.Fork>)."`
+	allowOpen
 }
 
 func (c *releaseCmd) Run(a *app) error {
@@ -72,6 +77,9 @@ func (c *releaseCmd) Run(a *app) error {
 			return err
 		}
 	}
+	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
+		return err
+	}
 	r, err := a.project.Release(a.ctx, dir, version)
 	if err != nil {
 		return err
@@ -79,7 +87,7 @@ func (c *releaseCmd) Run(a *app) error {
 	for _, name := range r.Files {
 		fmt.Fprintln(a.out, name)
 	}
-	fmt.Fprintf(a.out, "go.sum: %s %s %s\n\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s:\n\n\treplace %s => %s %s\n",
-		r.Path, r.Version, r.Sum, filepath.ToSlash(dir), r.Path, r.Path, r.Path, r.Version)
+	fmt.Fprintf(a.out, "go.sum: %s %s %s\n\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n\treplace %s %s => %s %s\n",
+		r.Path, r.Version, r.Sum, filepath.ToSlash(dir), r.Path, r.Path, a.project.Base, r.Path, r.Version)
 	return nil
 }

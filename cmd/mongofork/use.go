@@ -12,13 +12,13 @@ import (
 )
 
 type useCmd struct {
-	Application string   `arg:"" name:"dir" help:"Folder of the application's go.mod."`
-	DryRun      bool     `short:"n" help:"Show the changes of the application and make none."`
-	Undo        bool     `xor:"mode" help:"Put upstream's driver back, at the version that was required before."`
-	Check       bool     `xor:"mode" help:"Say what the application is built with; exit with 1 unless that is a fork that fits."`
-	Release     bool     `help:"Use the released version from a module proxy in the place of the folder in build/."`
-	SkipBuild   bool     `help:"Do not build the application."`
-	AllowOpen   []string `placeholder:"ID" help:"Advisories that may be open on this base, separated by commas."`
+	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
+	DryRun      bool   `short:"n" help:"Show the changes of the application and make none."`
+	Undo        bool   `xor:"mode" help:"Put upstream's driver back, at the version that was required before."`
+	Check       bool   `xor:"mode" help:"Say what the application is built with; exit with 1 unless that is a fork that fits."`
+	Release     bool   `help:"Use the released version from a module proxy in the place of the folder in build/."`
+	SkipBuild   bool   `help:"Do not build the application."`
+	allowOpen
 }
 
 func (c *useCmd) Run(a *app) error {
@@ -72,7 +72,7 @@ func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, 
 // target builds the fork of a base, or names its release.
 func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Version, error) {
 	on := &app{ctx: ctx, out: a.out, run: a.run, project: &fork.Project{Root: a.project.Root, Base: base, Source: a.project.Source}}
-	if err := on.project.RefuseOpen(c.AllowOpen); err != nil {
+	if err := on.project.RefuseOpen(c.AllowOpen, true); err != nil {
 		return module.Version{}, err
 	}
 	if c.Release {

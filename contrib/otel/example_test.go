@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.opentelemetry.io/otel/attribute"
 
-	mongootel "mongofork/contrib/otel"
+	mongootel "mongofork.internal/otel"
 )
 
 func Example() {

@@ -1,4 +1,4 @@
-module mongofork/contrib/otel
+module mongofork.internal/otel
 
 go 1.25.0
 

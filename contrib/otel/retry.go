@@ -26,7 +26,7 @@ import (
 )
 
 // ScopeName is the instrumentation scope of the metrics.
-const ScopeName = "mongofork/contrib/otel"
+const ScopeName = "mongofork.internal/otel"
 
 // The attributes that the semantic conventions have no name for.
 const (

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	mongootel "mongofork/contrib/otel"
+	mongootel "mongofork.internal/otel"
 )
 
 // start returns a Retries and its reader.

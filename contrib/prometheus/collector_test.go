@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
 
-	mongoprom "mongofork/contrib/prometheus"
+	mongoprom "mongofork.internal/prometheus"
 )
 
 // publish publishes the events of an operation that is retried twice and then succeeds, and of one that is refused a retry.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	mongoprom "mongofork/contrib/prometheus"
+	mongoprom "mongofork.internal/prometheus"
 )
 
 // TestDashboard checks that the dashboard shows each metric that there is, and none that there is not.

@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	mongoprom "mongofork/contrib/prometheus"
+	mongoprom "mongofork.internal/prometheus"
 )
 
 func Example() {

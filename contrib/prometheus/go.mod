@@ -1,4 +1,4 @@
-module mongofork/contrib/prometheus
+module mongofork.internal/prometheus
 
 go 1.25.0
 

@@ -31,6 +31,8 @@ type Advisory struct {
 	Fixed string `yaml:"fixed"`
 	// Mended says, by base, how the fork mends it where upstream did not.
 	Mended map[string]Mending `yaml:"mended"`
+	// Accepted says, by base, why the fork may be built although the advisory is open there. It is not handed out all the same.
+	Accepted map[string]string `yaml:"accepted"`
 
 	line   int // where the advisory begins
 	ranges []BaseRange
@@ -135,6 +137,11 @@ func (a *Advisory) complete() []string {
 			lacks = append(lacks, "mended on "+base+", which is not affected")
 		}
 	}
+	for base, reason := range a.Accepted {
+		if a.State(base) != Open || strings.TrimSpace(reason) == "" {
+			lacks = append(lacks, "accepted on "+base+": want a reason, and a base on which it is open")
+		}
+	}
 	return lacks
 }
 
@@ -214,8 +221,8 @@ func (as Advisories) Affecting(version string) []string {
 }
 
 // RefuseOpen returns Problems if the base has open advisories other than those with the given IDs, and for IDs that are not open,
-// so that a permission does not outlive its cause.
-func (p *Project) RefuseOpen(allowed []string) error {
+// so that a permission does not outlive its cause. Those that the list accepts keep a fork from being handed out only.
+func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
 	list, err := p.ReadAdvisories()
 	if err != nil {
 		return err
@@ -223,8 +230,9 @@ func (p *Project) RefuseOpen(allowed []string) error {
 	var ps Problems
 	open := list.open(p.Base)
 	for _, a := range list {
-		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) {
-			ps.add(AdvisoryFile, a.line, "mend it in the overlay, or take another base; --allow-open "+a.ID+" builds it nevertheless",
+		_, accepted := a.Accepted[p.Base]
+		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) && (handedOut || !accepted) {
+			ps.add(AdvisoryFile, a.line, "mend it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
 				"advisory %s is open on %s: %s", a.ID, p.Base, a.Title)
 		}
 	}

@@ -56,6 +56,8 @@ func TestAdvisoryMistakes(t *testing.T) {
 		{"no term", advisory(map[string]string{"affected": `[""]`, "mended": ""}), "needs at least one term"},
 		{"no version", advisory(map[string]string{"affected": `["<2.0"]`, "mended": ""}), `"2.0" is no version`},
 		{"no test", advisory(map[string]string{"mended": "{v2.0.0: {by: [pool added]}}"}), "mended on v2.0.0: want at least one declaration in by and one in tests"},
+		{"accepted for nothing", advisory(map[string]string{"accepted": "{v2.0.0: mended, in fact}"}), "accepted on v2.0.0: want a reason, and a base on which it is open"},
+		{"accepted without a reason", advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: }"}), "accepted on v2.0.0: want a reason"},
 		{"mended for nothing", advisory(map[string]string{"mended": "{v2.0.1: {by: [pool added], tests: [pool TestAdded]}}"}), "mended on v2.0.1, which is not affected"},
 		{"twice", advisory(nil) + "\n" + advisory(nil), "a.yaml:8: advisory CVE-1 is listed twice"},
 	} {
@@ -93,14 +95,18 @@ func TestOpenAdvisoriesAreRefused(t *testing.T) {
 	t.Parallel()
 	open := advisory(map[string]string{"mended": ""})
 	p := builtProject(t, Tree{AdvisoryFile: []byte(open + advisory(map[string]string{"id": "fixed", "affected": `["<v2.0.0"]`, "mended": ""}))})
-	require.EqualError(t, p.RefuseOpen(nil), "etc/advisories.yaml:1: advisory CVE-1 is open on v2.0.0: A title\n"+
-		"  mend: mend it in the overlay, or take another base; --allow-open CVE-1 builds it nevertheless")
-	require.NoError(t, p.RefuseOpen([]string{"CVE-1"}))
+	require.EqualError(t, p.RefuseOpen(nil, false), "etc/advisories.yaml:1: advisory CVE-1 is open on v2.0.0: A title\n"+
+		"  mend: mend it in the overlay, or take another base; --allow-open CVE-1 takes it nevertheless")
+	require.NoError(t, p.RefuseOpen([]string{"CVE-1"}, false))
+	p.put(t, AdvisoryFile, advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: nobody uses it}"}))
+	require.NoError(t, p.RefuseOpen(nil, false), "accepted where it is built")
+	require.ErrorContains(t, p.RefuseOpen(nil, true), "advisory CVE-1 is open on v2.0.0", "but not handed out")
+	require.NoError(t, p.RefuseOpen([]string{"CVE-1"}, true))
 	for _, id := range []string{"fixed", "unknown"} {
-		require.ErrorContains(t, p.RefuseOpen([]string{"CVE-1", id}), "advisory "+id+" is not open on v2.0.0")
+		require.ErrorContains(t, p.RefuseOpen([]string{"CVE-1", id}, false), "advisory "+id+" is not open on v2.0.0")
 	}
-	require.NoError(t, (&Project{Root: p.Root, Base: "v2.1.0"}).RefuseOpen(nil), "the other base is not affected")
-	require.NoError(t, (&Project{Root: t.TempDir(), Base: "v2.0.0"}).RefuseOpen(nil), "nothing is known")
+	require.NoError(t, (&Project{Root: p.Root, Base: "v2.1.0"}).RefuseOpen(nil, false), "the other base is not affected")
+	require.NoError(t, (&Project{Root: t.TempDir(), Base: "v2.0.0"}).RefuseOpen(nil, false), "nothing is known")
 }
 
 func TestSecurityPage(t *testing.T) {

@@ -82,11 +82,14 @@ func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error
 }
 
 // sums returns the module's hashes as computed from its files.
-func (m *Module) sums() (sum, goMod string, err error) {
-	if sum, err = m.Tree.Hash(m.Path + "@" + m.Version + "/"); err != nil {
+func (m *Module) sums() (sum, goMod string, err error) { return goSums(m.Path, m.Version, m.Tree) }
+
+// goSums returns the hashes of a module as go.sum has them.
+func goSums(path, version string, t Tree) (sum, goMod string, err error) {
+	if sum, err = t.Hash(path + "@" + version + "/"); err != nil {
 		return "", "", err
 	}
-	goMod, err = Tree{"go.mod": m.Tree["go.mod"]}.Hash("")
+	goMod, err = Tree{"go.mod": t["go.mod"]}.Hash("")
 	return sum, goMod, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,8 +32,8 @@ type Release struct {
 	Files []string
 }
 
-// Release writes the fork as module version into dir, in the layout of the
-// module proxy protocol, with the lines for go.sum and SHA256SUMS beside it. A
+// Release writes the fork as module version into dir, and the adapters with it, in the layout of the
+// module proxy protocol, with SBOMs, the lines for go.sum and SHA256SUMS beside it. A
 // version that is there with another content is a problem: the checksum
 // database and users' go.sum never forget a version.
 func (p *Project) Release(ctx context.Context, dir, version string) (*Release, error) {
@@ -47,31 +48,61 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 		return nil, Problems{{File: patchLevel.Package, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
 			Mend: "leave --version out, or change the constant " + patchLevel.Name + " and go run ./cmd/mongofork accept on every base"}}
 	}
-	v := module.Version{Path: plan.Module.Path, Version: version}
-	files, err := releaseFiles(v, a.Tree)
+	modules := []adapter{{module.Version{Path: plan.Module.Path, Version: version}, a.Tree}}
+	adapters, err := p.adapters(level(p.Base, version))
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Path: v.Path, Version: v.Version, Files: files.Paths()}
-	if r.Sum, err = a.Tree.Hash(v.Path + "@" + v.Version + "/"); err != nil {
+	r, files, err := p.releaseOf(dir, plan, append(modules, adapters...))
+	if err != nil {
 		return nil, err
 	}
-	if r.GoModSum, err = (Tree{"go.mod": a.Tree["go.mod"]}).Hash(""); err != nil {
-		return nil, err
-	}
-	if err := released(dir, files); err != nil {
-		return nil, err
-	}
-	if err := addIndex(dir, path.Dir(r.Files[0]), version, files); err != nil {
-		return nil, err
-	}
-	files["go.sum"] = fmt.Appendf(nil, "%s %s %s\n%s %s/go.mod %s\n", r.Path, version, r.Sum, r.Path, version, r.GoModSum)
 	for _, name := range files.Paths() {
 		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), files[name]); err != nil {
 			return nil, fmt.Errorf("the release cannot be written: %w", err)
 		}
 	}
 	return r, nil
+}
+
+// releaseOf returns the files of a release of these modules, the fork first.
+func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release, Tree, error) {
+	advisories, err := p.ReadAdvisories()
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Release{Path: modules[0].Path, Version: modules[0].Version.Version}
+	all, goSum := Tree{}, []byte(nil)
+	lists := map[string]string{}
+	for i, m := range modules {
+		var of *module.Version
+		if i == 0 {
+			of = &module.Version{Path: plan.Module.Path, Version: plan.Module.Version}
+		}
+		files, err := releaseFiles(m.Version, m.tree, of, advisories)
+		if err != nil {
+			return nil, nil, err
+		}
+		sum, goModSum, err := goSums(m.Path, m.Version.Version, m.tree)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			r.Sum, r.GoModSum = sum, goModSum
+		}
+		goSum = fmt.Appendf(goSum, "%s %s %s\n%[1]s %[2]s/go.mod %[4]s\n", m.Path, m.Version.Version, sum, goModSum)
+		lists[path.Dir(files.Paths()[0])] = m.Version.Version
+		maps.Copy(all, files)
+		r.Files = append(r.Files, files.Paths()...)
+	}
+	if err := released(dir, all); err != nil {
+		return nil, nil, err
+	}
+	if err := addIndex(dir, lists, all); err != nil {
+		return nil, nil, err
+	}
+	all["go.sum"] = goSum
+	return r, all, nil
 }
 
 // patchLevel is the constant of the overlay that names the patch level of the fork, such as fork.1. What is compiled into the fork,
@@ -116,8 +147,9 @@ func checkVersion(base, version string) error {
 }
 
 // releaseFiles returns the files of one version as the proxy protocol wants
-// them. The .info has no time, so that the same sources give the same files.
-func releaseFiles(v module.Version, t Tree) (Tree, error) {
+// them, and its SBOM. The .info has no time, so that the same sources give the
+// same files.
+func releaseFiles(v module.Version, t Tree, of *module.Version, advisories Advisories) (Tree, error) {
 	if err := module.Check(v.Path, v.Version); err != nil {
 		return nil, err
 	}
@@ -137,11 +169,16 @@ func releaseFiles(v module.Version, t Tree) (Tree, error) {
 	if err := zip.Create(&archive, v, members); err != nil {
 		return nil, err
 	}
+	bom, err := sbom(v, t["go.mod"], archive.Bytes(), of, advisories)
+	if err != nil {
+		return nil, err
+	}
 	base := path.Join(escaped, "@v", escapedVersion)
 	return Tree{
-		base + ".info": fmt.Appendf(nil, "{%q:%q}\n", "Version", v.Version),
-		base + ".mod":  t["go.mod"],
-		base + ".zip":  archive.Bytes(),
+		base + ".cdx.json": bom,
+		base + ".info":     fmt.Appendf(nil, "{%q:%q}\n", "Version", v.Version),
+		base + ".mod":      t["go.mod"],
+		base + ".zip":      archive.Bytes(),
 	}, nil
 }
 
@@ -163,18 +200,19 @@ func released(dir string, files Tree) error {
 	return ps.orNil()
 }
 
-// addIndex adds the list of versions and SHA256SUMS for all of them.
-func addIndex(dir, folder, version string, files Tree) error {
-	versions := []string{version}
-	old, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(folder), "list"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// addIndex adds the lists of versions, each a folder and the version that is new there, and SHA256SUMS for all of them.
+func addIndex(dir string, lists map[string]string, files Tree) error {
+	for folder, version := range lists {
+		old, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(folder), "list"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		versions := append(strings.Fields(string(old)), version)
+		semver.Sort(versions)
+		lists[folder] = strings.Join(slices.Compact(versions), "\n") + "\n"
 	}
-	versions = append(versions, strings.Fields(string(old))...)
-	semver.Sort(versions)
-	list := strings.Join(slices.Compact(versions), "\n") + "\n"
 	sums := Manifest{}
-	old, err = os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	old, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -186,7 +224,9 @@ func addIndex(dir, folder, version string, files Tree) error {
 	for name, data := range files {
 		sums[name] = digest(data)
 	}
-	files[path.Join(folder, "list")] = []byte(list)
+	for folder, list := range lists {
+		files[path.Join(folder, "list")] = []byte(list)
+	}
 	files["SHA256SUMS"] = sums.Format()
 	return nil
 }

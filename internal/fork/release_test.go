@@ -1,6 +1,7 @@
 package fork
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
@@ -19,7 +22,7 @@ func TestRelease(t *testing.T) {
 	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.2")
 	require.NoError(t, err)
 	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
-	require.Equal(t, []string{base + ".info", base + ".mod", base + ".zip"}, r.Files)
+	require.Equal(t, []string{base + ".cdx.json", base + ".info", base + ".mod", base + ".zip"}, r.Files)
 	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
 	require.NoError(t, err)
 	require.Equal(t, sum, r.Sum)
@@ -90,6 +93,61 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	}
 }
 
+// Adapters are released with the fork, without what is for work in the repository.
+func TestReleaseOfAdapters(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
+		"contrib/a/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
+		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n")})
+	dir := t.TempDir()
+	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.7")
+	require.NoError(t, err)
+	const base = "example.internal/a/@v/v0.0.0-fork.7"
+	require.Contains(t, r.Files, base+".zip")
+	tree, err := ReadTree(dir)
+	require.NoError(t, err)
+	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(tree[base+".mod"]))
+	require.Equal(t, "v0.0.0-fork.7\n", string(tree["example.internal/a/@v/list"]))
+	require.Contains(t, string(tree["go.sum"]), "\nexample.internal/a v0.0.0-fork.7 h1:")
+	require.Contains(t, string(tree["SHA256SUMS"]), digest(tree[base+".zip"])+"  "+base+".zip\n")
+	archive, err := zip.NewReader(bytes.NewReader(tree[base+".zip"]), int64(len(tree[base+".zip"])))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range archive.File {
+		names = append(names, strings.TrimPrefix(f.Name, "example.internal/a@v0.0.0-fork.7/"))
+	}
+	require.Equal(t, []string{"LICENSE", "a.go", "go.mod"}, names)
+}
+
+// The SBOM says what the fork is of, what it needs, and which of its ancestor's vulnerabilities it has.
+func TestSBOM(t *testing.T) {
+	t.Parallel()
+	list, err := ParseAdvisories("a.yaml", []byte(advisory(map[string]string{"mended": ""})+advisory(map[string]string{"id": "CVE-2"})+
+		advisory(map[string]string{"id": "CVE-3", "affected": `["<v2.0.0"]`, "mended": ""})))
+	require.NoError(t, err)
+	of := module.Version{Path: testModule, Version: "v2.0.0"}
+	goMod := "module " + testModule + "\n\nrequire (\n\texample.com/b v1.0.0\n\texample.com/a v1.2.0 // indirect\n)\n"
+	data, err := sbom(module.Version{Path: testModule, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"), &of, list)
+	require.NoError(t, err)
+	bom := new(cdx.BOM)
+	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(data), cdx.BOMFileFormatJSON).Decode(bom))
+	self := bom.Metadata.Component
+	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0-fork.1", self.PackageURL)
+	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0", (*self.Pedigree.Ancestors)[0].PackageURL)
+	require.Equal(t, []cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: digest([]byte("zip"))}}, *self.Hashes)
+	require.Equal(t, []string{"pkg:golang/example.com/a@v1.2.0", "pkg:golang/example.com/b@v1.0.0"}, *(*bom.Dependencies)[0].Dependencies)
+	require.Len(t, *bom.Components, 2)
+	states := map[string]cdx.ImpactAnalysisState{}
+	for _, v := range *bom.Vulnerabilities {
+		states[v.ID] = v.Analysis.State
+		require.Equal(t, self.BOMRef, (*v.Affects)[0].Ref)
+	}
+	require.Equal(t, map[string]cdx.ImpactAnalysisState{"CVE-1": cdx.IASExploitable, "CVE-2": cdx.IASResolvedWithPedigree, "CVE-3": cdx.IASNotAffected}, states)
+	again, err := sbom(module.Version{Path: testModule, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"), &of, list)
+	require.NoError(t, err)
+	require.Equal(t, string(data), string(again))
+}
+
 // An application can use the release through the proxy protocol alone.
 func TestRealReleaseThroughProxy(t *testing.T) {
 	t.Parallel()
@@ -98,7 +156,7 @@ func TestRealReleaseThroughProxy(t *testing.T) {
 	_, err := p.Release(t.Context(), dir, realBase+"-fork.1")
 	require.NoError(t, err)
 
-	goSum, binary := buildWithRelease(t, dir, realBase+"-fork.1",
+	goSum, binary := buildWithRelease(t, dir, realBase, realBase+"-fork.1",
 		"package main\n\nimport \""+realModulePath+"/x/bsonx/bsoncore\"\n\nfunc main() { print(bsoncore.Forked()) }\n")
 	released, err := os.ReadFile(filepath.Join(dir, "go.sum"))
 	require.NoError(t, err)
@@ -130,33 +188,46 @@ func TestRepositoryReleaseIsReproducible(t *testing.T) {
 	}
 }
 
-// A fresh application that uses what the fork adds needs the released files only.
+// A fresh application that uses what the fork adds, and an adapter, needs the released files only. It can tell that it was
+// made for a newer driver than the fork is built on.
 func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the whole driver")
 	}
 	t.Parallel()
 	realModule(t)
-	_, binary := buildWithRelease(t, releaseOfRepository(t, realBase), realBase+"-fork.1", `package main
+	const program = `package main
 
 import (
 	"fmt"
 
+	"mongofork.internal/prometheus"
+
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
 )
 
 func main() {
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true"))
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true").
+		SetRetryMonitor(mongoprom.NewCollector(nil).Monitor()))
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(client.RetryTokens())
+	fmt.Println(version.Driver)
+	fmt.Println(version.Required())
 }
-`)
+`
+	release := releaseOfRepository(t, realBase)
+	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: ModuleCache{Run: runCommand}}).ReleaseVersion(t.Context())
+	require.NoError(t, err)
+	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
+	const required = "v2.9.3"
+	_, binary := buildWithRelease(t, release, required, released, program, "mongofork.internal/prometheus v0.0.0-"+level(realBase, released))
 	out, err := runCommand(t.Context(), t.TempDir(), nil, binary)
 	require.NoError(t, err)
-	require.Equal(t, "1000 true\n", string(out))
+	require.Equal(t, names+required+" true\n", string(out))
 }
 
 // releaseOfRepository releases the fork as it is in this repository and returns
@@ -173,11 +244,12 @@ func releaseOfRepository(t *testing.T, base string) string {
 }
 
 // buildWithRelease builds a program in a fresh module that has the driver
-// replaced by a released version, and returns its go.sum and the binary's path.
-func buildWithRelease(t *testing.T, release, version, program string) (goSum, binary string) {
+// replaced by a released version, and requires other modules, too. It returns its go.sum and the binary's path.
+func buildWithRelease(t *testing.T, release, required, version, program string, others ...string) (goSum, binary string) {
 	t.Helper()
 	app := Tree{
-		"go.mod":  []byte("module app\n\ngo 1.19\n\nrequire " + realModulePath + " " + realBase + "\n\nreplace " + realModulePath + " => " + realModulePath + " " + version + "\n"),
+		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire (\n" + realModulePath + " " + required + "\n" + strings.Join(others, "\n") + "\n)\n\nreplace " +
+			realModulePath + " => " + realModulePath + " " + version + "\n"),
 		"main.go": []byte(program),
 	}
 	at := t.TempDir()

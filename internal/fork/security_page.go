@@ -67,6 +67,9 @@ func (as Advisories) markdown(bases []string) string {
 				fmt.Fprintf(&b, "\nThe fork on %s: %s; tested by %s.\n", base, quoted(m.By), quoted(m.Tests))
 			case Open:
 				fmt.Fprintf(&b, "\nThe fork on %s: **open**.\n", base)
+				if reason := a.Accepted[base]; reason != "" {
+					fmt.Fprintf(&b, "It is built all the same: %s. It is not handed out.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
+				}
 			}
 		}
 	}

@@ -6,7 +6,7 @@ go 1.25.0
 replace (
 	go.mongodb.org/mongo-driver/v2 => ../../build/v2.5.0
 	mongofork => ../../
-	mongofork/contrib/prometheus => ../../contrib/prometheus
+	mongofork.internal/prometheus => ../../contrib/prometheus
 	mongofork/lab => ../
 )
 
@@ -23,7 +23,7 @@ require (
 	golang.org/x/sync v0.22.0
 	gonum.org/v1/plot v0.17.0
 	mongofork v0.0.0
-	mongofork/contrib/prometheus v0.0.0
+	mongofork.internal/prometheus v0.0.0
 	mongofork/lab v0.0.0
 )
 

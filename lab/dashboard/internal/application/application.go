@@ -18,7 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"golang.org/x/sync/errgroup"
 
-	mongoprom "mongofork/contrib/prometheus"
+	mongoprom "mongofork.internal/prometheus"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
 
-	mongoprom "mongofork/contrib/prometheus"
+	mongoprom "mongofork.internal/prometheus"
 	"mongofork/lab/dashboard/internal/evaluate"
 	"mongofork/lab/dashboard/internal/grafana"
 	"mongofork/lab/dashboard/internal/samples"

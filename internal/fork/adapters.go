@@ -1,0 +1,58 @@
+package fork
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+)
+
+// adapterFolder holds modules that work with the fork only and are released with it.
+const adapterFolder = "contrib"
+
+// adapter is a module of that folder as it is released.
+type adapter struct {
+	module.Version
+	tree Tree
+}
+
+// adapters returns the repository's adapters. Their version is the patch level alone, since they suit every base. Their replace
+// lines, which are for work in the repository, are left out.
+func (p *Project) adapters(level string) ([]adapter, error) {
+	files, err := filepath.Glob(filepath.Join(p.Root, adapterFolder, "*", "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	var list []adapter
+	for _, file := range files {
+		tree, err := ReadTree(filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := modfile.Parse(path.Join(adapterFolder, filepath.Base(filepath.Dir(file)), "go.mod"), tree["go.mod"], nil)
+		if err != nil {
+			return nil, err
+		}
+		for len(parsed.Replace) > 0 {
+			old := parsed.Replace[0].Old
+			if err := parsed.DropReplace(old.Path, old.Version); err != nil {
+				return nil, err
+			}
+			parsed.Cleanup()
+		}
+		if tree["go.mod"], err = parsed.Format(); err != nil {
+			return nil, err
+		}
+		if tree["LICENSE"], err = os.ReadFile(filepath.Join(p.Root, "LICENSE")); err != nil {
+			return nil, err
+		}
+		list = append(list, adapter{module.Version{Path: parsed.Module.Mod.Path, Version: "v0.0.0-" + level}, tree})
+	}
+	return list, nil
+}
+
+// level returns the patch level in a release's version.
+func level(base, version string) string { return strings.TrimPrefix(version, base+"-") }
