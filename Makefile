@@ -107,9 +107,14 @@ test-topologies: ## Run the specification's tests on every topology that the lab
 test-limits: ## Let an application meet a server's own limits, those of mongod 8.2 on the PATH if there is one
 	$(RIG) test --only limits
 
+# How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
+SECONDS ?= 120
+SEEDS ?= 1
+SEED ?= 0
+
 .PHONY: soak
-soak: ## Make everything go wrong for an application with upstream's driver and with the fork, and compare
-	$(RIG) soak
+soak: ## Make everything go wrong for applications with all drivers, and compare: make soak SECONDS=1800 SEEDS=10 SEED=1
+	$(RIG) soak --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo
 demo: ## Show the fork and upstream's driver on a replica set that sheds load

@@ -18,8 +18,8 @@ import (
 	"mongofork/internal/rig/suite"
 )
 
-// soakTime is for how long the suite "soak" lets the application work.
-const soakTime = 2 * time.Minute
+// soakTime is for how long the suite "soak" lets the applications work.
+const soakTime = 45 * time.Second
 
 // soakSeed is the plan of the suite "soak". It is always the same, so that a change which fails the suite is what failed
 // it; "rig soak" takes another plan each time.
@@ -53,8 +53,9 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
 			return openLab(ctx, labs, "build/"+base, topology, backend)
 		},
-		Soak: func(ctx context.Context, driver, backend string) (string, error) {
-			return soak(ctx, labs, driver, backend)
+		OpenMembers: func(ctx context.Context) (*suite.Server, error) { return openMembers(ctx, root, progress) },
+		Soak: func(ctx context.Context, driver string, on *suite.Server) (string, error) {
+			return soak(ctx, labs, driver, on)
 		},
 		Limits: func(ctx context.Context, driver string, on *suite.Server) (string, error) {
 			return limits(ctx, labs, driver, on)
@@ -64,14 +65,33 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 	}, nil
 }
 
-// soak runs the lab's soak on a server.
-func soak(ctx context.Context, labs lab.Builder, driver, backend string) (string, error) {
+// openMembers returns members that the soak starts itself.
+func openMembers(ctx context.Context, root string, progress io.Writer) (*suite.Server, error) {
+	binary, err := server.MembersBinary(ctx, server.Config{Root: root, Progress: progress})
+	if err != nil {
+		return nil, unavailable(err, server.ErrUnavailable)
+	}
+	return &suite.Server{Name: "three real members", Binary: binary, Close: func() error { return nil }}, nil
+}
+
+// soak runs the lab's soak on real members, or on a server.
+func soak(ctx context.Context, labs lab.Builder, driver string, on *suite.Server) (string, error) {
 	binary, err := labs.Build(ctx, driver, lab.Command)
 	if err != nil {
 		return "", err
 	}
-	return labs.Tools.Run(ctx, labs.Root, withServer(labs.Env, backend), binary, "soak",
-		"--seed", soakSeed, "--duration", soakTime.String())
+	env := labs.Env
+	args := []string{"soak", "--seed", soakSeed, "--duration", soakTime.String()}
+	if on.Binary == "" {
+		env = withServer(env, on.URI)
+	} else {
+		dir := filepath.Join(labs.Root, "build", "server")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+		args = append(args, "--mongod", on.Binary, "--dir", dir)
+	}
+	return labs.Tools.Run(ctx, labs.Root, env, binary, args...)
 }
 
 // withServer returns an environment with the connection string of a server. It may have a password, and so is no argument,

@@ -46,7 +46,7 @@ func TestProgramsGetTheServerByEnvironment(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(context.Context, lab.Builder) (string, error){
 		"soak": func(ctx context.Context, labs lab.Builder) (string, error) {
-			return soak(ctx, labs, "driver", secretURI)
+			return soak(ctx, labs, "driver", &suite.Server{URI: secretURI})
 		},
 		"limits": func(ctx context.Context, labs lab.Builder) (string, error) {
 			return limits(ctx, labs, "driver", &suite.Server{URI: secretURI, Mongod: true})

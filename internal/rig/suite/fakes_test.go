@@ -132,6 +132,7 @@ func newFixture(t *testing.T, answer func(tree string, c gotest.Command) []strin
 		Root: root, Base: "v1.0.0", Upstream: "v1.0.0-pin", Fork: "2026-03-12", Environ: []string{"HOME=/home", "MONGODB_URI=", "GOWORK=on"},
 		Tests: f.tests, Tools: f.tools,
 		Specifications: func(context.Context, string) (string, error) { return filepath.Join(root, "specifications"), nil },
+		OpenMembers:    func(context.Context) (*Server, error) { return nil, ErrUnavailable },
 		OpenServer: func(context.Context) (*Server, error) {
 			f.servers++
 			return &Server{URI: "mongodb://started", Name: "server 8.2.0", Close: func() error { f.closed++; return nil }}, nil

@@ -54,22 +54,39 @@ func TestModulesAreBuiltWithTheForkOfTheBase(t *testing.T) {
 
 func TestSoak(t *testing.T) {
 	f := newFixture(t, func(string, gotest.Command) []string { return nil })
-	f.Soak = func(_ context.Context, driver, backend string) (string, error) {
+	f.Soak = func(_ context.Context, driver string, on *Server) (string, error) {
 		assert.Equal(t, "build/v1.0.0", driver)
-		assert.Equal(t, "mongodb://behind-lab", backend)
+		assert.Equal(t, "mongodb://behind-lab", on.URI, "there are no members")
 		return "seed 1\nno violations\n", nil
 	}
 	s := f.one(t, "soak", Options{})
 	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(s))
 	assert.Equal(t, []string{"seed 1\nno violations"}, s.Remarks)
 
-	f.Soak = func(context.Context, string, string) (string, error) {
+	f.Soak = func(context.Context, string, *Server) (string, error) {
 		return "seed 2\nlost: 1\n", errors.New("exit status 1")
 	}
 	s = f.one(t, "soak", Options{})
 	assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(s))
 	assert.Contains(t, strings.Join(s.Failures[0].Output, "\n"), "lost: 1")
 	assert.Equal(t, f.servers, f.closed)
+}
+
+func TestSoakOnMembers(t *testing.T) {
+	f := newFixture(t, func(string, gotest.Command) []string { return nil })
+	members := &Server{Name: "three real members", Binary: "/there/mongod", Close: func() error { return nil }}
+	f.OpenMembers = func(context.Context) (*Server, error) { return members, nil }
+	f.Soak = func(_ context.Context, _ string, on *Server) (string, error) {
+		assert.Same(t, members, on)
+		return "no violations", nil
+	}
+	s := f.one(t, "soak", Options{})
+	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(s))
+	assert.Equal(t, "three real members", s.Note)
+	assert.Zero(t, f.servers, "no server is needed")
+
+	f.OpenMembers = func(context.Context) (*Server, error) { return nil, errors.New("another file than the pinned one") }
+	assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(f.one(t, "soak", Options{})), "what is to be mended is not passed over")
 }
 
 func TestLimits(t *testing.T) {

@@ -20,12 +20,18 @@ type program struct {
 // soak makes everything go wrong for an application with the fork. It is one case.
 func (r *Rig) soak(ctx context.Context, s *report.Suite) error {
 	return r.program(ctx, s, program{
-		open: r.OpenBehindLab,
-		run: func(ctx context.Context, driver string, on *Server) (string, error) {
-			return r.Soak(ctx, driver, on.URI)
-		},
+		open: r.openMembers, run: r.Soak,
 		rerun: "go run ./cmd/rig soak --fork-only, with the --seed that the output begins with",
 	})
+}
+
+// openMembers returns real members, or else a server for the lab to make some of.
+func (r *Rig) openMembers(ctx context.Context) (*Server, error) {
+	members, err := r.OpenMembers(ctx)
+	if errors.Is(err, ErrUnavailable) {
+		return r.OpenBehindLab(ctx)
+	}
+	return members, err
 }
 
 // limits lets an application with the fork meet a server's own limits. It is one case.

@@ -27,6 +27,8 @@ type Server struct {
 	URI string
 	// Name says what server it is, for the table.
 	Name string
+	// Binary is the mongod of real members that are not started yet; empty for a server.
+	Binary string
 	// Mongod says that it is a mongod that was started for us.
 	Mongod bool
 	// Close stops the server if it was started for us.
@@ -62,9 +64,11 @@ type Rig struct {
 	OpenLimitable func(ctx context.Context) (*Server, error)
 	// OpenLab starts a lab of a topology in front of a server.
 	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
-	// Soak runs the soak with the driver of a folder below the root, on a server. It returns its report, and an error if
-	// anything happened that must not.
-	Soak func(ctx context.Context, driver, backend string) (string, error)
+	// OpenMembers is like OpenServer for real members that whoever uses them starts himself, by the server's Binary.
+	OpenMembers func(ctx context.Context) (*Server, error)
+	// Soak runs the soak with the driver of a folder below the root, on members or else on a server. It returns its report,
+	// and an error if anything happened that must not.
+	Soak func(ctx context.Context, driver string, server *Server) (string, error)
 	// Limits lets an application with the driver of a folder below the root meet the limits of a server. It returns its
 	// report, and an error if anything is not as it has to be.
 	Limits func(ctx context.Context, driver string, server *Server) (string, error)

@@ -20,6 +20,8 @@ type cli struct {
 	Serve serveCmd `cmd:"" help:"Serve a deployment until interrupted."`
 	Run   runCmd   `cmd:"" help:"Serve a deployment to which a scenario happens."`
 	Soak  soakCmd  `cmd:"" help:"Make everything go wrong for an application, and check that nothing is lost."`
+
+	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Be one application of a soak on real members."`
 }
 
 func main() { command.Main(run) }

@@ -1,16 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math/rand/v2"
-	"slices"
+	"os"
+	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
+	"mongofork/lab/internal/conduct"
 	"mongofork/lab/internal/soak"
 )
 
@@ -18,24 +17,41 @@ import (
 var errViolations = errors.New("things happened that must not; the report says which, and the seed replays the plan")
 
 type soakCmd struct {
-	Backend  string        `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host. Its database \"soak\" is dropped."`
+	Backend  string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of a server, with one host, of which a replica set is made. Its database \"soak\" is dropped."`
+	Mongod   string        `type:"existingfile" placeholder:"FILE" help:"Run on three real members of this mongod instead."`
+	Dir      string        `type:"existingdir" default:"." placeholder:"DIR" help:"Where they have their files, which are removed in the end."`
 	Seed     uint64        `placeholder:"N" help:"Of the plan of what goes wrong. 0 takes any, and prints it."`
+	Seeds    int           `default:"1" placeholder:"N" help:"How many plans there are, of this seed and the numbers after it. They share the duration. Real members only."`
 	Duration time.Duration `default:"2m" help:"How long the application works."`
-	Workers  int           `default:"4" help:"How many workers there are of each kind."`
+	Workers  int           `placeholder:"N" help:"How many workers there are of each kind; by default 4, or 1 on real members."`
+	Pace     time.Duration `placeholder:"TIME" help:"How long a worker waits between two operations, at least; by default 10ms, or 50ms on real members."`
 	Adaptive bool          `default:"true" negatable:"" help:"Set adaptiveRetries."`
+	Fork     []string      `placeholder:"NAME=FILE" help:"Lab that is built with a driver which is to pass, without and with adaptiveRetries; this one by default. Real members only."`
+	Other    []string      `placeholder:"NAME=FILE" help:"Lab that is built with a driver to compare with. Real members only."`
+	Markdown bool          `help:"Write the table as Markdown. Real members only."`
 }
 
 // Run runs the soak and prints what it found.
 func (c *soakCmd) Run(env *environment) error {
-	if c.Duration <= 0 || c.Workers <= 0 {
-		return errors.New("--duration and --workers have to be more than 0")
+	if c.Duration <= 0 || c.Workers < 0 || c.Pace < 0 || c.Seeds < 1 {
+		return errors.New("--duration and --seeds have to be more than 0, --workers and --pace not less")
 	}
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
 	}
+	if c.Mongod != "" {
+		return c.conduct(env)
+	}
+	if c.Backend == "" {
+		return errors.New("missing flags: --backend=URI, or --mongod=FILE for real members")
+	}
+	if c.Workers == 0 {
+		c.Workers = 4
+	}
 	fmt.Fprintf(env.stderr, "seed %d\n", c.Seed)
 	report, err := soak.Run(env.ctx, soak.Config{
-		Seed: c.Seed, Duration: c.Duration, Workers: c.Workers, Backend: c.Backend, Adaptive: c.Adaptive, Progress: env.stderr,
+		Seed: c.Seed, Duration: c.Duration, Workers: c.Workers, Pace: c.Pace, Backend: c.Backend, Adaptive: c.Adaptive,
+		Progress: env.stderr,
 	})
 	if report != nil {
 		writeSoak(env.stdout, c.Seed, report)
@@ -49,32 +65,76 @@ func (c *soakCmd) Run(env *environment) error {
 	return nil
 }
 
-// writeSoak writes a report as a table.
-func writeSoak(out io.Writer, seed uint64, report *soak.Report) {
-	t := table.NewWriter()
-	t.SetTitle("soak, seed %d", seed)
-	t.AppendHeader(table.Row{"", "kind", "count"})
-	rows := func(title string, counts map[string]int64) {
-		for _, kind := range slices.Sorted(maps.Keys(counts)) {
-			t.AppendRow(table.Row{title, kind, counts[kind]})
+// conduct runs the soak on real members.
+func (c *soakCmd) conduct(env *environment) error {
+	arms, err := c.arms()
+	if err != nil {
+		return err
+	}
+	config := conduct.Config{
+		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds), Workers: max(c.Workers, 1), Pace: c.Pace,
+		Arms: arms, Progress: env.stderr,
+	}
+	if config.Pace == 0 {
+		config.Pace = 50 * time.Millisecond
+	}
+	tally := conduct.NewTally(arms)
+	// What was found until then is told, too, when a run cannot be had.
+	defer func() { fmt.Fprint(env.stdout, tally.Render(c.Markdown)) }()
+	for i := range c.Seeds {
+		config.Seed = c.Seed + uint64(i)
+		reports, err := conduct.Run(env.ctx, config)
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", config.Seed, err)
 		}
-		t.AppendSeparator()
+		tally.Add(config.Seed, reports)
 	}
-	rows("operations", report.Operations)
-	rows("errors that the application saw", report.Errors)
-	violations := make(map[string]int64)
-	for kind, v := range report.Violations {
-		violations[kind] = v.Count
+	if tally.Failed() {
+		return errViolations
 	}
-	if len(violations) == 0 {
-		violations["none"] = 0
+	return nil
+}
+
+// arms returns the applications.
+func (c *soakCmd) arms() ([]conduct.Arm, error) {
+	var arms []conduct.Arm
+	for _, other := range c.Other {
+		name, binary, ok := strings.Cut(other, "=")
+		if !ok {
+			return nil, fmt.Errorf("--other=%s: give NAME=FILE", other)
+		}
+		arms = append(arms, conduct.Arm{Name: name, Binary: binary, Reference: true})
 	}
-	rows("violations", violations)
-	fmt.Fprintln(out, t.Render())
-	for _, note := range report.Notes {
-		fmt.Fprintln(out, note)
+	forks := c.Fork
+	if len(forks) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		forks = []string{"this driver=" + self}
 	}
-	for _, kind := range slices.Sorted(maps.Keys(report.Violations)) {
-		fmt.Fprintf(out, "the first of %s: %s\n", kind, report.Violations[kind].Example)
+	for _, fork := range forks {
+		name, binary, ok := strings.Cut(fork, "=")
+		if !ok {
+			return nil, fmt.Errorf("--fork=%s: give NAME=FILE", fork)
+		}
+		arms = append(arms, conduct.Arm{Name: name, Binary: binary}, conduct.Arm{Name: name + ", adaptive", Binary: binary, Adaptive: true})
 	}
+	return arms, nil
+}
+
+// soakArmCmd is an application of a soak on real members.
+type soakArmCmd struct{}
+
+// Run reads what to do, and writes what it found.
+func (c *soakArmCmd) Run(env *environment) error {
+	config := soak.Config{Progress: env.stderr}
+	if err := json.NewDecoder(os.Stdin).Decode(&config); err != nil {
+		return fmt.Errorf("what to do: %w", err)
+	}
+	report, err := soak.Run(env.ctx, config)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(env.stdout).Encode(report)
 }

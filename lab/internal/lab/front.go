@@ -22,6 +22,7 @@ const (
 type front struct {
 	address  string
 	proxy    *proxy.Front
+	admin    []proxy.Handler // answer what an administrator asks of the front itself
 	faults   fault.Switch
 	down, up func() // tell the cluster
 	isDown   bool   // the cluster knows; for run alone

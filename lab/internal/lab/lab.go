@@ -14,8 +14,10 @@ import (
 	"strconv"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/sync/errgroup"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/failpoint"
 	"mongofork/lab/internal/fault"
@@ -24,6 +26,7 @@ import (
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
 )
 
 // Host is what fronts listen at: the lab lets its clients do anything, so that it is for this machine only.
@@ -166,6 +169,7 @@ func (l *Lab) chain(i int, f *front) error {
 	}
 	handlers := append(slices.Clone(l.config.Observers), l.metrics.Handler(i), &f.faults)
 	handlers = append(handlers, limits...)
+	f.admin = []proxy.Handler{limits[0], failpoints}
 	f.down, f.up = func() { l.cluster.Down(i) }, func() { l.cluster.Up(i) }
 	f.proxy, err = proxy.New(proxy.Config{
 		Backend:   l.backends()[i],
@@ -196,6 +200,30 @@ func (l *Lab) limits(connections *overload.ConnectionLimiter) ([]proxy.Handler, 
 	return append([]proxy.Handler{
 		overload.NewParameters(requests, connections), requests, overload.NewStatus(requests, connections),
 	}, last...), nil
+}
+
+// Administer runs setParameter or configureFailPoint at a front, as an administrator does whom nothing holds up. What is not the
+// lab's to answer is an error.
+func (l *Lab) Administer(ctx context.Context, front int, command bson.D) error {
+	doc, err := bson.Marshal(append(slices.Clone(command), bson.E{Key: "$db", Value: "admin"}))
+	if err != nil {
+		return err
+	}
+	req, err := proxy.NewRequest(&proxy.Client{}, &wire.Message{Content: &wire.Msg{Body: doc}})
+	if err != nil {
+		return err
+	}
+	administer := proxy.Chain(l.fronts[front].admin, func(context.Context, *proxy.Request, proxy.ReplyFunc) error {
+		return fmt.Errorf("%s is the server's to answer", req.Command)
+	})
+	var failure error
+	err = administer(ctx, req, func(m *wire.Message) error {
+		if !bsondoc.Succeeded(m.Document()) {
+			failure = fmt.Errorf("%s: %v", req.Command, m.Document())
+		}
+		return nil
+	})
+	return errors.Join(err, failure)
 }
 
 func (l *Lab) logger(address string) *slog.Logger {

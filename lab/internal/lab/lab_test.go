@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/metrics"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/topology"
@@ -205,4 +206,24 @@ func TestOpenRefuses(t *testing.T) {
 	_, port, _ := splitPort(l.Hosts()[0])
 	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}, Port: port})
 	assert.ErrorContains(t, err, "choose another port")
+}
+
+func TestAdminister(t *testing.T) {
+	l := startLab(t, "standalone", Config{})
+	client, _ := connect(t, l.Endpoints()[0].URI+"?retryReads=false")
+	use(t, client)
+	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Silent}, 0), "which holds nobody up who asks the front itself")
+	require.NoError(t, l.Administer(t.Context(), 0, bson.D{
+		{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"},
+		{Key: "data", Value: bson.D{{Key: "failCommands", Value: bson.A{"find"}}, {Key: "errorCode", Value: 462}}},
+	}))
+	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Off}, 0))
+	var failed mongo.CommandError
+	require.ErrorAs(t, collection(client).FindOne(t.Context(), bson.D{}).Err(), &failed)
+	assert.EqualValues(t, 462, failed.Code)
+
+	require.NoError(t, l.Administer(t.Context(), 0, bson.D{{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: true}}))
+	assert.ErrorContains(t, l.Administer(t.Context(), 0, bson.D{{Key: "setParameter", Value: 1}, {Key: "ingressRequestAdmissionRatePerSec", Value: 0}}),
+		"setParameter", "it says why it is refused")
+	assert.ErrorContains(t, l.Administer(t.Context(), 0, bson.D{{Key: "ping", Value: 1}}), "the server's to answer")
 }

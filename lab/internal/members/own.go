@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,9 @@ import (
 
 // SetName is the name of a replica set that the lab starts.
 const SetName = "lab"
+
+// startTimeout is how long members may take to start, on a machine that is busy with what they are started for.
+const startTimeout = 2 * time.Minute
 
 // ErrNotOwn is what cannot be done to members that somebody else started.
 var ErrNotOwn = errors.New("the lab did not start the members; let it start them with --mongod")
@@ -42,7 +46,7 @@ func Start(ctx context.Context, binary, dir string, members int) (*Own, error) {
 	served, serving := errgroup.WithContext(serving)
 	o := &Own{links: links, stop: stop, served: served}
 	o.deployment, err = mongod.Start(ctx, mongod.Options{
-		Binary: binary, Dir: dir, Members: members, ReplicaSet: SetName,
+		Binary: binary, Dir: dir, Members: members, ReplicaSet: SetName, StartTimeout: startTimeout,
 		Host: func(member int, address string) (string, error) {
 			host, err := links.Add(address)
 			if err == nil {
@@ -80,6 +84,16 @@ func (o *Own) Stop() error {
 
 // URI returns the connection string of the members themselves, past all fronts.
 func (o *Own) URI() string { return o.deployment.URI() }
+
+// Direct returns a connection string by which members are found where they listen. It is one to begin with: they name each other
+// by their links.
+func (o *Own) Direct() string {
+	var addresses []string
+	for _, m := range o.members {
+		addresses = append(addresses, m.Backend.Address)
+	}
+	return "mongodb://" + strings.Join(addresses, ",") + "/?replicaSet=" + o.name
+}
 
 // Version returns the server's version.
 func (o *Own) Version() string { return o.deployment.Version() }

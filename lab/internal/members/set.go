@@ -132,7 +132,7 @@ func (s *Set) Status() topology.Status {
 		asked.Go(func() {
 			var role topology.Role
 			role, terms[i] = s.members[i].ask()
-			status.Members[i] = topology.MemberStatus{Host: s.fronts[i], Role: role}
+			status.Members[i] = topology.MemberStatus{Host: s.host(i), Role: role}
 		})
 	}
 	asked.Wait()
@@ -140,6 +140,14 @@ func (s *Set) Status() topology.Status {
 		status.Term = max(status.Term, term)
 	}
 	return status
+}
+
+// host returns the address of a member's front, and the member's where there are no fronts.
+func (s *Set) host(i int) string {
+	if s.fronts == nil {
+		return s.members[i].Host
+	}
+	return s.fronts[i]
 }
 
 // StepDown makes the primary step down, which is not elected for that long, rounded up to seconds.

@@ -46,8 +46,8 @@ type Next func(ctx context.Context, req *Request, reply ReplyFunc) error
 // ReplyFunc takes a reply. It sets the message's ids. Replies to unacknowledged requests go nowhere.
 type ReplyFunc func(*wire.Message) error
 
-// chain returns a Next that passes requests through the handlers in order, and then to last.
-func chain(handlers []Handler, last Next) Next {
+// Chain returns a Next that passes requests through the handlers in order, and then to last.
+func Chain(handlers []Handler, last Next) Next {
 	next := last
 	for i := len(handlers) - 1; i >= 0; i-- {
 		handler, after := handlers[i], next

@@ -45,7 +45,7 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 		// The handshake takes place with the first read, so that a client that sends nothing costs nothing.
 		s.conn = tls.Server(conn, f.config.TLS)
 	}
-	s.handle = chain(f.config.Handlers, s.forward)
+	s.handle = Chain(f.config.Handlers, s.forward)
 	return s
 }
 

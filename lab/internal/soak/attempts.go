@@ -53,6 +53,7 @@ func (a *Attempts) check(report *Report) {
 		report.violation("operations that the server never saw", "it saw no comment at all")
 		return
 	}
+	report.Most = most
 	report.note("%d operations took %d commands, %.3f each and at most %d", len(a.count), commands,
 		float64(commands)/float64(len(a.count)), most)
 }

@@ -16,7 +16,7 @@ import (
 // send passes a command to the observer, and returns whether it went on.
 func send(t *testing.T, a *Attempts, command, comment string) bool {
 	t.Helper()
-	doc := bson.D{{Key: command, Value: 1}, {Key: "$db", Value: database}}
+	doc := bson.D{{Key: command, Value: 1}, {Key: "$db", Value: "soak"}}
 	if comment != "" {
 		doc = append(doc, bson.E{Key: "comment", Value: comment})
 	}

@@ -6,46 +6,28 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/topology"
 )
 
 const (
 	// slowness is how long a slow front takes for each request.
 	slowness = 100 * time.Millisecond
-	// adminPatience is how long setting a parameter may take: the limit that it ends may hold it up.
-	adminPatience = 20 * time.Second
-	adminPause    = 50 * time.Millisecond
-	stepDownTime  = 2 * time.Second
+	// insistence is how long who insists waits between two attempts.
+	insistence = 50 * time.Millisecond
+	// killTime is how much longer commits are held than it takes until the member is killed.
+	killTime     = 100 * time.Millisecond
+	stepDownTime = 2 * time.Second
 )
 
 // chaos makes the events of a plan happen.
 type chaos struct {
-	lab *lab.Lab
-	// admins set the parameters of a front each, as an administrator does, on a server as on the lab.
-	admins []*mongo.Client
-}
-
-func newChaos(l *lab.Lab) (*chaos, error) {
-	c := &chaos{lab: l}
-	for _, host := range l.Hosts() {
-		client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + host + "/?directConnection=true&maxPoolSize=1"))
-		if err != nil {
-			return nil, err
-		}
-		c.admins = append(c.admins, client)
-	}
-	return c, nil
-}
-
-func (c *chaos) close(ctx context.Context) {
-	for _, admin := range c.admins {
-		_ = admin.Disconnect(ctx)
-	}
+	lab     *lab.Lab
+	commits *commitGate
 }
 
 // run makes the events happen, one after the other. What was limited is not limited any more when it returns.
@@ -65,7 +47,15 @@ func (c *chaos) run(ctx context.Context, events []Event, progress func(Event)) e
 
 // happen starts an event, and ends it after its time.
 func (c *chaos) happen(ctx context.Context, e Event) error {
+	if e.Primary {
+		e.Front = c.primary(e.Front)
+	}
 	switch e.Action {
+	case Rejections:
+		return c.rejecting(ctx, e)
+	case CommitKill:
+		c.commits.close(CommitHold + killTime)
+		return nil
 	case StepDown:
 		return c.lab.Cluster().StepDown(stepDownTime)
 	case Overload:
@@ -87,31 +77,60 @@ func (c *chaos) happen(ctx context.Context, e Event) error {
 	}
 }
 
+// primary returns the front of the primary, or the given one if there is none.
+func (c *chaos) primary(otherwise int) int {
+	for front, m := range c.lab.Cluster().Status().Members {
+		if m.Role == topology.RolePrimary {
+			return front
+		}
+	}
+	return otherwise
+}
+
 // limited sets a limiter's rate for the time of the event, on all fronts.
 func (c *chaos) limited(ctx context.Context, e Event, enabled, prefix string) error {
-	err := c.setParameter(ctx, bson.D{
+	err := c.everywhere(ctx, bson.D{
+		{Key: "setParameter", Value: 1},
 		{Key: enabled, Value: true}, {Key: prefix + "RatePerSec", Value: int32(e.Rate)},
 		{Key: prefix + "BurstCapacitySecs", Value: 0.1}, {Key: prefix + "MaxQueueDepth", Value: int32(0)},
 	})
 	_ = (clock.System{}).Wait(ctx, e.For)
 	// A run that is interrupted leaves no limit behind either.
-	off := c.setParameter(context.WithoutCancel(ctx), bson.D{{Key: enabled, Value: false}})
+	off := c.everywhere(context.WithoutCancel(ctx), bson.D{{Key: "setParameter", Value: 1}, {Key: enabled, Value: false}})
 	if err != nil {
 		return err
 	}
 	return off
 }
 
-// setParameter sets parameters of every front. An administrator insists: what the chaos does to connections, it does to
-// these as well, as errors of the network and as pools that were cleared.
-func (c *chaos) setParameter(ctx context.Context, parameters bson.D) error {
-	ctx, cancel := context.WithTimeout(ctx, adminPatience)
-	defer cancel()
-	command := append(bson.D{{Key: "setParameter", Value: 1}}, parameters...)
-	for _, admin := range c.admins {
-		set := func() error { return admin.Database("admin").RunCommand(ctx, command).Err() }
-		if err := insist(ctx, adminPause, set); err != nil {
-			return fmt.Errorf("set a parameter within %v: %w", adminPatience, err)
+// rejecting lets all fronts reject some of the requests for the time of the event.
+func (c *chaos) rejecting(ctx context.Context, e Event) error {
+	err := c.everywhere(ctx, bson.D{
+		{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: bson.D{{Key: "activationProbability", Value: rejectedShare}}},
+		{Key: "data", Value: bson.D{
+			{Key: "failCommands", Value: rejectedCommands}, {Key: "errorCode", Value: answer.CodeIngressRequestRateLimit},
+			{Key: "errorLabels", Value: bson.A{answer.LabelSystemOverloaded, answer.LabelRetryable, answer.LabelNoWritesPerformed}},
+		}},
+	})
+	_ = (clock.System{}).Wait(ctx, e.For)
+	off := c.everywhere(context.WithoutCancel(ctx),
+		bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "off"}})
+	if err != nil {
+		return err
+	}
+	return off
+}
+
+// rejectedCommands are those of the workers.
+var rejectedCommands = []string{
+	"insert", "update", "findAndModify", "find", "getMore", "aggregate", "commitTransaction",
+}
+
+// everywhere runs a command at every front, past what the chaos does to connections.
+func (c *chaos) everywhere(ctx context.Context, command bson.D) error {
+	for front := range c.lab.Hosts() {
+		if err := c.lab.Administer(ctx, front, command); err != nil {
+			return fmt.Errorf("%s: %w", command[0].Key, err)
 		}
 	}
 	return nil

@@ -36,6 +36,13 @@ func classify(err error) (class string, documented bool) {
 			}
 		}
 	}
+	if errors.As(err, &command) {
+		for code, class := range passing {
+			if command.HasErrorCode(code) {
+				return class, true
+			}
+		}
+	}
 	var (
 		selection topology.ServerSelectionError
 		waiting   topology.WaitQueueTimeoutError
@@ -55,6 +62,10 @@ func classify(err error) (class string, documented bool) {
 	}
 	return "", false
 }
+
+// passing are the errors that a server documents for what ends with a member or is not there yet: cursors that were open there,
+// and the time to read at, which a member that has just started does not know.
+var passing = map[int]string{43: "CursorNotFound", 237: "CursorKilled", 246: "SnapshotUnavailable"}
 
 // stateChanges are the error codes of a member that is not, or no longer, what the command needs.
 var stateChanges = [...]int32{

@@ -64,16 +64,20 @@ func (s *stream) check(name string, found []int64, report *Report) {
 // Report is what a run found. It is safe for concurrent use.
 type Report struct {
 	mu         sync.Mutex
-	Operations map[string]int64     // by kind
-	Errors     map[string]int64     // by kind of error, documented ones
-	Violations map[string]Violation // by kind
-	Notes      []string
+	Operations map[string]int64     `json:"operations"` // by kind
+	Errors     map[string]int64     `json:"errors"`     // by kind of error, documented ones
+	Violations map[string]Violation `json:"violations"` // by kind
+	Notes      []string             `json:"notes"`
+	// Most is how many commands an operation took at most.
+	Most int `json:"most"`
+	// Held is how many commits were held while the primary died.
+	Held int64 `json:"held"`
 }
 
 // Violation is something that must not happen.
 type Violation struct {
-	Count   int64
-	Example string
+	Count   int64  `json:"count"`
+	Example string `json:"example"`
 }
 
 func newReport() *Report {

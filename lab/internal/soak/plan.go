@@ -6,6 +6,15 @@ import (
 	"time"
 )
 
+const (
+	// rejectedShare is how many of the requests are rejected by fail points.
+	rejectedShare = 0.4
+	// recovery is what real members have to agree on a primary, or to come back, before anything else happens.
+	recovery = 2 * time.Second
+	// CommitHold is how long commits are held before the primary is killed.
+	CommitHold = 300 * time.Millisecond
+)
+
 // Action is something bad that happens to a deployment.
 type Action string
 
@@ -21,23 +30,71 @@ const (
 	Reset Action = "reset"
 	// Slow delays the requests of a front.
 	Slow Action = "slow"
-	// Silent leaves the requests of a front unanswered.
+	// Silent leaves the requests of a front unanswered, and so cuts clients off from a member.
 	Silent Action = "silent"
+	// Rejections lets all fronts reject some of the requests by fail points.
+	Rejections Action = "rejections"
+
+	// These, and StepDown there, happen to real members.
+
+	// Kill ends a member with SIGKILL; in the end it is started again on its data.
+	Kill Action = "kill"
+	// CommitKill is Kill of the primary while commits are held on their way to it, and answers on their way back.
+	CommitKill Action = "kill at commits"
+	// Pause stops a member with SIGSTOP; in the end it goes on.
+	Pause Action = "pause"
+	// Isolate cuts a member off from the others; clients reach all.
+	Isolate Action = "isolate"
 )
 
-var actions = [...]Action{Overload, ConnectionLimit, StepDown, Reset, Slow, Silent}
+var (
+	// madeActions are for a replica set that is made of one server, realActions for real members.
+	madeActions = []Action{Overload, ConnectionLimit, StepDown, Reset, Slow, Silent}
+	realActions = []Action{
+		Kill, Overload, Isolate, StepDown, Rejections, CommitKill, Silent, ConnectionLimit, Pause, Reset, Slow,
+	}
+)
 
 // Event is an action at a time.
 type Event struct {
-	At     time.Duration // since the start
-	Action Action
-	Front  int           // which front; actions upon all of them do without
-	For    time.Duration // ends after that; StepDown ends by itself
-	Rate   float64       // requests or connections a second, of the two limits
+	At      time.Duration // since the start
+	Action  Action
+	Front   int           // which front, or member; actions upon all of them do without
+	Primary bool          // it happens to whoever is primary then, and to Front if nobody is
+	For     time.Duration // ends after that; StepDown ends by itself
+	Rate    float64       // requests or connections a second, of the two limits
+}
+
+// OfMember tells whether the event happens to a real member, and not to a front.
+func (e Event) OfMember() bool {
+	switch e.Action {
+	case Kill, CommitKill, Pause, Isolate, StepDown:
+		return true
+	default:
+		return false
+	}
+}
+
+// who says whom an event happens to.
+func (e Event) who() string {
+	if e.Primary {
+		return "the primary"
+	}
+	return fmt.Sprintf("member %d", e.Front)
 }
 
 func (e Event) String() string {
 	switch e.Action {
+	case Rejections:
+		return fmt.Sprintf("%v: %.0f %% of the requests are rejected for %v", e.At, 100*rejectedShare, e.For)
+	case Kill:
+		return fmt.Sprintf("%v: %s is killed, and back after %v", e.At, e.who(), e.For)
+	case CommitKill:
+		return fmt.Sprintf("%v: the primary is killed while transactions commit, and back after %v", e.At, e.For)
+	case Pause:
+		return fmt.Sprintf("%v: %s stops for %v", e.At, e.who(), e.For)
+	case Isolate:
+		return fmt.Sprintf("%v: %s is cut off from the others for %v", e.At, e.who(), e.For)
 	case Overload:
 		return fmt.Sprintf("%v: at most %.0f requests a second for %v", e.At, e.Rate, e.For)
 	case ConnectionLimit:
@@ -45,15 +102,28 @@ func (e Event) String() string {
 	case StepDown:
 		return fmt.Sprintf("%v: %s", e.At, e.Action)
 	default:
+		if e.Primary {
+			return fmt.Sprintf("%v: the front of the primary is %s for %v", e.At, e.Action, e.For)
+		}
 		return fmt.Sprintf("%v: front %d is %s for %v", e.At, e.Front, e.Action, e.For)
 	}
 }
 
-// Plan returns what happens during a run. The same seed, duration and number of fronts give the same plan.
+// Plan returns what happens during a run on a replica set that is made of one server. The same seed, duration and number of
+// fronts give the same plan.
 //
 // Each action happens once before any does again, so that short runs see all of them. The first and last tenth of the
 // run are quiet: clients connect in the one, and what is under way ends in the other.
 func Plan(seed uint64, duration time.Duration, fronts int) []Event {
+	return plan(seed, duration, fronts, madeActions, false)
+}
+
+// RealPlan is Plan for real members. What a member needs to come back is quiet time, too.
+func RealPlan(seed uint64, duration time.Duration, members int) []Event {
+	return plan(seed, duration, members, realActions, true)
+}
+
+func plan(seed uint64, duration time.Duration, fronts int, actions []Action, real bool) []Event {
 	random := rand.New(rand.NewPCG(seed, uint64(fronts)))
 	between := func(low, high time.Duration) time.Duration {
 		return (low + time.Duration(random.Float64()*float64(high-low))).Round(time.Millisecond)
@@ -63,7 +133,7 @@ func Plan(seed uint64, duration time.Duration, fronts int) []Event {
 	end := duration - duration/10
 	for at := duration / 10; ; at += between(500*time.Millisecond, 1500*time.Millisecond) {
 		if len(bag) == 0 {
-			bag = append(bag, actions[:]...)
+			bag = append(bag, actions...)
 			random.Shuffle(len(bag), func(i, j int) { bag[i], bag[j] = bag[j], bag[i] })
 		}
 		e := Event{At: at, Action: bag[0], Front: random.IntN(fronts)}
@@ -74,13 +144,26 @@ func Plan(seed uint64, duration time.Duration, fronts int) []Event {
 		case ConnectionLimit:
 			e.For, e.Rate = between(500*time.Millisecond, 1500*time.Millisecond), float64(5+random.IntN(20))
 		case StepDown:
+		case Rejections:
+			e.For = between(time.Second, 3*time.Second)
+		case Kill, CommitKill, Pause, Isolate:
+			e.For, e.Primary = between(1500*time.Millisecond, 5*time.Second), e.Action == CommitKill || random.IntN(3) > 0
 		default:
 			e.For = between(100*time.Millisecond, time.Second)
+			if real {
+				e.Primary = random.IntN(2) > 0
+			}
+			if real && e.Action == Silent {
+				e.For = between(500*time.Millisecond, 6*time.Second) // clients find out, and look elsewhere
+			}
 		}
 		if e.At+e.For > end {
 			return events
 		}
 		events = append(events, e)
 		at += e.For
+		if e.OfMember() && real {
+			at += recovery
+		}
 	}
 }

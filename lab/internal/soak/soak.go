@@ -10,38 +10,58 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 )
 
 const (
-	members       = 3
+	fronts        = 3
 	electionDelay = 200 * time.Millisecond
 	// patience is how long may take in the end what was under way.
 	patience = 60 * time.Second
 	// leavePatience is how long a client may take to leave after Disconnect.
 	leavePatience = 10 * time.Second
+	// impatient lets a client find out within seconds that a member does not answer any more.
+	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
 
 // Config says what a run is.
 type Config struct {
-	Seed     uint64
-	Duration time.Duration
-	// Workers is how many workers there are of each kind.
-	Workers int
-	// Backend is the connection string of the server behind the lab. Its database "soak" is dropped.
-	Backend string
+	Seed     uint64        `json:"seed"`
+	Duration time.Duration `json:"duration"`
+	// Workers is how many workers there are of each kind, Pace how long each waits between two operations, at least; 0 stands
+	// for 10 ms.
+	Workers int           `json:"workers"`
+	Pace    time.Duration `json:"pace"`
+	// Backend is the connection string of the server behind the lab, or of the members. The database is dropped.
+	Backend  string `json:"backend"`
+	Database string `json:"database"`
+	// Members are the real members of the replica set; without any the lab makes a replica set of the one server. Then
+	// what happens to the members is up to the caller, by RealPlan.
+	Members []Member `json:"members,omitempty"`
+	SetName string   `json:"setName,omitempty"`
+	// Start is when the plan begins; the zero time stands for at once.
+	Start time.Time `json:"start"`
 	// Adaptive sets adaptiveRetries, which a driver that does not know it ignores.
-	Adaptive bool
+	Adaptive bool `json:"adaptive"`
 	// Progress gets a line for each event.
-	Progress io.Writer
+	Progress io.Writer `json:"-"`
+}
+
+// Member is a real member.
+type Member struct {
+	// Host is what the set's configuration calls it, Address where it listens.
+	Host    string `json:"host"`
+	Address string `json:"address"`
 }
 
 // run is a run under way.
@@ -49,41 +69,67 @@ type run struct {
 	config   Config
 	report   *Report
 	attempts *Attempts
+	commits  *commitGate
 	client   *mongo.Client
 	dialer   *dialer
-
-	inserters, updaters, transactors []*worker
-	watcher                          *watcher
+	work     workforce
 }
 
 // Run runs the soak, and returns what it found. The error is for a run that could not be had.
 func Run(ctx context.Context, config Config) (*Report, error) {
-	backend, err := proxy.ParseBackend(config.Backend)
-	if err != nil {
-		return nil, err
+	if config.Pace == 0 {
+		config.Pace = pace
 	}
-	if err := pastTheLab(ctx, config.Backend, prepare); err != nil {
-		return nil, fmt.Errorf("prepare the server behind the lab: %w", err)
+	if config.Database == "" {
+		config.Database = "soak"
 	}
-	r := &run{config: config, report: newReport(), attempts: &Attempts{}, dialer: &dialer{}}
-	l, err := lab.Open(lab.Config{
-		Topology: topology.Spec{Kind: topology.ReplicaSet, Members: members},
-		Options:  topology.Options{ElectionDelay: electionDelay}, Backend: backend,
-		Observers: []proxy.Handler{r.attempts}, Logger: slog.New(slog.DiscardHandler),
-	})
+	r := &run{config: config, report: newReport(), attempts: &Attempts{}, commits: &commitGate{}, dialer: &dialer{}}
+	l, err := r.openLab()
 	if err != nil {
 		return nil, err
 	}
 	labCtx, stopLab := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(labCtx) }()
-	err = r.run(ctx, l)
+	if err = pastTheLab(ctx, config.Backend, r.prepare); err != nil {
+		err = fmt.Errorf("prepare the server behind the lab: %w", err)
+	} else {
+		err = r.run(ctx, l)
+	}
 	if err == nil {
 		err = pastTheLab(ctx, config.Backend, r.verify)
 	}
 	stopLab()
 	return r.report, errors.Join(err, <-ended)
 }
+
+// openLab returns a lab before the members, or before the one server.
+func (r *run) openLab() (*lab.Lab, error) {
+	config := lab.Config{
+		Observers: []proxy.Handler{r.attempts, r.commits}, Logger: slog.New(slog.DiscardHandler),
+	}
+	if !r.real() {
+		backend, err := proxy.ParseBackend(r.config.Backend)
+		if err != nil {
+			return nil, err
+		}
+		config.Topology = topology.Spec{Kind: topology.ReplicaSet, Members: fronts}
+		config.Options, config.Backend = topology.Options{ElectionDelay: electionDelay}, backend
+		return lab.Open(config)
+	}
+	var found []members.Member
+	for _, m := range r.config.Members {
+		found = append(found, members.Member{Host: m.Host, Backend: proxy.BackendAt(m.Address, nil)})
+	}
+	set, err := members.New(r.config.SetName, r.config.Backend, found)
+	if err != nil {
+		return nil, err
+	}
+	config.Topology, config.Members = topology.Spec{Kind: topology.Members}, set
+	return lab.Open(config)
+}
+
+func (r *run) real() bool { return len(r.config.Members) > 0 }
 
 // pastTheLab does something with a client of the server itself.
 func pastTheLab(ctx context.Context, uri string, do func(context.Context, *mongo.Client) error) error {
@@ -95,62 +141,91 @@ func pastTheLab(ctx context.Context, uri string, do func(context.Context, *mongo
 	return errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
 }
 
-// prepare makes what transactions on some servers cannot: collections.
-func prepare(ctx context.Context, direct *mongo.Client) error {
-	db := direct.Database(database)
+// prepare makes what transactions on some servers cannot, collections, and the accounts.
+func (r *run) prepare(ctx context.Context, direct *mongo.Client) error {
+	db := direct.Database(r.config.Database)
 	if err := db.Drop(ctx); err != nil {
 		return err
 	}
-	for _, name := range []string{"inserts", "updates", "entries", "totals"} {
+	for _, name := range []string{
+		"inserts", "updates", "entries", "totals", "bulks", "modified", "accounts", "transfers", "causal", "registers",
+	} {
 		if err := db.CreateCollection(ctx, name); err != nil {
 			return err
 		}
 	}
-	return nil
+	var all []account
+	for i := range accounts {
+		all = append(all, account{ID: i, Balance: initialBalance})
+	}
+	_, err := db.Collection("accounts").InsertMany(ctx, all)
+	return err
+}
+
+// plan returns what this run has to see to.
+func (r *run) plan() []Event {
+	if !r.real() {
+		return Plan(r.config.Seed, r.config.Duration, fronts)
+	}
+	var events []Event
+	for _, e := range RealPlan(r.config.Seed, r.config.Duration, len(r.config.Members)) {
+		if !e.OfMember() || e.Action == CommitKill {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 // run lets the client work while the plan happens, and sees to it that nothing of the client is left.
 func (r *run) run(ctx context.Context, l *lab.Lab) error {
-	disturb, err := newChaos(l)
+	disturb := &chaos{lab: l, commits: r.commits}
+	uri := l.Endpoints()[0].URI
+	if r.real() {
+		uri += impatient
+	}
+	if r.config.Adaptive {
+		uri += "&adaptiveRetries=true"
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetDialer(r.dialer))
 	if err != nil {
 		return err
 	}
-	opts := options.Client().ApplyURI(l.Endpoints()[0].URI).SetDialer(r.dialer)
-	if r.config.Adaptive {
-		opts.ApplyURI(l.Endpoints()[0].URI + "&adaptiveRetries=true")
-	}
-	if r.client, err = mongo.Connect(opts); err != nil {
-		return err
-	}
-	events := Plan(r.config.Seed, r.config.Duration, members)
-	err = r.work(ctx, func(ctx context.Context) error {
-		return disturb.run(ctx, events, func(e Event) { fmt.Fprintf(r.config.Progress, "  %v\n", e) })
+	r.client = client
+	err = r.workWhile(ctx, func(ctx context.Context) error {
+		return disturb.run(ctx, r.plan(), func(e Event) { fmt.Fprintf(r.config.Progress, "  %v\n", e) })
 	})
 	if disconnectErr := r.client.Disconnect(context.WithoutCancel(ctx)); err == nil {
 		err = disconnectErr
 	}
-	disturb.close(context.WithoutCancel(ctx))
 	r.awaitNothingLeft()
+	r.report.Held = r.commits.held.Load()
 	return err
 }
 
-// work runs all workers for the duration of the run, and then lets them finish.
-func (r *run) work(ctx context.Context, disturb func(context.Context) error) error {
-	r.watcher = &watcher{worker: r.worker("watcher"), seen: make(map[string][]int64)}
-	stream, err := r.watcher.open(ctx)
+// workWhile runs all workers for the duration of the run, and then lets them finish.
+func (r *run) workWhile(ctx context.Context, disturb func(context.Context) error) error {
+	if err := r.assemble(); err != nil {
+		return err
+	}
+	watch := r.work.watcher
+	stream, err := watch.open(ctx)
 	if err != nil {
 		return fmt.Errorf("open the change stream: %w", err)
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
 	watched := make(chan error, 1)
-	go func() { watched <- r.watcher.follow(watching, stream) }()
+	go func() { watched <- watch.follow(watching, stream) }()
 
+	if err := (clock.System{}).Wait(ctx, time.Until(r.config.Start)); err != nil {
+		return err
+	}
 	working, stop := context.WithTimeout(ctx, r.config.Duration)
 	defer stop()
-	workers := r.startWorkers(working)
+	workers := r.work.start(working)
 	chaosErr := disturb(working)
 	workers.Wait()
+	r.work.dismiss(ctx)
 
 	if err := r.last(ctx); err != nil {
 		return errors.Join(chaosErr, fmt.Errorf("insert the last document: %w", err))
@@ -163,36 +238,16 @@ func (r *run) work(ctx context.Context, disturb func(context.Context) error) err
 	return chaosErr
 }
 
-// last inserts the document that ends the change stream.
+// last inserts the document that ends the change stream. It insists, for an error must not look like a stream that ended.
 func (r *run) last(ctx context.Context) error {
-	_, err := r.client.Database(database).Collection("inserts").InsertOne(ctx, record{lastWorker, 1})
-	return err
-}
-
-func (r *run) worker(name string) worker {
-	return worker{name: name, client: r.client, report: r.report, stream: &stream{}}
-}
-
-// startWorkers starts the workers of all kinds. They end with the context.
-func (r *run) startWorkers(ctx context.Context) *sync.WaitGroup {
-	var workers sync.WaitGroup
-	start := func(w *worker, kind string, operate func(context.Context) error) {
-		workers.Go(func() { w.repeat(ctx, kind, operate) })
-	}
-	for i := range r.config.Workers {
-		inserter := r.worker(fmt.Sprintf("inserter %d", i))
-		updater := r.worker(fmt.Sprintf("updater %d", i))
-		transactor := r.worker(fmt.Sprintf("transactor %d", i))
-		reading := &reader{worker: r.worker(fmt.Sprintf("reader %d", i)), writer: &inserter}
-		r.inserters = append(r.inserters, &inserter)
-		r.updaters = append(r.updaters, &updater)
-		r.transactors = append(r.transactors, &transactor)
-		start(&inserter, "insert", inserter.insert)
-		start(&updater, "update", updater.push)
-		start(&transactor, "transaction", transactor.transact)
-		start(&reading.worker, "cursor", reading.read)
-	}
-	return &workers
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	collection := r.client.Database(r.config.Database).Collection("inserts")
+	return insist(ctx, insistence, func() error {
+		_, err := collection.UpdateOne(ctx, bson.D{{Key: "worker", Value: lastWorker}},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}, options.UpdateOne().SetUpsert(true))
+		return err
+	})
 }
 
 // awaitNothingLeft waits until the goroutines of the driver and the client's connections are gone. They are told to go

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -9,7 +10,7 @@ import (
 
 // verify compares what is on the server with what the workers were told. The client goes past the lab.
 func (r *run) verify(ctx context.Context, direct *mongo.Client) error {
-	db := direct.Database(database)
+	db, f := direct.Database(r.config.Database), &r.work
 	inserted, err := numbers(ctx, db.Collection("inserts"))
 	if err != nil {
 		return err
@@ -22,18 +23,71 @@ func (r *run) verify(ctx context.Context, direct *mongo.Client) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range r.inserters {
-		w.stream.check("insert of "+w.name, inserted[w.name], r.report)
-	}
-	for _, w := range r.updaters {
-		w.stream.check("update of "+w.name, pushed[w.name], r.report)
-	}
-	for _, w := range r.transactors {
-		w.stream.check("transaction of "+w.name, entries[w.name], r.report)
-	}
-	r.watcher.check(r.inserters, inserted)
+	r.compare("insert", streams(f.inserters), inserted)
+	r.compare("update", streams(f.updaters), pushed)
+	r.compare("transaction", streams(f.transactors), entries)
+	f.watcher.check(f.inserters, inserted)
 	r.attempts.check(r.report)
-	return r.verifyTotals(ctx, db.Collection("totals"), entries)
+	if err := r.verifyTotals(ctx, db.Collection("totals"), entries); err != nil || !r.real() {
+		return err
+	}
+	return r.verifyCritics(ctx, db)
+}
+
+func (r *run) compare(kind string, streams map[string]*stream, found map[string][]int64) {
+	for name, s := range streams {
+		s.check(kind+" of "+name, found[name], r.report)
+	}
+}
+
+// verifyCritics is verify for what is done with real members only.
+func (r *run) verifyCritics(ctx context.Context, db *mongo.Database) error {
+	f := &r.work
+	bulks, err := numbers(ctx, db.Collection("bulks"))
+	if err != nil {
+		return err
+	}
+	pushed, err := arrays(ctx, db.Collection("bulks"))
+	if err != nil {
+		return err
+	}
+	modified, err := arrays(ctx, db.Collection("modified"))
+	if err != nil {
+		return err
+	}
+	transfers, err := numbers(ctx, db.Collection("transfers"))
+	if err != nil {
+		return err
+	}
+	r.compare("bulk insert", streams(f.bulkers), bulks)
+	for _, b := range f.bulkers {
+		b.pushes.check("bulk update of "+b.name, pushed[b.name], r.report)
+	}
+	r.compare("findAndModify", streams(f.modifiers), modified)
+	r.compare("transfer", streams(f.transferrers), transfers)
+	sum, count, err := addUp(ctx, db.Collection("accounts"))
+	if err != nil {
+		return err
+	}
+	(&auditor{worker: worker{report: r.report}}).checkSum("the end", sum, count)
+	f.registers.check(r.report)
+	return r.verifyFiles(ctx, bucket(db))
+}
+
+// verifyFiles reads all files whose storing was acknowledged.
+func (r *run) verifyFiles(ctx context.Context, b *mongo.GridFSBucket) error {
+	files := 0
+	for _, f := range r.work.filers {
+		_, stored := f.stream.snapshot()
+		for n := range stored {
+			if err := f.compare(ctx, b, n); err != nil {
+				return err
+			}
+			files++
+		}
+	}
+	r.report.note("%d files were read again", files)
+	return nil
 }
 
 // verifyTotals compares the two halves of the transactions.
@@ -56,7 +110,7 @@ func (r *run) verifyTotals(ctx context.Context, collection *mongo.Collection, en
 
 // numbers returns what each worker has in a collection of records.
 func numbers(ctx context.Context, collection *mongo.Collection) (map[string][]int64, error) {
-	cursor, err := collection.Find(ctx, bson.D{})
+	cursor, err := collection.Find(ctx, bson.D{{Key: "worker", Value: bson.D{{Key: "$exists", Value: true}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -71,22 +125,20 @@ func numbers(ctx context.Context, collection *mongo.Collection) (map[string][]in
 	return found, nil
 }
 
-// arrays returns what each worker has pushed.
+// arrays returns what each worker has pushed. The name of a document is that of the worker, and may have a number behind it.
 func arrays(ctx context.Context, collection *mongo.Collection) (map[string][]int64, error) {
-	cursor, err := collection.Find(ctx, bson.D{})
+	cursor, err := collection.Find(ctx, bson.D{{Key: "worker", Value: bson.D{{Key: "$exists", Value: false}}}})
 	if err != nil {
 		return nil, err
 	}
-	var documents []struct {
-		ID string  `bson:"_id"`
-		N  []int64 `bson:"n"`
-	}
+	var documents []pushedTo
 	if err := cursor.All(ctx, &documents); err != nil {
 		return nil, err
 	}
 	found := make(map[string][]int64)
 	for _, d := range documents {
-		found[d.ID] = d.N
+		name, _, _ := strings.Cut(d.ID, ",")
+		found[name] = append(found[name], d.N...)
 	}
 	return found, nil
 }

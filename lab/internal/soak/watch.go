@@ -28,7 +28,11 @@ func (w *watcher) open(ctx context.Context) (*mongo.ChangeStream, error) {
 		opts.SetResumeAfter(w.resume)
 	}
 	pipeline := mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "insert"}}}}}
-	return w.collection("inserts").Watch(ctx, pipeline, opts)
+	stream, err := w.collection("inserts").Watch(ctx, pipeline, opts)
+	if err == nil && w.resume == nil {
+		w.resume = stream.ResumeToken() // nil where the server gives none before the first event
+	}
+	return stream, err
 }
 
 // follow reads the stream until it ends. An application opens a stream again that returned an error, and so does this.
@@ -48,7 +52,7 @@ func (w *watcher) follow(ctx context.Context, stream *mongo.ChangeStream) error 
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pace):
+		case <-time.After(w.pace):
 		}
 		if ctx.Err() != nil {
 			break
@@ -82,7 +86,7 @@ func (w *watcher) drain(ctx context.Context, stream *mongo.ChangeStream) error {
 
 // check compares the events with what is in the collection. Each insert has one event; those that were acknowledged have
 // theirs in the order of their numbers, for a worker waited for one before it made the next.
-func (w *watcher) check(workers []*worker, inserted map[string][]int64) {
+func (w *watcher) check(workers []*inserter, inserted map[string][]int64) {
 	total := 0
 	for _, writer := range workers {
 		_, acknowledged := writer.stream.snapshot()

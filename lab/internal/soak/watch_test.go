@@ -22,7 +22,7 @@ func TestWatcherCheck(t *testing.T) {
 	} {
 		report := newReport()
 		w := &watcher{worker: worker{report: report}, seen: map[string][]int64{"w": test.seen}}
-		w.check([]*worker{{name: "w", stream: written()}}, map[string][]int64{"w": test.inserted})
+		w.check([]*inserter{{worker: worker{name: "w", stream: written()}}}, map[string][]int64{"w": test.inserted})
 		assert.Equal(t, test.want, counted(report), name)
 	}
 }

@@ -3,6 +3,8 @@ package soak
 import (
 	"context"
 	"fmt"
+	"maps"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -11,20 +13,23 @@ import (
 )
 
 const (
-	database = "soak"
 	// pace is how long a worker waits between two operations. It keeps a slow backend from being what overloads.
 	pace = 10 * time.Millisecond
+	// readWindow is how many of the latest numbers a reader reads.
+	readWindow = 400
 	// readBatch is the batch size of the readers, small for many getMore commands.
 	readBatch = 50
 )
 
 // worker does one kind of operation, over and over.
 type worker struct {
-	name   string
-	client *mongo.Client
-	report *Report
-	stream *stream
-	calls  int64
+	name     string
+	client   *mongo.Client
+	database string
+	pace     time.Duration
+	report   *Report
+	stream   *stream
+	calls    int64
 }
 
 // record is what the workers write.
@@ -40,7 +45,7 @@ type total struct {
 }
 
 func (w *worker) collection(name string) *mongo.Collection {
-	return w.client.Database(database).Collection(name)
+	return w.client.Database(w.database).Collection(name)
 }
 
 // comment returns a comment that no operation had before.
@@ -52,7 +57,7 @@ func (w *worker) comment() string {
 // repeat runs an operation until the context ends. The operation itself is not interrupted: a context with a deadline
 // would put the driver's retries under a client-side timeout.
 func (w *worker) repeat(ctx context.Context, kind string, operate func(context.Context) error) {
-	ticker := time.NewTicker(pace)
+	ticker := time.NewTicker(w.pace)
 	defer ticker.Stop()
 	for {
 		select {
@@ -64,14 +69,43 @@ func (w *worker) repeat(ctx context.Context, kind string, operate func(context.C
 	}
 }
 
+// inserter inserts documents in a session, whose time others may join.
+type inserter struct {
+	worker
+	session *mongo.Session
+
+	mu          sync.Mutex
+	clusterTime bson.Raw        // of the last insert that was acknowledged; nil before
+	optime      *bson.Timestamp // the same
+}
+
 // insert inserts a document with the next number.
-func (w *worker) insert(ctx context.Context) error {
+func (w *inserter) insert(ctx context.Context) error {
 	n := w.stream.next()
-	_, err := w.collection("inserts").InsertOne(ctx, record{w.name, n}, options.InsertOne().SetComment(w.comment()))
-	if err == nil {
-		w.stream.acknowledge(n)
+	_, err := w.collection("inserts").InsertOne(mongo.NewSessionContext(ctx, w.session), record{w.name, n},
+		options.InsertOne().SetComment(w.comment()))
+	if err != nil {
+		return err
 	}
-	return err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stream.acknowledge(n)
+	w.clusterTime, w.optime = w.session.ClusterTime(), w.session.OperationTime()
+	return nil
+}
+
+// join returns the numbers of the inserts that were acknowledged, after it has brought a session to the time of the last.
+func (w *inserter) join(session *mongo.Session) (acknowledged map[int64]bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, acknowledged = w.stream.snapshot()
+	if w.clusterTime != nil {
+		err = session.AdvanceClusterTime(w.clusterTime)
+	}
+	if w.optime != nil && err == nil {
+		err = session.AdvanceOperationTime(w.optime)
+	}
+	return acknowledged, err
 }
 
 // push appends the next number to an array. An update that is done twice shows there.
@@ -110,13 +144,27 @@ func (w *worker) transact(ctx context.Context) error {
 // reader reads what a writer inserted.
 type reader struct {
 	worker
-	writer *worker
+	writer *inserter
 }
 
-// read reads all that the writer inserted, in order. What was acknowledged before has to be there, and nothing twice.
+// read reads what the writer inserted last, in order. What was acknowledged before has to be there, and nothing twice. Its
+// session is as late as the writer's: a member that was primary may answer, too, which knows less.
 func (r *reader) read(ctx context.Context) error {
-	_, acknowledged := r.writer.stream.snapshot()
-	cursor, err := r.collection("inserts").Find(ctx, bson.D{{Key: "worker", Value: r.writer.name}},
+	session, err := r.client.StartSession()
+	if err != nil {
+		return err
+	}
+	defer session.EndSession(ctx)
+	acknowledged, err := r.writer.join(session)
+	if err != nil {
+		return err
+	}
+	ctx = mongo.NewSessionContext(ctx, session)
+	attempted, _ := r.writer.stream.snapshot()
+	first := attempted - readWindow
+	maps.DeleteFunc(acknowledged, func(n int64, _ bool) bool { return n < first })
+	cursor, err := r.collection("inserts").Find(ctx,
+		bson.D{{Key: "worker", Value: r.writer.name}, {Key: "n", Value: bson.D{{Key: "$gte", Value: first}}}},
 		options.Find().SetSort(bson.D{{Key: "n", Value: 1}}).SetBatchSize(readBatch).SetComment(r.comment()))
 	if err != nil {
 		return err

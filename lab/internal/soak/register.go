@@ -1,0 +1,184 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+)
+
+const (
+	// registerLength is how many operations a register has before another takes its place, which keeps histories short enough
+	// to be checked. So does another register after an operation whose outcome nobody knows.
+	registerLength = 150
+	// checkPatience is how long the check of all histories may take.
+	checkPatience = 60 * time.Second
+	// never is when an operation ends of which nobody knows whether it took place.
+	never = math.MaxInt64
+)
+
+// access is what is done to a register: to read it, to write new, or to write new if it is old.
+type access struct {
+	kind     string // "read", "write" or "cas"
+	old, new int64
+}
+
+// registers are what the workers of one client share: a register at a time, and the histories of all.
+type registers struct {
+	start time.Time
+
+	mu        sync.Mutex
+	current   int
+	accesses  int
+	histories map[int][]porcupine.Operation
+}
+
+func newRegisters() *registers {
+	return &registers{start: time.Now(), histories: make(map[int][]porcupine.Operation)}
+}
+
+// take returns the register whose turn it is.
+func (r *registers) take() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.accesses++; r.accesses > registerLength {
+		r.current, r.accesses = r.current+1, 1
+	}
+	return r.current
+}
+
+func (r *registers) now() int64 { return int64(time.Since(r.start)) }
+
+// record keeps an operation. One whose outcome is unknown may take place at any time, and is the last of its register.
+func (r *registers) record(register, client int, a access, call int64, value int64, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ended := r.now()
+	if !known {
+		ended = never
+		if register == r.current {
+			r.current, r.accesses = r.current+1, 0
+		}
+	}
+	r.histories[register] = append(r.histories[register], porcupine.Operation{
+		ClientId: client, Input: a, Call: call, Output: outcome{value, known}, Return: ended,
+	})
+}
+
+// outcome is what is known of an access.
+type outcome struct {
+	value int64 // that was read
+	known bool
+}
+
+// registerModel is what a register does, one access after the other. It begins with 0.
+var registerModel = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		value, a, o := state.(int64), input.(access), output.(outcome)
+		switch {
+		case a.kind == "read":
+			return o.value == value, value
+		case a.kind == "write" || value == a.old:
+			return true, a.new
+		default:
+			return !o.known, value // an unknown one may have done nothing
+		}
+	},
+}
+
+// check looks for an order of the accesses that explains all that the clients saw.
+func (r *registers) check(report *Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	accesses, deadline := 0, time.Now().Add(checkPatience)
+	for register, history := range r.histories {
+		accesses += len(history)
+		switch porcupine.CheckOperationsTimeout(registerModel, history, max(time.Until(deadline), time.Millisecond)) {
+		case porcupine.Illegal:
+			report.violation("registers that are not linearizable", "register %d: %v", register, history)
+		case porcupine.Unknown:
+			report.violation("registers that took too long to check", "register %d with %d accesses", register, len(history))
+		case porcupine.Ok:
+		}
+	}
+	report.note("%d accesses of %d registers were checked to be linearizable", accesses, len(r.histories))
+}
+
+// accessor uses registers.
+type accessor struct {
+	worker
+	registers *registers
+	number    int
+	random    *rand.Rand
+	last      int64 // what it last read or wrote
+}
+
+// access reads, writes, or compares and sets.
+func (a *accessor) access(ctx context.Context) error {
+	register, call := a.registers.take(), a.registers.now()
+	next := access{kind: "read"}
+	if a.random.IntN(5) > 1 {
+		next = access{kind: "write", new: a.stream.next()*100 + int64(a.number)}
+		if a.random.IntN(2) == 0 {
+			next.kind, next.old = "cas", a.last
+		}
+	}
+	if next.kind == "read" {
+		return a.read(ctx, register, call)
+	}
+	done, err := a.write(ctx, register, next)
+	switch {
+	case err != nil:
+		a.registers.record(register, a.number, next, call, 0, false)
+	case done:
+		a.last = next.new
+		a.registers.record(register, a.number, next, call, 0, true)
+	}
+	// What did not match changed nothing, and may have been told by a member that was not primary any more.
+	return err
+}
+
+func (a *accessor) at(register int) bson.D {
+	return bson.D{{Key: "_id", Value: fmt.Sprintf("register %d", register)}}
+}
+
+// read is a linearizable read. One that failed is of no matter.
+func (a *accessor) read(ctx context.Context, register int, call int64) error {
+	collection := a.client.Database(a.database).Collection("registers",
+		options.Collection().SetReadConcern(readconcern.Linearizable()))
+	var found total
+	err := collection.FindOne(ctx, a.at(register), options.FindOne().SetComment(a.comment())).Decode(&found)
+	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+		return err
+	}
+	a.last = found.Value
+	a.registers.record(register, a.number, access{kind: "read"}, call, found.Value, true)
+	return nil
+}
+
+// write tells whether it found what it was to change.
+func (a *accessor) write(ctx context.Context, register int, next access) (bool, error) {
+	filter := a.at(register)
+	if next.kind == "cas" {
+		filter = append(filter, bson.E{Key: "value", Value: next.old})
+	}
+	collection := a.client.Database(a.database).Collection("registers",
+		options.Collection().SetWriteConcern(writeconcern.Majority()))
+	result, err := collection.UpdateOne(ctx, filter, bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: next.new}}}},
+		options.UpdateOne().SetUpsert(next.kind == "write").SetComment(a.comment()))
+	if err != nil {
+		return false, err
+	}
+	return result.MatchedCount+result.UpsertedCount > 0, nil
+}
