@@ -54,9 +54,15 @@ func (ex *execution) writeFailed(e WriteCommandError) error {
 	if ex.committing() && e.WriteConcernError != nil {
 		return ex.commitFailed(e)
 	}
-	ex.failed.WriteConcernError = e.WriteConcernError
+	if e.WriteConcernError != nil {
+		ex.failed.WriteConcernError = e.WriteConcernError
+	}
 	ex.failed.WriteErrors = append(ex.failed.WriteErrors, e.WriteErrors...)
-	ex.failed.Labels = e.Labels
+	for _, label := range e.Labels {
+		if !ex.failed.HasErrorLabel(label) {
+			ex.failed.Labels = append(ex.failed.Labels, label)
+		}
+	}
 	ex.failed.Raw = e.Raw
 	return nil
 }

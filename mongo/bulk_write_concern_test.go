@@ -1,0 +1,61 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// TestWriteConcernErrorOfABatch is about writes of several commands, of one kind and of several: the write concern error of
+// each of them has to be told, and the labels that come with it.
+func TestWriteConcernErrorOfABatch(t *testing.T) {
+	ctx := context.Background()
+	doc := bson.D{{Key: "x", Value: 1}}
+	done := overloadtest.OK(bson.E{Key: "n", Value: 1})
+	unsure := append(overloadtest.OK(bson.E{Key: "n", Value: 1}),
+		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}, {Key: "errmsg", Value: "timed out"}}},
+		bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
+	writes := map[string]func(*Collection) error{
+		"insertMany": func(c *Collection) error {
+			_, err := c.InsertMany(ctx, []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(false))
+			return err
+		},
+		"bulkWrite of one kind": func(c *Collection) error {
+			var models []WriteModel
+			for i := 0; i < 5; i++ {
+				models = append(models, NewInsertOneModel().SetDocument(doc))
+			}
+			_, err := c.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+			return err
+		},
+		"bulkWrite of three kinds": func(c *Collection) error {
+			_, err := c.BulkWrite(ctx, []WriteModel{
+				NewInsertOneModel().SetDocument(doc), NewDeleteOneModel().SetFilter(doc),
+				NewReplaceOneModel().SetFilter(doc).SetReplacement(doc),
+			}, options.BulkWrite().SetOrdered(false))
+			return err
+		},
+	}
+	for name, write := range writes {
+		for at := 0; at < 3; at++ {
+			replies := []any{done, done, done}
+			replies[at] = unsure
+			script := overloadtest.New(t, replies...)
+			err := write(connectScript(t, script).Database("db").Collection("coll"))
+			var failed BulkWriteException
+			require.True(t, errors.As(err, &failed), "%s, batch %d: %v", name, at, err)
+			require.NotNil(t, failed.WriteConcernError, "%s, batch %d", name, at)
+			assert.Equal(t, 64, failed.WriteConcernError.Code)
+			assert.True(t, failed.HasErrorLabel("Unsure"), "%s, batch %d", name, at)
+			script.Finish()
+		}
+		script := overloadtest.New(t, done, done, done)
+		assert.NoError(t, write(connectScript(t, script).Database("db").Collection("coll")), name)
+	}
+}

@@ -1,0 +1,68 @@
+//fork:base <v2.9.1
+
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// fileID is the ID of a file as a condition that it fulfils alone. An application may let its users choose IDs; one that is a
+// document of query operators must not match other files.
+type fileID bson.D
+
+func onlyFile(id any) any {
+	if _, ok := id.(fileID); ok {
+		return id
+	}
+	return fileID{{Key: "$eq", Value: id}}
+}
+
+// OpenDownloadStream creates a stream from which the file of that ID can be read.
+//
+//fork:wrap an ID of query operators opened another file
+func (b *GridFSBucket) OpenDownloadStream(ctx context.Context, fileID any) (*GridFSDownloadStream, error) {
+	return b.upstreamOpenDownloadStream(ctx, onlyFile(fileID))
+}
+
+// Delete deletes the file of that ID and its chunks.
+//
+//fork:wrap an ID of query operators deleted other files
+func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
+	return b.upstreamDelete(ctx, onlyFile(fileID))
+}
+
+// Rename gives the file of that ID another name.
+//
+//fork:wrap an ID of query operators renamed another file
+func (b *GridFSBucket) Rename(ctx context.Context, fileID any, newFilename string) error {
+	return b.upstreamRename(ctx, onlyFile(fileID), newFilename)
+}
+
+//fork:wrap an ID of query operators deleted the chunks of other files
+func (b *GridFSBucket) deleteChunks(ctx context.Context, fileID any) error {
+	return b.upstreamDeleteChunks(ctx, onlyFile(fileID))
+}
+
+//fork:wrap an ID of query operators found the chunks of other files
+func (b *GridFSBucket) findChunks(ctx context.Context, fileID any) (*Cursor, error) {
+	return b.upstreamFindChunks(ctx, onlyFile(fileID))
+}
+
+// Abort ends the upload and deletes the chunks that it has written.
+//
+//fork:replace an ID of query operators deleted the chunks of other files
+func (us *GridFSUploadStream) Abort() error {
+	if us.cancel != nil {
+		defer us.cancel()
+	}
+	if us.closed {
+		return ErrStreamClosed
+	}
+	if _, err := us.chunksColl.DeleteMany(us.ctx, bson.D{{Key: "files_id", Value: onlyFile(us.FileID)}}); err != nil {
+		return err
+	}
+	us.closed = true
+	return nil
+}
