@@ -59,3 +59,27 @@ func TestWriteConcernErrorOfABatch(t *testing.T) {
 		assert.NoError(t, write(connectScript(t, script).Database("db").Collection("coll")), name)
 	}
 }
+
+// TestWriteConcernErrorBeforeWriteErrors is about commands of one kind: one has a write concern error, and a later one write errors
+// without.
+func TestWriteConcernErrorBeforeWriteErrors(t *testing.T) {
+	doc := bson.D{{Key: "x", Value: 1}}
+	done := overloadtest.OK(bson.E{Key: "n", Value: 1})
+	unsure := append(overloadtest.OK(bson.E{Key: "n", Value: 1}),
+		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}, {Key: "errmsg", Value: "timed out"}}},
+		bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
+	duplicate := append(overloadtest.OK(bson.E{Key: "n", Value: 1}), bson.E{Key: "writeErrors", Value: bson.A{
+		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
+	}})
+	for _, replies := range [][]any{{unsure, duplicate, done}, {unsure, done, duplicate}, {duplicate, unsure, duplicate}} {
+		script := overloadtest.New(t, replies...)
+		coll := connectScript(t, script).Database("db").Collection("coll")
+		_, err := coll.InsertMany(context.Background(), []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(false))
+		var failed BulkWriteException
+		require.True(t, errors.As(err, &failed), "%v", err)
+		require.NotNil(t, failed.WriteConcernError)
+		assert.Equal(t, 64, failed.WriteConcernError.Code)
+		assert.True(t, failed.HasErrorLabel("Unsure"))
+		assert.NotEmpty(t, failed.WriteErrors)
+	}
+}
