@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"sync/atomic"
+
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -16,14 +18,16 @@ var (
 //
 //fork:extend the overload policy belongs to the client, and the topology is what the client has one of
 type Config struct {
-	overload *driver.OverloadPolicy
+	overload     *driver.OverloadPolicy
+	overloadSeen *atomic.Bool // the client has met an overload error
 }
 
 // serverConfig holds the overload policy of the client that the server belongs to.
 //
 //fork:extend cursors run their commands on the server alone and have to find the client's policy there
 type serverConfig struct {
-	overload *driver.OverloadPolicy
+	overload     *driver.OverloadPolicy
+	overloadSeen *atomic.Bool
 }
 
 // NewAuthenticatorConfig adds the client's overload policy to the configuration, for the topology and for its servers.
@@ -41,7 +45,10 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 	}
 	cfg.overload = newOverloadPolicy(settings.opts)
 	cfg.overload.Logger = cfg.logger
-	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
+	cfg.overloadSeen = new(atomic.Bool)
+	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) {
+		server.overload, server.overloadSeen = cfg.overload, cfg.overloadSeen
+	})
 	return cfg, nil
 }
 

@@ -76,7 +76,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 
 	for _, server := range topology.servers {
 		assert.Equal(t, server.pool.totalConnectionCount(), server.pool.availableConnectionCount(), "connections are checked out")
-		assert.Equal(t, int64(0), server.upstreamOperationCount())
+		assert.Equal(t, int64(0), server.OperationCount())
 	}
 	require.NoError(t, topology.Disconnect(context.Background()))
 	assertGoroutines(t, before+1) // and the listener's

@@ -28,22 +28,12 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 	return s
 }
 
-// OperationCount returns the number of operations in progress on this server, by which one of two servers is selected, and
-// adds the overload errors of the last moments. A server that rejects is done with operations sooner than one that executes
-// them; by the operations in progress alone it would be preferred.
-//
-//fork:wrap of two servers the one that is overloaded must not look like the idle one
-//fork:watch Topology.SelectServer
-func (s *Server) OperationCount() int64 {
-	return s.upstreamOperationCount() + s.rejections.Count()
-}
-
 // ProcessError takes note of overload errors.
 //
 //fork:wrap every error of a command comes this way
 func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
 	if isOverload(err) {
-		s.rejections.Add()
+		s.rejected()
 	}
 	return s.upstreamProcessError(err, describer)
 }
@@ -54,10 +44,18 @@ func (s *Server) ProcessError(err error, describer mnet.Describer) driver.Proces
 //fork:wrap an overloaded server is neither unknown nor are its connections unusable
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
 	if isOverload(err) {
-		s.rejections.Add()
+		s.rejected()
 		return
 	}
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
+}
+
+// rejected takes note of an overload error.
+func (s *Server) rejected() {
+	s.rejections.Add()
+	if seen := s.cfg.overloadSeen; seen != nil && !seen.Load() {
+		seen.Store(true)
+	}
 }
 
 // isOverload reports whether the error has the label SystemOverloadedError. Of the errors that wrap another, only those of

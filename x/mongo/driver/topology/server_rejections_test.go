@@ -38,13 +38,13 @@ var errRejected = driver.Error{
 
 // selection is a topology whose servers are known and do nothing, and the clock that they count by.
 type selection struct {
-	*testing.T
+	testing.TB
 	clock    manualClock
 	topology *Topology
 }
 
-func newSelection(t *testing.T, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) *selection {
-	s := &selection{T: t, clock: manualClock{time.Unix(1, 0)}}
+func newSelection(t testing.TB, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) *selection {
+	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}}
 	cfg, err := NewConfig(options.Client(), nil)
 	require.NoError(t, err)
 	cfg.overload.Clock = &s.clock
@@ -166,7 +166,8 @@ func TestServerCountsOverloadErrors(t *testing.T) {
 			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
 			server := s.topology.servers["a"]
 			assert.Equal(t, driver.NoChange, server.ProcessError(tt.err, freshConnection{}))
-			assert.Equal(t, tt.want, server.OperationCount())
+			assert.Equal(t, tt.want, server.load())
+			assert.Equal(t, int64(0), server.OperationCount(), "it counts operations")
 		})
 	}
 }
@@ -181,23 +182,21 @@ func TestCommandsThatSucceedAllocateNothing(t *testing.T) {
 func TestServerWithoutOverloadPolicy(t *testing.T) {
 	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
 	server.ProcessError(errRejected, freshConnection{})
-	assert.Equal(t, int64(0), server.OperationCount())
+	assert.Equal(t, int64(0), server.load())
 }
 
-func BenchmarkOperationCount(b *testing.B) {
-	clock := &manualClock{time.Unix(1, 0)}
-	overload := func(cfg *serverConfig) { cfg.overload = &driver.OverloadPolicy{Clock: clock} }
-	server := NewServer("a", [12]byte{}, defaultConnectionTimeout, overload)
-	bench := func(name string, count func() int64) {
+func BenchmarkSelectServer(b *testing.B) {
+	s := newSelection(b, description.TopologyKindSharded, description.ServerKindMongos, "a", "b", "c")
+	selector := &serverselector.ReadPref{ReadPref: readpref.Nearest()}
+	bench := func(name string) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; i < b.N; i++ {
-				_ = count()
+				_, _ = s.topology.SelectServer(context.Background(), selector)
 			}
 		})
 	}
-	bench("upstream", server.upstreamOperationCount)
-	bench("fork", server.OperationCount)
-	server.ProcessError(errRejected, freshConnection{})
-	bench("after a rejection", server.OperationCount)
+	bench("no overload")
+	s.reject("a")
+	bench("after a rejection")
 }
