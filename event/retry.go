@@ -78,10 +78,9 @@ type RetryFinishedEvent struct {
 }
 
 // RetryMonitor represents a monitor that is triggered for what the driver decides about retries, of all policies. Its
-// functions are called synchronously by the operation and must be safe for concurrent use. Decided is called while the
-// connection of the failed attempt is still checked out, so that a monitor that runs commands on the same client may wait for
-// itself when the pool has no other connection. Commands that monitor servers, establish connections or authenticate generate
-// no events.
+// functions are called synchronously by the operation and must be safe for concurrent use. They may run commands on the same
+// client: the operation holds no connection meanwhile, but for one that a cursor or a transaction behind a load balancer is pinned
+// to. Commands that monitor servers, establish connections or authenticate generate no events.
 type RetryMonitor struct {
 	Decided  func(context.Context, *RetryDecidedEvent)
 	Finished func(context.Context, *RetryFinishedEvent)

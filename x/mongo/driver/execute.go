@@ -36,7 +36,9 @@ func (op Operation) Execute(ctx context.Context) error {
 	ex.start(ctx)
 	defer ex.release()
 	for {
-		if err := ex.command(ctx); err != nil {
+		err := ex.command(ctx)
+		ex.tellDecided(ctx)
+		if err != nil {
 			return ex.finish(ctx, err)
 		}
 		if !ex.nextBatch() {
@@ -122,7 +124,7 @@ func (ex *execution) command(ctx context.Context) error {
 			return ex.giveUp(ctx, fail)
 		}
 		verdict := ex.retries.Failed(ex.describe(ctx, fail))
-		ex.decided(ctx, fail, verdict)
+		ex.decided(fail, verdict)
 		if verdict.Reason != retry.Overloaded {
 			if err := ex.unpin(fail); err != nil {
 				return err

@@ -17,8 +17,9 @@ type history struct {
 	retries          int
 	retriesOfCommand int
 	backoff          time.Duration
-	announced        bool   // a retry was announced, if perhaps not made
-	reason           string // why there was no further retry, see event.RetryDecidedEvent
+	announced        bool                     // a retry was announced, if perhaps not made
+	untold           *event.RetryDecidedEvent // for the monitor, once no connection is held
+	reason           string                   // why there was no further retry, see event.RetryDecidedEvent
 }
 
 func (h *history) startCommand() {
@@ -34,8 +35,8 @@ func (h *history) startAttempt(requestID int32) {
 	h.reason = ""
 }
 
-// decided reports what follows from the failure of an attempt.
-func (ex *execution) decided(ctx context.Context, fail *failure, verdict retry.Verdict) {
+// decided takes note of what follows from the failure of an attempt, and logs it.
+func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 	if ex.overload == nil {
 		return
 	}
@@ -74,8 +75,20 @@ func (ex *execution) decided(ctx context.Context, fail *failure, verdict retry.V
 		ex.overload.logDecision(decision, ex.conn)
 	}
 	if monitored {
-		ex.overload.Monitor.Decided(ctx, decision)
+		ex.history.untold = decision
 	}
+}
+
+// tellDecided tells the monitor of the last decision, if it has not been told. It gives the connection back before: the monitor may
+// wait for one.
+func (ex *execution) tellDecided(ctx context.Context) {
+	decision := ex.history.untold
+	if decision == nil {
+		return
+	}
+	ex.history.untold = nil
+	ex.releaseConnection()
+	ex.overload.Monitor.Decided(ctx, decision)
 }
 
 // backOff waits before a retry. It returns the context's error if the context ends first.
@@ -141,6 +154,7 @@ func (ex *execution) reportFinished(ctx context.Context, err error) {
 		ex.overload.logFinished(finished, int64(ex.history.requestID))
 	}
 	if monitored {
+		ex.releaseConnection()
 		ex.overload.Monitor.Finished(ctx, finished)
 	}
 }

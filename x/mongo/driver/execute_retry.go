@@ -61,6 +61,7 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 		return err
 	}
 	ex.reset(fail)
+	ex.tellDecided(ctx)
 
 	if fail.contextDone() {
 		return ex.labelCommitResult(ex.errs.toReturn(fail))

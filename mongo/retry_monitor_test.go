@@ -1,0 +1,91 @@
+package mongo
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// TestRetryMonitorMayUseTheClient is about a monitor that runs a command on a client which has a single connection.
+func TestRetryMonitorMayUseTheClient(t *testing.T) {
+	overloaded, conflict := overloadtest.Overloaded(), overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{
+		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}},
+	}})
+	writeConcern := overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+		{Key: "code", Value: 462}, {Key: "errorLabels", Value: overloaded[3].Value},
+	}})
+	insert := func(c *Collection) error {
+		_, err := c.InsertMany(context.Background(), []any{bson.D{}, bson.D{}}, options.InsertMany().SetOrdered(false))
+		return err
+	}
+
+	tests := []struct {
+		name    string
+		run     func(*Collection) error
+		replies []any
+		opts    *options.ClientOptions
+		decided int
+	}{
+		{"a retry that succeeds", insert, []any{overloaded}, options.Client(), 1},
+		{"a retry that meets write errors", insert, []any{overloaded, conflict}, options.Client(), 1},
+		{"a retry that fails", insert, []any{overloaded, overloadtest.Failure(1)}, options.Client(), 2},
+		{"a retry that is refused", insert, []any{overloaded}, options.Client().SetRetryWrites(false), 1},
+		{"a retry that is refused, of write concern errors", insert, []any{writeConcern}, options.Client().SetRetryWrites(false), 1},
+		{"a cursor", func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
+			[]any{overloaded, overloadtest.OK(batch("firstBatch", 0, bson.D{}))}, options.Client(), 1},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			var client *Client
+			var decided, failed atomic.Int64
+			var pinging atomic.Bool
+			ping := func() {
+				pinging.Store(true)
+				defer pinging.Store(false)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				if client.Ping(ctx, nil) != nil {
+					failed.Add(1)
+				}
+			}
+			monitor := &event.RetryMonitor{
+				Decided: func(context.Context, *event.RetryDecidedEvent) {
+					if pinging.Load() {
+						return // a ping that fails is a decision too
+					}
+					decided.Add(1)
+					ping()
+				},
+				Finished: func(context.Context, *event.RetryFinishedEvent) { ping() },
+			}
+			l := overloadtest.Listen(t, overloadtest.OK(), nil)
+			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
+			require.NoError(t, err)
+			defer func() { _ = client.Disconnect(context.Background()) }()
+			client.deployment.(driver.OverloadRetrier).OverloadPolicy().Policy.Jitter = func() float64 { return 0 }
+
+			next := 0
+			answer := func(command string) any {
+				if command == "ping" || command == "endSessions" || next == len(tt.replies) {
+					return nil
+				}
+				next++
+				return tt.replies[next-1]
+			}
+			l.Answer.Store(&answer)
+			_ = tt.run(client.Database("db").Collection("coll"))
+			assert.Equal(t, int64(tt.decided), decided.Load())
+			assert.Equal(t, int64(0), failed.Load(), "commands of the monitor got no connection")
+		})
+	}
+}
