@@ -23,7 +23,11 @@ type Summary struct {
 
 // runArm runs the application once while servers shed load.
 func runArm(ctx context.Context, cfg Config, uri, app string, s scenario) (*Summary, error) {
-	load, err := connectOverload(uri, s)
+	primary, err := primaryOf(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	load, err := connectOverload(uri, primary, s)
 	if err != nil {
 		return nil, err
 	}

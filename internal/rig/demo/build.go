@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"mongofork/internal/rig/drivermod"
 	"mongofork/internal/rig/process"
@@ -27,10 +30,12 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 		return binaries{}, err
 	}
 	app := filepath.Join(b.Root, "examples", "overload")
-	if err := drivermod.Requires(app, b.Base); err != nil {
+	plain, err := b.modfile(app, "upstream", func(*modfile.File) error { return nil })
+	if err != nil {
 		return binaries{}, err
 	}
-	replaced, line, err := drivermod.Replace(app, b.forkDir(), b.temp)
+	line := "replace " + drivermod.Path + " => " + b.forkDir()
+	replaced, err := b.modfile(app, "fork", func(m *modfile.File) error { return m.AddReplace(drivermod.Path, "", b.forkDir(), "") })
 	if err != nil {
 		return binaries{}, err
 	}
@@ -43,10 +48,27 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 	}
 	// Told a folder, the go command adds the system's suffix for executables.
 	folder := func(binary string) string { return filepath.Dir(binary) + string(filepath.Separator) }
-	if err := b.goTool(ctx, app, "build", "-o", folder(shops.upstream), "."); err != nil {
-		return binaries{}, err
+	for modfile, binary := range map[string]string{plain: shops.upstream, replaced: shops.fork} {
+		// Another version of the driver may want other versions of its dependencies; the copy of go.mod may say so.
+		if err := b.goTool(ctx, app, "build", "-mod=mod", "-modfile", modfile, "-o", folder(binary), "."); err != nil {
+			return binaries{}, err
+		}
 	}
-	return shops, b.goTool(ctx, app, "build", "-modfile", replaced, "-o", folder(shops.fork), ".")
+	return shops, nil
+}
+
+// modfile writes a copy of the application's go.mod that requires the base, whichever it is, with a change. It returns its path.
+func (b builder) modfile(app, name string, change func(*modfile.File) error) (string, error) {
+	folder := filepath.Join(b.temp, "mod", name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	return drivermod.Copy(app, folder, func(m *modfile.File) error {
+		if err := m.AddRequire(drivermod.Path, b.Base); err != nil {
+			return err
+		}
+		return change(m)
+	})
 }
 
 // goTool runs the go command. The error of a run that failed has its output.

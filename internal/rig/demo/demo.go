@@ -1,6 +1,6 @@
 // Package demo runs the same application with upstream's driver and with the
 // fork on a replica set that sheds load, and compares what the application
-// notices. The replica set is the overload lab's, before a real server.
+// notices. The overload lab stands before its members, or makes them of one server.
 package demo
 
 import (
@@ -10,11 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
-
-	"mongofork/internal/rig/lab"
-	"mongofork/internal/rig/server"
 )
 
 // ErrNotBetter says that the fork did not do better than upstream.
@@ -29,11 +27,9 @@ type Config struct {
 	// Workers, Operations and Seed are passed to the application.
 	Workers, Operations int
 	Seed                int64
-	// OpenServer finds or starts the server.
-	OpenServer func(context.Context) (*server.Server, error)
-	// OpenLab starts the lab as a replica set before that server. It is called
-	// when the fork has been built.
-	OpenLab func(ctx context.Context, backend string) (*lab.Lab, error)
+	// OpenLab starts a replica set that the lab stands before, and returns what
+	// ends both. It is called when the fork has been built.
+	OpenLab func(context.Context) (env []string, end func() error, err error)
 	// Environ is the environment of the commands that are run.
 	Environ []string
 	// Output gets the table and the verdict, Progress everything else.
@@ -44,8 +40,8 @@ type Config struct {
 type scenario struct {
 	// name says which members do.
 	name string
-	// limited chooses them. The first member is primary.
-	limited func(hosts []string) []string
+	// limited chooses them.
+	limited func(hosts []string, primary string) []string
 	// ratePerSec is how many requests a second each of them takes.
 	ratePerSec int32
 }
@@ -54,8 +50,17 @@ type scenario struct {
 // most 400 a second. Three quarters of those go to the primary: all writes, and
 // a third of the reads.
 var scenarios = []scenario{
-	{"every member", func(hosts []string) []string { return hosts }, 60},
-	{"one secondary", func(hosts []string) []string { return hosts[len(hosts)-1:] }, 1},
+	{"every member", func(hosts []string, _ string) []string { return hosts }, 60},
+	{"one secondary", lastSecondary, 1},
+}
+
+func lastSecondary(hosts []string, primary string) []string {
+	for _, host := range slices.Backward(hosts) {
+		if host != primary {
+			return []string{host}
+		}
+	}
+	return nil
 }
 
 // Run runs the demonstration. It returns ErrNotBetter when it came to its end and
@@ -71,19 +76,12 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 
-	s, err := cfg.OpenServer(ctx)
+	env, end, err := cfg.OpenLab(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-
-	cfg.progressf("starting the lab, which makes a replica set of that server")
-	l, err := cfg.OpenLab(ctx, s.URI)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	comparisons, err := compareAll(ctx, cfg, l.Env, shops)
+	defer func() { err = errors.Join(err, end()) }()
+	comparisons, err := compareAll(ctx, cfg, env, shops)
 	if err != nil {
 		return err
 	}

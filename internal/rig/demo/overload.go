@@ -47,10 +47,26 @@ type overload struct {
 	clients    []*mongo.Client
 }
 
+// primaryOf returns the address of the primary.
+func primaryOf(ctx context.Context, uri string) (string, error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }() // closing the sockets is all that matters
+	var hello struct {
+		Me string `bson:"me"`
+	}
+	if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+		return "", fmt.Errorf("ask for the primary: %w", err)
+	}
+	return hello.Me, nil
+}
+
 // connectOverload connects to the members that a scenario limits.
-func connectOverload(uri string, s scenario) (*overload, error) {
+func connectOverload(uri, primary string, s scenario) (*overload, error) {
 	o := &overload{ratePerSec: s.ratePerSec, lasts: overloadTime}
-	for _, host := range s.limited(options.Client().ApplyURI(uri).Hosts) {
+	for _, host := range s.limited(options.Client().ApplyURI(uri).Hosts, primary) {
 		client, err := mongo.Connect(options.Client().SetHosts([]string{host}).SetDirect(true))
 		if err != nil {
 			o.close(context.Background())

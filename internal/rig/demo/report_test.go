@@ -43,12 +43,16 @@ func TestVerdict(t *testing.T) {
 			"The fork did better: upstream showed the application 14 errors and lost 4 writes in 200 operations, the fork 2 and 0 in 200.",
 		},
 		"as many errors": {
-			func(c *Comparison) { c.Fork.Errors = 9 }, false,
-			"The fork did not do better (later: 9 errors against 7 and 2 lost writes): upstream showed the application 14 errors and lost 4 writes in 200 operations, the fork 10 and 0 in 200.",
+			func(c *Comparison) { c.Fork.Errors = 17 }, false,
+			"The fork did not do better (18 errors against 14 and 4 lost writes): upstream showed the application 14 errors and lost 4 writes in 200 operations, the fork 18 and 0 in 200.",
+		},
+		"as many errors in one scenario": {
+			func(c *Comparison) { c.Fork.Errors, c.Upstream.Errors, c.Upstream.LostWrites = 3, 3, 0 }, true,
+			"The fork did better: upstream showed the application 10 errors and lost 2 writes in 200 operations, the fork 4 and 0 in 200.",
 		},
 		"no errors at all": {
-			func(c *Comparison) { c.Fork.Errors, c.Upstream.Errors, c.Upstream.LostWrites = 0, 0, 0 }, false,
-			"The fork did not do better (later: 0 errors against 0 and 0 lost writes): upstream showed the application 7 errors and lost 2 writes in 200 operations, the fork 1 and 0 in 200.",
+			func(c *Comparison) { c.Fork.Errors, c.Upstream.Errors, c.Upstream.LostWrites = -1, -7, -2 }, false,
+			"The fork did not do better (0 errors against 0 and 0 lost writes): upstream showed the application 0 errors and lost 0 writes in 200 operations, the fork 0 and 0 in 200.",
 		},
 		"a lost write": {
 			func(c *Comparison) { c.Fork.LostWrites = 1 }, false,

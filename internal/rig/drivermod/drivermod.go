@@ -2,7 +2,6 @@
 package drivermod
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,25 +48,6 @@ func Copy(module, to string, change func(*modfile.File) error) (string, error) {
 		return "", err
 	}
 	return path, os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
-}
-
-// Requires returns an error unless the module in a folder requires that version of the driver.
-func Requires(module, version string) error {
-	parsed, err := Parse(module)
-	if err != nil {
-		return err
-	}
-	source := filepath.Join(module, "go.mod")
-	for _, r := range parsed.Require {
-		if r.Mod.Path != Path {
-			continue
-		}
-		if r.Mod.Version != version {
-			return fmt.Errorf("%s requires %s %s, not %s; run this with BASE=%[3]s", source, Path, r.Mod.Version, version)
-		}
-		return nil
-	}
-	return fmt.Errorf("%s does not require %s", source, Path)
 }
 
 // Parse reads the go.mod of the module in a folder.

@@ -67,12 +67,3 @@ func TestFlags(t *testing.T) {
 	_, err = Flags(t.TempDir(), driver, copies)
 	assert.Error(t, err, "there is no go.mod")
 }
-
-func TestRequires(t *testing.T) {
-	t.Parallel()
-	module := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(module, "go.mod"), []byte("module m\n\nrequire "+Path+" v2.5.0\n"), 0o600))
-	assert.NoError(t, Requires(module, "v2.5.0"))
-	assert.ErrorContains(t, Requires(module, "v2.7.0"), "requires "+Path+" v2.5.0, not v2.7.0; run this with BASE=v2.5.0")
-	assert.Error(t, Requires(t.TempDir(), "v2.5.0"), "there is no go.mod")
-}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -32,8 +33,20 @@ type Lab struct {
 // Serve starts a lab of that topology in front of a server and returns when it serves. Every user of the machine can read the
 // arguments of a process, so that the server's connection string goes into its environment.
 func Serve(ctx context.Context, binary string, env []string, topology, backend string) (*Lab, error) {
+	return serve(ctx, binary, append(slices.Clone(env), "MONGODB_URI="+backend), topology)
+}
+
+// ServeMembers starts a lab before three real members of a mongod, which it starts as well; they have their files below a folder.
+func ServeMembers(ctx context.Context, binary string, env []string, mongod, dir string) (*Lab, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return serve(ctx, binary, env, "members:3", "--mongod", mongod, "--dir", dir)
+}
+
+func serve(ctx context.Context, binary string, env []string, topology string, args ...string) (*Lab, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := process.Command(ctx, "", append(slices.Clone(env), "MONGODB_URI="+backend), binary, "serve", "--topology", topology)
+	cmd := process.Command(ctx, "", env, binary, append([]string{"serve", "--topology", topology}, args...)...)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()

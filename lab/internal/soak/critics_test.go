@@ -46,6 +46,13 @@ func TestSums(t *testing.T) {
 	}
 }
 
+func TestSnapshotsFromBeforeTheAccounts(t *testing.T) {
+	assert.True(t, tooEarly(0, 0))
+	assert.False(t, tooEarly(0, accounts), "the money is gone")
+	assert.False(t, tooEarly(0, 1))
+	assert.False(t, tooEarly(accounts*initialBalance, accounts))
+}
+
 func TestFilesDiffer(t *testing.T) {
 	one, other := &filer{seed: 1}, &filer{seed: 2}
 	assert.Equal(t, one.content(1), one.content(1), "what a file has in it can be told again")

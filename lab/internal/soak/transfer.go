@@ -70,9 +70,15 @@ func (a *auditor) audit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.checkSum("a snapshot", sum, count)
+	if !tooEarly(sum, count) {
+		a.checkSum("a snapshot", sum, count)
+	}
 	return nil
 }
+
+// tooEarly tells whether a snapshot is from before the accounts were made. A session with a snapshot is not causally consistent,
+// and a member that has been killed begins with what its last checkpoint had.
+func tooEarly(sum int64, count int) bool { return sum == 0 && count == 0 }
 
 func (a *auditor) checkSum(where string, sum int64, count int) {
 	if sum != accounts*initialBalance || count != accounts {
