@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,15 @@ import (
 const commandGrace = 10 * time.Second
 
 type serverCmd struct {
-	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod and mongos on the PATH, of any version: standalone, replicaset:N or sharded:N."`
+	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
+	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the files of the certificates."`
+	Users    bool     `help:"Start it with a key of the members and a user, whom the URI names."`
+	Port     []int    `placeholder:"PORT" help:"Ports that the members listen on, one for each. Free ones are found otherwise."`
 	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
 }
+
+// defaultTopology is what is started where TLS, users or ports are asked for, and no topology is.
+const defaultTopology = "replicaset:3"
 
 // Run starts or finds a server, and stops it in the end if it was started.
 func (c *serverCmd) Run(ctx context.Context) (err error) {
@@ -45,14 +52,15 @@ func (c *serverCmd) Run(ctx context.Context) (err error) {
 
 // open starts the deployment that was asked for, or else finds or starts any server.
 func (c *serverCmd) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
-	if c.Topology == "" {
+	cfg.Ports = c.Port
+	if c.Topology == "" && !c.TLS && !c.Users && len(c.Port) == 0 {
 		return server.Open(ctx, cfg)
 	}
-	topology, err := server.ParseTopology(c.Topology)
+	topology, err := server.ParseTopology(cmp.Or(c.Topology, defaultTopology))
 	if err != nil {
 		return nil, err
 	}
-	return server.OpenTopology(ctx, cfg, topology)
+	return server.OpenForm(ctx, cfg, server.Form{Topology: topology, TLS: c.TLS, Users: c.Users})
 }
 
 // serve prints the server's URI and waits until it is interrupted or the server
@@ -71,7 +79,8 @@ func serve(ctx context.Context, s *server.Server, out io.Writer) error {
 
 // runWith runs a command that finds the server in MONGODB_URI.
 func runWith(ctx context.Context, uri string, command []string) error {
-	return passThrough(ctx, "", []string{"MONGODB_URI=" + uri}, command)
+	// The server has been chosen.
+	return passThrough(ctx, "", []string{"MONGODB_URI=" + uri, "SERVER="}, command)
 }
 
 // passThrough runs a command in a folder with our input and output, and with our environment and some more. The error of a

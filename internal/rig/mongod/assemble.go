@@ -71,12 +71,16 @@ func (d *Deployment) configuration() bson.D {
 	for _, m := range d.members {
 		members = append(members, bson.D{{Key: "_id", Value: m.number}, {Key: "host", Value: m.host}})
 	}
-	return bson.D{{Key: "replSetInitiate", Value: bson.D{
+	configuration := bson.D{
 		{Key: "_id", Value: d.options.ReplicaSet},
 		{Key: "members", Value: members},
 		{Key: "settings", Value: bson.D{
 			{Key: "electionTimeoutMillis", Value: electionTimeoutMillis},
 			{Key: "heartbeatIntervalMillis", Value: heartbeatIntervalMillis},
 		}},
-	}}}
+	}
+	if d.options.ConfigServer {
+		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
+	}
+	return bson.D{{Key: "replSetInitiate", Value: configuration}}
 }

@@ -184,11 +184,17 @@ func (d *Deployment) Stop() error {
 	return errors.Join(d.kill(), d.dir.remove())
 }
 
-// abandon is Stop for a deployment that did not start: it leaves the logs.
+// abandon is Stop for a deployment that did not start: it leaves the logs, if there are any.
 func (d *Deployment) abandon() error {
 	err := d.kill()
+	logs := false
 	for _, m := range d.members {
 		err = errors.Join(err, os.RemoveAll(m.data()))
+		_, missing := os.Stat(m.log())
+		logs = logs || missing == nil
+	}
+	if !logs {
+		return errors.Join(err, d.dir.remove())
 	}
 	return errors.Join(err, d.dir.release())
 }

@@ -28,6 +28,8 @@ type Options struct {
 	TLS bool
 	// Users makes clients authenticate: as "root", with a random password that URIs contain.
 	Users bool
+	// ConfigServer makes it the replica set of a sharded cluster's configuration; Arguments have to say so, too.
+	ConfigServer bool
 	// Parameters are server parameters to set, besides enableTestCommands.
 	Parameters map[string]string
 	// Arguments are given to each mongod after all others.

@@ -31,7 +31,7 @@ func startProcess(path string, args []string, dir string) (*process, error) {
 	started := make(chan error)
 	go p.run(started)
 	if err := <-started; err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.Remove(log.Name()))
 	}
 	return p, nil
 }

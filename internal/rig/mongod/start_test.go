@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,9 @@ echo '{"s":"F","msg":"aborts"}'; exit 14`
 			data, err := filepath.Glob(filepath.Join(test.options.Dir, "*", "*", "data"))
 			require.NoError(t, err)
 			assert.Empty(t, data, "left behind")
+			runs, err := filepath.Glob(filepath.Join(test.options.Dir, "*", "*", "log"))
+			require.NoError(t, err)
+			assert.Equal(t, strings.Contains(test.want, "its log is"), len(runs) > 0, "a log is left where the error names one")
 		})
 	}
 }

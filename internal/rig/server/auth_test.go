@@ -19,7 +19,7 @@ func TestOpenStartsALimitableMongod(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t).install("mongod", "mongod", fakeVersion+"="+version)
-			m.Limitable = true
+			m.Limitable, m.Choice = true, "path"
 			server, err := Open(t.Context(), m.Config) // which logs in, as the fake checks
 			require.NoError(t, err)
 			started := started(m, "mongod")[1] // after --version

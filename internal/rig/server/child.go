@@ -118,6 +118,9 @@ func (c *child) close() error {
 	return errors.Join(c.stop(), os.RemoveAll(c.dir))
 }
 
+// done is closed when the child has ended.
+func (c *child) done() <-chan struct{} { return c.exited }
+
 // logTail returns the last lines of what the child wrote.
 func (c *child) logTail() string {
 	log, err := os.ReadFile(filepath.Join(c.dir, "log"))

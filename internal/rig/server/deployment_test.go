@@ -28,7 +28,7 @@ func TestParseTopology(t *testing.T) {
 	}
 }
 
-func TestOpenTopology(t *testing.T) {
+func TestOpenForm(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		topology string
@@ -45,7 +45,7 @@ func TestOpenTopology(t *testing.T) {
 			m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.0.4").install("mongos", "mongos", fakeVersion+"=8.0.4")
 			topology, err := ParseTopology(tt.topology)
 			require.NoError(t, err)
-			server, err := OpenTopology(t.Context(), m.Config, topology)
+			server, err := OpenForm(t.Context(), m.Config, Form{Topology: topology})
 			require.NoError(t, err)
 			assert.Equal(t, "8.0.4", server.Version)
 			assert.Len(t, started(m, "mongod"), tt.mongods)
@@ -63,10 +63,10 @@ func TestOpenTopology(t *testing.T) {
 }
 
 // A sharded cluster is put together as the server's manual says.
-func TestOpenTopologyConfiguresACluster(t *testing.T) {
+func TestOpenFormConfiguresACluster(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0").install("mongos", "mongos", fakeVersion+"=8.2.0")
-	server, err := OpenTopology(t.Context(), m.Config, Topology{sharded, 1})
+	server, err := OpenForm(t.Context(), m.Config, Form{Topology: Topology{sharded, 1}})
 	require.NoError(t, err)
 	defer server.Close()
 
@@ -75,8 +75,8 @@ func TestOpenTopologyConfiguresACluster(t *testing.T) {
 	require.Len(t, servers, 2)
 	require.Len(t, routers, 1)
 	config, shard := servers[0], servers[1]
-	assert.Contains(t, config, "--replSet config --configsvr")
-	assert.Contains(t, shard, "--replSet shard --shardsvr")
+	assert.Regexp(t, "--replSet config .*--configsvr", config)
+	assert.Regexp(t, "--replSet shard .*--shardsvr", shard)
 	assert.Contains(t, routers[0], "--configdb config/"+address(config))
 
 	initiated := strings.Join(m.recorded("mongod"), "\n")
@@ -85,26 +85,25 @@ func TestOpenTopologyConfiguresACluster(t *testing.T) {
 	assert.Contains(t, strings.Join(m.recorded("mongos"), "\n"), `"addShard":"shard/`+address(shard)+`"`)
 }
 
-func TestOpenTopologyFails(t *testing.T) {
+func TestOpenFormFails(t *testing.T) {
 	t.Parallel()
 	t.Run("no mongos", func(t *testing.T) {
 		t.Parallel()
-		alive := newLifeline(t)
-		m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0", alive.setting())
-		_, err := OpenTopology(t.Context(), m.Config, Topology{sharded, 1})
+		m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0")
+		_, err := OpenForm(t.Context(), m.Config, Form{Topology: Topology{sharded, 1}})
 		require.ErrorIs(t, err, ErrUnavailable)
 		require.ErrorContains(t, err, "no mongos on the PATH")
-		requireEnd(t, alive.process(t))
-		requireEnd(t, alive.process(t))
+		assert.Empty(t, m.recorded("mongod"))
 		requireEmpty(t, m.TempDir)
 	})
 	t.Run("mongod does not listen", func(t *testing.T) {
 		t.Parallel()
 		m := newMachine(t).install("mongod", "mongod", fakeFault+"=dies")
 		m.StartTimeout = time.Second
-		_, err := OpenTopology(t.Context(), m.Config, Topology{replicaSet, 1})
-		require.ErrorContains(t, err, "mongod does not answer: ping: ")
-		require.ErrorContains(t, err, "the data directory is on fire")
+		_, err := OpenForm(t.Context(), m.Config, Form{Topology: Topology{replicaSet, 1}})
+		require.ErrorContains(t, err, "member 1 of 1 (127.0.0.1:")
+		require.ErrorContains(t, err, "ended by itself (exit status 3): the data directory is on fire; its log is ")
+		assert.NotContains(t, err.Error(), "\n")
 		requireEmpty(t, m.TempDir)
 	})
 }

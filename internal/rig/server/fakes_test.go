@@ -246,7 +246,8 @@ func newMachine(t *testing.T) *machine {
 			_, err := os.Stat(path)
 			return path, err
 		},
-		TempDir: t.TempDir(),
+		TempDir:  t.TempDir(),
+		Platform: "another/system", // so that there is no wheel
 	}
 	return m
 }

@@ -115,7 +115,8 @@ func (f *fakeServer) hello() bson.M {
 		"logicalSessionTimeoutMinutes": 30, "saslSupportedMechs": bson.A{"SCRAM-SHA-256"},
 	}
 	if !f.initiated.Load() {
-		reply["isWritablePrimary"], reply["ismaster"], reply["isreplicaset"] = false, false, true
+		// Only one member of a set is told to initiate it.
+		reply["isWritablePrimary"], reply["ismaster"], reply["isreplicaset"], reply["secondary"] = false, false, true, true
 		return reply
 	}
 	reply["isWritablePrimary"], reply["ismaster"] = true, true

@@ -9,7 +9,11 @@ import (
 )
 
 // openGiven uses a server that somebody else runs.
-func openGiven(ctx context.Context, cfg Config, uri string) (*Server, error) {
+func openGiven(ctx context.Context, cfg Config) (*Server, error) {
+	uri := cfg.Getenv("MONGODB_URI")
+	if uri == "" {
+		return nil, absent(errors.New("MONGODB_URI is not set"))
+	}
 	if err := checkGiven(uri, cfg.BehindLab); err != nil {
 		return nil, err
 	}

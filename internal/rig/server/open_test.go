@@ -4,9 +4,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,34 +65,110 @@ func TestOpenChecksTheGivenURIFirst(t *testing.T) {
 
 func TestOpenStartsMongod(t *testing.T) {
 	t.Parallel()
-	alive := newLifeline(t)
-	m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.3-rc0", alive.setting())
-	go func() { // the call that asks for the version
-		if connection, err := alive.listener.Accept(); err == nil {
-			connection.Close()
-		}
-	}()
+	for name, tt := range map[string]struct {
+		arrange func(*machine)
+		origin  Origin
+		members int
+	}{
+		"of the PATH":           {func(m *machine) {}, Mongod, 3},
+		"before the lab":        {func(m *machine) { m.BehindLab = true }, Mongod, 1},
+		"of the PATH, by name":  {func(m *machine) { m.Platform, m.env["SERVER"] = wheelPlatform, "path" }, Mongod, 3},
+		"of the wheel, by name": {func(m *machine) { m.Platform, m.env["SERVER"] = wheelPlatform, "mongod" }, Wheel, 3},
+		"of the wheel, though a server is given": {func(m *machine) {
+			m.Platform, m.env["SERVER"], m.env["MONGODB_URI"] = wheelPlatform, "mongod", "mongodb://127.0.0.1:1"
+		}, Wheel, 3},
+		"of the wheel, for that on the PATH is old": {func(m *machine) {
+			m.Platform = wheelPlatform
+			m.install("mongod", "mongod", fakeVersion+"=8.0.0")
+		}, Wheel, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.3-rc0").install("python3", "python", fakeVersion+"=3.12.0")
+			tt.arrange(m)
+			said := new(strings.Builder)
+			m.Progress = said
+			server, err := Open(t.Context(), m.Config)
+			require.NoError(t, err)
+			assert.Equal(t, tt.origin, server.Origin)
+			calls := started(m, "mongod")
+			calls = slices.DeleteFunc(calls, func(call string) bool { return call == "--version" })
+			require.Len(t, calls, tt.members)
+			for _, call := range calls {
+				args := strings.Fields(call)
+				assert.Equal(t, "rig", valueOf(args, "--replSet"))
+				assert.Equal(t, "127.0.0.1", valueOf(args, "--bind_ip"))
+				assert.Contains(t, server.URI, "127.0.0.1:"+valueOf(args, "--port"))
+				assert.Contains(t, valueOf(args, "--dbpath"), filepath.Join(m.Root, "build", "server", "run-"))
+			}
+			assert.Contains(t, said.String(), tt.origin.String())
+			assert.Contains(t, said.String(), server.Form.String())
+			require.NoError(t, server.Close())
+			requireEmpty(t, m.TempDir)
+			left, err := filepath.Glob(filepath.Join(m.Root, "build", "server", "run-*"))
+			require.NoError(t, err)
+			assert.Empty(t, left)
+		})
+	}
+}
 
+func TestOpenSaysWhyItIsNotAnother(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t).install("python3", "python", fakeVersion+"=3.12.1")
+	m.Platform = "darwin/arm64"
+	said := new(strings.Builder)
+	m.Progress = said
 	server, err := Open(t.Context(), m.Config)
 	require.NoError(t, err)
-	process := alive.process(t)
-	assert.Equal(t, Mongod, server.Origin)
-	assert.Equal(t, "8.2.3-rc0", server.Version)
-	calls := m.recorded("mongod")
-	require.Len(t, calls, 3)
-	assert.Equal(t, "--version", calls[0])
-	assert.Contains(t, calls[2], "replSetInitiate")
-	port := valueOf(strings.Fields(calls[1]), "--port")
-	data := valueOf(strings.Fields(calls[1]), "--dbpath")
-	assert.Equal(t, "mongodb://127.0.0.1:"+port+"/?replicaSet=rig", server.URI)
-	assert.Equal(t, "--dbpath "+data+" --replSet rig --bind_ip 127.0.0.1 --port "+port+
-		" --setParameter enableTestCommands=1 --nounixsocket", calls[1])
-	assert.DirExists(t, data)
+	defer server.Close()
+	assert.Contains(t, said.String(), "SecantusDB from PyPI: version 3.12.1, replicaset:1 "+
+		"(no mongod on the PATH; the pinned mongod is for linux/amd64, and this is darwin/arm64)\n")
+}
 
-	require.NoError(t, server.Close())
-	requireEnd(t, process)
-	requireEmpty(t, m.TempDir)
-	<-server.Done()
+func TestOpenByName(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"postgres": "SERVER=postgres: there is no such server to be had for this; name one of uri, path, mongod, secantus, or leave it out to have the first that there is",
+		"uri":      "no MongoDB server to be had: MONGODB_URI is not set: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"path":     "no MongoDB server to be had: no mongod on the PATH: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"mongod":   "no MongoDB server to be had: the pinned mongod is for linux/amd64, and this is another/system: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"secantus": "no MongoDB server to be had: no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+	}
+	for name, want := range tests {
+		m := newMachine(t)
+		m.env["SERVER"] = name
+		_, err := Open(t.Context(), m.Config)
+		require.EqualError(t, err, want)
+		assert.Equal(t, name != "postgres", errors.Is(err, ErrUnavailable))
+	}
+	m := newMachine(t)
+	m.env["SERVER"] = "secantus"
+	_, err := OpenForm(t.Context(), m.Config, Form{Topology: Topology{standalone, 1}})
+	assert.ErrorContains(t, err, "SERVER=secantus: there is no such server to be had for this; name one of path, mongod,")
+}
+
+// A wheel that must not be used, or a disk that is full, are not made up for by another server.
+func TestOpenDoesNotGoOnAfterWhatIsToBeMended(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[string]string{"forged": "the package index offers another wheel", "full": "the disk is full"} {
+		m := wheelMachine(t, fault)
+		_, err := Open(t.Context(), m.Config)
+		require.ErrorContains(t, err, want)
+		assert.NotErrorIs(t, err, ErrUnavailable)
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+func TestPortsInUse(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0")
+	m.Ports = []int{taken.Addr().(*net.TCPAddr).Port}
+	_, err = OpenForm(t.Context(), m.Config, Form{Topology: Topology{standalone, 1}})
+	require.ErrorContains(t, err, "cannot be used; name another one, or none to have a free one found: ")
+	assert.Empty(t, started(m, "mongod"))
 }
 
 func TestOpenInstallsSecantusDBOnce(t *testing.T) {
@@ -131,24 +210,25 @@ func TestOpenWithoutAnyServer(t *testing.T) {
 	}{
 		"nothing": {
 			func(*machine) {},
-			"no MongoDB server to be had: no mongod on the PATH; no Python 3.11 to 3.13 on the PATH" + advice,
+			"no MongoDB server to be had: no mongod on the PATH; the pinned mongod is for linux/amd64, and this is another/system; " +
+				"no Python 3.11 to 3.13 on the PATH" + advice,
 		},
 		"both too old": {
 			func(m *machine) {
 				m.install("mongod", "mongod", fakeVersion+"=7.0.14").install("python3", "python", fakeVersion+"=3.10.2")
 			},
-			"no MongoDB server to be had: BIN/mongod is v7.0.14; no Python 3.11 to 3.13 on the PATH (python3 is 3.10.2)" + advice,
+			"no MongoDB server to be had: BIN/mongod is v7.0.14; the pinned mongod is for linux/amd64, and this is another/system; no Python 3.11 to 3.13 on the PATH (python3 is 3.10.2)" + advice,
 		},
 		"a stranger called mongod": {
 			func(m *machine) { m.install("mongod", "mongod", fakeVersion+"=ersatz") },
 			`no MongoDB server to be had: BIN/mongod --version: no version in "db version versatz\nBuild Info: {}\n"; ` +
-				"no Python 3.11 to 3.13 on the PATH" + advice,
+				"the pinned mongod is for linux/amd64, and this is another/system; no Python 3.11 to 3.13 on the PATH" + advice,
 		},
 		"no network": {
 			func(m *machine) {
 				m.install("python3", "python", fakeVersion+"=3.11.0", fakeFault+"=offline")
 			},
-			"no MongoDB server to be had: no mongod on the PATH; pip install fails (exit status 3: " +
+			"no MongoDB server to be had: no mongod on the PATH; the pinned mongod is for linux/amd64, and this is another/system; pip install fails (exit status 3: " +
 				"ERROR: No matching distribution found for numpy)" + advice,
 		},
 	}
@@ -169,19 +249,26 @@ func TestOpenWithoutAnyServer(t *testing.T) {
 
 func TestOpenShowsWhatAServerThatDoesNotStartSaid(t *testing.T) {
 	t.Parallel()
-	tests := map[string][]string{
-		"dies": {"it ended by itself (exit status 3)", "the data directory is on fire"},
-		"deaf": {"it did not become a primary within 2s"},
+	tests := map[string]struct {
+		choice string
+		wants  []string
+	}{
+		"dies":  {"path", []string{"mongod on the PATH, started as ", "ended by itself (exit status 3): the data directory is on fire; its log is "}},
+		"deaf":  {"path", []string{"mongod on the PATH, started as ", "does not answer; its log is "}},
+		"dies ": {"secantus", []string{"SecantusDB from PyPI, started as ", "it ended by itself (exit status 3)", "the data directory is on fire"}},
+		"deaf ": {"secantus", []string{"SecantusDB from PyPI, started as ", "it did not become a primary within 2s"}},
 	}
-	for fault, wants := range tests {
-		t.Run(fault, func(t *testing.T) {
+	for name, tt := range tests {
+		t.Run(name+tt.choice, func(t *testing.T) {
 			t.Parallel()
-			m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0", fakeFault+"="+fault)
-			m.StartTimeout = 2 * time.Second
+			fault := fakeFault + "=" + strings.TrimSpace(name)
+			m := newMachine(t).install("mongod", "mongod", fakeVersion+"=8.2.0", fault).
+				install("python3", "python", fakeVersion+"=3.12.0", fault)
+			m.StartTimeout, m.Choice = 2*time.Second, tt.choice
 			_, err := Open(t.Context(), m.Config)
 			require.Error(t, err)
 			assert.NotErrorIs(t, err, ErrUnavailable)
-			for _, want := range append(wants, "mongod on the PATH, started as "+m.bin) {
+			for _, want := range tt.wants {
 				assert.ErrorContains(t, err, want)
 			}
 			requireEmpty(t, m.TempDir)

@@ -3,8 +3,6 @@ package server
 import (
 	"errors"
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +20,7 @@ func TestSecantusDB(t *testing.T) {
 	server, err := Open(t.Context(), Config{
 		Root:     "../../..",
 		Getenv:   func(string) string { return "" },
-		LookPath: withoutMongod,
+		Choice:   "secantus",
 		TempDir:  temp,
 		Progress: t.Output(),
 	})
@@ -64,13 +62,6 @@ func TestSecantusDB(t *testing.T) {
 	}
 	_, err = shop.Database("test").Collection("orders").InsertOne(t.Context(), bson.D{})
 	assert.NoError(t, err, "the fail point is used up")
-}
-
-func withoutMongod(name string) (string, error) {
-	if strings.HasPrefix(name, "mongod") {
-		return "", exec.ErrNotFound
-	}
-	return exec.LookPath(name)
 }
 
 func connect(t *testing.T, uri, appName string) *mongo.Client {

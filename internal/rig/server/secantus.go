@@ -9,7 +9,12 @@ import (
 // secantusReplicaSet is the name that SecantusDB gives itself.
 const secantusReplicaSet = "secantus"
 
-func startSecantus(ctx context.Context, cfg Config, env venv) (*Server, error) {
+// openSecantus starts SecantusDB, which is installed if need be.
+func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
+	env, err := ensureVenv(ctx, cfg)
+	if err != nil {
+		return nil, absent(err)
+	}
 	return start(ctx, cfg, launch{
 		origin:     SecantusDB,
 		replicaSet: secantusReplicaSet,

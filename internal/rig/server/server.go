@@ -1,9 +1,8 @@
 // Package server gives tests and demonstrations a real MongoDB server: the one that MONGODB_URI names, a mongod from the
-// PATH, or SecantusDB in a private virtual environment.
+// PATH, the mongod of a pinned wheel, or SecantusDB in a private virtual environment.
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"os/exec"
 	"slices"
 	"time"
+
+	"mongofork/internal/rig/mongod"
 )
 
 // ErrUnavailable says that no server can be had on this machine. The text of an error that wraps it is one line: what is
@@ -24,8 +25,10 @@ type Origin int
 const (
 	// Given is the server that MONGODB_URI names.
 	Given Origin = iota + 1
-	// Mongod is a mongod from the PATH, started as a replica set of one.
+	// Mongod is a mongod from the PATH.
 	Mongod
+	// Wheel is the mongod in the pinned wheel from PyPI.
+	Wheel
 	// SecantusDB is the pinned SecantusDB from PyPI, started as a replica set of one.
 	SecantusDB
 )
@@ -37,6 +40,8 @@ func (o Origin) String() string {
 		return "MONGODB_URI"
 	case Mongod:
 		return "mongod on the PATH"
+	case Wheel:
+		return "mongod from PyPI"
 	case SecantusDB:
 		return "SecantusDB from PyPI"
 	default:
@@ -57,13 +62,19 @@ type Config struct {
 	TempDir string
 	// Progress gets a line for every step that takes a while. The default is to say nothing.
 	Progress io.Writer
-	// Limitable makes Open start a mongod so that its ingress limiters can be switched on and drivers get along with them:
-	// it demands authentication, and the URI has a user with all rights. Other servers are as they are.
+	// Choice is the name of the only server to be looked for: uri, path, mongod or secantus. The default is what SERVER says, and
+	// if that says nothing the first that there is.
+	Choice string
+	// Limitable makes Open start a mongod from the PATH so that its ingress limiters can be switched on and drivers get along
+	// with them: it demands authentication, and the URI has a user with all rights. Other servers are as they are.
 	Limitable bool
-	// BehindLab says that the lab will stand before the server, so that MONGODB_URI has to name one host and no credentials.
+	// BehindLab says that the lab will stand before the server: a replica set of one member is started, and MONGODB_URI has to
+	// name one host and no credentials.
 	BehindLab bool
 	// Platform is the system and the processor, such as linux/amd64. The default is this program's.
 	Platform string
+	// Ports are those that a started standalone or replica set is to listen on. The default is to find free ones.
+	Ports []int
 	// StartTimeout limits how long a server may take to answer. The default is one minute.
 	StartTimeout time.Duration
 }
@@ -77,6 +88,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Progress == nil {
 		c.Progress = io.Discard
+	}
+	if c.Choice == "" {
+		c.Choice = c.Getenv("SERVER")
 	}
 	if c.Platform == "" {
 		c.Platform = thisPlatform()
@@ -99,64 +113,48 @@ type Server struct {
 	Version string
 	// Origin says where the server came from.
 	Origin Origin
+	// Form is what was started; of a server that was given it says nothing.
+	Form Form
+	// Files are those of a standalone or a replica set of mongods.
+	Files mongod.Files
 
-	// children are the processes of a server that this process started, in the order in which they were started.
-	children []*child
+	// parts are what was started for it, in that order.
+	parts []part
 }
 
-// Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error
-// wraps ErrUnavailable when there is no server, and nothing to start one with.
-func Open(ctx context.Context, cfg Config) (*Server, error) {
-	cfg = cfg.withDefaults()
-	if uri := cfg.Getenv("MONGODB_URI"); uri != "" {
-		return openGiven(ctx, cfg, uri)
-	}
-
-	mongod, version, noMongod := findMongod(ctx, cfg)
-	if noMongod == nil {
-		return startMongod(ctx, cfg, mongod, version)
-	}
-	cfg.progressf("%v; trying SecantusDB", noMongod)
-
-	env, noSecantus := ensureVenv(ctx, cfg)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if noSecantus != nil {
-		// Not wrapped: a command's exit code in there is not ours.
-		return nil, fmt.Errorf("%w: %v; %v: install mongod >= %s or Python %s, or set MONGODB_URI",
-			ErrUnavailable, noMongod, noSecantus, oldestMongod, pythonRange)
-	}
-	return startSecantus(ctx, cfg, env)
+// part is something that was started and has to be stopped.
+type part interface {
+	close() error
+	// done is closed when it has ended by itself.
+	done() <-chan struct{}
+	logTail() string
 }
 
-// Done is closed when a server that was started here has ended; of a deployment, the process that was started last. For a
+// Done is closed when a server that was started here has ended; of a deployment, the part that was started last. For a
 // server that was given it is nil, which blocks forever.
 func (s *Server) Done() <-chan struct{} {
-	if len(s.children) == 0 {
+	if len(s.parts) == 0 {
 		return nil
 	}
-	return s.children[len(s.children)-1].exited
+	return s.parts[len(s.parts)-1].done()
 }
 
 // Log returns the last lines that a started server wrote, for an error message. It is empty for a server that was given.
 func (s *Server) Log() string {
-	if len(s.children) == 0 {
+	if len(s.parts) == 0 {
 		return ""
 	}
-	return s.children[len(s.children)-1].logTail()
+	return s.parts[len(s.parts)-1].logTail()
 }
 
 // Close stops the server and removes its files if it was started here, and leaves it alone otherwise.
-func (s *Server) Close() error {
-	return closeAll(s.children)
-}
+func (s *Server) Close() error { return closeAll(s.parts) }
 
-// closeAll closes processes, those that were started last first: a router before the shard that it needs.
-func closeAll(children []*child) error {
+// closeAll closes parts, those that were started last first: a router before the shard that it needs.
+func closeAll(parts []part) error {
 	var errs []error
-	for _, c := range slices.Backward(children) {
-		errs = append(errs, c.close())
+	for _, p := range slices.Backward(parts) {
+		errs = append(errs, p.close())
 	}
 	return errors.Join(errs...)
 }

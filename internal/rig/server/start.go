@@ -5,23 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
-	"strings"
 )
 
-// launch is how to start a server of one kind.
+// launch is how to start a server of one kind that is a primary by itself.
 type launch struct {
 	origin     Origin
 	replicaSet string
-	// user is who clients are to be; nil where nobody has to authenticate.
-	user *url.Userinfo
 	// command makes the command that listens on a port of 127.0.0.1 and keeps
 	// all its files in dir.
 	command func(dir, port string) (command, error)
-	// initiate makes the started server a replica set, where it is not one by
-	// itself.
-	initiate func(ctx context.Context, address string) error
 }
 
 // start starts a server in a fresh private directory and waits until it answers
@@ -31,19 +24,16 @@ func start(ctx context.Context, cfg Config, l launch) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %v: %w", l.origin, err)
 	}
-	uri := replicaSetURI(l.replicaSet, address)
-	if l.user != nil {
-		uri = strings.Replace(uri, "://", "://"+l.user.String()+"@", 1)
-	}
-	version, err := l.settle(ctx, cfg, c, address, uri)
+	uri := "mongodb://" + address + "/?replicaSet=" + l.replicaSet
+	version, err := settle(ctx, cfg, c, uri)
 	if err != nil {
 		// A stopped child has written all that it has to say.
 		err = errors.Join(err, c.stop())
 		err = fmt.Errorf("%v, started as %s: %w; the end of its log:\n%s", l.origin, c.cmd.Path, err, c.logTail())
 		return nil, errors.Join(err, c.close())
 	}
-	cfg.progressf("%v: version %s listens on %s", l.origin, version, address)
-	return &Server{URI: uri, Version: version, Origin: l.origin, children: []*child{c}}, nil
+	form := Form{Topology: Topology{kind: replicaSet, size: 1}}
+	return &Server{URI: uri, Version: version, Origin: l.origin, Form: form, parts: []part{c}}, nil
 }
 
 // startListener starts a command that is to listen on a port of 127.0.0.1 and
@@ -74,13 +64,9 @@ func startListener(cfg Config, make func(dir, port string) (command, error)) (_ 
 	return c, address, err
 }
 
-func replicaSetURI(name string, addresses ...string) string {
-	return "mongodb://" + strings.Join(addresses, ",") + "/?replicaSet=" + name
-}
-
 // settle waits until a started server is a primary, has ended, or has taken too
 // long. It returns the server's version.
-func (l launch) settle(ctx context.Context, cfg Config, c *child, address, uri string) (_ string, err error) {
+func settle(ctx context.Context, cfg Config, c *child, uri string) (_ string, err error) {
 	ctx, stopTimer := context.WithTimeoutCause(ctx, cfg.StartTimeout,
 		fmt.Errorf("it did not become a primary within %v", cfg.StartTimeout))
 	defer stopTimer()
@@ -93,19 +79,12 @@ func (l launch) settle(ctx context.Context, cfg Config, c *child, address, uri s
 		case <-ctx.Done():
 		}
 	}()
-	defer func() {
+	version, err := awaitPrimary(ctx, cfg.StartTimeout, uri)
+	if err != nil && ctx.Err() != nil {
 		// The driver can only tell that it found nobody, the cause tells why.
-		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-	}()
-
-	if l.initiate != nil {
-		if err := l.initiate(ctx, address); err != nil {
-			return "", err
-		}
+		err = context.Cause(ctx)
 	}
-	return awaitPrimary(ctx, cfg.StartTimeout, uri)
+	return version, err
 }
 
 // freeAddress returns an address that nobody listens on right now.

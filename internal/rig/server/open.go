@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// candidate is a server that may be had.
+type candidate struct {
+	// name is what SERVER calls it.
+	name string
+	// open opens it. Its error wraps errAbsent if it cannot be had here, and says in a few words why.
+	open func(ctx context.Context, cfg Config) (*Server, error)
+}
+
+// errAbsent says that one of the servers cannot be had here; the others may.
+var errAbsent = errors.New("not to be had here")
+
+// absent marks an error as one that says why a server cannot be had.
+func absent(err error) error { return absence{err} }
+
+// absence is errAbsent in the words of another error, which it does not wrap: a command's exit code in there is not ours.
+type absence struct{ why error }
+
+func (a absence) Error() string { return a.why.Error() }
+
+func (absence) Is(target error) bool { return target == errAbsent }
+
+// candidates are the servers in the order in which they are looked for.
+func candidates() []candidate {
+	return []candidate{
+		{"uri", openGiven}, {"path", openPath}, {"mongod", openWheel}, {"secantus", openSecantus},
+	}
+}
+
+// Choices are the names that SERVER knows.
+func Choices() []string {
+	var names []string
+	for _, c := range candidates() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// choose returns the servers to be looked for.
+func (c Config) choose(all []candidate) ([]candidate, error) {
+	if c.Choice == "" {
+		return all, nil
+	}
+	var names []string
+	for _, known := range all {
+		if known.name == c.Choice {
+			return []candidate{known}, nil
+		}
+		names = append(names, known.name)
+	}
+	return nil, fmt.Errorf("SERVER=%s: there is no such server to be had for this; name one of %s, or leave it out to have the first that there is",
+		c.Choice, strings.Join(names, ", "))
+}
+
+// Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error
+// wraps ErrUnavailable when there is no server, and nothing to start one with.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	return openFirst(ctx, cfg.withDefaults(), candidates())
+}
+
+// openFirst opens the first of the candidates that can be had.
+func openFirst(ctx context.Context, cfg Config, all []candidate) (*Server, error) {
+	chosen, err := cfg.choose(all)
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, c := range chosen {
+		s, err := c.open(ctx, cfg)
+		if err == nil {
+			cfg.sayWhat(s, reasons)
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !errors.Is(err, errAbsent) {
+			return nil, err
+		}
+		if c.name != "uri" || len(chosen) == 1 { // that MONGODB_URI is not set is nothing to be told
+			reasons = append(reasons, err.Error())
+		}
+	}
+	return nil, fmt.Errorf("%w: %s: install mongod >= %s or Python %s, or set MONGODB_URI",
+		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pythonRange)
+}
+
+// sayWhat says in one line what server it is, and why it is none that comes before it.
+func (c Config) sayWhat(s *Server, reasons []string) {
+	why := ""
+	if len(reasons) > 0 {
+		why = " (" + strings.Join(reasons, "; ") + ")"
+	}
+	c.progressf("%v: version %s, %s%s", s.Origin, s.Version, s.Form, why)
+}
