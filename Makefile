@@ -63,6 +63,17 @@ test-upstream: ## Run upstream's tests in the fork and in the untouched module; 
 test-spec: ## Run the specification's tests on a real server
 	$(RIG) spec
 
+# How often "make baseline" runs upstream's tests in the untouched module.
+RUNS ?= 2
+
+.PHONY: baseline
+baseline: ## Measure what upstream's tests do in the untouched module, and write it to etc/bases/$(BASE)/outcomes
+	$(RIG) baseline --runs $(RUNS)
+
+.PHONY: check-baseline
+check-baseline: ## Measure it, and compare it with what is recorded
+	$(RIG) baseline --runs $(RUNS) --check
+
 .PHONY: test-server
 test-server: ## Run the specification's tests on mongod and mongos from the PATH, of any version: make test-server TOPOLOGY=sharded:2
 	$(RIG) server --topology $(TOPOLOGY) -- $(MAKE) test-spec
@@ -82,7 +93,7 @@ race: ## Run the policy's tests with the race detector, many times over
 	go test -race -count=20 ./internal/retry/...
 
 .PHONY: server
-server: ## Start a MongoDB server for tests; it runs until it is interrupted
+server: ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
 	$(RIG) server
 
 # What clients of the lab, or the servers of "make test-server", see; "build/lab serve --help" has the others.
@@ -92,12 +103,12 @@ TOPOLOGY ?= replicaset:3
 lab: fork ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
 	$(RIG) go lab build -o ../build/ ./cmd/lab
 	$(if $(filter members%,$(TOPOLOGY)),build/lab serve --topology $(TOPOLOGY) --mongod "$$($(RIG) mongod)" --dir build/server, \
-		$(RIG) server -- build/lab serve --topology $(TOPOLOGY))
+		$(RIG) server --for-lab -- build/lab serve --topology $(TOPOLOGY))
 
 .PHONY: dashboard
 dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no panel is empty, and draw docs/dashboard.svg
 	$(RIG) go lab/dashboard build -o ../../build/ .
-	$(RIG) server -- build/dashboard contrib/prometheus/dashboard.json lab/scenarios/dashboard.yaml -o docs/dashboard.svg
+	$(RIG) server --for-lab -- build/dashboard contrib/prometheus/dashboard.json lab/scenarios/dashboard.yaml -o docs/dashboard.svg
 
 .PHONY: test-topologies
 test-topologies: ## Run the specification's tests on every topology that the lab makes of a server; takes half an hour

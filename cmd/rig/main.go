@@ -26,6 +26,7 @@ type cli struct {
 	Test       testCmd       `cmd:"" help:"Run the test suites and print a report."`
 	Upstream   upstreamCmd   `cmd:"" help:"Run upstream's tests in the fork and in the untouched module and print the difference."`
 	Spec       specCmd       `cmd:"" help:"Run the specification's tests on a real server."`
+	Baseline   baselineCmd   `cmd:"" help:"Measure what upstream's tests do in the untouched module, and record it."`
 	Topologies topologiesCmd `cmd:"" help:"Run the specification's unified tests on every topology that the lab makes of a real server."`
 	Soak       soakCmd       `cmd:"" help:"Make everything go wrong for an application with either driver, and compare."`
 	Server     serverCmd     `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -47,9 +48,16 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 			project, err := store.Project(ctx, revision)
 			return project, unavailable(err, specs.ErrUnavailable)
 		},
-		OpenServer:    opener(server.Config{Root: root, Progress: progress}),
-		OpenBehindLab: opener(server.Config{Root: root, Progress: progress, BehindLab: true}),
+		OpenServer: opener(server.Config{Root: root, Progress: progress}),
+		Pinned: func(ctx context.Context) bool {
+			return server.TakesWheel(ctx, server.Config{Root: root})
+		},
+		OpenPinned: func(ctx context.Context, name string) (*suite.Server, error) {
+			return opener(server.Config{Root: root, Progress: progress, Choice: name})(ctx)
+		},
+		OpenBehindLab:   opener(server.Config{Root: root, Progress: progress, BehindLab: true}),
 		OpenLimitable: opener(server.Config{Root: root, Progress: progress, Limitable: true}),
+		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
 			return openLab(ctx, labs, "build/"+base, topology, backend)
 		},
@@ -121,6 +129,12 @@ func opener(config server.Config) func(context.Context) (*suite.Server, error) {
 			return nil, unavailable(err, server.ErrUnavailable)
 		}
 		name := fmt.Sprintf("server %s from %s", s.Version, s.Origin)
+		switch s.Origin {
+		case server.Wheel:
+			name = "mongod " + s.Version
+		case server.SecantusDB:
+			name = "SecantusDB " + s.Version
+		}
 		return &suite.Server{URI: s.URI, Name: name, Mongod: s.Origin == server.Mongod, Close: s.Close}, nil
 	}
 }

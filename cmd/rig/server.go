@@ -21,6 +21,7 @@ type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
 	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the files of the certificates."`
 	Users    bool     `help:"Start it with a key of the members and a user, whom the URI names."`
+	ForLab   bool     `help:"Find or start one that the lab can stand before: with one member, and without users."`
 	Port     []int    `placeholder:"PORT" help:"Ports that the members listen on, one for each. Free ones are found otherwise."`
 	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
 }
@@ -52,7 +53,7 @@ func (c *serverCmd) Run(ctx context.Context) (err error) {
 
 // open starts the deployment that was asked for, or else finds or starts any server.
 func (c *serverCmd) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
-	cfg.Ports = c.Port
+	cfg.Ports, cfg.BehindLab = c.Port, c.ForLab
 	if c.Topology == "" && !c.TLS && !c.Users && len(c.Port) == 0 {
 		return server.Open(ctx, cfg)
 	}

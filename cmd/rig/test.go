@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mongofork/internal/fork"
 	"mongofork/internal/redact"
@@ -93,7 +94,10 @@ func (f rigFlags) run(ctx context.Context, names []string, options suite.Options
 	if err != nil {
 		return err
 	}
-	return finish(os.Stdout, rig.Run(ctx, names, options))
+	start := time.Now()
+	suites := rig.Run(ctx, names, options)
+	fmt.Fprintf(os.Stderr, "all of it took %v\n", time.Since(start).Round(time.Second))
+	return finish(os.Stdout, suites)
 }
 
 // open returns the rig of the repository that the working directory is in.

@@ -101,3 +101,16 @@ func startMembers(ctx context.Context, cfg Config, origin Origin, path string, f
 		URI: d.URI(), Version: d.Version(), Origin: origin, Form: form, Files: d.Files(), parts: []part{members{d}},
 	}, nil
 }
+
+// TakesWheel reports whether Open would start the mongod of the pinned wheel, if that can be downloaded.
+func TakesWheel(ctx context.Context, cfg Config) bool {
+	cfg = cfg.withDefaults()
+	if cfg.Platform != wheelPlatform {
+		return false
+	}
+	if cfg.Choice != "" {
+		return cfg.Choice == "mongod"
+	}
+	_, _, err := findMongod(ctx, cfg)
+	return err != nil && cfg.Getenv("MONGODB_URI") == ""
+}

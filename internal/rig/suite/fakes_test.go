@@ -56,9 +56,13 @@ type fakeTools struct {
 	ran  []string
 	fail map[string]error
 	says map[string]string
+
+	mu sync.Mutex
 }
 
 func (f *fakeTools) Run(_ context.Context, _ string, _ []string, name string, args ...string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	line := filepath.Base(name) + " " + strings.Join(args, " ")
 	f.ran = append(f.ran, line)
 	for part, err := range f.fail {
@@ -137,7 +141,7 @@ func newFixture(t *testing.T, answer func(tree string, c gotest.Command) []strin
 			f.servers++
 			return &Server{URI: "mongodb://started", Name: "server 8.2.0", Close: func() error { f.closed++; return nil }}, nil
 		},
-		Progress: NewProgress(io.Discard, clock), Now: clock,
+		Progress: NewProgress(io.Discard, clock), Now: clock, Platform: "linux/amd64",
 	}
 	f.OpenBehindLab = func(context.Context) (*Server, error) {
 		f.servers++

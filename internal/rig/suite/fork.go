@@ -37,19 +37,25 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 	}
 	for _, folder := range t.own.folders(needsNoServer) {
 		command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(race...)}
-		if err := r.ownFolder(ctx, s, t, folder, command); err != nil {
+		run := func(ctx context.Context, command gotest.Command) (*gotest.Result, error) {
+			return r.Tests.Test(ctx, command, r.Progress.Counter(s.Name))
+		}
+		if err := r.ownFolder(ctx, s, t, folder, command, run); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// runner runs a command that is complete but for its server.
+type runner func(context.Context, gotest.Command) (*gotest.Result, error)
+
 // ownFolder runs the tests of ours in one folder of the fork and adds them to
 // the suite. A test that go test does not report has failed.
-func (r *Rig) ownFolder(ctx context.Context, s *report.Suite, t *trees, folder string, command gotest.Command, environment ...string) error {
+func (r *Rig) ownFolder(ctx context.Context, s *report.Suite, t *trees, folder string, command gotest.Command, run runner, environment ...string) error {
 	command.Run = gotest.AnyOf(t.own[folder])
 	command.Packages = []string{"./" + folder}
-	result, err := r.Tests.Test(ctx, command, r.Progress.Counter(s.Name))
+	result, err := run(ctx, command)
 	if err != nil {
 		return err
 	}

@@ -8,16 +8,13 @@ import (
 // once calls get unless an earlier call for the same thing found that it is not
 // available here. That is also said on the progress output.
 func (r *Rig) once(thing string, get func() error) error {
-	if err := r.absent[thing]; err != nil {
-		return err
+	if err, known := r.absent.Load(thing); known {
+		return err.(error) // which is all that is stored
 	}
 	err := get()
 	if errors.Is(err, ErrUnavailable) {
 		r.Progress.Printf("      %v", err)
-		if r.absent == nil {
-			r.absent = map[string]error{}
-		}
-		r.absent[thing] = err
+		r.absent.Store(thing, err)
 	}
 	return err
 }
@@ -31,11 +28,17 @@ func (r *Rig) project(ctx context.Context, revision string) (project string, err
 	return project, err
 }
 
-// server finds or starts a server, in the way that is given.
-func (r *Rig) server(ctx context.Context, open func(context.Context) (*Server, error)) (server *Server, err error) {
-	err = r.once("server", func() error {
+// server finds or starts a server, in the way that is given and that has a name.
+func (r *Rig) server(ctx context.Context, name string, open func(context.Context) (*Server, error)) (server *Server, err error) {
+	err = r.once(name, func() error {
 		server, err = open(ctx)
 		return err
 	})
 	return server, err
+}
+
+// usesPinned reports whether tests that need a server run on the pinned ones.
+func (r *Rig) usesPinned(ctx context.Context) bool {
+	r.choosing.Do(func() { r.choice = r.Pinned != nil && r.Pinned(ctx) })
+	return r.choice
 }

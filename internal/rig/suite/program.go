@@ -11,6 +11,8 @@ import (
 // program is something that is built with the fork, judges it on a server, and says in the end what it found.
 type program struct {
 	open func(context.Context) (*Server, error)
+	// name is what open is for.
+	name string
 	// run returns what the program wrote, and an error if anything is not as it has to be.
 	run func(ctx context.Context, driver string, server *Server) (string, error)
 	// rerun is the command that runs it again.
@@ -20,7 +22,7 @@ type program struct {
 // soak makes everything go wrong for an application with the fork. It is one case.
 func (r *Rig) soak(ctx context.Context, s *report.Suite) error {
 	return r.program(ctx, s, program{
-		open: r.openMembers, run: r.Soak,
+		open: r.openMembers, name: "members for the soak", run: r.Soak,
 		rerun: "go run ./cmd/rig soak --fork-only, with the --seed that the output begins with",
 	})
 }
@@ -36,7 +38,7 @@ func (r *Rig) openMembers(ctx context.Context) (*Server, error) {
 
 // limits lets an application with the fork meet a server's own limits. It is one case.
 func (r *Rig) limits(ctx context.Context, s *report.Suite) error {
-	return r.program(ctx, s, program{open: r.OpenLimitable, run: r.Limits, rerun: "make test-limits"})
+	return r.program(ctx, s, program{open: r.OpenLimitable, name: "server with limits", run: r.Limits, rerun: "make test-limits"})
 }
 
 // program runs a program.
@@ -45,7 +47,7 @@ func (r *Rig) program(ctx context.Context, s *report.Suite, p program) (err erro
 	if err != nil {
 		return err
 	}
-	server, err := r.server(ctx, p.open)
+	server, err := r.server(ctx, p.name, p.open)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,12 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mongofork/internal/rig/gotest"
@@ -58,9 +61,16 @@ type Rig struct {
 	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
 	// there is none.
 	OpenServer func(ctx context.Context) (*Server, error)
-	// OpenBehindLab is the same for a server that the lab will stand before, whose clients know no password.
+	// Pinned reports whether OpenServer would take the pinned mongod. Then tests run on that, and those that ask for a newer
+	// server on the other pinned one, and what they do in the untouched module is recorded.
+	Pinned func(ctx context.Context) bool
+	// OpenPinned starts a pinned server by its name.
+	OpenPinned func(ctx context.Context, name string) (*Server, error)
+	// OpenBehindLab is like OpenServer for a server that the lab will stand before, whose clients know no password.
 	OpenBehindLab func(ctx context.Context) (*Server, error)
-	// OpenLimitable is the same for a server whose limits are to be switched on.
+	// Platform is the system and the processor, such as linux/amd64.
+	Platform string
+	// OpenLimitable is like OpenServer for a server whose limits are to be switched on.
 	OpenLimitable func(ctx context.Context) (*Server, error)
 	// OpenLab starts a lab of a topology in front of a server.
 	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
@@ -77,12 +87,18 @@ type Rig struct {
 	// Now is the clock that suites are timed with.
 	Now func() time.Time
 
-	// trees and buildErr are what build returns.
+	// trees and buildErr are what build returns, which works under the lock.
+	building sync.Mutex
 	trees    *trees
 	buildErr error
-	// absent holds what was found not to be available, so that it is looked for
+	// absent holds the errors of what was found not to be available, so that it is looked for
 	// and said once only.
-	absent map[string]error
+	absent sync.Map
+	// choice is what usesPinned returns.
+	choosing sync.Once
+	choice   bool
+	// tallies is what ran where.
+	tallies tallies
 }
 
 // Tools runs commands.
@@ -106,39 +122,52 @@ func Names() []string {
 	return []string{"check", "unit", "modules", "fork", "upstream", "spec", "soak", "limits"}
 }
 
-// Run runs the named suites and returns what they found. A suite that yields
+// waiting are the suites that wait for servers most of the time. They run beside the others, which need the processors.
+var waiting = []string{"spec", "soak", "limits"}
+
+// Run runs the named suites and returns what they found, in their order. A suite that yields
 // several results, such as one per revision, is named with them.
 func (r *Rig) Run(ctx context.Context, names []string, options Options) []report.Suite {
-	var results []report.Suite
-	for i, name := range names {
-		if ctx.Err() != nil {
-			// Not a skip: an interrupted run must not look like a good one.
-			results = append(results, failed(name, "not run: interrupted"))
-			continue
-		}
-		r.Progress.Step(i+1, len(names), name)
-		switch name {
-		case "check":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.check(ctx, s) }))
-		case "unit":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.unit(ctx, s) }))
-		case "modules":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.modules(ctx, s) }))
-		case "fork":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.fork(ctx, s) }))
-		case "upstream":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.upstream(ctx, s) }))
-		case "spec":
-			results = append(results, r.spec(ctx, options)...)
-		case "soak":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.soak(ctx, s) }))
-		case "limits":
-			results = append(results, r.timed(name, func(s *report.Suite) error { return r.limits(ctx, s) }))
-		default:
-			results = append(results, failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", ")))
-		}
+	results := make([][]report.Suite, len(names))
+	var lanes sync.WaitGroup
+	for _, beside := range []bool{false, true} {
+		lanes.Go(func() {
+			for i, name := range names {
+				if slices.Contains(waiting, name) == beside {
+					results[i] = r.named(ctx, fmt.Sprintf("%d/%d", i+1, len(names)), name, options)
+				}
+			}
+		})
 	}
-	return results
+	lanes.Wait()
+	all := slices.Concat(results...)
+	if len(all) > 0 {
+		last := &all[len(all)-1]
+		last.Remarks = append(last.Remarks, r.tallies.table()...)
+	}
+	return all
+}
+
+// named runs one of the suites.
+func (r *Rig) named(ctx context.Context, number, name string, options Options) []report.Suite {
+	if ctx.Err() != nil {
+		// Not a skip: an interrupted run must not look like a good one.
+		return []report.Suite{failed(name, "not run: interrupted")}
+	}
+	r.Progress.Printf("[%s] %s", number, name)
+	if name == "spec" {
+		return r.spec(ctx, options)
+	}
+	run, ok := map[string]func(context.Context, *report.Suite) error{
+		"check": r.check, "unit": r.unit, "modules": r.modules, "fork": r.fork, "upstream": r.upstream,
+		"soak": r.soak, "limits": r.limits,
+	}[name]
+	if !ok {
+		return []report.Suite{failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", "))}
+	}
+	s := r.timed(name, func(s *report.Suite) error { return run(ctx, s) })
+	r.Progress.Printf("[%s] %s: %v", number, name, s.Elapsed.Round(time.Second))
+	return []report.Suite{s}
 }
 
 // failed returns a suite that failed as a whole.

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -58,15 +57,53 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	return results
 }
 
-// unifiedSpec compares the unified tests of a revision that upstream's runner
-// runs. Both trees get a server that nothing ran on before, unless the user named
-// one.
+// unifiedSpec judges the unified tests of a revision that upstream's runner runs: in the fork on the pinned servers, if there is
+// a record of what they do in the untouched module there, and else by a run in both trees. Each run gets a server that nothing
+// ran on before, unless the user named one.
 func (r *Rig) unifiedSpec(ctx context.Context, s *report.Suite, revision, file string) error {
-	t, project, err := r.specSetup(ctx, revision)
+	if !r.usesPinned(ctx) {
+		t, project, err := r.specSetup(ctx, revision)
+		if err != nil {
+			return err
+		}
+		return r.compare(ctx, s, t, r.unifiedComparison(t, revision, project, file))
+	}
+	t, tr, err := r.unifiedTrial(ctx, revision, file, s)
 	if err != nil {
 		return err
 	}
-	return r.compare(ctx, s, t, r.unifiedComparison(t, revision, project, file))
+	record, err := r.readRecord(tr.record)
+	if err != nil {
+		return err
+	}
+	if record == nil {
+		return fmt.Errorf("there is no record %s for %s; write it: make baseline BASE=%s", r.recordFile(tr.record), r.Platform, r.Base)
+	}
+	return r.judge(ctx, s, t, record, tr)
+}
+
+// unifiedTrial is a run of the unified tests of a revision on the pinned servers. The first run is tallied for a suite, if there
+// is one.
+func (r *Rig) unifiedTrial(ctx context.Context, revision, file string, tallied *report.Suite) (*trees, trial, error) {
+	t, project, err := r.specSetup(ctx, revision)
+	if err != nil {
+		return nil, trial{}, err
+	}
+	c := r.unifiedComparison(t, revision, project, file)
+	return t, trial{
+		comparison: c, record: "spec-" + revision, part: file != "",
+		run: func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error) {
+			a, err := r.onBoth(ctx, label, tree, command, project)
+			if err != nil {
+				return nil, err
+			}
+			if tallied != nil {
+				r.tallyAnswers(tallied, revision, a)
+				tallied = nil
+			}
+			return a.merged, nil
+		},
+	}, nil
 }
 
 // unifiedComparison is a run of the unified tests of a revision on a server.
@@ -83,7 +120,7 @@ func (r *Rig) unifiedComparison(t *trees, revision, project, file string) compar
 		command:  command,
 		parallel: true,
 		open: func(ctx context.Context) ([]string, func() error, error) {
-			server, err := r.server(ctx, r.OpenServer)
+			server, err := r.server(ctx, "server", r.OpenServer)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -134,7 +171,7 @@ func (r *Rig) backpressureSpec(ctx context.Context, s *report.Suite, file string
 	if file != "" {
 		command.Run = filePattern(backpressureTest, file)
 	}
-	result, err := r.onServer(ctx, s, command, project)
+	result, err := r.onServer(ctx, s, command, t.fork, project)
 	if err != nil {
 		return err
 	}
@@ -159,9 +196,17 @@ func skippedCases(result *gotest.Result) []string {
 	return []string{fmt.Sprintf("cannot run here (%d):\n  %s", len(skipped), strings.Join(skipped, "\n  "))}
 }
 
-// onServer runs a command in the fork with a server of its own.
-func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Command, project string) (*gotest.Result, error) {
-	server, err := r.server(ctx, r.OpenServer)
+// onServer runs a command in the fork with a server of its own, or on both of the pinned ones.
+func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Command, tree, project string) (*gotest.Result, error) {
+	if r.usesPinned(ctx) {
+		a, err := r.onBoth(ctx, s.Name, tree, command, project)
+		if err != nil {
+			return nil, err
+		}
+		r.tallyAnswers(s, r.Fork, a)
+		return a.merged, nil
+	}
+	server, err := r.server(ctx, "server", r.OpenServer)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +221,7 @@ func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Comm
 
 // integration runs the overlay's own tests that need a server, but for the one
 // that backpressureSpec runs.
-func (r *Rig) integration(ctx context.Context, s *report.Suite) (err error) {
+func (r *Rig) integration(ctx context.Context, s *report.Suite) error {
 	t, project, err := r.specSetup(ctx, r.Fork)
 	if err != nil {
 		return err
@@ -193,19 +238,13 @@ func (r *Rig) integration(ctx context.Context, s *report.Suite) (err error) {
 		s.Note = "the overlay has no tests of this kind"
 		return nil
 	}
-	server, err := r.server(ctx, r.OpenServer)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	s.Note = server.Name
 	restricted := &trees{fork: t.fork, upstream: t.upstream, own: own}
 	for _, folder := range folders {
-		command := gotest.Command{
-			Dir: r.file(t.fork), Flags: moduleFlags(), Timeout: specTimeout,
-			Env: r.env("PROJECT_DIRECTORY="+project, "MONGODB_URI="+server.URI),
+		command := gotest.Command{Dir: r.file(t.fork), Flags: moduleFlags(), Timeout: specTimeout}
+		run := func(ctx context.Context, command gotest.Command) (*gotest.Result, error) {
+			return r.onServer(ctx, s, command, t.fork, project)
 		}
-		if err := r.ownFolder(ctx, s, restricted, folder, command, serverCommand(r.Fork)...); err != nil {
+		if err := r.ownFolder(ctx, s, restricted, folder, command, run, serverCommand(r.Fork)...); err != nil {
 			return err
 		}
 	}

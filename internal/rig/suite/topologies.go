@@ -104,7 +104,7 @@ func (r *Rig) ownOnTopology(ctx context.Context, s *report.Suite, t *trees, c co
 
 // openTopology starts a server and a lab in front of it.
 func (r *Rig) openTopology(ctx context.Context, project, topology string) ([]string, func() error, error) {
-	server, err := r.server(ctx, r.OpenBehindLab)
+	server, err := r.server(ctx, "server for the lab", r.OpenBehindLab)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,6 +23,8 @@ var errNotBuilt = errors.New("the fork could not be built; see the first failure
 
 // build builds both trees, once for all suites.
 func (r *Rig) build(ctx context.Context) (*trees, error) {
+	r.building.Lock()
+	defer r.building.Unlock()
 	if r.trees != nil || r.buildErr != nil {
 		return r.trees, r.buildErr
 	}

@@ -7,11 +7,30 @@ import (
 	"mongofork/internal/rig/report"
 )
 
-// upstream runs all of upstream's tests that need no server in both trees.
+// upstreamRecord is the record of upstream's tests that need no server.
+const upstreamRecord = "upstream"
+
+// upstream runs all of upstream's tests that need no server: in the fork, if there is a record of what they do in the untouched
+// module, and else in both trees.
 func (r *Rig) upstream(ctx context.Context, s *report.Suite) error {
-	t, err := r.build(ctx)
+	t, tr, err := r.upstreamTrial(ctx, s)
 	if err != nil {
 		return err
+	}
+	record, err := r.readRecord(tr.record)
+	if err != nil {
+		return err
+	}
+	if record == nil || s.Note != "" {
+		return r.compare(ctx, s, t, tr.comparison)
+	}
+	return r.judge(ctx, s, t, record, tr)
+}
+
+func (r *Rig) upstreamTrial(ctx context.Context, s *report.Suite) (*trees, trial, error) {
+	t, err := r.build(ctx)
+	if err != nil {
+		return nil, trial{}, err
 	}
 	project, missing := r.project(ctx, r.Upstream)
 	if missing != nil {
@@ -21,15 +40,22 @@ func (r *Rig) upstream(ctx context.Context, s *report.Suite) error {
 		s.Note = "without the specification tests"
 		project = r.file("build", "specifications", "missing")
 	}
-	return r.compare(ctx, s, t, comparison{
+	env := []string{"PROJECT_DIRECTORY=" + project}
+	c := comparison{
 		list:    "upstream",
 		command: gotest.Command{Flags: moduleFlags("-short"), Packages: []string{"./..."}},
 		open: func(context.Context) ([]string, func() error, error) {
-			return []string{"PROJECT_DIRECTORY=" + project}, func() error { return nil }, nil
+			return env, func() error { return nil }, nil
 		},
 		covers: func(string) bool { return true },
 		rerun:  []string{projectVariable(r.Upstream)},
-	})
+	}
+	return t, trial{
+		comparison: c, record: upstreamRecord,
+		run: func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error) {
+			return r.runArm(ctx, label, tree, comparison{command: command}, env)
+		},
+	}, nil
 }
 
 // projectVariable is PROJECT_DIRECTORY as the user types it in the root of the

@@ -1,0 +1,115 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"mongofork/internal/rig/difference"
+	"mongofork/internal/rig/gotest"
+	"mongofork/internal/rig/outcomes"
+	"mongofork/internal/rig/report"
+)
+
+// Baseline measures what upstream's tests do in the untouched module, each run as often as is said, and in the fork. It writes
+// the records, or else compares with them. What the fork does worse fails in either case.
+func (r *Rig) Baseline(ctx context.Context, runs int, write bool) []report.Suite {
+	names := []string{"upstream", "spec " + r.Upstream}
+	if r.Fork != r.Upstream {
+		names = append(names, "spec "+r.Fork)
+	}
+	suites := make([]report.Suite, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			suites[i] = r.timed(name, func(s *report.Suite) error {
+				t, tr, err := r.trialOf(ctx, s, name)
+				if err != nil {
+					return err
+				}
+				return r.baseline(ctx, s, t, tr, runs, write)
+			})
+		})
+	}
+	all.Wait()
+	return suites
+}
+
+// trialOf returns the trial that a suite is made of.
+func (r *Rig) trialOf(ctx context.Context, s *report.Suite, name string) (*trees, trial, error) {
+	if name == "upstream" {
+		return r.upstreamTrial(ctx, s)
+	}
+	return r.unifiedTrial(ctx, name[len("spec "):], "", nil)
+}
+
+// baseline measures one record.
+func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial, runs int, write bool) error {
+	earlier, err := r.readRecord(tr.record)
+	if err != nil {
+		return err
+	}
+	m := outcomes.Measurement{Platform: r.Platform, Module: Module, Own: t.own.has}
+	for i := range runs {
+		result, err := tr.run(ctx, fmt.Sprintf("%s untouched, run %d of %d", s.Name, i+1, runs), t.upstream, tr.command)
+		if err != nil {
+			return err
+		}
+		if n := result.Count(); n.Passed == 0 {
+			return fmt.Errorf("no test passes in the untouched module (%d fail): there is nothing to record", n.Failed)
+		}
+		m.Untouched = append(m.Untouched, result)
+	}
+	if m.Fork, err = tr.run(ctx, s.Name+" fork", t.fork, tr.command); err != nil {
+		return err
+	}
+	if tr.record != "upstream" {
+		m.Server = pinnedServers
+	}
+	record := outcomes.New(m, earlier)
+	if err := r.addBaseline(ctx, s, t, tr, record, m); err != nil {
+		return err
+	}
+	if write {
+		file := r.file(r.recordFile(tr.record))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(file, []byte(record.String()), 0o644)
+	}
+	if earlier == nil {
+		return fmt.Errorf("there is no record %s for %s; write it: make baseline BASE=%s", r.recordFile(tr.record), r.Platform, r.Base)
+	}
+	for _, difference := range earlier.Differences(record) {
+		s.Failures = append(s.Failures, report.Failure{
+			Name: r.recordFile(tr.record), What: difference, Rerun: "make baseline BASE=" + r.Base,
+		})
+	}
+	return nil
+}
+
+// pinnedServers is what records of runs on the pinned servers say about those.
+const pinnedServers = "mongod and SecantusDB, as pinned in etc/server"
+
+// addBaseline adds to the suite what was measured, and what the fork does worse than the untouched module.
+func (r *Rig) addBaseline(ctx context.Context, s *report.Suite, t *trees, tr trial, record *outcomes.Record, m outcomes.Measurement) error {
+	skips, err := r.skips(tr.comparison, t.own)
+	if err != nil {
+		return err
+	}
+	v := record.Judge(m.Fork, Module, t.own.has, skips)
+	if err := r.repeatRegressed(ctx, s, t, tr, v); err != nil {
+		return err
+	}
+	r.addVerdict(s, tr, v)
+	s.Note = joinNotes(s.Note, count(len(record.Failed), "fail upstream"), count(len(record.Varies), "recorded as varying"))
+	d := difference.Compare(m.Untouched[0], m.Fork, func(key gotest.Key) bool { return t.own.has(key) })
+	var gone []string
+	for _, key := range d.Gone {
+		gone = append(gone, key.String())
+	}
+	s.Remarks = append(s.Remarks, remark("not in the fork, and did not pass upstream", gone)...)
+	return nil
+}
