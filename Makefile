@@ -74,6 +74,10 @@ baseline: ## Measure what upstream's tests do in the untouched module, and write
 check-baseline: ## Measure it, and compare it with what is recorded
 	$(RIG) baseline --runs $(RUNS) --check
 
+.PHONY: test-integration
+test-integration: ## Run all of upstream's tests that need a server, on a real replica set, plain and with TLS and users; takes half an hour
+	$(RIG) integration
+
 .PHONY: test-server
 test-server: ## Run the specification's tests on mongod and mongos from the PATH, of any version: make test-server TOPOLOGY=sharded:2
 	$(RIG) server --topology $(TOPOLOGY) -- $(MAKE) test-spec

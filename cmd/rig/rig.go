@@ -55,7 +55,10 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 		OpenPinned: func(ctx context.Context, name string) (*suite.Server, error) {
 			return opener(server.Config{Root: root, Progress: progress, Choice: name})(ctx)
 		},
-		OpenBehindLab:   opener(server.Config{Root: root, Progress: progress, BehindLab: true}),
+		OpenForm: func(ctx context.Context, form string) (*suite.Server, error) {
+			return openForm(ctx, server.Config{Root: root, Progress: progress}, form)
+		},
+		OpenBehindLab: opener(server.Config{Root: root, Progress: progress, BehindLab: true}),
 		OpenLimitable: opener(server.Config{Root: root, Progress: progress, Limitable: true}),
 		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
 		OpenLab: func(ctx context.Context, topology, backend string) (*suite.Lab, error) {
@@ -137,6 +140,24 @@ func opener(config server.Config) func(context.Context) (*suite.Server, error) {
 		}
 		return &suite.Server{URI: s.URI, Name: name, Mongod: s.Origin == server.Mongod, Close: s.Close}, nil
 	}
+}
+
+// openForm starts a replica set of three, secured or plain.
+func openForm(ctx context.Context, config server.Config, form string) (*suite.Server, error) {
+	topology, err := server.ParseTopology(defaultTopology)
+	if err != nil {
+		return nil, err
+	}
+	secured := form != "plain"
+	s, err := server.OpenForm(ctx, config, server.Form{Topology: topology, TLS: secured, Users: secured})
+	if err != nil {
+		return nil, unavailable(err, server.ErrUnavailable)
+	}
+	env, err := s.DriverTests()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &suite.Server{URI: s.URI, Name: "mongod " + s.Version, Env: env, Close: s.Close}, nil
 }
 
 // openLab starts a lab that is built with the driver of a folder below the root.

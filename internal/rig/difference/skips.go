@@ -12,7 +12,7 @@ import (
 // Skip is a test of upstream that may fail in the fork, because it asserts what
 // the specification has changed since.
 type Skip struct {
-	// Suite is the suite that runs the test: "upstream" or "spec".
+	// Suite is the suite that runs the test: "upstream", "spec" or "integration".
 	Suite string
 	// Package is the folder of the package within the module.
 	Package string
@@ -114,8 +114,8 @@ func (p *skipParser) finish() {
 		Suite: fields["suite"], Package: fields["package"], Test: fields["test"],
 		Reason: fields["reason"], Successor: fields["successor"], Line: line,
 	}
-	if skip.Suite != "upstream" && skip.Suite != "spec" {
-		p.problem(line, "unknown suite %q; it is upstream or spec", skip.Suite)
+	if !slices.Contains([]string{"upstream", "spec", "integration"}, skip.Suite) {
+		p.problem(line, "unknown suite %q; it is upstream, spec or integration", skip.Suite)
 		return
 	}
 	id := skip.Suite + " " + skip.String()

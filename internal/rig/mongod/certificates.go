@@ -6,16 +6,24 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/youmark/pkcs8"
 )
 
 // certificateLife is longer than any server of a test lives, and no longer.
 const certificateLife = 7 * 24 * time.Hour
+
+// keyPassword is what keys are encrypted with; upstream's tests know it.
+const keyPassword = "password"
 
 // makeCertificates writes an authority's certificate, and those that it signs for the members and for clients, each with its key.
 func makeCertificates(files *Files) error {
@@ -35,6 +43,10 @@ func makeCertificates(files *Files) error {
 	if err := os.WriteFile(files.CA, text, 0o600); err != nil {
 		return err
 	}
+	subject, err := asn1.Marshal(clientSubject())
+	if err != nil {
+		return err
+	}
 	for path, template := range map[*string]*x509.Certificate{
 		&files.Server: {
 			Subject:     pkix.Name{CommonName: "member", Organization: []string{"servers of a test"}},
@@ -43,20 +55,36 @@ func makeCertificates(files *Files) error {
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		},
 		&files.Client: {
-			Subject:     pkix.Name{CommonName: "client", Organization: []string{"clients of a test"}},
+			Subject: pkix.Name{CommonName: "client"}, RawSubject: subject,
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		},
 	} {
-		*path = filepath.Join(files.Folder, template.Subject.CommonName+".pem")
-		if err := sign(*path, template, authority, signer); err != nil {
+		name := filepath.Join(files.Folder, template.Subject.CommonName)
+		*path = name + ".pem"
+		if err := sign(*path, name+"-encrypted.pem", template, authority, signer); err != nil {
 			return err
 		}
 	}
+	files.EncryptedClient = strings.TrimSuffix(files.Client, ".pem") + "-encrypted.pem"
 	return nil
 }
 
-// sign writes a certificate with a key of its own.
-func sign(path string, template, authority *x509.Certificate, signer *ecdsa.PrivateKey) error {
+// clientSubject is who upstream's tests take the client's certificate for. A mongod names the parts from the last to the first.
+func clientSubject() pkix.RDNSequence {
+	var names pkix.RDNSequence
+	for _, part := range []struct {
+		id    int // below the arc of attributes of names
+		value string
+	}{{3, "client"}, {11, "Drivers"}, {10, "MDB"}, {7, "New York City"}, {8, "New York"}, {6, "US"}} {
+		names = append(names, pkix.RelativeDistinguishedNameSET{
+			{Type: asn1.ObjectIdentifier{2, 5, 4, part.id}, Value: part.value},
+		})
+	}
+	return names
+}
+
+// sign writes a certificate with a key of its own, and both once more with the key encrypted.
+func sign(path, encrypted string, template, authority *x509.Certificate, signer *ecdsa.PrivateKey) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -69,8 +97,16 @@ func sign(path string, template, authority *x509.Certificate, signer *ecdsa.Priv
 	if err != nil {
 		return err
 	}
-	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})...)
-	return os.WriteFile(path, text, 0o600)
+	locked, err := pkcs8.MarshalPrivateKey(key, []byte(keyPassword), nil)
+	if err != nil {
+		return err
+	}
+	plain := append(slices.Clone(text), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})...)
+	if err := os.WriteFile(path, plain, 0o600); err != nil {
+		return err
+	}
+	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: locked})...)
+	return os.WriteFile(encrypted, text, 0o600)
 }
 
 func certificate(template, authority *x509.Certificate, key, signer *ecdsa.PrivateKey) ([]byte, error) {

@@ -19,8 +19,9 @@ import (
 type Files struct {
 	// Folder holds all others.
 	Folder string
-	// CA is the certificate that all others are signed with, Server a member's certificate and key, Client a client's.
-	CA, Server, Client string
+	// CA is the certificate that all others are signed with, Server a member's certificate and key, Client a client's, and
+	// EncryptedClient the same with the key encrypted with the word "password".
+	CA, Server, Client, EncryptedClient string
 	// key is the members' key, where they need one.
 	key string
 }

@@ -170,6 +170,14 @@ func TestUsersAndTLS(t *testing.T) {
 			}
 			assert.Equal(t, o.TLS, uri.Query().Get("tls") == "true")
 			assert.Equal(t, o.TLS, d.Files().CA != "")
+			if o.TLS {
+				query := uri.Query()
+				query.Set("tlsCertificateKeyFile", d.Files().EncryptedClient)
+				query.Set("tlsCertificateKeyFilePassword", "password")
+				encrypted := *uri
+				encrypted.RawQuery = query.Encode()
+				require.NoError(t, connect(t, encrypted.String()).Ping(t.Context(), nil), "with the encrypted key")
+			}
 			if o.ReplicaSet != "" {
 				assert.Equal(t, o.ReplicaSet, uri.Query().Get("replicaSet"))
 			}

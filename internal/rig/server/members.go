@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -100,6 +101,30 @@ func startMembers(ctx context.Context, cfg Config, origin Origin, path string, f
 	return &Server{
 		URI: d.URI(), Version: d.Version(), Origin: origin, Form: form, Files: d.Files(), parts: []part{members{d}},
 	}, nil
+}
+
+// DriverTests returns the environment in which upstream's tests find the server, and the TLS and the users that it has.
+func (s *Server) DriverTests() ([]string, error) {
+	uri, err := url.Parse(s.URI)
+	if err != nil {
+		return nil, err
+	}
+	var env []string
+	if s.Form.Users {
+		env = append(env, "AUTH=auth")
+	}
+	if s.Form.TLS {
+		// They add the options to the connection string themselves.
+		query := uri.Query()
+		for _, option := range []string{"tls", "tlsCAFile", "tlsCertificateKeyFile"} {
+			query.Del(option)
+		}
+		uri.RawQuery = query.Encode()
+		env = append(env, "SSL=ssl", "MONGO_GO_DRIVER_CA_FILE="+s.Files.CA, "MONGO_GO_DRIVER_KEY_FILE="+s.Files.Client,
+			"MONGO_GO_DRIVER_PKCS8_UNENCRYPTED_KEY_FILE="+s.Files.Client,
+			"MONGO_GO_DRIVER_PKCS8_ENCRYPTED_KEY_FILE="+s.Files.EncryptedClient)
+	}
+	return append(env, "MONGODB_URI="+uri.String()), nil
 }
 
 // TakesWheel reports whether Open would start the mongod of the pinned wheel, if that can be downloaded.

@@ -219,3 +219,25 @@ func TestRerunPattern(t *testing.T) {
 	assert.Equal(t, `^(TestOther|TestProse)$|`+
 		`^TestUnifiedSpec$/^crud$/^tests$/^unified$/^(a\+b|c)\.json$|^TestUnifiedSpec$/^sessions$/^tests$/^(d)\.json$`, rerunPattern(keys))
 }
+
+func TestIntegration(t *testing.T) {
+	f := newFixture(t, differing([]string{"internal/integration TestA passed", "internal/integration TestB failed"},
+		[]string{"internal/integration TestA failed", "internal/integration TestB failed"}))
+	var forms []string
+	f.OpenForm = func(_ context.Context, form string) (*Server, error) {
+		forms = append(forms, form)
+		return &Server{URI: "mongodb://" + form, Env: []string{"MONGODB_URI=mongodb://" + form, "SSL=" + form}, Close: func() error { f.closed++; return nil }}, nil
+	}
+	results := f.Integration(t.Context(), Forms())
+	assert.Equal(t, "0 passed, 2 failed, 2 skipped", counts(results...))
+	assert.Contains(t, results[1].Failures[0].Rerun, "go run ./cmd/rig server --topology replicaset:3 --tls --users -- env PROJECT_DIRECTORY=")
+	assert.Contains(t, forms, "plain")
+	assert.Contains(t, forms, "secured")
+	assert.Equal(t, len(forms), f.closed)
+	for _, run := range f.tests.runs {
+		assert.Contains(t, strings.Join(run.Env, " "), " SSL=")
+	}
+
+	f.write(t, "etc/bases/v1.0.0/skips", "suite integration\npackage internal/integration\ntest TestA\nreason r\nsuccessor p TestOurs\n")
+	assert.Equal(t, "0 passed, 0 failed, 2 skipped", counts(f.Integration(t.Context(), []string{"plain"})...))
+}

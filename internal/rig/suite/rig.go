@@ -32,6 +32,8 @@ type Server struct {
 	Name string
 	// Binary is the mongod of real members that are not started yet; empty for a server.
 	Binary string
+	// Env is what upstream's tests find the server by, where MONGODB_URI alone would not do.
+	Env []string
 	// Mongod says that it is a mongod that was started for us.
 	Mongod bool
 	// Close stops the server if it was started for us.
@@ -66,6 +68,8 @@ type Rig struct {
 	Pinned func(ctx context.Context) bool
 	// OpenPinned starts a pinned server by its name.
 	OpenPinned func(ctx context.Context, name string) (*Server, error)
+	// OpenForm starts a replica set of three in one of the Forms.
+	OpenForm func(ctx context.Context, form string) (*Server, error)
 	// OpenBehindLab is like OpenServer for a server that the lab will stand before, whose clients know no password.
 	OpenBehindLab func(ctx context.Context) (*Server, error)
 	// Platform is the system and the processor, such as linux/amd64.
