@@ -72,3 +72,8 @@ type Case struct {
 func (c Case) Reason() string {
 	return skipReason(c.Output)
 }
+
+// Unfinished reports whether the case failed because its process ended before it had a result, for whatever reason.
+func (c Case) Unfinished() bool {
+	return len(c.Output) > 0 && c.Output[len(c.Output)-1] == unfinished
+}

@@ -132,13 +132,16 @@ func (p *parser) end(e event, outcome Outcome) {
 	}
 }
 
+// unfinished is the last line of the output of a case whose process ended before it did.
+const unfinished = "[the test process ended before this had a result]"
+
 // result closes the books: records without an outcome have failed.
 func (p *parser) result() *Result {
 	result := &Result{cases: make(map[Key]Case, len(p.records)), Stray: p.stray.lines()}
 	for key, r := range p.records {
 		if r.outcome == Missing {
 			r.outcome = Failed
-			r.output.addLine("[the test process ended before this had a result]")
+			r.output.addLine(unfinished)
 		}
 		result.cases[key] = Case{Key: key, Outcome: r.outcome, Elapsed: r.elapsed, Output: r.output.lines()}
 	}

@@ -1,6 +1,7 @@
 package gotest
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -32,6 +33,17 @@ func Merge(results ...*Result) *Result {
 		merged.Stray = append(merged.Stray, r.Stray...)
 	}
 	return merged
+}
+
+// Without returns the result without the cases of some packages.
+func (r *Result) Without(packages []string) *Result {
+	kept := NewResult()
+	for key, c := range r.cases {
+		if !slices.Contains(packages, key.Package) {
+			kept.cases[key] = c
+		}
+	}
+	return kept
 }
 
 // Outcome returns how the test ended, or Missing when the run did not have it.

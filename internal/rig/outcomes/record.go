@@ -73,6 +73,9 @@ func (r *Record) varies(key gotest.Key) string {
 	return ""
 }
 
+// Vary reports whether the outcome of a case of a module varies.
+func (r *Record) Vary(key gotest.Key, module string) bool { return r.varies(short(key, module)) != "" }
+
 // count groups outcomes, apart from those that vary.
 func (r *Record) count(all map[gotest.Key]gotest.Outcome) map[string]Group {
 	names := map[string][]string{}
@@ -101,6 +104,9 @@ func (r *Record) count(all map[gotest.Key]gotest.Outcome) map[string]Group {
 	return groups
 }
 
+// Repetitions is how often a test that failed is repeated alone.
+const Repetitions = 3
+
 // Measurement is what a record is made of.
 type Measurement struct {
 	Platform, Server string
@@ -109,9 +115,13 @@ type Measurement struct {
 	// Untouched are runs of the same tests in the untouched module, and Fork is one in the fork.
 	Untouched []*gotest.Result
 	Fork      *gotest.Result
+	// Alone says of tests that failed in the untouched module how often they passed there when they were repeated alone.
+	Alone map[gotest.Key]int
 	// Own reports which tests are ours.
 	Own func(gotest.Key) bool
 }
+
+func (m Measurement) own(key gotest.Key) bool { return m.Own != nil && m.Own(key) }
 
 // New makes a record. What varies according to an earlier record, which may be nil, still does; so does what does not end the
 // same way in all runs.
@@ -165,6 +175,12 @@ func unsteady(m Measurement, first map[gotest.Key]gotest.Outcome) map[gotest.Key
 	for key := range differs {
 		if differs[key] {
 			reasons[key] = fmt.Sprintf("passed in %d of %d runs", passed[key], len(m.Untouched))
+		}
+	}
+	for full, times := range m.Alone {
+		key := short(full, m.Module)
+		if times > 0 && !m.own(full) {
+			reasons[key] = fmt.Sprintf("passed in %d of %d runs, and %d times of %d alone", passed[key], len(m.Untouched), times, Repetitions)
 		}
 	}
 	return reasons

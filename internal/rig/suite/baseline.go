@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"mongofork/internal/rig/difference"
@@ -62,6 +64,9 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 		}
 		m.Untouched = append(m.Untouched, result)
 	}
+	if m.Alone, err = r.repeatFailed(ctx, s, t, tr, m.Untouched, earlier); err != nil {
+		return err
+	}
 	if m.Fork, err = tr.run(ctx, s.Name+" fork", t.fork, tr.command); err != nil {
 		return err
 	}
@@ -88,6 +93,36 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 		})
 	}
 	return nil
+}
+
+// repeatFailed repeats each test alone that failed in a run in the untouched module and is not known to vary, and returns how
+// often it passed.
+func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr trial, runs []*gotest.Result, earlier *outcomes.Record) (map[gotest.Key]int, error) {
+	alone := map[gotest.Key]int{}
+	for _, c := range gotest.Merge(runs...).Cases() {
+		if !failedIn(runs, c.Key) || c.Test == "" || earlier != nil && earlier.Vary(c.Key, Module) || len(alone) == repeatLimit {
+			continue
+		}
+		command := tr.command
+		command.Run = gotest.Pattern(c.Test)
+		command.Packages = []string{"." + strings.TrimPrefix(c.Package, Module)}
+		times := 0
+		for range outcomes.Repetitions {
+			result, err := tr.run(ctx, s.Name+" untouched, alone", t.upstream, command)
+			if err != nil {
+				return nil, err
+			}
+			if result.Outcome(c.Key) == gotest.Passed {
+				times++
+			}
+		}
+		alone[c.Key] = times
+	}
+	return alone, nil
+}
+
+func failedIn(runs []*gotest.Result, key gotest.Key) bool {
+	return slices.ContainsFunc(runs, func(run *gotest.Result) bool { return run.Outcome(key) == gotest.Failed })
 }
 
 // pinnedServers is what records of runs on the pinned servers say about those.

@@ -241,3 +241,56 @@ func TestIntegration(t *testing.T) {
 	f.write(t, "etc/bases/v1.0.0/skips", "suite integration\npackage internal/integration\ntest TestA\nreason r\nsuccessor p TestOurs\n")
 	assert.Equal(t, "0 passed, 0 failed, 2 skipped", counts(f.Integration(t.Context(), []string{"plain"})...))
 }
+
+func TestAPackageWhoseProcessEndedIsRunOnceMore(t *testing.T) {
+	runs := 0
+	f := newFixture(t, same())
+	f.Tests = endingTests{f.tests}
+	f.tests.answer = func(_ string, c gotest.Command) []string {
+		runs++
+		if runs == 1 {
+			return []string{"p TestA passed", "q TestB ended", "q TestC passed"}
+		}
+		assert.Equal(t, []string{"./q"}, c.Packages)
+		return []string{"q TestB passed", "q TestC passed"}
+	}
+	whole := []string{"p TestA passed", "q TestB passed", "q TestC passed"}
+	record := newFixture(t, same(whole...))
+	record.Rig.Root = f.Root
+	record.keep(t, upstreamRecord, whole, whole)
+	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(f.one(t, "upstream", Options{})))
+	assert.Equal(t, 2, runs)
+}
+
+// endingTests are tests whose process may end: then the stream of their events does.
+type endingTests struct{ *fakeTests }
+
+func (e endingTests) Test(ctx context.Context, c gotest.Command, onEnd func(gotest.Key, gotest.Outcome)) (*gotest.Result, error) {
+	result, err := e.fakeTests.Test(ctx, c, onEnd)
+	if err != nil {
+		return nil, err
+	}
+	var stream strings.Builder
+	for _, test := range result.Cases() {
+		fmt.Fprintf(&stream, `{"Action":"run","Package":%q,"Test":%q}`+"\n", test.Package, test.Test)
+		if test.Outcome == gotest.Passed {
+			fmt.Fprintf(&stream, `{"Action":"pass","Package":%q,"Test":%q}`+"\n", test.Package, test.Test)
+		}
+	}
+	return gotest.Parse(strings.NewReader(stream.String()), nil)
+}
+
+func TestBaselineRepeatsWhatFailed(t *testing.T) {
+	f := newFixture(t, func(_ string, c gotest.Command) []string {
+		if c.Run != "" {
+			return []string{"p TestB passed"}
+		}
+		return []string{"p TestA passed", "p TestB failed"}
+	})
+	f.pinned()
+	f.Baseline(t.Context(), 1, true)
+	record, err := f.readRecord(upstreamRecord)
+	require.NoError(t, err)
+	assert.Empty(t, record.Failed)
+	assert.Equal(t, map[gotest.Key]string{{Package: "p", Test: "TestB"}: "passed in 0 of 1 runs, and 3 times of 3 alone"}, record.Varies)
+}

@@ -2,6 +2,8 @@ package suite
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"mongofork/internal/rig/gotest"
 	"mongofork/internal/rig/report"
@@ -43,7 +45,7 @@ func (r *Rig) upstreamTrial(ctx context.Context, s *report.Suite) (*trees, trial
 	env := []string{"PROJECT_DIRECTORY=" + project}
 	c := comparison{
 		list:    "upstream",
-		command: gotest.Command{Flags: moduleFlags("-short"), Packages: []string{"./..."}},
+		command: gotest.Command{Flags: moduleFlags("-short"), Timeout: specTimeout, Packages: []string{"./..."}},
 		open: func(context.Context) ([]string, func() error, error) {
 			return env, func() error { return nil }, nil
 		},
@@ -53,9 +55,35 @@ func (r *Rig) upstreamTrial(ctx context.Context, s *report.Suite) (*trees, trial
 	return t, trial{
 		comparison: c, record: upstreamRecord,
 		run: func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error) {
-			return r.runArm(ctx, label, tree, comparison{command: command}, env)
+			return r.runWhole(ctx, label, tree, command, env)
 		},
 	}, nil
+}
+
+// runWhole runs tests, and those of a package once more whose process ended before all had a result. A test that panics when
+// the machine is slow takes those after it along.
+func (r *Rig) runWhole(ctx context.Context, label, tree string, command gotest.Command, env []string) (*gotest.Result, error) {
+	result, err := r.runArm(ctx, label, tree, comparison{command: command}, env)
+	if err != nil {
+		return nil, err
+	}
+	var ended, folders []string
+	for _, c := range result.Cases() {
+		if c.Unfinished() && !slices.Contains(ended, c.Package) {
+			ended = append(ended, c.Package)
+			folders = append(folders, "."+strings.TrimPrefix(c.Package, Module))
+		}
+	}
+	if len(ended) == 0 {
+		return result, nil
+	}
+	r.Progress.Printf("      %s: once more, for the process ended: %s", label, strings.Join(folders, " "))
+	command.Packages = folders
+	again, err := r.runArm(ctx, label+", once more", tree, comparison{command: command}, env)
+	if err != nil {
+		return nil, err
+	}
+	return gotest.Merge(result.Without(ended), again), nil
 }
 
 // projectVariable is PROJECT_DIRECTORY as the user types it in the root of the
