@@ -60,8 +60,7 @@ func (a *administrator) learn(ctx context.Context) (values map[string]any, missi
 		command = append(command, bson.E{Key: name, Value: 1})
 	}
 	err = a.run(ctx, command, &values)
-	// Servers that have none of the parameters answer with InvalidOptions.
-	if failure := (mongo.CommandError{}); err != nil && !(errors.As(err, &failure) && failure.HasErrorCode(answer.CodeInvalidOptions)) {
+	if err != nil && !hasNone(err) {
 		return nil, nil, fmt.Errorf("read the server's parameters: %w; where users have to authenticate, name one with the role root in the URI", err)
 	}
 	for _, name := range parameterNames {
@@ -70,6 +69,13 @@ func (a *administrator) learn(ctx context.Context) (values map[string]any, missi
 		}
 	}
 	return values, missing, nil
+}
+
+// hasNone tells the reply of servers that have none of the parameters: InvalidOptions, and before 7.0 an error without a code.
+func hasNone(err error) bool {
+	var failure mongo.CommandError
+	return errors.As(err, &failure) &&
+		(failure.HasErrorCode(answer.CodeInvalidOptions) || failure.Code == 0 && failure.Message == "no option found to get")
 }
 
 // exempt lets the administrator, and whoever else has to be, be exempt from the limit of requests.

@@ -20,6 +20,8 @@ import (
 type store struct {
 	// loses makes it acknowledge inserts that it does not keep.
 	loses bool
+	// old makes it answer as servers before 7.0 do when they do not know a parameter.
+	old bool
 
 	mu   sync.Mutex
 	docs map[string]bson.A
@@ -34,6 +36,13 @@ func (s *store) Handle(_ context.Context, req *proxy.Request, reply proxy.ReplyF
 			bson.E{Key: "maxBsonObjectSize", Value: 16 << 20}, bson.E{Key: "maxMessageSizeBytes", Value: wire.DefaultMaxMessageSize},
 			bson.E{Key: "maxWriteBatchSize", Value: 100_000}, bson.E{Key: "logicalSessionTimeoutMinutes", Value: 30})
 	case "getParameter", "setParameter":
+		if s.old {
+			raw, err := bson.Marshal(bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: "no option found to get"}})
+			if err != nil {
+				return err
+			}
+			return reply(req.Answer(raw))
+		}
 		return answer.Errorf(answer.CodeInvalidOptions, "there is no such parameter").Send(req, reply)
 	case "insert":
 		s.insert(req)

@@ -88,12 +88,14 @@ func TestServerThatLosesWrites(t *testing.T) {
 
 func TestServerWithoutLimits(t *testing.T) {
 	t.Parallel()
-	f := serve(t, &store{}, overload.RequestRate, false)
-	_, err := Run(t.Context(), Config{URI: f.uri, ServerOnly: true})
-	assert.ErrorContains(t, err, "the server has no ingressRequestRateLimiterEnabled, no ")
-	assert.ErrorContains(t, err, "a mongod or mongos of 8.2 or later")
+	for _, old := range []bool{false, true} {
+		f := serve(t, &store{old: old}, overload.RequestRate, false)
+		_, err := Run(t.Context(), Config{URI: f.uri, ServerOnly: true})
+		assert.ErrorContains(t, err, "the server has no ingressRequestRateLimiterEnabled, no ")
+		assert.ErrorContains(t, err, "a mongod or mongos of 8.2 or later")
+	}
 
-	_, err = Run(t.Context(), Config{URI: "mongodb://a,b"})
+	_, err := Run(t.Context(), Config{URI: "mongodb://a,b"})
 	assert.ErrorContains(t, err, "names 2 hosts; name one")
 }
 
