@@ -104,9 +104,6 @@ func (r *Record) count(all map[gotest.Key]gotest.Outcome) map[string]Group {
 	return groups
 }
 
-// Repetitions is how often a test that failed is repeated alone.
-const Repetitions = 3
-
 // Measurement is what a record is made of.
 type Measurement struct {
 	Platform, Server string
@@ -115,8 +112,8 @@ type Measurement struct {
 	// Untouched are runs of the same tests in the untouched module, and Fork is one in the fork.
 	Untouched []*gotest.Result
 	Fork      *gotest.Result
-	// Alone says of tests that failed in the untouched module how often they passed there when they were repeated alone.
-	Alone map[gotest.Key]int
+	// Alone says of tests that failed in the untouched module if they passed there when they were repeated alone.
+	Alone map[gotest.Key]bool
 	// Own reports which tests are ours.
 	Own func(gotest.Key) bool
 }
@@ -177,10 +174,10 @@ func unsteady(m Measurement, first map[gotest.Key]gotest.Outcome) map[gotest.Key
 			reasons[key] = fmt.Sprintf("passed in %d of %d runs", passed[key], len(m.Untouched))
 		}
 	}
-	for full, times := range m.Alone {
+	for full, passes := range m.Alone {
 		key := short(full, m.Module)
-		if times > 0 && !m.own(full) {
-			reasons[key] = fmt.Sprintf("passed in %d of %d runs, and %d times of %d alone", passed[key], len(m.Untouched), times, Repetitions)
+		if passes && !m.own(full) {
+			reasons[key] = fmt.Sprintf("passed in %d of %d runs, and alone", passed[key], len(m.Untouched))
 		}
 	}
 	return reasons

@@ -95,10 +95,10 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 	return nil
 }
 
-// repeatFailed repeats each test alone that failed in a run in the untouched module and is not known to vary, and returns how
-// often it passed.
-func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr trial, runs []*gotest.Result, earlier *outcomes.Record) (map[gotest.Key]int, error) {
-	alone := map[gotest.Key]int{}
+// repeatFailed repeats each test alone that failed in a run in the untouched module and is not known to vary, and returns which
+// of them passed then.
+func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr trial, runs []*gotest.Result, earlier *outcomes.Record) (map[gotest.Key]bool, error) {
+	alone := map[gotest.Key]bool{}
 	for _, c := range gotest.Merge(runs...).Cases() {
 		if !failedIn(runs, c.Key) || c.Test == "" || earlier != nil && earlier.Vary(c.Key, Module) || len(alone) == repeatLimit {
 			continue
@@ -106,17 +106,17 @@ func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr tr
 		command := tr.command
 		command.Run = gotest.Pattern(c.Test)
 		command.Packages = []string{"." + strings.TrimPrefix(c.Package, Module)}
-		times := 0
-		for range outcomes.Repetitions {
+		passes := false
+		for range repetitions {
 			result, err := tr.run(ctx, s.Name+" untouched, alone", t.upstream, command)
 			if err != nil {
 				return nil, err
 			}
-			if result.Outcome(c.Key) == gotest.Passed {
-				times++
+			if passes = result.Outcome(c.Key) == gotest.Passed; passes {
+				break
 			}
 		}
-		alone[c.Key] = times
+		alone[c.Key] = passes
 	}
 	return alone, nil
 }

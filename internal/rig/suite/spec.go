@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mongofork/internal/rig/gotest"
@@ -25,36 +26,66 @@ const (
 // its own revision and with the fork's in both trees, what is about overload in
 // the fork's revision in the fork, and the overlay's own integration tests.
 func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
-	var results []report.Suite
+	parts := r.specParts(options)
+	if len(parts) == 0 {
+		return []report.Suite{failed("spec "+options.Revision,
+			fmt.Sprintf("no suite runs this revision; there are %s and %s", r.Upstream, r.Fork))}
+	}
+	results := make([]report.Suite, len(parts))
+	run := func(i int) {
+		results[i] = r.timed(parts[i].name, func(s *report.Suite) error { return parts[i].run(ctx, s) })
+		r.Progress.Printf("      %s: %v", parts[i].name, results[i].Elapsed.Round(time.Second))
+	}
+	var beside sync.WaitGroup
+	for i, part := range parts {
+		// The unified tests wait most of the time. They have servers of their own, unless the user named one.
+		if part.unified && r.usesPinned(ctx) {
+			beside.Go(func() { run(i) })
+		}
+	}
+	for i, part := range parts {
+		if !part.unified || !r.usesPinned(ctx) {
+			run(i)
+		}
+	}
+	beside.Wait()
+	return results
+}
+
+// specPart is a part of the suite "spec".
+type specPart struct {
+	name string
+	// unified says that it is of the tests that upstream's runner runs.
+	unified bool
+	run     func(context.Context, *report.Suite) error
+}
+
+// specParts returns the parts that the options leave, in the order of their results.
+func (r *Rig) specParts(options Options) []specPart {
+	var parts []specPart
 	if options.Revision == "" || options.Revision == r.Upstream {
-		results = append(results, r.timed("spec "+r.Upstream, func(s *report.Suite) error {
+		parts = append(parts, specPart{"spec " + r.Upstream, true, func(ctx context.Context, s *report.Suite) error {
 			return r.unifiedSpec(ctx, s, r.Upstream, options.File)
-		}))
+		}})
 	}
 	if options.Revision == "" || options.Revision == r.Fork {
 		name := "spec " + r.Fork
 		if r.Fork == r.Upstream {
 			name += " overload"
 		}
-		results = append(results, r.timed(name, func(s *report.Suite) error {
+		parts = append(parts, specPart{name, false, func(ctx context.Context, s *report.Suite) error {
 			return r.backpressureSpec(ctx, s, options.File)
-		}))
+		}})
 		if options.File == "" && r.Fork != r.Upstream {
-			results = append(results, r.timed("spec "+r.Fork+" unified", func(s *report.Suite) error {
+			parts = append(parts, specPart{"spec " + r.Fork + " unified", true, func(ctx context.Context, s *report.Suite) error {
 				return r.unifiedSpec(ctx, s, r.Fork, "")
-			}))
+			}})
 		}
 	}
 	if options.Revision == "" && options.File == "" {
-		results = append(results, r.timed("integration", func(s *report.Suite) error {
-			return r.integration(ctx, s)
-		}))
+		parts = append(parts, specPart{"integration", false, r.integration})
 	}
-	if len(results) == 0 {
-		results = append(results, failed("spec "+options.Revision,
-			fmt.Sprintf("no suite runs this revision; there are %s and %s", r.Upstream, r.Fork)))
-	}
-	return results
+	return parts
 }
 
 // unifiedSpec judges the unified tests of a revision that upstream's runner runs: in the fork on the pinned servers, if there is
