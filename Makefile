@@ -56,11 +56,11 @@ test-fork: ## Run the tests that the overlay adds to the driver, with the race d
 	$(RIG) test --only fork
 
 .PHONY: test-upstream
-test-upstream: ## Run upstream's tests in the fork and in the untouched module; print the difference
+test-upstream: ## Run upstream's tests in the fork; compare with what is recorded of the untouched module
 	$(RIG) upstream
 
 .PHONY: test-spec
-test-spec: ## Run the specification's tests on a real server
+test-spec: ## Run the specification's tests on real servers
 	$(RIG) spec
 
 # How often "make baseline" runs upstream's tests in the untouched module.

@@ -209,7 +209,7 @@ func (r *Rig) env(assignments ...string) []string {
 	for _, assignment := range r.Environ {
 		name, _, _ := strings.Cut(assignment, "=")
 		switch name {
-		case "MONGODB_URI", "PROJECT_DIRECTORY", "SPECIFICATIONS", "GOWORK":
+		case "MONGODB_URI", "SERVER", "PROJECT_DIRECTORY", "SPECIFICATIONS", "GOWORK":
 		default:
 			env = append(env, assignment)
 		}
