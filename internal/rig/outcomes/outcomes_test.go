@@ -87,13 +87,13 @@ func TestWhatDiffersBetweenRunsVaries(t *testing.T) {
 	assert.Equal(t, r.Groups, New(measurement(second, untouched), nil).Groups, "what varies is in no group")
 }
 
-func TestWhatPassesAloneVaries(t *testing.T) {
+func TestWhatPassesAgainVaries(t *testing.T) {
 	t.Parallel()
 	m := measurement(untouched, untouched)
 	full := func(test string) gotest.Key { return gotest.Key{Package: module + "/p", Test: test} }
-	m.Alone = map[gotest.Key]bool{full("TestB/x"): true, full("TestDNS/one"): false}
+	m.Again = map[gotest.Key]bool{full("TestB/x"): true, full("TestDNS/one"): false}
 	r := New(m, nil)
-	assert.Equal(t, map[gotest.Key]string{key("p", "TestB/x"): "passed in 0 of 2 runs, and alone"}, r.Varies)
+	assert.Equal(t, map[gotest.Key]string{key("p", "TestB/x"): "passed in 0 of 2 runs, and when it was repeated"}, r.Varies)
 	assert.NotContains(t, r.Failed, key("p", "TestB/x"))
 }
 

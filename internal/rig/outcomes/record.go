@@ -112,8 +112,8 @@ type Measurement struct {
 	// Untouched are runs of the same tests in the untouched module, and Fork is one in the fork.
 	Untouched []*gotest.Result
 	Fork      *gotest.Result
-	// Alone says of tests that failed in the untouched module if they passed there when they were repeated alone.
-	Alone map[gotest.Key]bool
+	// Again says of tests that failed in the untouched module if they passed there when they were repeated without the others.
+	Again map[gotest.Key]bool
 	// Own reports which tests are ours.
 	Own func(gotest.Key) bool
 }
@@ -174,10 +174,10 @@ func unsteady(m Measurement, first map[gotest.Key]gotest.Outcome) map[gotest.Key
 			reasons[key] = fmt.Sprintf("passed in %d of %d runs", passed[key], len(m.Untouched))
 		}
 	}
-	for full, passes := range m.Alone {
+	for full, passes := range m.Again {
 		key := short(full, m.Module)
 		if passes && !m.own(full) {
-			reasons[key] = fmt.Sprintf("passed in %d of %d runs, and alone", passed[key], len(m.Untouched))
+			reasons[key] = fmt.Sprintf("passed in %d of %d runs, and when it was repeated", passed[key], len(m.Untouched))
 		}
 	}
 	return reasons

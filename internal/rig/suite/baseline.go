@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"mongofork/internal/rig/difference"
@@ -64,7 +63,7 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 		}
 		m.Untouched = append(m.Untouched, result)
 	}
-	if m.Alone, err = r.repeatFailed(ctx, s, t, tr, m.Untouched, earlier); err != nil {
+	if m.Again, err = r.repeatFailed(ctx, s, t, tr, m.Untouched, earlier); err != nil {
 		return err
 	}
 	if m.Fork, err = tr.run(ctx, s.Name+" fork", t.fork, tr.command); err != nil {
@@ -95,30 +94,21 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 	return nil
 }
 
-// repeatFailed repeats each test alone that failed in a run in the untouched module and is not known to vary, and returns which
-// of them passed then.
+// repeatFailed repeats the tests that failed in a run in the untouched module and are not known to vary, and returns which of
+// them passed then.
 func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr trial, runs []*gotest.Result, earlier *outcomes.Record) (map[gotest.Key]bool, error) {
-	alone := map[gotest.Key]bool{}
+	var keys []gotest.Key
 	for _, c := range gotest.Merge(runs...).Cases() {
-		if !failedIn(runs, c.Key) || c.Test == "" || earlier != nil && earlier.Vary(c.Key, Module) || len(alone) == repeatLimit {
-			continue
+		if failedIn(runs, c.Key) && c.Test != "" && (earlier == nil || !earlier.Vary(c.Key, Module)) {
+			keys = append(keys, c.Key)
 		}
-		command := tr.command
-		command.Run = gotest.Pattern(c.Test)
-		command.Packages = []string{"." + strings.TrimPrefix(c.Package, Module)}
-		passes := false
-		for range repetitions {
-			result, err := tr.run(ctx, s.Name+" untouched, alone", t.upstream, command)
-			if err != nil {
-				return nil, err
-			}
-			if passes = result.Outcome(c.Key) == gotest.Passed; passes {
-				break
-			}
-		}
-		alone[c.Key] = passes
 	}
-	return alone, nil
+	passed, err := r.repeat(ctx, s.Name+" untouched, repeated", t.upstream, tr, keys)
+	again := map[gotest.Key]bool{}
+	for _, key := range keys {
+		again[key] = passed[key] > 0
+	}
+	return again, err
 }
 
 func failedIn(runs []*gotest.Result, key gotest.Key) bool {

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"mongofork/internal/rig/gotest"
@@ -35,14 +36,29 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 	needsNoServer := func(folder string) bool {
 		return folder != integrationFolder && !strings.HasPrefix(folder, integrationFolder+"/")
 	}
-	for _, folder := range t.own.folders(needsNoServer) {
-		command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(race...)}
-		run := func(ctx context.Context, command gotest.Command) (*gotest.Result, error) {
-			return r.Tests.Test(ctx, command, r.Progress.Counter(s.Name))
-		}
-		if err := r.ownFolder(ctx, s, t, folder, command, run); err != nil {
-			return err
-		}
+	folders := t.own.folders(needsNoServer)
+	if len(folders) == 0 {
+		return nil
+	}
+	// All in one run, so that packages are compiled and tested side by side.
+	command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(race...)}
+	var functions []string
+	for _, folder := range folders {
+		command.Packages = append(command.Packages, "./"+folder)
+		functions = append(functions, t.own[folder]...)
+	}
+	slices.Sort(functions)
+	command.Run = gotest.AnyOf(slices.Compact(functions))
+	result, err := r.Tests.Test(ctx, command, r.Progress.Counter(s.Name))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		// A test of upstream may have the name of one of ours in another package.
+		ours := filter(result, func(key gotest.Key) bool {
+			return key.Package == Module+"/"+folder && (key.Test == "" || t.own.has(key))
+		})
+		r.addOwn(s, t, folder, command, ours, result)
 	}
 	return nil
 }
@@ -59,15 +75,20 @@ func (r *Rig) ownFolder(ctx context.Context, s *report.Suite, t *trees, folder s
 	if err != nil {
 		return err
 	}
-	record(s, result, func(key gotest.Key) string {
+	r.addOwn(s, t, folder, command, result, result, environment...)
+	return nil
+}
+
+// addOwn adds the tests of ours in one folder to the suite. The run may have had others.
+func (r *Rig) addOwn(s *report.Suite, t *trees, folder string, command gotest.Command, ours, run *gotest.Result, environment ...string) {
+	record(s, ours, func(key gotest.Key) string {
 		return rerunCommand(t.fork, command, key, "./"+folder, environment...)
 	})
-	if result.Outcome(gotest.Key{Package: Module + "/" + folder}) == gotest.Failed {
+	if run.Outcome(gotest.Key{Package: Module + "/" + folder}) == gotest.Failed {
 		// What did not run then is explained by what failed.
-		return nil
+		return
 	}
-	for _, function := range t.own.unrun(folder, result) {
+	for _, function := range t.own.unrun(folder, run) {
 		s.Failures = append(s.Failures, report.Failure{Name: folder + " " + function, What: "did not run"})
 	}
-	return nil
 }

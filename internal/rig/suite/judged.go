@@ -106,30 +106,37 @@ func (r *Rig) addVerdict(s *report.Suite, tr trial, v *outcomes.Verdict) {
 	s.Remarks = append(s.Remarks, remark("did not pass, and varies upstream", varying)...)
 }
 
-// repeatRegressed repeats what does worse than is recorded, each test alone, and adds what is confirmed to the suite.
+// repeatRegressed repeats what does worse than is recorded, and adds what is confirmed to the suite.
 func (r *Rig) repeatRegressed(ctx context.Context, s *report.Suite, t *trees, tr trial, v *outcomes.Verdict) error {
-	var steadied []string
-	repeated := len(v.Regressed) <= repeatLimit
-	if !repeated {
-		s.Remarks = append(s.Remarks, fmt.Sprintf("%d tests regressed, too many to repeat each (the limit is %d)", len(v.Regressed), repeatLimit))
-	}
+	var keys []gotest.Key
 	for _, change := range v.Regressed {
-		now := gotest.Missing
-		if repeated && change.Test != "" {
-			attempt, untouched, err := r.repeatAlone(ctx, s, t, tr, change)
-			if err != nil {
-				return err
-			}
-			if attempt > 0 {
-				v.Passed++
-				steadied = append(steadied, fmt.Sprintf("%s (repetition %d passes)", change.Key, attempt))
-				continue
-			}
-			now = untouched
+		if change.Test != "" {
+			keys = append(keys, change.Key)
+		}
+	}
+	if len(keys) > repeatLimit {
+		s.Remarks = append(s.Remarks, fmt.Sprintf("%d tests regressed, too many to repeat them (the limit is %d)", len(keys), repeatLimit))
+		keys = nil
+	}
+	passed, err := r.repeat(ctx, s.Name+", repeated", t.fork, tr, keys)
+	if err != nil {
+		return err
+	}
+	keys = slices.DeleteFunc(keys, func(key gotest.Key) bool { return passed[key] > 0 })
+	upstream, err := r.repeat(ctx, s.Name+", repeated untouched", t.upstream, tr, keys)
+	if err != nil {
+		return err
+	}
+	var steadied []string
+	for _, change := range v.Regressed {
+		if attempt := passed[change.Key]; attempt > 0 {
+			v.Passed++
+			steadied = append(steadied, fmt.Sprintf("%s (repetition %d passes)", change.Key, attempt))
+			continue
 		}
 		what := fmt.Sprintf("%s upstream by the record, %s in the fork", change.Upstream, change.Fork)
-		if now != gotest.Missing {
-			what += fmt.Sprintf("; repeated alone upstream: %s", now)
+		if slices.Contains(keys, change.Key) {
+			what += "; repeated upstream it " + map[bool]string{true: "passes", false: "does not pass"}[upstream[change.Key] > 0]
 		}
 		s.Failures = append(s.Failures, report.Failure{
 			Name: change.Key.String(), What: what, Output: lastLines(change.Output),
@@ -141,25 +148,33 @@ func (r *Rig) repeatRegressed(ctx context.Context, s *report.Suite, t *trees, tr
 	return nil
 }
 
-// repeatAlone repeats a test in the fork. It returns which repetition passed, or how it ends in the untouched module if none did.
-func (r *Rig) repeatAlone(ctx context.Context, s *report.Suite, t *trees, tr trial, change difference.Change) (int, gotest.Outcome, error) {
-	command := tr.command
-	command.Run = gotest.Pattern(change.Test)
-	command.Packages = []string{"." + strings.TrimPrefix(change.Package, Module)}
-	for attempt := 1; attempt <= repetitions; attempt++ {
-		result, err := tr.run(ctx, s.Name+", repeated", t.fork, command)
+// repeat runs tests again, without the others, until each has passed or was run three times. It returns in which repetition each passed.
+func (r *Rig) repeat(ctx context.Context, label, tree string, tr trial, keys []gotest.Key) (map[gotest.Key]int, error) {
+	passed := map[gotest.Key]int{}
+	pending := slices.Clone(keys)
+	for attempt := 1; attempt <= repetitions && len(pending) > 0; attempt++ {
+		command := tr.command
+		var patterns []string
+		command.Packages = nil
+		for _, key := range pending {
+			patterns = append(patterns, gotest.Pattern(key.Test))
+			if folder := "." + strings.TrimPrefix(key.Package, Module); !slices.Contains(command.Packages, folder) {
+				command.Packages = append(command.Packages, folder)
+			}
+		}
+		command.Run = strings.Join(patterns, "|")
+		result, err := tr.run(ctx, fmt.Sprintf("%s %d", label, attempt), tree, command)
 		if err != nil {
-			return 0, gotest.Missing, err
+			return nil, err
 		}
-		if result.Outcome(change.Key) == gotest.Passed {
-			return attempt, gotest.Missing, nil
-		}
+		pending = slices.DeleteFunc(pending, func(key gotest.Key) bool {
+			if result.Outcome(key) == gotest.Passed {
+				passed[key] = attempt
+			}
+			return passed[key] > 0
+		})
 	}
-	result, err := tr.run(ctx, s.Name+", repeated untouched", t.upstream, command)
-	if err != nil {
-		return 0, gotest.Missing, err
-	}
-	return 0, result.Outcome(change.Key), nil
+	return passed, nil
 }
 
 // explainGroup finds which cases of a group are others than in the untouched module, by running those there.

@@ -40,7 +40,7 @@ func TestUpstreamIsJudgedByTheRecord(t *testing.T) {
 		"as recorded": {untouched, "1 passed, 0 failed, 2 skipped", "", 1},
 		"regressed": {
 			[]string{"p TestA failed", "p TestB failed", "p TestC skipped too old"}, "0 passed, 1 failed, 2 skipped",
-			"passed upstream by the record, failed in the fork; repeated alone upstream: passed", 1 + repetitions + 1,
+			"passed upstream by the record, failed in the fork; repeated upstream it passes", 1 + repetitions + 1,
 		},
 		"better": {
 			[]string{"p TestA passed", "p TestB passed", "p TestC skipped too old"}, "1 passed, 1 failed, 1 skipped",
@@ -292,5 +292,5 @@ func TestBaselineRepeatsWhatFailed(t *testing.T) {
 	record, err := f.readRecord(upstreamRecord)
 	require.NoError(t, err)
 	assert.Empty(t, record.Failed)
-	assert.Equal(t, map[gotest.Key]string{{Package: "p", Test: "TestB"}: "passed in 0 of 1 runs, and alone"}, record.Varies)
+	assert.Equal(t, map[gotest.Key]string{{Package: "p", Test: "TestB"}: "passed in 0 of 1 runs, and when it was repeated"}, record.Varies)
 }
