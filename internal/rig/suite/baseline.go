@@ -128,7 +128,7 @@ func (r *Rig) addBaseline(ctx context.Context, s *report.Suite, t *trees, tr tri
 	if err := r.repeatRegressed(ctx, s, t, tr, v); err != nil {
 		return err
 	}
-	r.addVerdict(s, tr, v)
+	r.addVerdict(s, v)
 	s.Note = joinNotes(s.Note, count(len(record.Failed), "fail upstream"), count(len(record.Varies), "recorded as varying"))
 	d := difference.Compare(m.Untouched[0], m.Fork, func(key gotest.Key) bool { return t.own.has(key) })
 	var gone []string

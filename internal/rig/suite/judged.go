@@ -61,7 +61,7 @@ func (r *Rig) judge(ctx context.Context, s *report.Suite, t *trees, record *outc
 	if err := r.repeatRegressed(ctx, s, t, tr, v); err != nil {
 		return err
 	}
-	r.addVerdict(s, tr, v)
+	r.addVerdict(s, v)
 	if tr.part {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (r *Rig) judge(ctx context.Context, s *report.Suite, t *trees, record *outc
 }
 
 // addVerdict adds all of a verdict but the groups to the suite.
-func (r *Rig) addVerdict(s *report.Suite, tr trial, v *outcomes.Verdict) {
+func (r *Rig) addVerdict(s *report.Suite, v *outcomes.Verdict) {
 	s.Passed += v.Passed + v.ForkOnly
 	for range v.Failed {
 		s.AddSkips("fails upstream too")
