@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"mongofork/internal/rig/difference"
@@ -63,6 +64,9 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 		}
 		m.Untouched = append(m.Untouched, result)
 	}
+	if err := unfinished(m.Untouched); err != nil {
+		return err
+	}
 	if m.Again, err = r.repeatFailed(ctx, s, t, tr, m.Untouched, earlier); err != nil {
 		return err
 	}
@@ -109,6 +113,19 @@ func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr tr
 		again[key] = passed[key] > 0
 	}
 	return again, err
+}
+
+// unfinished returns an error if a run ended early, for then nothing is known of the tests that it did not come to.
+func unfinished(runs []*gotest.Result) error {
+	for _, run := range runs {
+		for _, c := range run.Cases() {
+			if c.Unfinished() {
+				return fmt.Errorf("the tests of the untouched module ended in %s; nothing was recorded, so try again:\n%s",
+					c.Key, strings.Join(lastLines(c.Output), "\n"))
+			}
+		}
+	}
+	return nil
 }
 
 func failedIn(runs []*gotest.Result, key gotest.Key) bool {

@@ -294,3 +294,17 @@ func TestBaselineRepeatsWhatFailed(t *testing.T) {
 	assert.Empty(t, record.Failed)
 	assert.Equal(t, map[gotest.Key]string{{Package: "p", Test: "TestB"}: "passed in 0 of 1 runs, and when it was repeated"}, record.Varies)
 }
+
+func TestBaselineOfARunThatEndedEarly(t *testing.T) {
+	f := newFixture(t, same("p TestA passed", "p TestB ended"))
+	f.Tests = endingTests{f.tests}
+	f.pinned()
+	results := f.Baseline(t.Context(), 1, true)
+	for _, s := range results {
+		require.Len(t, s.Failures, 1, s.Name)
+		assert.Contains(t, s.Failures[0].What, "ended in "+Module+"/p TestB; nothing was recorded")
+	}
+	record, err := f.readRecord(upstreamRecord)
+	require.NoError(t, err)
+	assert.Nil(t, record)
+}
