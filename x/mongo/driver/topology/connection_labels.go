@@ -13,9 +13,9 @@ import (
 
 // connect establishes the connection. It adds the labels of a retryable overload error to errors that an overloaded
 // server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"): those of pooled connections,
-// before authentication. All errors of pooled connections name the server.
+// before authentication.
 //
-//fork:wrap adds the error labels, and the server, which a retry then avoids
+//fork:wrap adds the error labels
 //fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
@@ -23,13 +23,12 @@ func (c *connection) connect(ctx context.Context) error {
 	if err == nil || c.pool == nil || !errors.As(err, &connErr) {
 		return err
 	}
-	connErr.server = c.addr
 	helloDone := c.desc.Addr != ""
 	if helloDone || !mayBeOverload(connErr.Wrapped) {
-		return connErr
+		return err
 	}
 
-	connErr.overloaded = true
+	connErr.server, connErr.overloaded = c.addr, true
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
 		// The application is shown the labels of the innermost command error.
 		labels := helloErr.Labels
