@@ -28,10 +28,27 @@ func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
 // labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed.
 func (ex *execution) labelCommitResult(err error) error {
 	e, ok := err.(Error)
-	if ok && ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired) {
+	if ok && ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e)) {
 		return withLabel(e, UnknownTransactionCommitResult)
 	}
 	return err
+}
+
+// lacksMajority reports whether the reply to a commit that failed also has a write concern error. A new primary that does not
+// know the transaction says NoSuchTransaction, but as long as no majority confirms that, the commit may still turn out to have
+// happened (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets an answer that holds.
+func lacksMajority(e Error) bool {
+	if e.HasErrorLabel(TransientTransactionError) {
+		return false
+	}
+	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
+	return ok && confirmable(int32(code))
+}
+
+// confirmable reports whether a commit with a write concern error of this code may have happened. It has not if no members
+// can satisfy the write concern.
+func confirmable(code int32) bool {
+	return code != unknownReplWriteConcernCode && code != unsatisfiableWriteConcernCode
 }
 
 // maxTimeMSExpired is the code of the server's error for a command that ran into its maxTimeMS.
@@ -79,9 +96,7 @@ func (ex *execution) commitFailed(e WriteCommandError) error {
 		Raw:     e.Raw,
 	}
 	var err error = failed
-	switch failed.Code {
-	case unknownReplWriteConcernCode, unsatisfiableWriteConcernCode:
-	default:
+	if confirmable(failed.Code) {
 		err = withLabel(err, UnknownTransactionCommitResult)
 	}
 	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
