@@ -8,5 +8,8 @@
 // attempt in order. A nil Policy stands for commands that the specification exempts (monitoring, connection
 // establishment, authentication): there only the older read and write rules apply.
 //
+// A Throttle decides whether an attempt is sent at all, for each server of a client with adaptiveThrottling, which is no part
+// of the specification.
+//
 // Rejections has no part in that. It counts a server's overload errors of late, for the choice among servers.
 package retry

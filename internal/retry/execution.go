@@ -11,6 +11,9 @@ type Execution struct {
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 }
 
+// First reports whether no attempt has failed yet.
+func (e *Execution) First() bool { return e.attempt == 0 }
+
 // Succeeded takes note of the success of an attempt, which ends the execution.
 func (e *Execution) Succeeded() {
 	switch {
@@ -55,6 +58,10 @@ func (e *Execution) Failed(f Failure) Verdict {
 	backoff := Backoff(first, e.attempt, e.policy.Jitter())
 	if backoff > f.Remaining {
 		return Verdict{Reason: DeadlineTooClose}
+	}
+	if f.Refused {
+		// It took nothing from a server, and so costs no token.
+		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
 	}
 	if !e.policy.Bucket.consume() {
 		return Verdict{Reason: BucketEmpty}

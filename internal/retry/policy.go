@@ -63,6 +63,9 @@ type Policy struct {
 	// Jitter returns a random number in [0, 1). It is called once for each overload error that the limit lets be retried.
 	Jitter func() float64
 
+	// Throttling is the rule by which attempts of a client with adaptiveThrottling are not sent. Without that option it is nil.
+	Throttling *Throttling
+
 	// Bucket limits the retries after overload errors of a client with adaptiveRetries. Without that option it is nil.
 	Bucket *TokenBucket
 }

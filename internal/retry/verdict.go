@@ -17,6 +17,9 @@ type Failure struct {
 	Retryable bool
 	// ReadWrite says that the error is retryable under the Retryable Reads or Retryable Writes specification.
 	ReadWrite bool
+	// Refused says that a Throttle refused the attempt: nothing was sent, and no server had any work. Overload and Retryable have
+	// to be set as well.
+	Refused bool
 	// FirstBackoff, if it is positive, is what the server wants in the place of the policy's.
 	FirstBackoff time.Duration
 	// ReadWriteOff says that the error would be retryable under those specifications if retryReads or retryWrites were on.
@@ -41,6 +44,8 @@ type Reason uint8
 const (
 	// Overloaded is the reason for a retry after an overload error.
 	Overloaded Reason = iota + 1
+	// Throttled is the reason for a retry after an attempt that was not sent.
+	Throttled
 	// RetryableReadWrite is the reason for a retry by the Retryable Reads or Retryable Writes specification alone.
 	RetryableReadWrite
 	// NotRetryable refuses a retry because no policy covers the error.
@@ -64,6 +69,8 @@ func (r Reason) String() string {
 	switch r {
 	case Overloaded:
 		return "server overloaded"
+	case Throttled:
+		return "not sent to an overloaded server"
 	case RetryableReadWrite:
 		return "retryable read or write"
 	case NotRetryable:
