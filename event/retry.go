@@ -7,12 +7,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// The reasons of retry events. The first two are reasons for a retry, the others for none.
+// The reasons of retry events. The first two are reasons for a retry, the others for none, but for RetryReasonThrottled.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
 	RetryReasonOverloaded = "overloaded"
 	// RetryReasonRetryable: the Retryable Reads or Retryable Writes specification covers the error.
 	RetryReasonRetryable = "retryable"
+
+	// RetryReasonThrottled: the client has adaptiveThrottling and did not send the attempt, because the server would most likely
+	// have rejected it. It is the reason for a retry, or for none if the limit, the deadline or an option permits none. There are
+	// no command events of the attempt.
+	RetryReasonThrottled = "throttled"
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
 	RetryReasonNotRetryable = "notRetryable"
@@ -38,7 +43,8 @@ type RetryDecidedEvent struct {
 	DatabaseName string
 	// OperationID is the same for all attempts and batches of an operation. It is the RequestID of its first attempt.
 	OperationID int64
-	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent.
+	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent, of which there are none if
+	// the Reason is RetryReasonThrottled.
 	RequestID int64
 	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a command of its own and starts at 1.
 	Attempt int
@@ -66,6 +72,8 @@ type RetryFinishedEvent struct {
 	// was sent in batches by the number of batches.
 	Attempts int
 	Retries  int
+	// Throttled is how many of the attempts were not sent because of adaptiveThrottling.
+	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration
 	// Failure is the error of the operation, or nil if it succeeded.

@@ -29,6 +29,8 @@ type Script struct {
 	Replies []any
 	// Rest, if set, is the reply to all commands that come after the last of the Replies.
 	Rest any
+	// Throttles are those of the servers, by their address, for a Policy with Throttling.
+	Throttles map[address.Address]*retry.Throttle
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()
 

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -25,6 +26,11 @@ func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
 func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult { return driver.NoChange }
+
+// Throttle implements the driver.Throttler interface.
+func (s server) Throttle() (address.Address, *retry.Throttle) {
+	return s.desc.Addr, s.Throttles[s.desc.Addr]
+}
 
 // Connection implements the driver.Server interface. A reply that says that there is no connection is used up at once.
 func (s server) Connection(context.Context) (*mnet.Connection, error) {

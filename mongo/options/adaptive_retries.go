@@ -2,13 +2,15 @@ package options
 
 import "go.mongodb.org/mongo-driver/v2/event"
 
-// ClientOptions holds the client option adaptiveRetries and the retry monitor, see SetAdaptiveRetries and SetRetryMonitor.
+// ClientOptions holds the client options adaptiveRetries and adaptiveThrottling and the retry monitor, see SetAdaptiveRetries,
+// SetAdaptiveThrottling and SetRetryMonitor.
 //
-//fork:extend adaptiveRetries and the retry monitor are client options
+//fork:extend adaptiveRetries, adaptiveThrottling and the retry monitor are client options
 //fork:watch MergeClientOptions
 type ClientOptions struct {
-	AdaptiveRetries *bool
-	RetryMonitor    *event.RetryMonitor
+	AdaptiveRetries    *bool
+	AdaptiveThrottling *bool
+	RetryMonitor       *event.RetryMonitor
 }
 
 // SetAdaptiveRetries specifies whether the client limits its retries after overload errors by a token bucket, which keeps
@@ -30,15 +32,19 @@ func (c *ClientOptions) SetAdaptiveRetries(b bool) *ClientOptions {
 	return c
 }
 
-// setURIOpts also takes adaptiveRetries from the URI.
+// setURIOpts also takes adaptiveRetries and adaptiveThrottling from the URI.
 //
-//fork:wrap adaptiveRetries is a URI option
+//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {
 	if err := upstreamSetURIOpts(uri, opts); err != nil {
 		return err
 	}
-	if connString := opts.connString; connString.AdaptiveRetriesSet {
+	connString := opts.connString
+	if connString.AdaptiveRetriesSet {
 		opts.AdaptiveRetries = &connString.AdaptiveRetries
+	}
+	if connString.AdaptiveThrottlingSet {
+		opts.AdaptiveThrottling = &connString.AdaptiveThrottling
 	}
 	return nil
 }

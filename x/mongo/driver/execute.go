@@ -98,6 +98,7 @@ func (ex *execution) startCommand() {
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
 	ex.deprioritized = nil
 	ex.errs = attemptErrors{kind: ex.kind, inTxn: ex.inTransaction()}
+	ex.throttle()
 	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
 }
 

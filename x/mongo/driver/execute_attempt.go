@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
@@ -15,6 +16,8 @@ type stage uint8
 const (
 	// selecting: no server or no connection was to be had.
 	selecting stage = iota
+	// throttled: the client refused to send it.
+	throttled
 	// preparing: the command could not be built. No policy retries that.
 	preparing
 	// sending: the command was sent, or would have been if there were time left.
@@ -33,6 +36,8 @@ type failure struct {
 
 	// It would be retryable under those specifications if retryReads or retryWrites were on.
 	readWriteOff bool
+
+	server address.Address // that the attempt was refused for; empty if it was not
 }
 
 // attempt sends the command once. It returns nil if the server executed it.
@@ -40,9 +45,10 @@ func (ex *execution) attempt(ctx context.Context) *failure {
 	requestID := wiremessage.NextRequestID()
 	ex.history.startAttempt(requestID)
 	if ex.conn == nil {
+		ex.op.throttling.first = ex.retries.First()
 		srvr, conn, err := ex.op.getServerAndConnection(ctx, requestID, ex.deprioritized)
 		if err != nil {
-			return &failure{err: err, stage: selecting, outOfTime: outOfTime(ctx, err, selecting)}
+			return checkoutFailure(ctx, err)
 		}
 		ex.srvr, ex.conn = srvr, conn
 		if err := ex.bindSession(); err != nil {
@@ -187,6 +193,7 @@ func (ex *execution) roundTrip(ctx context.Context) error {
 	} else {
 		ex.sent.res, err = ex.op.roundTrip(ctx, ex.conn, *ex.wm)
 	}
+	ex.noteEnd(err)
 	if processor, ok := ex.srvr.(ErrorProcessor); ok {
 		_ = processor.ProcessError(err, ex.conn)
 	}

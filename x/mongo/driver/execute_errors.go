@@ -12,6 +12,10 @@ type attemptErrors struct {
 
 // record takes the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(fail *failure) {
+	if fail.stage == throttled {
+		// What the client has decided is no news beside what a server has said.
+		return
+	}
 	if errs.first == nil {
 		errs.first = fail.err
 	}

@@ -16,6 +16,7 @@ type history struct {
 	commands         int
 	retries          int
 	retriesOfCommand int
+	throttled        int
 	backoff          time.Duration
 	announced        bool                     // a retry was announced, if perhaps not made
 	untold           *event.RetryDecidedEvent // for the monitor, once no connection is held
@@ -41,6 +42,10 @@ func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 		return
 	}
 	reason := retryReason(verdict.Reason)
+	if fail.stage == throttled {
+		reason = event.RetryReasonThrottled
+		ex.history.throttled++
+	}
 	if verdict.Retry && fail.contextDone() {
 		verdict.Retry, verdict.Backoff, reason = false, 0, event.RetryReasonContextDone
 	}
@@ -117,10 +122,11 @@ func (ex *execution) finish(ctx context.Context, err error) error {
 	h := &ex.history
 	if err != nil && (h.announced || h.reason != "" && h.reason != event.RetryReasonNotRetryable) {
 		err = withRetryError(err, &RetryError{
-			Attempts: h.commands + h.retries,
-			Retries:  h.retries,
-			Backoff:  h.backoff,
-			Reason:   h.reason,
+			Attempts:  h.commands + h.retries,
+			Retries:   h.retries,
+			Throttled: h.throttled,
+			Backoff:   h.backoff,
+			Reason:    h.reason,
 		})
 	}
 	if h.announced {
@@ -145,6 +151,7 @@ func (ex *execution) reportFinished(ctx context.Context, err error) {
 		OperationID:  int64(ex.history.operationID),
 		Attempts:     ex.history.commands + ex.history.retries,
 		Retries:      ex.history.retries,
+		Throttled:    ex.history.throttled,
 		Backoff:      ex.history.backoff,
 		Failure:      err,
 		Reason:       ex.history.reason,
@@ -173,6 +180,8 @@ func retryReason(reason retry.Reason) string {
 	switch reason {
 	case retry.Overloaded:
 		return event.RetryReasonOverloaded
+	case retry.Throttled:
+		return event.RetryReasonThrottled
 	case retry.RetryableReadWrite:
 		return event.RetryReasonRetryable
 	case retry.LabelMissing:

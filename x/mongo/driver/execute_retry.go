@@ -41,6 +41,7 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 		Retryable:    fail.hasErrorLabel(ErrRetryableError),
 		ReadWrite:    fail.readWrite,
 		ReadWriteOff: fail.readWriteOff,
+		Refused:      fail.stage == throttled,
 		Remaining:    ex.overload.remaining(ctx),
 		ContextDone:  contextErr(ctx) != nil,
 
@@ -104,6 +105,8 @@ func (ex *execution) deprioritize(fail *failure) {
 func (ex *execution) failedServer(fail *failure) address.Address {
 	var establishment EstablishmentError
 	switch {
+	case fail.server != "":
+		return fail.server
 	case ex.conn != nil:
 		return ex.conn.Description().Addr
 	case errors.As(fail.err, &establishment):

@@ -16,6 +16,8 @@ type RetryError struct {
 	// was sent in batches by the number of batches.
 	Attempts int
 	Retries  int
+	// Throttled is how many of the attempts were not sent because of adaptiveThrottling.
+	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration
 	// Reason is why there was no further retry, one of the event.RetryReason constants. It is empty if the server executed

@@ -2,30 +2,43 @@ package connstring
 
 import "fmt"
 
-// ConnString holds the URI option adaptiveRetries.
+// ConnString holds the URI options adaptiveRetries and adaptiveThrottling.
 //
-//fork:extend adaptiveRetries is a URI option
+//fork:extend adaptiveRetries and adaptiveThrottling are URI options
 type ConnString struct {
-	AdaptiveRetries    bool
-	AdaptiveRetriesSet bool
+	AdaptiveRetries       bool
+	AdaptiveRetriesSet    bool
+	AdaptiveThrottling    bool
+	AdaptiveThrottlingSet bool
 }
 
-// adaptiveRetriesKey is the option's name as upstream's parser keeps the options that it does not know.
-const adaptiveRetriesKey = "adaptiveretries"
+// The names of the options as upstream's parser keeps the options that it does not know.
+const (
+	adaptiveRetriesKey    = "adaptiveretries"
+	adaptiveThrottlingKey = "adaptivethrottling"
+)
 
-// addOptions adds the options of the URI, and takes adaptiveRetries out of those that are unknown.
+// addOptions adds the options of the URI, and takes adaptiveRetries and adaptiveThrottling out of those that are unknown.
 //
-//fork:wrap adaptiveRetries is a URI option
+//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	if err := u.upstreamAddOptions(connectionArgPairs); err != nil {
 		return err
 	}
-	for _, value := range u.UnknownOptions[adaptiveRetriesKey] {
-		if value != "true" && value != "false" {
-			return fmt.Errorf("invalid value for %q: %q", "adaptiveRetries", value)
-		}
-		u.AdaptiveRetries, u.AdaptiveRetriesSet = value == "true", true
+	if err := u.takeBool(adaptiveRetriesKey, "adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet); err != nil {
+		return err
 	}
-	delete(u.UnknownOptions, adaptiveRetriesKey)
+	return u.takeBool(adaptiveThrottlingKey, "adaptiveThrottling", &u.AdaptiveThrottling, &u.AdaptiveThrottlingSet)
+}
+
+// takeBool takes an option out of those that are unknown.
+func (u *ConnString) takeBool(key, name string, value, set *bool) error {
+	for _, text := range u.UnknownOptions[key] {
+		if text != "true" && text != "false" {
+			return fmt.Errorf("invalid value for %q: %q", name, text)
+		}
+		*value, *set = text == "true", true
+	}
+	delete(u.UnknownOptions, key)
 	return nil
 }

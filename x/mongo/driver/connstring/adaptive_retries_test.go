@@ -1,6 +1,7 @@
 package connstring_test
 
 import (
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -8,35 +9,56 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 )
 
-func TestAdaptiveRetries(t *testing.T) {
+func TestAdaptiveOptions(t *testing.T) {
 	tests := []struct {
-		name, query string
+		name, query string // NAME stands for that of the option
 		want, set   bool
 		invalid     bool
 	}{
 		{name: "not given"},
-		{name: "true", query: "adaptiveRetries=true", want: true, set: true},
-		{name: "false", query: "adaptiveRetries=false", set: true},
-		{name: "the name is not case sensitive", query: "ADAPTIVEretries=true", want: true, set: true},
-		{name: "the last one counts", query: "adaptiveRetries=true&adaptiveRetries=false", set: true},
-		{name: "invalid", query: "adaptiveRetries=invalid", invalid: true},
-		{name: "empty", query: "adaptiveRetries=", invalid: true},
-		{name: "the value is case sensitive", query: "adaptiveRetries=True", invalid: true},
-		{name: "one of two is invalid", query: "adaptiveRetries=1&adaptiveRetries=true", invalid: true},
+		{name: "true", query: "=true", want: true, set: true},
+		{name: "false", query: "=false", set: true},
+		{name: "the last one counts", query: "=true&NAME=false", set: true},
+		{name: "invalid", query: "=invalid", invalid: true},
+		{name: "empty", query: "=", invalid: true},
+		{name: "the value is case sensitive", query: "=True", invalid: true},
+		{name: "one of two is invalid", query: "=1&NAME=true", invalid: true},
 	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := connstring.ParseAndValidate("mongodb://example.com/?other=1&" + tt.query)
-			if tt.invalid {
-				require.Error(t, err)
-				assert.Contains(t, err.Error(), `invalid value for "adaptiveRetries"`)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, tt.want, got.AdaptiveRetries)
-			assert.Equal(t, tt.set, got.AdaptiveRetriesSet)
-			assert.Equal(t, map[string][]string{"other": {"1"}}, got.UnknownOptions)
-		})
+	type option struct {
+		value, set func(*connstring.ConnString) bool
+	}
+	retries := option{
+		func(c *connstring.ConnString) bool { return c.AdaptiveRetries },
+		func(c *connstring.ConnString) bool { return c.AdaptiveRetriesSet },
+	}
+	throttling := option{
+		func(c *connstring.ConnString) bool { return c.AdaptiveThrottling },
+		func(c *connstring.ConnString) bool { return c.AdaptiveThrottlingSet },
+	}
+	options := map[string]struct{ this, other option }{
+		"adaptiveRetries": {retries, throttling}, "ADAPTIVEretries": {retries, throttling},
+		"adaptiveThrottling": {throttling, retries}, "ADAPTIVEthrottling": {throttling, retries},
+	}
+	for name, option := range options {
+		for _, tt := range tests {
+			name, option, tt := name, option, tt
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				query := ""
+				if tt.query != "" {
+					query = name + strings.ReplaceAll(tt.query, "NAME", name)
+				}
+				got, err := connstring.ParseAndValidate("mongodb://example.com/?other=1&" + query)
+				if tt.invalid {
+					require.Error(t, err)
+					assert.Contains(t, strings.ToLower(err.Error()), `invalid value for "`+strings.ToLower(name)+`"`)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, tt.want, option.this.value(got))
+				assert.Equal(t, tt.set, option.this.set(got))
+				assert.False(t, option.other.value(got) || option.other.set(got))
+				assert.Equal(t, map[string][]string{"other": {"1"}}, got.UnknownOptions)
+			})
+		}
 	}
 }

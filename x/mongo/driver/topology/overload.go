@@ -60,6 +60,10 @@ func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
 		overload.Policy.Bucket = retry.NewTokenBucket()
 	}
+	if opts.AdaptiveThrottling != nil && *opts.AdaptiveThrottling {
+		rule := retry.DefaultThrottling()
+		overload.Policy.Throttling = &rule
+	}
 	overload.Monitor = opts.RetryMonitor
 	return overload
 }

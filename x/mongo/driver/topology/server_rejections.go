@@ -10,11 +10,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// Server counts its overload errors of late. The count is nil without an overload policy.
+// Server counts its overload errors of late. The count is nil without an overload policy, and the throttle without
+// adaptiveThrottling.
 //
 //fork:extend what one operation learns of an overload helps others to choose a server
 type Server struct {
 	rejections *retry.Rejections
+	throttle   *retry.Throttle
 }
 
 // NewServer returns a server that counts its overload errors by the clock of the client's overload policy.
@@ -24,6 +26,7 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 	s := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
 	if s.cfg.overload != nil {
 		s.rejections = retry.NewRejections(s.cfg.overload.Clock.Now)
+		s.throttle = newThrottle(s.cfg.overload)
 	}
 	return s
 }

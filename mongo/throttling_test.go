@@ -1,0 +1,93 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// findAll lets a client of the server, without retries, find that often. It returns the errors.
+func findAll(t *testing.T, l *overloadtest.Listener, times int, opts *options.ClientOptions) (*mongo.Client, []error) {
+	t.Helper()
+
+	client, err := mongo.Connect(opts.ApplyURI(l.URI()).SetRetryReads(false))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	var failures []error
+	for i := 0; i < times; i++ {
+		if err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err(); !errors.Is(err, mongo.ErrNoDocuments) {
+			failures = append(failures, err)
+		}
+	}
+	return client, failures
+}
+
+var rejection = bson.D{
+	{Key: "ok", Value: 0}, {Key: "code", Value: 462}, {Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}},
+}
+
+var noDocuments = bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
+	{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+}}}
+
+func TestClientThrottles(t *testing.T) {
+	const times = 200
+	l := overloadtest.Listen(t, rejection, nil)
+	client, failures := findAll(t, l, times, options.Client().SetAdaptiveThrottling(true))
+
+	assert.Len(t, failures, times)
+	// A quarter of the first attempts is sent, and more at the beginning: fewer than 20 or more than 110 of 200 are less likely
+	// than one in a billion.
+	sent := int(l.Commands.Load())
+	assert.True(t, sent > 20 && sent < 110, "%d of %d were sent", sent, times)
+	refused := 0
+	for _, err := range failures {
+		commandErr, ok := err.(mongo.CommandError)
+		require.True(t, ok, "got %T (%v)", err, err)
+		assert.True(t, commandErr.HasErrorLabel("SystemOverloadedError") && commandErr.HasErrorLabel("RetryableError"))
+		if commandErr.Code == 462 {
+			continue
+		}
+		refused++
+		assert.True(t, commandErr.HasErrorLabel("NoWritesPerformed"))
+		assert.True(t, strings.HasPrefix(err.Error(), "(Throttled) not sent to 127.0.0.1:"), "got %q", err)
+		assert.False(t, mongo.IsTimeout(err) || mongo.IsNetworkError(err))
+		var retries *mongo.RetryError
+		require.True(t, errors.As(err, &retries))
+		assert.Equal(t, &mongo.RetryError{Attempts: 1, Throttled: 1, Reason: event.RetryReasonThrottled}, retries)
+	}
+	assert.Equal(t, times, sent+refused)
+	probabilities := client.ThrottleProbabilities()
+	require.Len(t, probabilities, 1)
+	for server, probability := range probabilities {
+		assert.True(t, strings.HasSuffix(l.URI(), server+"/?replicaSet=rs"), server)
+		assert.True(t, probability > 0.9 && probability < 1, "got %v", probability)
+	}
+}
+
+func TestClientThrottlesNothingWithoutRejections(t *testing.T) {
+	l := overloadtest.Listen(t, noDocuments, nil)
+	client, failures := findAll(t, l, 100, options.Client().SetAdaptiveThrottling(true))
+	assert.Empty(t, failures)
+	assert.Equal(t, int64(100), l.Commands.Load())
+	for _, probability := range client.ThrottleProbabilities() {
+		assert.Equal(t, 0.0, probability)
+	}
+}
+
+func TestClientWithoutThrottling(t *testing.T) {
+	l := overloadtest.Listen(t, rejection, nil)
+	client, failures := findAll(t, l, 100, options.Client())
+	assert.Len(t, failures, 100)
+	assert.Equal(t, int64(100), l.Commands.Load(), "everything is sent")
+	assert.Nil(t, client.ThrottleProbabilities())
+}

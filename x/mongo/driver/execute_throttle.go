@@ -1,0 +1,203 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// Throttler is implemented by a Server of a client with adaptiveThrottling.
+type Throttler interface {
+	// Throttle returns the server's address, and what decides which attempts are not sent to it, or nil.
+	Throttle() (address.Address, *retry.Throttle)
+}
+
+// throttleOf returns the address and the throttle of a server, which are empty and nil if it has none.
+func throttleOf(server Server) (address.Address, *retry.Throttle) {
+	if throttler, ok := server.(Throttler); ok {
+		return throttler.Throttle()
+	}
+	return "", nil
+}
+
+// throttling is by what the present attempt may be refused.
+type throttling struct {
+	policy *OverloadPolicy // nil if it is not to be refused
+	first  bool            // it is the first of its command
+}
+
+// Operation knows while it is executed by what its attempts may be refused.
+//
+//fork:extend whether an attempt is sent is decided between the selection of a server and the check-out of a connection
+type Operation struct {
+	throttling throttling
+}
+
+// throttle prepares for the attempts of a command.
+func (ex *execution) throttle() {
+	ex.op.throttling = throttling{}
+	if ex.overload != nil && ex.overload.Policy.Throttling != nil && !ex.op.neverThrottled() {
+		ex.op.throttling.policy = ex.overload
+	}
+}
+
+// neverThrottled reports whether the command is sent whatever is known of the server: because work at the server is lost or
+// goes on otherwise (the end of a transaction, its commands after the first, what is pinned to a connection, cursors and
+// sessions), or because no reply says how it fared. What monitors servers, establishes connections or authenticates has no
+// overload policy.
+func (op Operation) neverThrottled() bool {
+	if c := op.Client; c != nil {
+		if c.Committing || c.Aborting || c.TransactionInProgress() || c.PinnedConnection != nil {
+			return true
+		}
+	}
+	return op.Legacy == LegacyGetMore || op.Legacy == LegacyKillCursors ||
+		op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
+}
+
+// selectServer selects a server that does not refuse the attempt, if there is one. If there is none, it fails with a refusal,
+// but for a share of the first attempts of commands.
+//
+//fork:wrap with adaptiveThrottling an attempt may be refused
+//fork:watch Operation.getServerAndConnection
+func (op Operation) selectServer(
+	ctx context.Context,
+	requestID int32,
+	deprioritized []description.Server,
+) (Server, error) {
+	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
+	if err != nil || op.throttling.policy == nil {
+		return server, err
+	}
+	addr, throttle := throttleOf(server)
+	if !throttle.Active() {
+		return server, nil
+	}
+	policy := op.throttling.policy.Policy
+	draw := policy.Jitter()
+	if !throttle.Refuses(draw) {
+		return server, nil
+	}
+	if other := op.selectWilling(ctx, requestID, deprioritized, addr); other != nil {
+		throttle.Refused()
+		return other, nil
+	}
+	if policy.Throttling.Spares(op.throttling.first, draw) {
+		return server, nil
+	}
+	throttle.Refused()
+	return nil, refusal{addr, throttle.State()}
+}
+
+// selectWilling selects a server that does not refuse the attempt, other than the one that does, of those that are as suitable;
+// it returns nil if there is none. The read preference and the latency are not relaxed for that.
+func (op Operation) selectWilling(
+	ctx context.Context,
+	requestID int32,
+	deprioritized []description.Server,
+	refused address.Address,
+) Server {
+	others := &otherServers{Deployment: op.Deployment, refused: []address.Address{refused}}
+	op.Deployment = others
+	for {
+		server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
+		if err != nil || others.none {
+			return nil
+		}
+		addr, throttle := throttleOf(server)
+		if !throttle.Refuses(op.throttling.policy.Policy.Jitter()) {
+			return server
+		}
+		others.refused = append(others.refused, addr)
+	}
+}
+
+// otherServers is a deployment without the servers that refuse an attempt. If there is no other that is suitable, it selects
+// one of them nevertheless, as it would wait for others to appear.
+type otherServers struct {
+	Deployment
+	refused []address.Address
+	none    bool // there was no other
+}
+
+// SelectServer implements the Deployment interface.
+func (o *otherServers) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
+	return o.Deployment.SelectServer(ctx, othersOf{o, selector})
+}
+
+// othersOf selects among the servers that another selector selects.
+type othersOf struct {
+	*otherServers
+	suitable description.ServerSelector
+}
+
+// SelectServer implements the description.ServerSelector interface.
+func (o othersOf) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
+	suitable, err := o.suitable.SelectServer(topo, candidates)
+	if err != nil {
+		return nil, err
+	}
+	var others []description.Server
+	for _, server := range suitable {
+		if !o.refuses(server.Addr) {
+			others = append(others, server)
+		}
+	}
+	if o.none = len(others) == 0; o.none {
+		return suitable, nil
+	}
+	return others, nil
+}
+
+func (o *otherServers) refuses(addr address.Address) bool {
+	for _, refused := range o.refused {
+		if refused == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal is the error of an attempt that was not sent.
+type refusal struct {
+	server address.Address
+	state  retry.ThrottleState
+}
+
+// Error implements the error interface.
+func (r refusal) Error() string {
+	return fmt.Sprintf("not sent to %s, which is overloaded: of late it accepted %.0f %% of what this client had for it (adaptiveThrottling)",
+		r.server, 100*(1-r.state.Rejected))
+}
+
+// checkoutFailure returns the failure of an attempt that got no connection. If it was not to be sent, the failure is for
+// applications what a rejection by the server is of which they know that nothing was executed.
+func checkoutFailure(ctx context.Context, err error) *failure {
+	var refused refusal
+	if !errors.As(err, &refused) {
+		return &failure{err: err, stage: selecting, outOfTime: outOfTime(ctx, err, selecting)}
+	}
+	return &failure{
+		stage:  throttled,
+		server: refused.server,
+		err: Error{
+			Name:    "Throttled",
+			Message: refused.Error(),
+			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+		},
+	}
+}
+
+// noteEnd lets the throttle of the server know how an attempt ended.
+func (ex *execution) noteEnd(err error) {
+	if ex.overload == nil || ex.overload.Policy.Throttling == nil || ex.sent.moreToCome {
+		return
+	}
+	_, throttle := throttleOf(ex.srvr)
+	throttle.Ended(err != nil && (&failure{err: err, stage: sending}).hasErrorLabel(ErrSystemOverloadedError))
+}

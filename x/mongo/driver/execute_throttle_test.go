@@ -1,0 +1,409 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
+// known to accept everything. The jitter of 0.5 is what is drawn, so that the first refuse each attempt.
+func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *overloadtest.Script {
+	s := overloadtest.New(t, replies...)
+	rule := retry.DefaultThrottling()
+	s.Policy.Policy.Throttling = &rule
+	s.Throttles = map[address.Address]*retry.Throttle{}
+	s.Servers = nil
+	for _, host := range append(append([]string{}, rejecting...), accepting...) {
+		server := overloadtest.Server(host, description.ServerKindRSPrimary)
+		s.Servers = append(s.Servers, server)
+		s.Throttles[server.Addr] = newThrottle()
+	}
+	for _, host := range rejecting {
+		reject(s, host, 9)
+	}
+	return s
+}
+
+func newThrottle() *retry.Throttle {
+	now := time.Unix(1, 0)
+	return retry.NewThrottle(retry.DefaultThrottling(), func() time.Time { return now })
+}
+
+func reject(s *overloadtest.Script, host string, n int) {
+	for i := 0; i < n; i++ {
+		s.Throttles[address.Address(host+":27017")].Ended(true)
+	}
+}
+
+var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
+
+func TestThrottledOperations(t *testing.T) {
+	for name, op := range map[string]func(*overloadtest.Script) driver.Operation{
+		"read":                   (*overloadtest.Script).Read,
+		"write":                  (*overloadtest.Script).Write,
+		"command":                (*overloadtest.Script).Command,
+		"start of a transaction": (*overloadtest.Script).Transaction,
+		"find": func(s *overloadtest.Script) driver.Operation {
+			op := s.Read()
+			op.Legacy = driver.LegacyFind
+			return op
+		},
+	} {
+		op := op
+		t.Run(name, func(t *testing.T) {
+			s := throttled(t, nil, []string{"a"})
+			err := s.Execute(context.Background(), op(s))
+
+			assert.Empty(t, s.Sent, "nothing is sent")
+			assert.Equal(t, all, s.Slept, "it backs off as after rejections")
+			serverErr, ok := err.(driver.Error)
+			require.True(t, ok, "got %T (%v)", err, err)
+			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: of late it accepted 0 % of what this client had for it "+
+				"(adaptiveThrottling)", err.Error())
+			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed}, serverErr.Labels)
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries))
+			assert.Equal(t, &driver.RetryError{
+				Attempts: 6, Retries: 5, Throttled: 6, Backoff: 1550 * ms, Reason: event.RetryReasonThrottled,
+			}, retries)
+		})
+	}
+}
+
+// TestThrottledErrors: what a server has said is told before what the client has decided.
+func TestThrottledErrors(t *testing.T) {
+	closed := establishmentError{server: "a:27017", cause: io.EOF}
+	tests := []struct {
+		name  string
+		op    func(*overloadtest.Script) driver.Operation
+		reply any
+		code  int32 // zero for that of a refusal
+		sent  int
+	}{
+		{"a rejected read", (*overloadtest.Script).Read, overloadtest.Overloaded(), 462, 1},
+		{"a rejected write", (*overloadtest.Script).Write, overloadtest.Rejected(), 462, 1},
+		{"a write that may have been executed", (*overloadtest.Script).Write, overloadtest.ShuttingDown(), 91, 1},
+		{"nothing", (*overloadtest.Script).Write, nil, 0, 0},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := throttled(t, nil, nil, "a")
+			if tt.reply == nil {
+				reject(s, "a", 9)
+			} else {
+				s.Replies = []any{tt.reply}
+			}
+			s.OnSleep = func() { reject(s, "a", 9) }
+			if tt.code == 91 {
+				// It is retried at once, after an accepted attempt; from then on the server rejects.
+				s.Replies = append(s.Replies, overloadtest.Rejected())
+				tt.sent = 2
+			}
+			err := s.Execute(context.Background(), tt.op(s))
+			var serverErr driver.Error
+			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+			assert.Equal(t, tt.code, serverErr.Code)
+			assert.Len(t, s.Sent, tt.sent)
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries))
+			assert.Equal(t, event.RetryReasonThrottled, retries.Reason)
+			assert.Equal(t, retries.Attempts-tt.sent, retries.Throttled)
+		})
+	}
+	t.Run("a connection that was closed", func(t *testing.T) {
+		s := throttled(t, []any{closed}, nil, "a")
+		s.OnSleep = func() { reject(s, "a", 9) }
+		err := s.Execute(context.Background(), s.Read())
+		assert.True(t, errors.Is(err, io.EOF), "got %v", err)
+	})
+}
+
+func TestNeverThrottled(t *testing.T) {
+	tests := map[string]func(*testing.T, *overloadtest.Script) driver.Operation{
+		"commitTransaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Transaction()
+			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
+			op.Client.Committing = true
+			return op
+		},
+		"abortTransaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Transaction()
+			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
+			op.Client.Aborting = true
+			return op
+		},
+		"the second command of a transaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Transaction()
+			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
+			return op
+		},
+		"getMore": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Command()
+			op.Legacy = driver.LegacyGetMore
+			return op
+		},
+		"killCursors": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Command()
+			op.Legacy = driver.LegacyKillCursors
+			return op
+		},
+		"endSessions": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Command()
+			op.Name = driverutil.EndSessionsOp
+			return op
+		},
+		"an unacknowledged write": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+			op := s.Command()
+			op.Type = driver.Write
+			op.WriteConcern = writeconcern.Unacknowledged()
+			return op
+		},
+	}
+	for name, op := range tests {
+		op := op
+		t.Run(name, func(t *testing.T) {
+			s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
+			command := op(t, s)
+			if !command.WriteConcern.Acknowledged() {
+				s.Replies = nil
+			}
+			if err := s.Execute(context.Background(), command); err != driver.ErrUnacknowledgedWrite {
+				require.NoError(t, err)
+			}
+			assert.Len(t, s.Sent, 1)
+			assert.Empty(t, s.Slept)
+		})
+	}
+}
+
+// TestThrottledServersAreAvoided: if another suitable server does not refuse, the attempt goes there at once.
+func TestThrottledServersAreAvoided(t *testing.T) {
+	secondary := func(s *overloadtest.Script, hosts ...string) {
+		for i := range s.Servers {
+			for _, host := range hosts {
+				if s.Servers[i].Addr == address.Address(host+":27017") {
+					s.Servers[i].Kind = description.ServerKindRSSecondary
+				}
+			}
+		}
+	}
+	tests := []struct {
+		name      string
+		rejecting []string
+		accepting []string
+		mode      readpref.Mode
+		secondary []string
+		want      address.Address // that the command is sent to; empty for none
+	}{
+		{"the second of two", []string{"a"}, []string{"b"}, readpref.NearestMode, []string{"b"}, "b:27017"},
+		{"the third of three", []string{"a", "b"}, []string{"c"}, readpref.NearestMode, []string{"b", "c"}, "c:27017"},
+		{"all refuse", []string{"a", "b", "c"}, nil, readpref.NearestMode, []string{"b", "c"}, ""},
+		{"a secondary is not suitable", []string{"a"}, []string{"b"}, readpref.PrimaryMode, []string{"b"}, ""},
+		{"the primary is not as suitable as secondaries", []string{"b"}, []string{"a"}, readpref.SecondaryPreferredMode, []string{"b"}, ""},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := throttled(t, nil, tt.rejecting, tt.accepting...)
+			secondary(s, tt.secondary...)
+			op := s.Read()
+			var err error
+			op.ReadPreference, err = readpref.New(tt.mode)
+			require.NoError(t, err)
+			if tt.want == "" {
+				require.Error(t, s.Execute(context.Background(), op))
+				assert.Empty(t, s.Sent)
+				return
+			}
+			s.Replies = []any{overloadtest.OK()}
+			require.NoError(t, s.Execute(context.Background(), op))
+			require.Len(t, s.Sent, 1)
+			assert.Equal(t, tt.want, s.Sent[0].Server)
+			assert.Empty(t, s.Slept)
+		})
+	}
+}
+
+// TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
+func TestThrottleFloorOfFirstAttempts(t *testing.T) {
+	s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
+	s.Policy.Policy.Jitter = func() float64 { return 0.8 }
+	reject(s, "a", 99)
+	err := s.Execute(context.Background(), s.Read())
+	var serverErr driver.Error
+	require.True(t, errors.As(err, &serverErr))
+	assert.Equal(t, int32(462), serverErr.Code)
+	assert.Len(t, s.Sent, 1, "the retries are refused")
+	assert.Len(t, s.Slept, 5)
+}
+
+func TestThrottledRespectsLimits(t *testing.T) {
+	t.Run("options", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.Policy.RetryReads = false
+		err := s.Execute(context.Background(), s.Read())
+		var retries *driver.RetryError
+		require.True(t, errors.As(err, &retries))
+		assert.Equal(t, &driver.RetryError{Attempts: 1, Throttled: 1, Reason: event.RetryReasonThrottled}, retries)
+		assert.Empty(t, s.Slept)
+	})
+	t.Run("limit", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.Policy.MaxRetries = 2
+		require.Error(t, s.Execute(context.Background(), s.Read()))
+		assert.Len(t, s.Slept, 2)
+	})
+	t.Run("deadline", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		ctx, cancel := context.WithTimeout(context.Background(), 20*ms)
+		defer cancel()
+		err := s.Execute(ctx, s.Read())
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr), "got %v", err)
+		assert.Empty(t, s.Slept, "no backoff passes the deadline")
+	})
+	t.Run("tokens", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.Policy.Bucket = retry.NewTokenBucket()
+		require.Error(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, 1000.0, s.Policy.Policy.Bucket.Tokens())
+	})
+	t.Run("a backoff that is interrupted", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		ctx, cancel := context.WithCancel(context.Background())
+		s.OnSleep = cancel
+		err := s.Execute(ctx, s.Read())
+		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+		var retries *driver.RetryError
+		require.True(t, errors.As(err, &retries))
+		assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
+	})
+}
+
+// TestThrottleLearns: rejections are counted, other errors are not, and neither is what nobody knows of.
+func TestThrottleLearns(t *testing.T) {
+	tests := []struct {
+		name  string
+		reply any
+		op    func(*overloadtest.Script) driver.Operation
+		want  float64 // the share that was not accepted, after one rejection before
+	}{
+		{"success", overloadtest.OK(), (*overloadtest.Script).Read, 1.0 / 2},
+		{"another error", overloadtest.Failure(1), (*overloadtest.Script).Read, 1.0 / 2},
+		{"a broken connection", io.ErrUnexpectedEOF, (*overloadtest.Script).Transaction, 1.0 / 2},
+		{"a rejection", overloadtest.Failure(462, driver.ErrSystemOverloadedError), (*overloadtest.Script).Read, 1},
+		{"a rejected write concern", overloadedWriteConcern, (*overloadtest.Script).Write, 1},
+		{"a write without a reply", nil, func(s *overloadtest.Script) driver.Operation {
+			op := s.Command()
+			op.Type, op.WriteConcern = driver.Write, writeconcern.Unacknowledged()
+			return op
+		}, 1},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := throttled(t, nil, nil, "a")
+			if tt.reply != nil {
+				s.Replies = []any{tt.reply}
+			}
+			s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = false, false
+			s.Policy.Policy.Jitter = func() float64 { return 0.9 }
+			reject(s, "a", 1)
+			_ = s.Execute(context.Background(), tt.op(s))
+			require.Len(t, s.Sent, 1)
+			assert.InDelta(t, tt.want, s.Throttles["a:27017"].State().Rejected, 1e-9)
+		})
+	}
+}
+
+// TestWithoutThrottling: servers that have a throttle are not asked without the option.
+func TestWithoutThrottling(t *testing.T) {
+	s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
+	s.Policy.Policy.Throttling = nil
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
+	assert.Len(t, s.Sent, 1)
+}
+
+func TestThrottledEvents(t *testing.T) {
+	s := throttled(t, nil, []string{"a"})
+	s.Policy.Policy.MaxRetries = 1
+	var decided []event.RetryDecidedEvent
+	var finished []event.RetryFinishedEvent
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { decided = append(decided, *e) },
+		Finished: func(_ context.Context, e *event.RetryFinishedEvent) { finished = append(finished, *e) },
+	}
+	op := s.Read()
+	op.CommandMonitor = &event.CommandMonitor{Started: func(context.Context, *event.CommandStartedEvent) {
+		t.Error("a command event of an attempt that was not sent")
+	}}
+	require.Error(t, s.Execute(context.Background(), op))
+
+	require.Len(t, decided, 2)
+	for i, e := range decided {
+		assert.Equal(t, event.RetryReasonThrottled, e.Reason)
+		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
+		assert.Equal(t, i+1, e.Attempt)
+		assert.Equal(t, i == 0, e.WillRetry)
+	}
+	require.Len(t, finished, 1)
+	assert.Equal(t, 2, finished[0].Attempts)
+	assert.Equal(t, 2, finished[0].Throttled)
+	assert.Equal(t, event.RetryReasonThrottled, finished[0].Reason)
+}
+
+// TestThrottledTransactionStarts: a transaction whose first command was refused has not begun, and begins with the retry.
+func TestThrottledTransactionStarts(t *testing.T) {
+	s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
+	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
+	require.NoError(t, s.Execute(context.Background(), s.Transaction()))
+	require.Len(t, s.Sent, 1)
+	start, err := s.Sent[0].Command.LookupErr("startTransaction")
+	require.NoError(t, err)
+	assert.Equal(t, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, start)
+}
+
+// TestThrottlingAllocatesNothing: as long as nothing is rejected, the option costs no allocation.
+func TestThrottlingAllocatesNothing(t *testing.T) {
+	allocations := func(throttling bool) float64 {
+		s := throttled(t, nil, nil, "a")
+		if !throttling {
+			s.Policy.Policy.Throttling, s.Throttles = nil, nil
+		}
+		run := func() {
+			s.Replies = append(s.Replies[:0], overloadtest.OK())
+			s.Sent, s.Selected = s.Sent[:0], s.Selected[:0]
+			require.NoError(t, s.Execute(context.Background(), s.Read()))
+		}
+		// Pools make the number vary by a part of one, which the whole numbers of testing.AllocsPerRun would show as one.
+		const runs = 500
+		run()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := 0; i < runs; i++ {
+			run()
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs-before.Mallocs) / runs
+	}
+	allocations(false)
+	assert.InDelta(t, allocations(false), allocations(true), 0.5)
+}

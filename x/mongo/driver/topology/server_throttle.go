@@ -1,0 +1,36 @@
+package topology
+
+import (
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+var _ driver.Throttler = (*Server)(nil)
+
+// newThrottle returns the throttle of a server of a client, or nil without adaptiveThrottling.
+func newThrottle(overload *driver.OverloadPolicy) *retry.Throttle {
+	if overload.Policy.Throttling == nil {
+		return nil
+	}
+	return retry.NewThrottle(*overload.Policy.Throttling, overload.Clock.Now)
+}
+
+// Throttle implements the driver.Throttler interface.
+func (s *Server) Throttle() (address.Address, *retry.Throttle) { return s.address, s.throttle }
+
+// ThrottleProbabilities returns for each server that is known the probability with which commands are not sent to it, in
+// [0, 1), or nil without adaptiveThrottling.
+func (t *Topology) ThrottleProbabilities() map[string]float64 {
+	if t.cfg.overload == nil || t.cfg.overload.Policy.Throttling == nil {
+		return nil
+	}
+	t.serversLock.Lock()
+	defer t.serversLock.Unlock()
+
+	probabilities := make(map[string]float64, len(t.servers))
+	for addr, server := range t.servers {
+		probabilities[addr.String()] = server.throttle.State().Probability
+	}
+	return probabilities
+}
