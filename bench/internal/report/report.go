@@ -25,6 +25,7 @@ const (
 	GoodputServerFile = "goodput-server.json"
 	LanguagesFile     = "languages.json"
 	SimulationFile    = "simulation.json"
+	ThrottlingFile    = "simulation-throttling.json"
 )
 
 //go:embed performance.md.tmpl
@@ -39,6 +40,7 @@ type page struct {
 	GoodputServer *result.File[*goodput.ServerResults]
 	Languages     *result.File[*goodput.Results]
 	Simulation    *result.File[*study.Study]
+	Throttling    *result.File[*study.Throttling]
 }
 
 // Write writes performance.md in the folder of documents from the results in its folder performance, draws its plots anew,
@@ -54,6 +56,7 @@ func Write(docs string) error {
 		read(&p.Bucket, folder, BucketFile),
 		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.GoodputServer, folder, GoodputServerFile),
 		read(&p.Languages, folder, LanguagesFile), read(&p.Simulation, folder, SimulationFile),
+		read(&p.Throttling, folder, ThrottlingFile),
 	} {
 		if err != nil {
 			return err
@@ -107,7 +110,7 @@ func (p page) render() ([]byte, error) {
 		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
 		"plottedCosts": plottedCosts, "costPlot": costPlot, "condition": conditionOf, "languages": languagesOf,
 		"goodputServerTable": goodputServerTable, "agreement": agreement,
-		"goalTable": goalTable, "selectionTable": selectionTable, "returnTable": returnTable, "togetherTable": togetherTable, "percent": percent,
+		"goalTable": goalTable, "throttlingGoalTable": throttlingGoalTable, "neighbourTable": neighbourTable, "variantTable": variantTable, "selectionTable": selectionTable, "returnTable": returnTable, "togetherTable": togetherTable, "percent": percent,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err

@@ -216,14 +216,38 @@ func TestSimulations(t *testing.T) {
 	folder := filepath.Join(docs, "performance")
 	file := result.File[*study.Study]{Command: "make bench-sim", Results: s}
 	require.NoError(t, file.Write(filepath.Join(folder, SimulationFile)))
+	throttling, err := study.RunThrottling(context.Background(), study.Brief, nil)
+	require.NoError(t, err)
+	throttlingFile := result.File[*study.Throttling]{Command: "make bench-sim", Results: throttling}
+	require.NoError(t, throttlingFile.Write(filepath.Join(folder, ThrottlingFile)))
 	require.NoError(t, Write(docs))
 
 	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
 	require.NoError(t, err)
 	checkPictures(t, docs, string(text))
 	for _, policy := range sim.Policies() {
-		assert.Contains(t, string(text), "| "+string(policy)+" |")
+		if policy != sim.Throttling {
+			assert.Contains(t, string(text), "| "+string(policy)+" |")
+		}
 	}
+	assert.Contains(t, string(text), "| "+study.Default+" |")
+}
+
+// TestThrottlingGoals has a trial that meets its goals and one that misses them.
+func TestThrottlingGoals(t *testing.T) {
+	trial := func(name string, arm sim.Policy, goodput, errors float64) study.Trial {
+		return study.Trial{Case: name, Arm: string(arm), Goodput: goodput, Errors: errors}
+	}
+	table := throttlingGoalTable(&study.Throttling{Goals: []study.Trial{
+		trial(study.Sustained(2, 0.1), sim.Throttling, 0.96, 0.5), trial(study.Sustained(2, 0.1), sim.NoRetry, 0.88, 0.5),
+		trial(study.Sustained(4, 0.1), sim.Throttling, 0.88, 0.5),
+		trial(study.Bursts(10), sim.Throttling, 0, 0.01), trial(study.Bursts(10), sim.NoRetry, 0, 0.2),
+		trial(study.Bursts(100), sim.Throttling, 0, 0.04), trial(study.Bursts(100), sim.NoRetry, 0, 0.2),
+	}}).RenderMarkdown()
+	assert.Contains(t, table, "| 2 × the capacity, rejection cost 10 %: goodput, % of the capacity | at least 95.0 | 96.0 | 88.0 | 0.0 | 0.0 | yes |")
+	assert.Contains(t, table, "| at least 90.0 | 88.0 | 0.0 | 0.0 | 0.0 | no, by 2.0 |")
+	assert.Contains(t, table, "| short bursts, 10 clients: errors, % | at most 0.15 of no retry, 3.0 | 1.0 | 20.0 | 0.0 | 0.0 | yes |")
+	assert.Contains(t, table, "| short bursts, 100 clients: errors, % | at most 0.15 of no retry, 3.0 | 4.0 | 20.0 | 0.0 | 0.0 | no, by 1.0 |")
 }
 
 func TestGoalTable(t *testing.T) {

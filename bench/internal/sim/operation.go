@@ -25,6 +25,7 @@ type operation struct {
 	client  *client
 	command retry.Execution
 	retries int
+	refused int // attempts that were not sent
 	server  int // that the last attempt was sent to, or noServer
 }
 

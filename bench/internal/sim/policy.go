@@ -17,11 +17,13 @@ const (
 	FullBucket Policy = "bucket, full at the start"
 	// DrainedBucket is the fork with adaptiveRetries after a long overload: the bucket starts empty.
 	DrainedBucket Policy = "bucket, empty at the start"
+	// Throttling is the fork with adaptiveThrottling.
+	Throttling Policy = "throttling"
 )
 
 // Policies returns all policies, in the order of reports.
 func Policies() []Policy {
-	return []Policy{NoRetry, TwoRetries, FiveRetries, FullBucket, DrainedBucket}
+	return []Policy{NoRetry, TwoRetries, FiveRetries, FullBucket, DrainedBucket, Throttling}
 }
 
 func (p Policy) valid() bool {
@@ -66,6 +68,9 @@ func (p Policy) newClient(jitter func() float64) *retry.Policy {
 // overloaded is the failure of a rejected command. Neither do simulated operations have a deadline, nor is an overload
 // error retryable by the older rules.
 var overloaded = retry.Failure{Overload: true, Retryable: true, Remaining: retry.NoDeadline}
+
+// refused is the failure of a command that was not sent.
+var refused = retry.Failure{Overload: true, Retryable: true, Refused: true, Remaining: retry.NoDeadline}
 
 // drain spends all tokens of a client.
 func drain(client *retry.Policy) {

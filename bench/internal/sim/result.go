@@ -16,6 +16,8 @@ type Result struct {
 	// Arrived is the number of operations that the applications started, Sent that of the commands that servers received.
 	Arrived int `json:"arrived"`
 	Sent    int `json:"sent"`
+	// Refused is the number of attempts that clients did not send.
+	Refused int `json:"refused,omitempty"`
 	// Goodput is the rate of operations that succeeded, as a share of the capacity of all servers.
 	Goodput float64 `json:"goodput"`
 	// CommandsPerOperation is how often the operations which ended were sent, on average.
@@ -25,6 +27,13 @@ type Result struct {
 	// Median and P99 are the latencies of the operations that succeeded, backoffs included; zero if none did.
 	Median time.Duration `json:"median_ns"`
 	P99    time.Duration `json:"p99_ns"`
+	// Own is the share of the operations of the clients with the scenario's policy that succeed, Neighbours that of the others.
+	Own        float64 `json:"own,omitempty"`
+	Neighbours float64 `json:"neighbours,omitempty"`
+	// Fairness is Jain's index of the shares of each client's operations that succeed: 1 if all are the same.
+	Fairness float64 `json:"fairness,omitempty"`
+	// Recovery is how long after the first burst the last operation arrives that fails, before the next burst.
+	Recovery time.Duration `json:"recovery_ns,omitempty"`
 	// Drained is when nine tenths of the clients' tokens were spent for the first time, to a tenth of a second; zero if they never
 	// were or the buckets did not start full.
 	Drained time.Duration `json:"drained_ns,omitempty"`
@@ -40,16 +49,21 @@ type tally struct {
 	interval time.Duration
 
 	arrivals, sends, failures int
+	refusals                  int
 	attempts                  int             // of the operations that ended
 	latencies                 []time.Duration // of the operations that succeeded
 	series                    []int           // successes in each interval
 	commands, first           []int           // commands in each interval, and those of them that were sent to the first server
 
 	looked, drained time.Duration
+
+	burstEnd, burstNext time.Duration // the end of the first burst and the start of the second
+	recovery            time.Duration
 }
 
 func newTally(s Scenario) tally {
 	t := tally{from: s.Warmup, interval: s.Interval}
+	t.burstEnd, t.burstNext = s.Load.Start+s.Load.Burst, s.Load.Start+s.Load.Period
 	if s.Interval > 0 {
 		n := (s.Duration + s.Interval - 1) / s.Interval
 		t.series, t.commands, t.first = make([]int, n), make([]int, n), make([]int, n)
@@ -57,9 +71,16 @@ func newTally(s Scenario) tally {
 	return t
 }
 
-func (t *tally) arrived(at time.Duration) {
+func (t *tally) arrived(at time.Duration, by *client) {
 	if at >= t.from {
 		t.arrivals++
+		by.arrived++
+	}
+}
+
+func (t *tally) refused(at time.Duration) {
+	if at >= t.from {
+		t.refusals++
 	}
 }
 
@@ -77,25 +98,31 @@ func (t *tally) sent(at time.Duration, server int) {
 	}
 }
 
-func (t *tally) failed(at time.Duration, attempts int) {
-	if at >= t.from {
+func (t *tally) failed(op *operation) {
+	if op.at >= t.from {
 		t.failures++
-		t.attempts += attempts
+		t.attempts += op.retries + 1 - op.refused
+	}
+	if op.arrived > t.burstEnd && op.arrived < t.burstNext {
+		t.recovery = max(t.recovery, op.arrived-t.burstEnd)
 	}
 }
 
-func (t *tally) succeeded(at, latency time.Duration, attempts int) {
-	if at < t.from {
+func (t *tally) succeeded(op *operation) {
+	if op.at < t.from {
 		return
 	}
-	t.attempts += attempts
-	t.latencies = append(t.latencies, latency)
+	if op.arrived >= t.from {
+		op.client.served++
+	}
+	t.attempts += op.retries + 1 - op.refused
+	t.latencies = append(t.latencies, op.at-op.arrived)
 	if t.interval > 0 {
-		t.series[(at-t.from)/t.interval]++
+		t.series[(op.at-t.from)/t.interval]++
 	}
 }
 
-func (t *tally) result(s Scenario) Result {
+func (t *tally) result(s Scenario, clients []*client) Result {
 	slices.Sort(t.latencies)
 	successes := float64(len(t.latencies))
 	ended := successes + float64(t.failures)
@@ -110,19 +137,50 @@ func (t *tally) result(s Scenario) Result {
 			first = append(first, ratio(float64(t.first[i]), float64(n)))
 		}
 	}
+	own, others := shares(clients)
 	return Result{
 		Scenario:             s,
 		Arrived:              t.arrivals,
 		Sent:                 t.sends,
+		Refused:              t.refusals,
 		Goodput:              successes / (capacity * s.Duration.Seconds()),
 		CommandsPerOperation: ratio(float64(t.attempts), ended),
 		Errors:               ratio(float64(t.failures), ended),
 		Median:               percentile(t.latencies, 0.5),
 		P99:                  percentile(t.latencies, 0.99),
+		Own:                  own,
+		Neighbours:           others,
+		Fairness:             fairness(clients),
+		Recovery:             t.recovery,
 		Drained:              t.drained,
 		Series:               series,
 		FirstServer:          first,
 	}
+}
+
+// shares returns which share of the operations succeeded, of the clients with the scenario's policy and of the others.
+func shares(clients []*client) (own, others float64) {
+	var arrived, served [2]float64
+	for _, c := range clients {
+		i := 0
+		if c.other {
+			i = 1
+		}
+		arrived[i] += float64(c.arrived)
+		served[i] += float64(c.served)
+	}
+	return ratio(served[0], arrived[0]), ratio(served[1], arrived[1])
+}
+
+// fairness returns Jain's index of the clients' shares.
+func fairness(clients []*client) float64 {
+	var sum, squares float64
+	for _, c := range clients {
+		share := ratio(float64(c.served), float64(c.arrived))
+		sum += share
+		squares += share * share
+	}
+	return ratio(sum*sum, squares*float64(len(clients)))
 }
 
 // ratio returns zero where there is nothing to divide by.

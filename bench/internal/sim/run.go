@@ -46,7 +46,7 @@ func Run(s Scenario) (Result, error) {
 		r.step(op)
 	}
 	r.watchTokens(end)
-	return r.tally.result(s), nil
+	return r.tally.result(s, r.clients), nil
 }
 
 func newRun(s Scenario) *run {
@@ -57,8 +57,8 @@ func newRun(s Scenario) *run {
 		tally:    newTally(s),
 	}
 	clock := func() time.Time { return time.Unix(0, int64(r.now)) }
-	for range s.Clients {
-		r.clients = append(r.clients, newClient(s, r.random.Float64, clock))
+	for i := range s.Clients {
+		r.clients = append(r.clients, newClient(s, i, r.random.Float64, clock))
 	}
 	for i := range r.servers {
 		r.servers[i] = server{rejection: seconds(s.RejectionCost / s.Capacity), queue: s.Queue}
@@ -73,8 +73,8 @@ func newRun(s Scenario) *run {
 func (r *run) arrive(now time.Duration) {
 	r.now = now
 	r.watchTokens(now)
-	r.tally.arrived(now)
 	client := r.clients[r.random.IntN(len(r.clients))]
+	r.tally.arrived(now, client)
 	op := &operation{at: now, arrived: now, server: noServer, client: client, command: client.policy.Start(retry.Read, retry.Never)}
 	r.send(op)
 }
@@ -87,16 +87,22 @@ func (r *run) step(op *operation) {
 	case served:
 		op.client.replied(op.server, true)
 		op.command.Succeeded()
-		r.tally.succeeded(op.at, op.at-op.arrived, op.retries+1)
+		r.tally.succeeded(op)
 	case rejected:
 		op.client.replied(op.server, false)
 		r.reject(op)
 	}
 }
 
-// send sends an attempt to a server.
+// send sends an attempt to a server, unless the client refuses it.
 func (r *run) send(op *operation) {
+	before := op.server
 	op.server = r.choose(op)
+	if op.client.throttles != nil && !r.passes(op) {
+		op.server = before
+		r.refuse(op)
+		return
+	}
 	op.client.sent(op.server)
 	r.tally.sent(op.at, op.server)
 	replied, admitted := r.servers[op.server].receive(op.at, seconds(r.random.ExpFloat64()/r.Capacity))
@@ -107,11 +113,41 @@ func (r *run) send(op *operation) {
 	}
 }
 
+// passes reports whether an attempt is sent. If the server that was chosen refuses it, it goes to one that does not.
+func (r *run) passes(op *operation) bool {
+	chosen, draw := op.server, r.random.Float64()
+	throttles := op.client.throttles
+	if !throttles[chosen].Refuses(draw) {
+		return true
+	}
+	for range r.Servers - 1 {
+		if op.server = r.choose(op); !throttles[op.server].Refuses(r.random.Float64()) {
+			throttles[chosen].Refused()
+			return true
+		}
+	}
+	if op.client.rule.Spares(op.command.First(), draw) {
+		op.server = chosen
+		return true
+	}
+	throttles[chosen].Refused()
+	return false
+}
+
 // reject asks the policy what to do about a rejection.
-func (r *run) reject(op *operation) {
-	verdict := op.command.Failed(overloaded)
+func (r *run) reject(op *operation) { r.failed(op, op.command.Failed(overloaded)) }
+
+// refuse asks the policy what to do about a refusal.
+func (r *run) refuse(op *operation) {
+	op.refused++
+	r.tally.refused(op.at)
+	r.failed(op, r.Variant.decide(op.command.Failed(refused), op.retries+1, r.random.Float64))
+}
+
+// failed carries out what is decided about a failed attempt.
+func (r *run) failed(op *operation, verdict retry.Verdict) {
 	if !verdict.Retry {
-		r.tally.failed(op.at, op.retries+1)
+		r.tally.failed(op)
 		return
 	}
 	op.retries++
@@ -120,7 +156,7 @@ func (r *run) reject(op *operation) {
 
 // watchTokens looks ten times a second whether the tokens that the clients started with have been spent.
 func (r *run) watchTokens(now time.Duration) {
-	if r.Policy != FullBucket || r.tally.drained > 0 || now < r.tally.looked+time.Second/10 {
+	if r.Policy != FullBucket || r.Others != "" || r.tally.drained > 0 || now < r.tally.looked+time.Second/10 {
 		return
 	}
 	r.tally.looked = now

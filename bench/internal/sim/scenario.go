@@ -6,13 +6,19 @@ import (
 	"time"
 
 	"mongofork/bench/internal/arrival"
+	"mongofork/internal/retry"
 )
 
 // Scenario is one simulation.
 type Scenario struct {
-	Policy  Policy `json:"policy"`
-	Servers int    `json:"servers"`
-	Clients int    `json:"clients"`
+	Policy Policy `json:"policy"`
+	// Others is the policy of every other client, unless it is empty.
+	Others Policy `json:"others,omitempty"`
+	// Variant is how clients that throttle differ from the fork, if they do.
+	Variant *Variant `json:"variant,omitempty"`
+
+	Servers int `json:"servers"`
+	Clients int `json:"clients"`
 	// Selection is how the clients choose among the servers.
 	Selection Selection `json:"selection,omitempty"`
 
@@ -37,6 +43,36 @@ type Scenario struct {
 	Interval time.Duration `json:"interval_ns,omitempty"`
 }
 
+// Variant is a variant of the fork's throttling.
+type Variant struct {
+	// Rule is by what attempts are refused.
+	Rule retry.Throttling `json:"rule"`
+	// FailAtOnce lets operations fail that are refused, instead of a backoff.
+	FailAtOnce bool `json:"fail_at_once,omitempty"`
+	// FirstBackoff, unless zero, is the longest backoff before the first retry after a refusal. It doubles up to LastBackoff, and
+	// is not less than the share LeastBackoff of that.
+	FirstBackoff time.Duration `json:"first_backoff_ns,omitempty"`
+	LastBackoff  time.Duration `json:"last_backoff_ns,omitempty"`
+	LeastBackoff float64       `json:"least_backoff,omitempty"`
+}
+
+// decide changes what is decided after the refusal of an attempt of that number, from 1. A nil variant is the fork.
+func (v *Variant) decide(verdict retry.Verdict, attempt int, jitter func() float64) retry.Verdict {
+	switch {
+	case v == nil || !verdict.Retry:
+	case v.FailAtOnce:
+		verdict.Retry = false
+	case v.FirstBackoff > 0:
+		longest := v.FirstBackoff
+		for i := 1; i < attempt && longest < v.LastBackoff; i++ {
+			longest *= 2
+		}
+		share := v.LeastBackoff + (1-v.LeastBackoff)*jitter()
+		verdict.Backoff = time.Duration(share * float64(min(longest, v.LastBackoff)))
+	}
+	return verdict
+}
+
 // Validate reports everything that is wrong with a scenario.
 func (s Scenario) Validate() error {
 	var errs []error
@@ -46,6 +82,7 @@ func (s Scenario) Validate() error {
 		}
 	}
 	check(s.Policy.valid(), "unknown policy %q", s.Policy)
+	check(s.Others == "" || s.Others.valid(), "unknown policy %q", s.Others)
 	check(s.Selection.valid(), "unknown selection %q", s.Selection)
 	check(s.Servers > 0, "servers is %d, must be at least 1", s.Servers)
 	check(s.Clients > 0, "clients is %d, must be at least 1", s.Clients)

@@ -25,8 +25,13 @@ func (s Selection) valid() bool {
 
 // client is the state of one client.
 type client struct {
-	policy  *retry.Policy
-	servers []load // nil if the selection does not look at it
+	policy    *retry.Policy
+	servers   []load // nil if the selection does not look at it
+	rule      retry.Throttling
+	throttles []*retry.Throttle // of each server; nil if the client does not throttle
+
+	other           bool // it has the policy of the others
+	arrived, served int
 }
 
 // load is what a client knows of the load of a server.
@@ -35,8 +40,23 @@ type load struct {
 	rejections *retry.Rejections // nil if the selection does not count them
 }
 
-func newClient(s Scenario, jitter func() float64, now func() time.Time) *client {
-	c := &client{policy: s.Policy.newClient(jitter)}
+// newClient returns the client of that index.
+func newClient(s Scenario, i int, jitter func() float64, now func() time.Time) *client {
+	policy := s.Policy
+	other := s.Others != "" && i%2 == 1
+	if other {
+		policy = s.Others
+	}
+	c := &client{policy: policy.newClient(jitter), other: other}
+	if policy == Throttling {
+		c.rule = retry.DefaultThrottling()
+		if s.Variant != nil {
+			c.rule = s.Variant.Rule
+		}
+		for range s.Servers {
+			c.throttles = append(c.throttles, retry.NewThrottle(c.rule, now))
+		}
+	}
 	if s.Selection != AtRandom {
 		c.servers = make([]load, s.Servers)
 	}
@@ -57,6 +77,9 @@ func (c *client) sent(server int) {
 
 // replied takes note of the end of an attempt.
 func (c *client) replied(server int, admitted bool) {
+	if c.throttles != nil {
+		c.throttles[server].Ended(!admitted)
+	}
 	if c.servers == nil {
 		return
 	}

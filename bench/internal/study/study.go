@@ -69,19 +69,35 @@ const (
 // Run runs all simulations, each for a part of its time. It calls progress, unless it is nil, after each part, with what is done of the whole.
 func Run(ctx context.Context, part float64, progress func(name string, done, of int, took time.Duration)) (*Study, error) {
 	s := new(Study)
-	groups := s.groups()
+	return s, runGroups(ctx, s.groups(), part, progress)
+}
+
+// RunThrottling runs the simulations of throttling, as Run does the others.
+func RunThrottling(ctx context.Context, part float64, progress func(name string, done, of int, took time.Duration)) (*Throttling, error) {
+	var goals, tried []sim.Result
+	groups := []group{
+		{"throttling", trialScenarios(goalRuns(), goalSeeds), &goals},
+		{"variants of throttling", trialScenarios(variantRuns(), variantSeeds), &tried},
+	}
+	if err := runGroups(ctx, groups, part, progress); err != nil {
+		return nil, err
+	}
+	return &Throttling{Goals: trials(goalRuns(), goals), Variants: trials(variantRuns(), tried)}, nil
+}
+
+func runGroups(ctx context.Context, groups []group, part float64, progress func(name string, done, of int, took time.Duration)) error {
 	for i, g := range groups {
 		began := time.Now()
 		results, err := runAll(ctx, shorten(g.scenarios, part))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*g.results = results
 		if progress != nil {
 			progress(g.name, i+1, len(groups), time.Since(began))
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // shorten returns the scenarios with a part of their duration.
