@@ -19,6 +19,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+	if _, err := retries.ObserveThrottling(client.ThrottleProbabilities); err != nil {
+		panic(err)
+	}
 	if _, err := retries.ObserveTokens(client.RetryTokens); err != nil {
 		panic(err)
 	}

@@ -10,6 +10,9 @@
 //	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attribute
 //	                                   mongodb.retry.outcome ("succeeded" or "failed")
 //	mongodb.driver.retry.tokens        gauge of the tokens left, only for clients with adaptiveRetries
+//	mongodb.driver.throttle.probability
+//	                                   gauge of the probability with which a retry is not sent to a server, with the attributes
+//	                                   server.address and server.port, only for clients with adaptiveThrottling
 //
 // The span of an operation's context, if it is recorded, gets the event "mongodb.retry.decided" for each decision and
 // "mongodb.retry.finished" when an operation ends after retries.
@@ -20,6 +23,7 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -52,6 +56,7 @@ type Retries struct {
 	backoff    metric.Float64Histogram
 	operations metric.Int64Counter
 	tokens     metric.Float64ObservableGauge
+	throttling metric.Float64ObservableGauge
 }
 
 // Option is an option of New.
@@ -93,12 +98,12 @@ func New(opts ...Option) (*Retries, error) {
 // one that appears with its first counts it does not show these, which are what an overload begins with.
 func (r *Retries) startAtZero() {
 	ctx := context.Background()
-	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonRetryable} {
+	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
 		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(true), ReasonKey.String(reason)))
 	}
 	for _, reason := range []string{
 		event.RetryReasonNotRetryable, event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
-		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone,
+		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 	} {
 		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(false), ReasonKey.String(reason)))
 	}
@@ -121,8 +126,12 @@ func (r *Retries) createInstruments() (err error) {
 		metric.WithDescription("Operations that ended after retries.")); err != nil {
 		return err
 	}
-	r.tokens, err = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
-		metric.WithDescription("Tokens left for retries after overload errors."))
+	if r.tokens, err = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
+		metric.WithDescription("Tokens left for retries after overload errors.")); err != nil {
+		return err
+	}
+	r.throttling, err = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
+		metric.WithDescription("Probability with which a retry is not sent to an overloaded server."))
 	return err
 }
 
@@ -140,6 +149,17 @@ func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.R
 		}
 		return nil
 	}, r.tokens)
+}
+
+// ObserveThrottling lets each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities of
+// the client with this monitor. The registration ends it, and should be unregistered when the client is disconnected.
+func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Registration, error) {
+	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
+		for addr, probability := range read() {
+			observer.ObserveFloat64(r.throttling, probability, r.attributes, metric.WithAttributes(server(address.Address(addr))...))
+		}
+		return nil
+	}, r.throttling)
 }
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {

@@ -78,7 +78,7 @@ func TestMetrics(t *testing.T) {
 		return sum(point("retry", "overloaded", overloaded), point("retry", "retryable", retryable),
 			point("refused", "notRetryable", 0), point("refused", "labelMissing", 0), point("refused", "optionOff", 0),
 			point("refused", "limit", limit), point("refused", "deadline", 0), point("refused", "bucketEmpty", 0),
-			point("refused", "contextDone", 0))
+			point("refused", "contextDone", 0), point("retry", "throttled", 0), point("refused", "throttled", 0))
 	}
 	operations := func(failed, succeeded int64) metricdata.Sum[int64] {
 		point := func(outcome string, value int64) metricdata.DataPoint[int64] {
@@ -121,6 +121,28 @@ func TestTokens(t *testing.T) {
 	points := collect(t, reader)[name].Data.(metricdata.Gauge[float64]).DataPoints
 	require.Len(t, points, 1)
 	assert.Equal(t, 995.5, points[0].Value)
+
+	require.NoError(t, registration.Unregister())
+	assert.NotContains(t, collect(t, reader), name)
+}
+
+func TestThrottling(t *testing.T) {
+	const name = "mongodb.driver.throttle.probability"
+	retries, reader := start(t)
+	assert.NotContains(t, collect(t, reader), name, "nothing reads the probabilities")
+
+	var probabilities map[string]float64
+	registration, err := retries.ObserveThrottling(func() map[string]float64 { return probabilities })
+	require.NoError(t, err)
+	assert.NotContains(t, collect(t, reader), name, "a client without adaptiveThrottling has none")
+
+	probabilities = map[string]float64{"a:27017": 0.5}
+	points := collect(t, reader)[name].Data.(metricdata.Gauge[float64]).DataPoints
+	require.Len(t, points, 1)
+	assert.Equal(t, 0.5, points[0].Value)
+	port, ok := points[0].Attributes.Value("server.port")
+	assert.True(t, ok)
+	assert.Equal(t, int64(27017), port.AsInt64())
 
 	require.NoError(t, registration.Unregister())
 	assert.NotContains(t, collect(t, reader), name)

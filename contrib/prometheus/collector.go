@@ -7,6 +7,8 @@
 //	mongodb_driver_retry_backoff_seconds                   histogram of the backoffs before retries
 //	mongodb_driver_retried_operations_total{outcome}       operations that ended after retries, "succeeded" or "failed"
 //	mongodb_driver_retry_tokens                            tokens left, only for clients with adaptiveRetries
+//	mongodb_driver_throttle_probability{server}            probability with which a retry is not sent to the server, only for
+//	                                                       clients with adaptiveThrottling
 //
 // The series of the counters are there from the start, at zero.
 package mongoprom
@@ -39,8 +41,10 @@ type Collector struct {
 	backoff    prometheus.Histogram
 	operations *prometheus.CounterVec
 	tokens     *prometheus.Desc
+	throttling *prometheus.Desc
 
-	readTokens atomic.Pointer[func() (float64, bool)]
+	readTokens     atomic.Pointer[func() (float64, bool)]
+	readThrottling atomic.Pointer[func() map[string]float64]
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -64,6 +68,8 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		}, []string{"outcome"}),
 		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
 			"Tokens left for retries after overload errors.", nil, labels),
+		throttling: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "throttle_probability"),
+			"Probability with which a retry is not sent to an overloaded server.", []string{"server"}, labels),
 	}
 	c.startAtZero()
 	return c
@@ -72,12 +78,12 @@ func NewCollector(labels prometheus.Labels) *Collector {
 // startAtZero makes the series of all labels that there are. Prometheus' rate compares a sample with those before it: of a
 // series that appears with its first counts it does not show these, which are what an overload begins with.
 func (c *Collector) startAtZero() {
-	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonRetryable} {
+	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
 		c.decisions.WithLabelValues(verdictRetry, reason)
 	}
 	for _, reason := range []string{
 		event.RetryReasonNotRetryable, event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
-		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone,
+		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 	} {
 		c.decisions.WithLabelValues(verdictRefused, reason)
 	}
@@ -94,6 +100,12 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 // with this collector's monitor. Without a call of ObserveTokens there is no metric of tokens.
 func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
 	c.readTokens.Store(&read)
+}
+
+// ObserveThrottling lets each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities of
+// the client with this collector's monitor. Without a call of ObserveThrottling there is no metric of throttling.
+func (c *Collector) ObserveThrottling(read func() map[string]float64) {
+	c.readThrottling.Store(&read)
 }
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
@@ -121,6 +133,7 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 	c.backoff.Describe(descs)
 	c.operations.Describe(descs)
 	descs <- c.tokens
+	descs <- c.throttling
 }
 
 // Collect implements the prometheus.Collector interface.
@@ -128,11 +141,14 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	c.decisions.Collect(metrics)
 	c.backoff.Collect(metrics)
 	c.operations.Collect(metrics)
-	read := c.readTokens.Load()
-	if read == nil {
-		return
+	if read := c.readTokens.Load(); read != nil {
+		if tokens, ok := (*read)(); ok {
+			metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)
+		}
 	}
-	if tokens, ok := (*read)(); ok {
-		metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)
+	if read := c.readThrottling.Load(); read != nil {
+		for server, probability := range (*read)() {
+			metrics <- prometheus.MustNewConstMetric(c.throttling, prometheus.GaugeValue, probability, server)
+		}
 	}
 }

@@ -66,6 +66,8 @@ mongodb_driver_retry_decisions_total{client="orders",reason="notRetryable",verdi
 mongodb_driver_retry_decisions_total{client="orders",reason="optionOff",verdict="refused"} 0
 mongodb_driver_retry_decisions_total{client="orders",reason="overloaded",verdict="retry"} 1
 mongodb_driver_retry_decisions_total{client="orders",reason="retryable",verdict="retry"} 1
+mongodb_driver_retry_decisions_total{client="orders",reason="throttled",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",reason="throttled",verdict="retry"} 0
 # HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
 # TYPE mongodb_driver_retry_tokens gauge
 mongodb_driver_retry_tokens{client="orders"} 998.5
@@ -105,4 +107,23 @@ func TestCollectorsOfSeveralClients(t *testing.T) {
 	n, err := testutil.GatherAndCount(registry, "mongodb_driver_retry_backoff_seconds")
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
+}
+
+func TestCollectorThrottling(t *testing.T) {
+	const metric = "mongodb_driver_throttle_probability"
+	collector := mongoprom.NewCollector(nil)
+	assert.Zero(t, testutil.CollectAndCount(collector, metric), "nothing reads the probabilities")
+
+	collector.ObserveThrottling(func() map[string]float64 { return nil })
+	assert.Zero(t, testutil.CollectAndCount(collector, metric), "a client without adaptiveThrottling has none")
+
+	probabilities := map[string]float64{"a:27017": 0, "b:27017": 0.1}
+	collector.ObserveThrottling(func() map[string]float64 { return probabilities })
+	probabilities["b:27017"] = 0.5
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
+# HELP mongodb_driver_throttle_probability Probability with which a retry is not sent to an overloaded server.
+# TYPE mongodb_driver_throttle_probability gauge
+mongodb_driver_throttle_probability{server="a:27017"} 0
+mongodb_driver_throttle_probability{server="b:27017"} 0.5
+`), metric), "they are read when they are collected")
 }

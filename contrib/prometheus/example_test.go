@@ -19,4 +19,5 @@ func Example() {
 		panic(err)
 	}
 	collector.ObserveTokens(client.RetryTokens)
+	collector.ObserveThrottling(client.ThrottleProbabilities)
 }

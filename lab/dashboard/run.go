@@ -45,6 +45,7 @@ func loads() []application.Load {
 	return []application.Load{
 		{Client: "orders", Rate: 120, Timeout: 3 * time.Second, Writes: true},
 		{Client: "reports", Rate: 20, Timeout: 300 * time.Millisecond},
+		{Client: "search", Rate: 60, Timeout: 3 * time.Second, Throttle: true},
 	}
 }
 

@@ -42,6 +42,8 @@ type Load struct {
 	Timeout time.Duration
 	// Writes tells whether every other operation is an insert; the others find, at secondaries if there are any.
 	Writes bool
+	// Throttle tells whether the client has adaptiveThrottling, in the place of adaptiveRetries.
+	Throttle bool
 }
 
 // Application is an application that has connected.
@@ -69,11 +71,13 @@ func Connect(uri string, loads ...Load) (*Application, error) {
 			return nil, err
 		}
 		connected, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName("dashboard " + load.Client).
-			SetTimeout(load.Timeout).SetAdaptiveRetries(true).SetRetryMonitor(collector.Monitor()))
+			SetTimeout(load.Timeout).SetAdaptiveRetries(!load.Throttle).SetAdaptiveThrottling(load.Throttle).
+			SetRetryMonitor(collector.Monitor()))
 		if err != nil {
 			return nil, err
 		}
 		collector.ObserveTokens(connected.RetryTokens)
+		collector.ObserveThrottling(connected.ThrottleProbabilities)
 		a.clients = append(a.clients, &client{load: load, mongo: connected})
 	}
 	var err error
