@@ -238,8 +238,10 @@ func TestIntegration(t *testing.T) {
 		assert.Contains(t, strings.Join(run.Env, " "), " SSL=")
 	}
 
-	f.write(t, "etc/bases/v1.0.0/skips", "suite integration\npackage internal/integration\ntest TestA\nreason r\nsuccessor p TestOurs\n")
-	assert.Equal(t, "0 passed, 0 failed, 2 skipped", counts(f.Integration(t.Context(), []string{"plain"})...))
+	for _, suite := range []string{"integration", "spec"} {
+		f.write(t, "etc/bases/v1.0.0/skips", "suite "+suite+"\npackage internal/integration\ntest TestA\nreason r\nsuccessor p TestOurs\n")
+		assert.Equal(t, "0 passed, 0 failed, 2 skipped", counts(f.Integration(t.Context(), []string{"plain"})...), suite)
+	}
 }
 
 func TestAPackageWhoseProcessEndedIsRunOnceMore(t *testing.T) {
