@@ -1,0 +1,43 @@
+package session
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// What a server replies may be of any type, and the accessors of BSON values panic if it is not the one that they are for. A field
+// of another type counts as missing.
+
+// getClusterTime returns the two parts of the cluster time, or zeros if it has none.
+//
+//fork:wrap a $clusterTime of another type let it panic
+func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
+	if outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK(); ok {
+		if _, _, ok := outer.Lookup("clusterTime").TimestampOK(); ok {
+			return upstreamGetClusterTime(clusterTime)
+		}
+	}
+	return 0, 0
+}
+
+// UpdateRecoveryToken takes the recovery token of the transaction from a reply, if there is one.
+//
+//fork:wrap a token that is no document let it panic
+func (c *Client) UpdateRecoveryToken(response bson.Raw) {
+	if _, ok := response.Lookup("recoveryToken").DocumentOK(); ok {
+		c.upstreamUpdateRecoveryToken(response)
+	}
+}
+
+// UpdateSnapshotTime takes the time of the snapshot from the first reply that has one.
+//
+//fork:wrap a time that is no timestamp let it panic
+func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {
+	holder := response
+	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok {
+		holder = cursor
+	}
+	if _, _, ok := holder.Lookup("atClusterTime").TimestampOK(); ok {
+		c.upstreamUpdateSnapshotTime(response)
+	}
+}
