@@ -3,6 +3,7 @@ module mongofork
 go 1.25.0
 
 ignore (
+	./bson
 	./build
 	./event
 	./internal/integration
