@@ -49,7 +49,6 @@ func exported(t *testing.T) map[string]bool {
 	collector := mongoprom.NewCollector(nil)
 	publish(collector.Monitor())
 	collector.ObserveTokens(func() (float64, bool) { return 0, true })
-	collector.ObserveThrottling(func() map[string]float64 { return map[string]float64{"a:27017": 0} })
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(collector))
 	families, err := registry.Gather()

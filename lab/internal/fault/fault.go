@@ -75,16 +75,17 @@ func (s *Switch) SetFor(f Fault, duration time.Duration) {
 	s.setLocked(f)
 	if duration > 0 && f.Kind != Off {
 		var expiry *time.Timer
-		expiry = time.AfterFunc(duration, func() { s.expire(expiry) })
+		expiry = time.AfterFunc(duration, func() { s.expire(&expiry) })
 		s.expiry = expiry
 	}
 }
 
-// expire ends the fault of which this is the expiry, unless another has taken its place.
-func (s *Switch) expire(expiry *time.Timer) {
+// expire ends the fault of which this is the expiry, unless another has taken its place. The timer may fire before its variable is
+// set, which is read under the lock that SetFor holds.
+func (s *Switch) expire(expiry **time.Timer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.expiry == expiry {
+	if s.expiry == *expiry {
 		s.setLocked(Fault{Kind: Off})
 	}
 }
