@@ -22,8 +22,8 @@ NAMED := v2.5.0
 # All versions of upstream that the fork can be built on.
 BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
 
-MONGOFORK := go run ./cmd/mongofork
-RIG := go run ./cmd/rig
+MONGOFORK := go run ./tools/cmd/mongofork
+RIG := go run ./tools/cmd/rig
 
 .DEFAULT_GOAL := help
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"mongofork/internal/command"
+	"mongofork/tools/command"
 )
 
 const description = `Fills a Grafana dashboard by a run of the lab: scrapes an application's metrics, answers the queries of

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/internal/command"
+	"mongofork/tools/command"
 )
 
 const (

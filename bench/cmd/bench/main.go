@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"mongofork/bench/internal/drivers"
-	"mongofork/internal/command"
+	"mongofork/tools/command"
 )
 
 const description = `Runs the project's benchmarks. Each writes its raw results to docs/performance/.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"mongofork/internal/command"
+	"mongofork/tools/command"
 )
 
 func TestCommandLine(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"mongofork/internal/rig/server"
+	"mongofork/tools/rig/server"
 )
 
 // onServer lets something be measured on a real server: the one that $MONGODB_URI names, or one that is started. It says so if

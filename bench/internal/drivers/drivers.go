@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"mongofork/internal/rig/drivermod"
+	"mongofork/tools/rig/drivermod"
 )
 
 // Module is the path of the driver.

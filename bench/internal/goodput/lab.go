@@ -16,7 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"mongofork/internal/redact"
+	"mongofork/tools/redact"
 )
 
 // patience is how long a process that was interrupted may take to end.

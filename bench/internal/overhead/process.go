@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"mongofork/bench/internal/connstring"
-	"mongofork/internal/redact"
+	"mongofork/tools/redact"
 )
 
 // process is a load that waits for how many operations it is to do.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"mongofork/internal/command"
+	"mongofork/tools/command"
 )
 
 const description = `Puts itself before a MongoDB server and makes it look like a deployment of which everything can

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/internal/command"
 	"mongofork/lab/internal/control"
+	"mongofork/tools/command"
 )
 
 const patience = 10 * time.Second

@@ -10,8 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"mongofork/internal/command"
 	"mongofork/lab/internal/limits"
+	"mongofork/tools/command"
 )
 
 const description = `Switches the ingress limits of a MongoDB server on, for requests and for connections, and checks that an

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"mongofork/internal/command"
 	"mongofork/lab/internal/limits"
+	"mongofork/tools/command"
 )
 
 func TestCommandLine(t *testing.T) {

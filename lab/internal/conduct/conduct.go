@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/internal/rig/process"
 	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/soak"
+	"mongofork/tools/rig/process"
 )
 
 const (

@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/internal/rig/mongod"
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/link"
 	"mongofork/lab/internal/proxy"
+	"mongofork/tools/rig/mongod"
 )
 
 // SetName is the name of a replica set that the lab starts.

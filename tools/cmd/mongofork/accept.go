@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"mongofork/tools/fork"
+)
+
+type acceptCmd struct {
+	Keys           []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
+	All            bool     `help:"Accept every touched and watched declaration."`
+	New            bool     `help:"Create the lock of a base: download the module and record its hashes."`
+	From           string   `placeholder:"VERSION" help:"With --new: take over the entries that are unchanged since this base (default ${base})."`
+	Specifications string   `placeholder:"COMMIT" help:"Pin the specification tests' commit."`
+}
+
+func (c *acceptCmd) Run(a *app) error {
+	opt := fork.AcceptOptions{All: c.All, Specifications: c.Specifications}
+	for _, s := range c.Keys {
+		key, err := fork.ParseKey(s)
+		if err != nil {
+			return err
+		}
+		opt.Keys = append(opt.Keys, key)
+	}
+	if c.New {
+		from := c.From
+		if from == "" {
+			from = defaultBase
+		}
+		first := fork.NewLockOptions{Module: modulePath, From: from, Specifications: c.Specifications}
+		if _, err := a.project.NewLock(a.ctx, first); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s: created\n", a.project.LockFile())
+		if !c.All && len(c.Keys) == 0 {
+			return nil
+		}
+	}
+	lock, err := a.project.Accept(a.ctx, opt)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: %d entries", a.project.LockFile(), len(lock.Entries))
+	if open := len(lock.Open); open > 0 {
+		fmt.Fprintf(a.out, "; %d more to accept (mongofork check lists them)\n", open)
+		return nil
+	}
+	fmt.Fprintf(a.out, ", output %s\n", lock.Output)
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"mongofork/tools/fork"
+)
+
+type buildCmd struct {
+	Output   string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/<base>."`
+	Force    bool   `help:"Overwrite edits that were made in the output."`
+	Pristine bool   `hidden:"" help:"Write upstream's module as it is, without go.work."`
+	allowOpen
+}
+
+// allowOpen is the flag of the commands that make a fork.
+type allowOpen struct {
+	AllowOpen []string `placeholder:"ID" help:"Advisories that may be open on this base, separated by commas."`
+}
+
+func (c *buildCmd) Run(a *app) error {
+	out := a.output(c.Output)
+	if c.Pristine {
+		return c.pristine(a, out)
+	}
+	if err := a.project.RefuseOpen(c.AllowOpen, false); err != nil {
+		return err
+	}
+	plan, assembly, err := a.project.Assemble(a.ctx)
+	if err != nil {
+		return err
+	}
+	written, err := out.Write(assembly.Tree, c.Force)
+	if err != nil {
+		return err
+	}
+	state := "written"
+	if !written {
+		state = "unchanged"
+	}
+	fmt.Fprintf(a.out, "%s %s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
+		plan.Module.Path, plan.Module.Version, plan.Counts(), len(assembly.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
+	return nil
+}
+
+func (c *buildCmd) pristine(a *app, out fork.Output) error {
+	if c.Output == "" {
+		return fmt.Errorf("--pristine needs -o DIR, so that the fork stays where it is")
+	}
+	assembly, err := a.project.Pristine(a.ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(assembly.Tree, c.Force); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s %s as it is: %d files\n%s\n", modulePath, a.project.Base, len(assembly.Tree), out.Label)
+	return nil
+}
+
+// output returns the folder to write to: dir, or the one for the base.
+func (a *app) output(dir string) fork.Output {
+	if dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			abs = dir
+		}
+		return fork.Output{Dir: abs, Label: filepath.ToSlash(dir)}
+	}
+	label := path.Join("build", a.project.Base)
+	return fork.Output{Dir: filepath.Join(a.project.Root, filepath.FromSlash(label)), Label: label}
+}
+
+type checkCmd struct{}
+
+func (c *checkCmd) Run(a *app) error {
+	plan, _, err := a.project.Assemble(a.ctx)
+	if err != nil {
+		return err
+	}
+	advisories, err := a.project.ReadAdvisories()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s %s: %s: all assertions hold\n%s\n", plan.Module.Path, plan.Module.Version, plan.Counts(),
+		advisories.Summary(a.project.Base))
+	return nil
+}
+
+type cleanCmd struct {
+	Output string `short:"o" placeholder:"DIR" help:"Remove the output in this folder instead of build/<base>."`
+	Force  bool   `help:"Remove edited files too."`
+}
+
+func (c *cleanCmd) Run(a *app) error {
+	out := a.output(c.Output)
+	removed, err := out.Clean(c.Force)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: %d files removed\n", out.Label, removed)
+	return nil
+}
+
+type verifyCmd struct{}
+
+func (c *verifyCmd) Run(a *app) error {
+	hash, err := a.project.Verify(a.ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: two builds are identical and equal the lock: %s\n", a.project.Base, hash)
+	return nil
+}

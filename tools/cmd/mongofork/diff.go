@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"mongofork/tools/fork"
+)
+
+type diffCmd struct {
+	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders or declarations to show; all if none is given."`
+	Stat     bool     `help:"Count the lines per file instead."`
+	Upstream bool     `help:"Show upstream's declarations beside ours, whatever the lock says of them."`
+}
+
+func (c *diffCmd) Run(a *app) error {
+	if c.Upstream {
+		return c.declarations(a)
+	}
+	plan, assembly, err := a.project.Assemble(a.ctx)
+	if err != nil {
+		return err
+	}
+	only, err := c.files(plan)
+	if err != nil {
+		return err
+	}
+	var shown, added, removed int
+	for _, d := range fork.Compare(fork.Pristine(plan.Module).Tree, assembly.Tree) {
+		if !only(d.Path) {
+			continue
+		}
+		shown, added, removed = shown+1, added+d.Added, removed+d.Removed
+		if c.Stat {
+			fmt.Fprintf(a.out, "%6s %6s  %s\n", fmt.Sprintf("+%d", d.Added), fmt.Sprintf("-%d", d.Removed), d.Path)
+		} else {
+			fmt.Fprintf(a.out, "%s", d.Text)
+		}
+	}
+	if c.Stat {
+		fmt.Fprintf(a.out, "%6s %6s  %d files\n", fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", removed), shown)
+	}
+	return nil
+}
+
+// declarations prints single declarations.
+func (c *diffCmd) declarations(a *app) error {
+	if len(c.Paths) == 0 {
+		return fmt.Errorf("--upstream needs declarations, such as 'x/mongo/driver Operation.Execute'")
+	}
+	plan, err := a.project.Match(a.ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range c.Paths {
+		key, err := fork.ParseKey(s)
+		if err != nil {
+			return err
+		}
+		text, err := plan.CompareDecl(key)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(a.out, text)
+	}
+	return nil
+}
+
+// files returns a filter for the arguments: a path, a folder above it, or a
+// declaration's key, which stands for its file and for ours.
+func (c *diffCmd) files(plan *fork.Plan) (func(path string) bool, error) {
+	var wanted []string
+	for _, arg := range c.Paths {
+		if !strings.ContainsAny(arg, " :") {
+			wanted = append(wanted, strings.TrimSuffix(arg, "/"))
+			continue
+		}
+		key, err := fork.ParseKey(arg)
+		if err != nil {
+			return nil, err
+		}
+		files := plan.FilesOf(key)
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s is not touched by the overlay (mongofork status lists what is)", key)
+		}
+		wanted = append(wanted, files...)
+	}
+	return func(path string) bool {
+		for _, w := range wanted {
+			if path == w || strings.HasPrefix(path, w+"/") {
+				return true
+			}
+		}
+		return len(wanted) == 0
+	}, nil
+}

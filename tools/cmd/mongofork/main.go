@@ -1,0 +1,136 @@
+// Mongofork lays this repository's declarations over the official MongoDB Go
+// driver and writes the result as a module that can take the driver's place.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork"
+)
+
+const (
+	modulePath  = "go.mongodb.org/mongo-driver/v2"
+	defaultBase = "v2.5.0"
+)
+
+// cli is the command line. Each command is a struct with a Run method.
+type cli struct {
+	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder above the working directory that has etc/overlay."`
+	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
+
+	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
+	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
+	Status  statusCmd  `cmd:"" help:"List what the overlay replaces, wraps, extends, adds and watches."`
+	Diff    diffCmd    `cmd:"" help:"Show how the fork differs from upstream."`
+	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
+	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations and the output's hash in the lock."`
+	Verify  verifyCmd  `cmd:"" help:"Build twice and compare the results with each other and with the lock."`
+	Extract extractCmd `cmd:"" help:"Bring edits of the output back to the overlay."`
+	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
+	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
+	Clean   cleanCmd   `cmd:"" help:"Remove the output."`
+
+	Use        useCmd        `cmd:"" help:"Put the fork into an application's go.mod, or take it out."`
+	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and how each base stands to them."`
+}
+
+// app is what the commands work with.
+type app struct {
+	ctx     context.Context
+	project *fork.Project
+	// baseGiven says that the command line names the base.
+	baseGiven bool
+	out       io.Writer
+	run       fork.RunFunc
+}
+
+func main() { command.Main(run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c cli
+	return command.Program{
+		Name: "mongofork", CLI: &c, Failed: report,
+		Description: "Lays the declarations of this repository over " + modulePath + ".\n\n" +
+			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
+		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
+		Do: func(parsed *kong.Context) error {
+			root, err := findRoot(c.Dir)
+			if err != nil {
+				return err
+			}
+			project := &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: execute}}
+			given := slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
+			return parsed.Run(&app{ctx: ctx, project: project, baseGiven: given, out: stdout, run: execute})
+		},
+	}.Run(args, stdout, stderr)
+}
+
+// findings is the outcome of a command that did its work and found something
+// that somebody has to look at.
+type findings struct{ text string }
+
+func (f findings) Error() string { return f.text }
+
+// report prints an error and returns the exit code that it calls for.
+func report(err error, stderr io.Writer) int {
+	var problems fork.Problems
+	var found findings
+	switch {
+	case errors.As(err, &problems):
+		noun := "problems"
+		if len(problems) == 1 {
+			noun = "problem"
+		}
+		fmt.Fprintf(stderr, "%v\nmongofork: %d %s, nothing written\n", problems, len(problems), noun)
+		return command.ExitFailed
+	case errors.As(err, &found):
+		fmt.Fprintf(stderr, "mongofork: %v\n", found)
+		return command.ExitFailed
+	default:
+		fmt.Fprintf(stderr, "mongofork: %v\n", err)
+		return command.ExitUsage
+	}
+}
+
+// findRoot returns dir, or the nearest folder above the working directory,
+// that holds an overlay's configuration.
+func findRoot(dir string) (string, error) {
+	start := dir
+	if start == "" {
+		start = "."
+	}
+	start, err := filepath.Abs(start)
+	if err != nil {
+		return "", err
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(fork.ConfigFile))); err == nil {
+			return at, nil
+		}
+		if dir != "" || at == filepath.Dir(at) {
+			return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", fork.ConfigFile, start)
+		}
+	}
+}
+
+// execute runs a program with the process's environment and env.
+func execute(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%s %s: %w: %s", name, args[0], err, exit.Stderr)
+	}
+	return out, err
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mongofork": main})
+}
+
+// The scripts run the whole program on the real driver, with small overlays.
+func TestScripts(t *testing.T) { runScripts(t, "testdata", defaultBase) }
+
+// Applications that require several versions of the driver are put on the fork.
+func TestUse(t *testing.T) {
+	runScripts(t, filepath.Join("testdata", "use"), defaultBase, "v2.4.2", "v2.7.0", "v2.9.3")
+}
+
+// runScripts runs the scripts of a folder. They need these versions of the driver; without them they are skipped, except in
+// continuous integration.
+func runScripts(t *testing.T, dir string, versions ...string) {
+	t.Helper()
+	goEnv, err := execute(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
+	require.NoError(t, err)
+	values := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
+	for _, version := range versions {
+		_, err = execute(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+version)
+		if err != nil && os.Getenv("CI") != "true" {
+			t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
+		}
+		require.NoError(t, err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GOMODCACHE", values[0])
+			env.Setenv("GOCACHE", values[1])
+			env.Setenv("GOPROXY", values[2])
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+	})
+}
+
+// exits runs a command and checks its exit code: "exits 2 mongofork -x".
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command [argument...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
+	}
+}
+
+// Every command says what it does and what its exit codes mean.
+func TestHelp(t *testing.T) {
+	commands := []string{"build", "check", "status", "diff", "drift", "accept", "verify", "extract", "patch", "release", "clean", "use", "advisories"}
+	for _, name := range commands {
+		var out, errs strings.Builder
+		require.Equal(t, command.ExitOK, run(t.Context(), []string{name, "--help"}, &out, &errs), name)
+		require.Contains(t, out.String(), "Usage: mongofork "+name)
+		require.Contains(t, out.String(), "Exit codes: 0 done, 1 problems found, 2 wrong usage or", name)
+		require.Empty(t, errs.String())
+	}
+	var out, errs strings.Builder
+	require.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &out, &errs))
+	for _, name := range commands {
+		require.Contains(t, out.String(), "\n  "+name+" ", "the list of commands")
+	}
+}
+
+func TestReport(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		code int
+		want string
+	}{
+		{fork.Problems{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  mend: c\nb:2: m\nmongofork: 2 problems, nothing written\n"},
+		{findings{"2 of 3 need review"}, command.ExitFailed, "mongofork: 2 of 3 need review\n"},
+		{errors.New("no disk"), command.ExitUsage, "mongofork: no disk\n"},
+	} {
+		var out strings.Builder
+		require.Equal(t, tc.code, report(tc.err, &out))
+		require.Equal(t, tc.want, out.String())
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/module"
+
+	"mongofork/tools/adopt"
+	"mongofork/tools/fork"
+)
+
+type useCmd struct {
+	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
+	DryRun      bool   `short:"n" help:"Show the changes of the application and make none."`
+	Undo        bool   `xor:"mode" help:"Put upstream's driver back, at the version that was required before."`
+	Check       bool   `xor:"mode" help:"Say what the application is built with; exit with 1 unless that is a fork that fits."`
+	Release     bool   `help:"Use the released version from a module proxy in the place of the folder in build/."`
+	SkipBuild   bool   `help:"Do not build the application."`
+	allowOpen
+}
+
+func (c *useCmd) Run(a *app) error {
+	application := adopt.Application{Dir: c.Application, Driver: modulePath, Run: a.run}
+	if c.Check {
+		state, err := application.Check(a.ctx)
+		if err != nil {
+			return findings{err.Error()}
+		}
+		fmt.Fprintln(a.out, state)
+		return nil
+	}
+	change, err := c.prepare(a, application)
+	if err != nil {
+		return refused(err)
+	}
+	if c.DryRun {
+		defer change.Discard()
+		c.describe(a, change, "would change")
+		for _, f := range change.Files {
+			if !strings.HasPrefix(f.Path, "vendor/") {
+				fmt.Fprintf(a.out, "\n%s", f.Text)
+			}
+		}
+		return nil
+	}
+	if err := change.Commit(a.ctx); err != nil {
+		return refused(err)
+	}
+	c.describe(a, change, "changed")
+	return nil
+}
+
+func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, error) {
+	if c.Undo {
+		return application.Undo(a.ctx, c.SkipBuild)
+	}
+	bases, err := a.project.Bases()
+	if err != nil {
+		return nil, err
+	}
+	plan := adopt.Plan{Bases: bases, SkipBuild: c.SkipBuild, Target: func(ctx context.Context, base string) (module.Version, error) {
+		return c.target(ctx, a, base)
+	}}
+	if a.baseGiven {
+		plan.Base = a.project.Base
+	}
+	return application.Use(a.ctx, plan)
+}
+
+// target builds the fork of a base, or names its release.
+func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Version, error) {
+	on := &app{ctx: ctx, out: a.out, run: a.run, project: &fork.Project{Root: a.project.Root, Base: base, Source: a.project.Source}}
+	if err := on.project.RefuseOpen(c.AllowOpen, true); err != nil {
+		return module.Version{}, err
+	}
+	if c.Release {
+		version, err := on.project.ReleaseVersion(ctx)
+		return module.Version{Path: modulePath, Version: version}, err
+	}
+	_, assembly, err := on.project.Assemble(ctx)
+	if err != nil {
+		return module.Version{}, err
+	}
+	out := on.output("")
+	_, err = out.Write(assembly.Tree, false)
+	return module.Version{Path: out.Dir}, err
+}
+
+// describe says what was done, or would be.
+func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
+	switch {
+	case c.Undo:
+		fmt.Fprintf(a.out, "%s: upstream's driver\n", change.Module)
+	case change.Required == change.Base:
+		fmt.Fprintf(a.out, "%s requires %s of the driver: the fork of that version\n", change.Module, change.Required)
+	default:
+		fmt.Fprintf(a.out, "%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
+	}
+	vendored := 0
+	for _, f := range change.Files {
+		if strings.HasPrefix(f.Path, "vendor/") {
+			vendored++
+			continue
+		}
+		fmt.Fprintf(a.out, "%s: %s, +%d -%d lines\n", f.Path, verb, f.Added, f.Removed)
+	}
+	if vendored > 0 {
+		fmt.Fprintf(a.out, "vendor: %s, %d files\n", verb, vendored)
+	}
+	if len(change.Files) == 0 {
+		fmt.Fprintln(a.out, "nothing to change")
+	}
+	if !c.SkipBuild {
+		fmt.Fprintln(a.out, "go build ./...: done")
+	}
+	if change.Workspace != "" {
+		fmt.Fprintf(a.out, "%s was left out of account: a replace line of the driver there comes before this one\n", change.Workspace)
+	}
+	if !c.Undo && !c.DryRun {
+		fmt.Fprintf(a.out, "The way back: mongofork use --undo %s\n", c.Application)
+	}
+}
+
+// refused makes a problem with an application a finding, for the exit code, and says that nothing changed.
+func refused(err error) error {
+	return findings{err.Error() + "\nnothing changed in the application"}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mongofork/tools/rig/demo"
+	"mongofork/tools/rig/lab"
+	"mongofork/tools/rig/server"
+	"mongofork/tools/rig/suite"
+)
+
+type demoCmd struct {
+	rigFlags
+	Workers    int   `default:"8" help:"How many workers use the server at the same time."`
+	Operations int   `default:"1200" help:"How many operations they do in each of the four runs."`
+	Seed       int64 `default:"1" help:"What the workers' choices are drawn from."`
+}
+
+// Run compares the fork with upstream's driver on a replica set that sheds load.
+func (c *demoCmd) Run(ctx context.Context) error {
+	root, err := c.root()
+	if err != nil {
+		return err
+	}
+	env := append(os.Environ(), "GOWORK=off")
+	builder := lab.Builder{Root: root, Env: env, Tools: suite.OSTools{}}
+	err = demo.Run(ctx, demo.Config{
+		Root: root, Base: c.Base, Workers: c.Workers, Operations: c.Operations, Seed: c.Seed,
+		OpenLab: func(ctx context.Context) ([]string, func() error, error) {
+			binary, err := builder.Build(ctx, "build/"+c.Base, lab.Command)
+			if err != nil {
+				return nil, nil, err
+			}
+			return openDemoLab(ctx, root, binary, env)
+		},
+		Environ: os.Environ(), Output: os.Stdout, Progress: os.Stderr,
+	})
+	if errors.Is(err, demo.ErrNotBetter) {
+		return fmt.Errorf("%w: %w", errFailed, err) // the verdict has been printed
+	}
+	return err
+}
+
+// openDemoLab starts a lab before real members, or else before one server. What it returns ends both.
+func openDemoLab(ctx context.Context, root, binary string, env []string) ([]string, func() error, error) {
+	config := server.Config{Root: root, Progress: os.Stderr}
+	mongod, err := server.MembersBinary(ctx, config)
+	// An interrupt leaves the lab to the demo, which ends the limits on it first.
+	serving := context.WithoutCancel(ctx)
+	if err == nil {
+		fmt.Fprintln(os.Stderr, "starting three real members, and the lab before them")
+		l, err := lab.ServeMembers(serving, binary, env, mongod, filepath.Join(root, "build", "server"))
+		if err != nil {
+			return nil, nil, err
+		}
+		return l.Env, l.Close, nil
+	}
+	if !errors.Is(err, server.ErrUnavailable) {
+		return nil, nil, err
+	}
+	config.BehindLab = true
+	s, err := server.Open(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	fmt.Fprintln(os.Stderr, "starting the lab, which makes a replica set of that server")
+	l, err := lab.Serve(serving, binary, env, "replicaset:3", s.URI)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return l.Env, func() error { return errors.Join(l.Close(), s.Close()) }, nil
+}

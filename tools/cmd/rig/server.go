@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"mongofork/tools/rig/server"
+)
+
+// commandGrace is how long a command may take to end after it was asked to.
+const commandGrace = 10 * time.Second
+
+type serverCmd struct {
+	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
+	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the files of the certificates."`
+	Users    bool     `help:"Start it with a key of the members and a user, whom the URI names."`
+	ForLab   bool     `help:"Find or start one that the lab can stand before: with one member, and without users."`
+	Port     []int    `placeholder:"PORT" help:"Ports that the members listen on, one for each. Free ones are found otherwise."`
+	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
+}
+
+// defaultTopology is what is started where TLS, users or ports are asked for, and no topology is.
+const defaultTopology = "replicaset:3"
+
+// Run starts or finds a server, and stops it in the end if it was started.
+func (c *serverCmd) Run(ctx context.Context) (err error) {
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	s, err := c.open(ctx, server.Config{Root: root, Progress: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return serve(ctx, s, os.Stdout)
+	}
+	return runWith(ctx, s.URI, command)
+}
+
+// open starts the deployment that was asked for, or else finds or starts any server.
+func (c *serverCmd) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
+	cfg.Ports, cfg.BehindLab = c.Port, c.ForLab
+	if c.Topology == "" && !c.TLS && !c.Users && len(c.Port) == 0 {
+		return server.Open(ctx, cfg)
+	}
+	topology, err := server.ParseTopology(cmp.Or(c.Topology, defaultTopology))
+	if err != nil {
+		return nil, err
+	}
+	return server.OpenForm(ctx, cfg, server.Form{Topology: topology, TLS: c.TLS, Users: c.Users})
+}
+
+// serve prints the server's URI and waits until it is interrupted or the server
+// ends.
+func serve(ctx context.Context, s *server.Server, out io.Writer) error {
+	if _, err := fmt.Fprintln(out, s.URI); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil // that is how it is stopped
+	case <-s.Done():
+		return fmt.Errorf("the server ended by itself; the end of its log:\n%s", s.Log())
+	}
+}
+
+// runWith runs a command that finds the server in MONGODB_URI.
+func runWith(ctx context.Context, uri string, command []string) error {
+	// The server has been chosen.
+	return passThrough(ctx, "", []string{"MONGODB_URI=" + uri, "SERVER="}, command)
+}
+
+// passThrough runs a command in a folder with our input and output, and with our environment and some more. The error of a
+// command that failed has its exit code.
+func passThrough(ctx context.Context, dir string, env, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = dir
+	// Asked to end as we were, and given time to: it may have children to stop.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = commandGrace
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {
+		return nil // it ended as it was asked to, though Run returns that it was
+	}
+	return fmt.Errorf("%s: %w", command[0], err)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mongofork/tools/fork"
+	"mongofork/tools/redact"
+	"mongofork/tools/rig/report"
+	"mongofork/tools/rig/suite"
+)
+
+// rigFlags are common to the commands that run suites.
+type rigFlags struct {
+	Base string `env:"BASE" default:"v2.5.0" help:"Version of upstream that the fork is built on."`
+}
+
+// root returns the root of the repository that the working directory is in, once it is known to have the base.
+func (f rigFlags) root() (string, error) {
+	root, err := findRoot()
+	if err != nil {
+		return "", err
+	}
+	bases, err := (&fork.Project{Root: root}).Bases()
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(bases, f.Base) {
+		return "", fmt.Errorf("there is no base %q; name one with BASE or --base: %s", f.Base, strings.Join(bases, ", "))
+	}
+	return root, nil
+}
+
+type testCmd struct {
+	rigFlags
+	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: check, unit, modules, fork, upstream, spec, soak, limits."`
+}
+
+// Validate is called by kong.
+func (c *testCmd) Validate() error {
+	for _, name := range c.Only {
+		if !slices.Contains(suite.Names(), name) {
+			return fmt.Errorf("--only: there is no suite %q; there are %s", name, strings.Join(suite.Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// Run runs the suites.
+func (c *testCmd) Run(ctx context.Context) error {
+	names := c.Only
+	if len(names) == 0 {
+		names = suite.Names()
+	}
+	return c.run(ctx, names, suite.Options{})
+}
+
+type upstreamCmd struct{ rigFlags }
+
+// Run runs the suite "upstream".
+func (c *upstreamCmd) Run(ctx context.Context) error {
+	return c.run(ctx, []string{"upstream"}, suite.Options{})
+}
+
+type specCmd struct {
+	rigFlags
+	Revision string `placeholder:"NAME" help:"Run only the tests of this revision of the specifications, such as 2026-03-12."`
+	File     string `placeholder:"NAME" help:"Run only the test file of this name, such as getMore-retried. Needs --revision."`
+}
+
+// Validate is called by kong.
+func (c *specCmd) Validate() error {
+	if c.File != "" && c.Revision == "" {
+		return errors.New("--file needs --revision")
+	}
+	return nil
+}
+
+// Run runs the suite "spec".
+func (c *specCmd) Run(ctx context.Context) error {
+	return c.run(ctx, []string{"spec"}, suite.Options{Revision: c.Revision, File: c.File})
+}
+
+// run runs the named suites and prints the report.
+func (f rigFlags) run(ctx context.Context, names []string, options suite.Options) error {
+	rig, err := f.open()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	suites := rig.Run(ctx, names, options)
+	fmt.Fprintf(os.Stderr, "all of it took %v\n", time.Since(start).Round(time.Second))
+	return finish(os.Stdout, suites)
+}
+
+// open returns the rig of the repository that the working directory is in.
+func (f rigFlags) open() (*suite.Rig, error) {
+	root, err := f.root()
+	if err != nil {
+		return nil, err
+	}
+	return newRig(root, f.Base, os.Stderr)
+}
+
+// finish prints the report, without the passwords of connection strings.
+func finish(out io.Writer, suites []report.Suite) error {
+	// What tests print may have the server's connection string in it.
+	var text strings.Builder
+	err := report.Write(&text, suites)
+	if err == nil {
+		_, err = io.WriteString(out, redact.URIs(text.String()))
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if report.Sum(suites).Failed > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// findRoot returns the nearest folder above the working directory that is the
+// root of the repository.
+func findRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "etc", "specifications")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no etc/specifications in %s or above; run this inside the repository", start)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package fork
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// AdvisoryFile lists the known advisories and security fixes of upstream.
+const AdvisoryFile = "etc/advisories.yaml"
+
+// Advisory is a published vulnerability of upstream, or a fix of upstream's that has no advisory of its own.
+type Advisory struct {
+	// ID is that of the advisory, the ticket of the fix, or a short name.
+	ID    string `yaml:"id"`
+	Title string `yaml:"title"`
+	// Affected holds the ranges of upstream's versions that have the defect. A version is affected if it is in one of them; the
+	// terms of a range are those of //fork:base.
+	Affected []string `yaml:"affected"`
+	// Impact says what an attacker can do, or what goes wrong.
+	Impact string `yaml:"impact"`
+	// Fixed names upstream's versions with a fix.
+	Fixed string `yaml:"fixed"`
+	// Mended says, by base, how the fork mends it where upstream did not.
+	Mended map[string]Mending `yaml:"mended"`
+	// Accepted says, by base, why the fork may be built although the advisory is open there. It is not handed out all the same.
+	Accepted map[string]string `yaml:"accepted"`
+
+	line   int // where the advisory begins
+	ranges []BaseRange
+}
+
+// Mending names what of the overlay mends a defect of a base.
+type Mending struct {
+	// By are the keys of declarations that the overlay touches or adds.
+	By []string `yaml:"by"`
+	// Tests are the keys of test functions that fail without them.
+	Tests []string `yaml:"tests"`
+}
+
+// AdvisoryState says how a base stands to an advisory.
+type AdvisoryState string
+
+// The states of an advisory.
+const (
+	MendedUpstream AdvisoryState = "upstream" // the base does not have the defect
+	MendedHere     AdvisoryState = "fork"     // the base has it, the overlay mends it
+	Open           AdvisoryState = "open"     // neither
+)
+
+// State returns how a version of upstream stands to the advisory.
+func (a Advisory) State(version string) AdvisoryState {
+	affected := slices.ContainsFunc(a.ranges, func(r BaseRange) bool { return r.Holds(version) })
+	if !affected {
+		return MendedUpstream
+	}
+	if _, here := a.Mended[version]; here {
+		return MendedHere
+	}
+	return Open
+}
+
+// Advisories are those that are known, in the order of the file.
+type Advisories []Advisory
+
+// ReadAdvisories reads the project's list; a repository without one knows none.
+func (p *Project) ReadAdvisories() (Advisories, error) {
+	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(AdvisoryFile)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdvisories(AdvisoryFile, data)
+}
+
+// ParseAdvisories reads a list of advisories. Each mistake is reported with its line; file is for these messages.
+func ParseAdvisories(file string, data []byte) (Advisories, error) {
+	var list Advisories
+	var nodes []yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
+		return nil, Problems{{File: file, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
+	}
+	if err := yaml.Unmarshal(data, &nodes); err != nil {
+		return nil, err
+	}
+	var problems Problems
+	seen := map[string]bool{}
+	for i := range list {
+		a := &list[i]
+		a.line = nodes[i].Line
+		for _, lack := range a.complete() {
+			problems.add(file, a.line, "complete the entry", "advisory %s: %s", a.ID, lack)
+		}
+		if seen[a.ID] {
+			problems.add(file, a.line, "keep one of them", "advisory %s is listed twice", a.ID)
+		}
+		seen[a.ID] = true
+	}
+	return list, problems.orNil()
+}
+
+// complete reads the ranges and returns what is missing or wrong.
+func (a *Advisory) complete() []string {
+	var lacks []string
+	for name, value := range map[string]string{"id": a.ID, "title": a.Title, "impact": a.Impact, "fixed": a.Fixed} {
+		if strings.TrimSpace(value) == "" {
+			lacks = append(lacks, name+" is missing")
+		}
+	}
+	if len(a.Affected) == 0 {
+		lacks = append(lacks, "affected is missing")
+	}
+	for _, terms := range a.Affected {
+		r, err := ParseBaseRange(strings.Fields(terms))
+		if err != nil {
+			lacks = append(lacks, err.Error())
+		}
+		a.ranges = append(a.ranges, r)
+	}
+	for base, m := range a.Mended {
+		if len(m.By) == 0 || len(m.Tests) == 0 {
+			lacks = append(lacks, "mended on "+base+": want at least one declaration in by and one in tests")
+		}
+		if a.State(base) == MendedUpstream {
+			lacks = append(lacks, "mended on "+base+", which is not affected")
+		}
+	}
+	for base, reason := range a.Accepted {
+		if a.State(base) != Open || strings.TrimSpace(reason) == "" {
+			lacks = append(lacks, "accepted on "+base+": want a reason, and a base on which it is open")
+		}
+	}
+	return lacks
+}
+
+// check compares what the advisories say of the plan's base with the overlay.
+func (as Advisories) check(plan *Plan, file string) Problems {
+	var ps Problems
+	ours := map[Key]bool{}
+	for _, t := range plan.Touches {
+		ours[t.Key] = true
+	}
+	for _, d := range plan.Added {
+		ours[d.Key] = true
+	}
+	for _, a := range as {
+		mended := a.Mended[plan.Module.Version]
+		for _, s := range slices.Concat(mended.By, mended.Tests) {
+			key, err := ParseKey(s)
+			if err != nil {
+				ps.add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
+			} else if !ours[key] {
+				ps.add(file, a.line, "name what mends it; go run ./tools/cmd/mongofork status --all lists the declarations",
+					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
+			}
+		}
+		for _, s := range mended.Tests {
+			if key, err := ParseKey(s); err == nil && !isTest(key.Name) {
+				ps.add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is no test", a.ID, key)
+			}
+		}
+	}
+	return ps
+}
+
+func isTest(name string) bool {
+	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz")
+}
+
+// Count returns how many advisories are in each state for a version.
+func (as Advisories) Count(version string) map[AdvisoryState]int {
+	n := map[AdvisoryState]int{}
+	for _, a := range as {
+		n[a.State(version)]++
+	}
+	return n
+}
+
+// Summary says in a line how a version stands to the advisories.
+func (as Advisories) Summary(version string) string {
+	n := as.Count(version)
+	text := fmt.Sprintf("advisories: %d known, %d mended by upstream, %d by the fork, %d open", len(as), n[MendedUpstream], n[MendedHere], n[Open])
+	if ids := as.open(version); len(ids) > 0 {
+		text += ": " + strings.Join(ids, ", ")
+	}
+	return text
+}
+
+// open returns the IDs of those that are open for a version.
+func (as Advisories) open(version string) []string {
+	var ids []string
+	for _, a := range as {
+		if a.State(version) == Open {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// Affecting returns the IDs of those that upstream's own release of that version has.
+func (as Advisories) Affecting(version string) []string {
+	var ids []string
+	for _, a := range as {
+		if a.State(version) != MendedUpstream {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// RefuseOpen returns Problems if the base has open advisories other than those with the given IDs, and for IDs that are not open,
+// so that a permission does not outlive its cause. Those that the list accepts keep a fork from being handed out only.
+func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
+	list, err := p.ReadAdvisories()
+	if err != nil {
+		return err
+	}
+	var ps Problems
+	open := list.open(p.Base)
+	for _, a := range list {
+		_, accepted := a.Accepted[p.Base]
+		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) && (handedOut || !accepted) {
+			ps.add(AdvisoryFile, a.line, "mend it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
+				"advisory %s is open on %s: %s", a.ID, p.Base, a.Title)
+		}
+	}
+	for _, id := range allowed {
+		if !slices.Contains(open, id) {
+			ps.add(AdvisoryFile, 0, "leave --allow-open "+id+" out", "advisory %s is not open on %s", id, p.Base)
+		}
+	}
+	return ps.orNil()
+}

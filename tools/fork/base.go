@@ -1,0 +1,49 @@
+package fork
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// Bases returns the versions of upstream that have a lock, in ascending order.
+func (p *Project) Bases() ([]string, error) {
+	locks, err := filepath.Glob(filepath.Join(p.Root, filepath.FromSlash(lockFile("*"))))
+	if err != nil {
+		return nil, err
+	}
+	var bases []string
+	for _, lock := range locks {
+		if version := filepath.Base(filepath.Dir(lock)); semver.IsValid(version) {
+			bases = append(bases, version)
+		}
+	}
+	semver.Sort(bases)
+	if len(bases) == 0 {
+		return nil, fmt.Errorf("%s: no base has a lock (mongofork accept --new makes one)", lockFile("*"))
+	}
+	return bases, nil
+}
+
+// checkBase refuses a base that is no version: it would become the name of a folder, and of a module to download.
+func (p *Project) checkBase() error {
+	if p.Base != "" && semver.Canonical(p.Base) == p.Base {
+		return nil
+	}
+	bases, err := p.Bases()
+	if err != nil {
+		return fmt.Errorf("base %q is no version such as v2.5.0: %w", p.Base, err)
+	}
+	return fmt.Errorf("base %q is no version such as v2.5.0; there are %s", p.Base, strings.Join(bases, ", "))
+}
+
+// noLock says which bases there are instead, if any, and how to make this one.
+func (p *Project) noLock() error {
+	mend := "go run ./tools/cmd/mongofork accept --new --base " + p.Base
+	if bases, err := p.Bases(); err == nil {
+		mend = "name another base (" + strings.Join(bases, ", ") + "); if upstream has this version, " + mend + " makes it one"
+	}
+	return Problems{{File: p.LockFile(), Message: "there is no lock for " + p.Base, Mend: mend}}
+}

@@ -1,0 +1,181 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Extraction is an overlay file as edits of the output change it.
+type Extraction struct {
+	// File is the overlay file.
+	File string
+	// Diff is the change as a unified diff.
+	Diff []byte
+	text []byte
+}
+
+// Extract finds the overlay text behind every edit of the output and, unless
+// dryRun is set, changes the overlay. If any edit cannot be brought back the
+// error is Problems, and nothing is changed.
+func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extraction, error) {
+	built, changes, err := out.state()
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	m, _, err := readManifest(out.manifestFile())
+	if err != nil {
+		return nil, err
+	}
+	plan, a, err := p.Assemble(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := p.Folders()
+	if err != nil {
+		return nil, err
+	}
+	x := extractor{label: out.Label, assembly: a, folders: folders, edits: map[string][]edit{}, created: Tree{}}
+	for _, name := range sortedKeys(changes) {
+		x.change(name, changes[name], built[name], m[name])
+	}
+	if err := x.problems.orNil(); err != nil {
+		return nil, err
+	}
+	list, err := x.extractions(plan.Overlay)
+	if err != nil || dryRun {
+		return list, err
+	}
+	for _, e := range list {
+		if err := writeFile(filepath.Join(p.Root, filepath.FromSlash(e.File)), e.text); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+type extractor struct {
+	label    string
+	assembly *Assembly
+	folders  []Folder
+	problems Problems
+	edits    map[string][]edit // by overlay file
+	created  Tree
+}
+
+func (x *extractor) fail(name string, line int, mend, format string, args ...any) {
+	x.problems.add(x.label+"/"+name, line, mend, format, args...)
+}
+
+// change deals with one file of the output that differs from its manifest.
+func (x *extractor) change(name string, how Change, now []byte, built string) {
+	was := x.assembly.Tree[name]
+	const drop = "go run ./tools/cmd/mongofork build --force to drop the edit"
+	switch {
+	case bytes.Equal(was, now) && how != Deleted:
+		// The overlay has the edit already.
+	case how != Deleted && isGoFile(name) && !isFormatted(now):
+		x.fail(name, 0, "gofmt -w "+x.label+"/"+name, "the file is not formatted as gofmt does")
+	case how == Foreign && x.inOverlay(name):
+		x.created[name] = now
+	case how == Foreign:
+		x.fail(name, 0, "move it to an overlay folder, or remove it", "a new file outside the overlay's folders")
+	case how == Deleted && x.assembly.Origins[name] != "":
+		x.fail(name, 0, "git rm "+name+" && go run ./tools/cmd/mongofork build --force", "a deleted file is not extracted")
+	case how == Deleted:
+		x.fail(name, 0, drop, "a deleted file is upstream's: an overlay cannot remove files")
+	case digest(was) != built:
+		x.fail(name, 0, "build the overlay with -o into another folder and merge by hand", "the overlay has changed since the build too")
+	default:
+		x.edited(name, was, now)
+	}
+}
+
+func (x *extractor) inOverlay(name string) bool {
+	return slices.ContainsFunc(x.folders, func(f Folder) bool { return strings.HasPrefix(name, f.Path+"/") })
+}
+
+// edited traces each changed run of lines back to the overlay.
+func (x *extractor) edited(name string, was, now []byte) {
+	segments := x.assembly.Segments[name]
+	if origin := x.assembly.Origins[name]; len(segments) == 1 && segments[0].File == origin && origin != "" {
+		x.edits[origin] = append(x.edits[origin], edit{start: 0, end: len(was), text: now})
+		return
+	}
+	if _, touched := x.assembly.Segments[name]; touched && segments == nil {
+		x.fail(name, 0, "make the edit in the overlay, then go run ./tools/cmd/mongofork build --force", "gofmt laid this file out anew when it was built, so its lines cannot be traced back")
+		return
+	}
+	starts := lineOffsets(was)
+	for _, h := range hunks(newFileDiff("", "a", was, "b", now).Text) {
+		from, to := starts[h.start], starts[h.end]
+		s, ok := origin(segments, from, to)
+		if !ok {
+			x.fail(name, h.start+1, "write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force",
+				"an edit inside upstream's text (%s), which this repository does not hold", enclosing(name, was, from))
+			continue
+		}
+		x.edits[s.File] = append(x.edits[s.File], edit{start: s.Offset + from - s.Start, end: s.Offset + to - s.Start, text: h.text})
+	}
+}
+
+// lineOffsets returns where each line begins, and the text's length at the end.
+func lineOffsets(text []byte) []int {
+	offsets := []int{0}
+	for i, c := range text {
+		if c == '\n' {
+			offsets = append(offsets, i+1)
+		}
+	}
+	return append(offsets, len(text))
+}
+
+// origin returns the overlay's segment that holds [from, to). Between two
+// segments an insertion belongs to the overlay's.
+func origin(segments []Segment, from, to int) (Segment, bool) {
+	i := slices.IndexFunc(segments, func(s Segment) bool {
+		return s.File != "" && s.Start <= from && to <= s.End
+	})
+	if i < 0 {
+		return Segment{}, false
+	}
+	return segments[i], true
+}
+
+// enclosing names the declaration at an offset of an output file.
+func enclosing(name string, text []byte, at int) string {
+	if isGoFile(name) {
+		if s, err := parseSource(name, text); err == nil {
+			for _, d := range s.Decls {
+				if start, end := d.extent(); start <= at && at <= end {
+					return fmt.Sprintf("%s %s", d.Kind, d.Key.Name)
+				}
+			}
+		}
+	}
+	return "outside any declaration"
+}
+
+// extractions applies the edits to the overlay's files.
+func (x *extractor) extractions(o *Overlay) ([]Extraction, error) {
+	var list []Extraction
+	add := func(name, from string, was, now []byte) {
+		list = append(list, Extraction{File: name, text: now, Diff: newFileDiff(name, from, was, "b/"+name, now).Text})
+	}
+	for _, f := range o.Files {
+		if edits := x.edits[f.Path]; len(edits) > 0 {
+			text, _, err := splice(f.Data, "", edits)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Path, err)
+			}
+			add(f.Path, "a/"+f.Path, f.Data, text)
+		}
+	}
+	for _, name := range x.created.Paths() {
+		add(name, "/dev/null", nil, x.created[name])
+	}
+	return list, nil
+}

@@ -1,0 +1,140 @@
+package fork
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// overlay of the tests below: one touched and one watched declaration.
+const lockedOverlay = "//fork:replace it lies\n//fork:watch Open\nfunc retryable(err error) bool { return true }\n"
+
+func TestLockRoundTrip(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	text := p.read(t, p.LockFile())
+	lock, err := ParseLock("fork.lock", []byte(text))
+	require.NoError(t, err)
+	require.Equal(t, text, string(lock.Format()))
+	var words []string
+	for line := range strings.Lines(text) {
+		words = append(words, strings.Fields(line)[0])
+	}
+	require.Equal(t, []string{"module", "sum", "gomod", "go", "output", "replace", "watch"}, words)
+	require.Contains(t, text, "replace pool retryable sha256:")
+	require.Contains(t, text, "watch pool Open sha256:")
+}
+
+func TestParseLockMistakes(t *testing.T) {
+	t.Parallel()
+	hash := "sha256:" + strings.Repeat("0", 64)
+	head := "module m v1.0.0\nsum h1:a\ngomod h1:b\ngo 1.19\n"
+	for text, want := range map[string]string{
+		head + "replace pool":                            "f:5: lock line \"replace\": want a folder, a name and sha256:<64 hexadecimal digits>",
+		head + "replace pool A sha256:12":                "f:5: lock line \"replace\": want a folder, a name and sha256:<64 hexadecimal digits>",
+		head + "replace ../pool A " + hash:               "f:5: key \"../pool A\": want 'folder Name'",
+		head + "wrap p A " + hash + "\nwrap p A " + hash: "f:6: wrap p A is locked twice",
+		head + "rename p A " + hash:                      "f:5: unknown lock line \"rename\"",
+		head + "go 1.20":                                 "f:5: lock line \"go\" appears twice",
+		head + "output a b":                              "f:5: lock line \"output\" has 2 values, want 1",
+		"module m one\nsum h1:a\ngomod h1:b\ngo 1":       "f:1: lock line \"module\": \"one\" is no version",
+		"# empty\n": "f: the lock lacks one of its lines module, sum, gomod and go",
+	} {
+		_, err := ParseLock("f", []byte(text))
+		require.ErrorContains(t, err, want)
+		require.ErrorAs(t, err, &Problems{})
+	}
+}
+
+// The lock and the directives have to agree both ways.
+func TestLockDisagrees(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	lock := p.read(t, p.LockFile())
+
+	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool taken", 1))
+	err := build(t, p, false)
+	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
+		"  mend: go run ./tools/cmd/mongofork diff --upstream 'pool retryable', then go run ./tools/cmd/mongofork accept 'pool retryable'")
+	require.ErrorContains(t, err, p.LockFile()+":6: replace pool taken is locked, but no directive of the overlay names it\n"+
+		"  mend: go run ./tools/cmd/mongofork accept 'pool taken'")
+
+	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "taken"}}})
+	require.NoError(t, err)
+	require.NotContains(t, p.read(t, p.LockFile()), "taken")
+	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "retryable"}}})
+	require.NoError(t, err)
+	require.Equal(t, lock, p.read(t, p.LockFile()), "accepting both restores the lock")
+	require.NoError(t, build(t, p, false))
+}
+
+func TestLockChangedDeclaration(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	lock, err := p.ReadLock()
+	require.NoError(t, err)
+	for e := range lock.Entries {
+		lock.Entries[e] = Fingerprint("sha256:" + strings.Repeat("ab", 32))
+	}
+	require.NoError(t, p.writeLock(lock))
+	err = build(t, p, false)
+	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0 sha256:abababababab… -> sha256:")
+	require.ErrorContains(t, err, "pool/overlay.go:4: //fork:watch Open: upstream's declaration changed since the lock")
+	require.Len(t, err, 2)
+	require.NoDirExists(t, p.output().Dir)
+}
+
+func TestAcceptUnknownKey(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	before := p.read(t, p.LockFile())
+	_, err := p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "Close"}}})
+	require.ErrorContains(t, err, "pool Close is neither touched nor watched, nor in the lock")
+	require.Equal(t, before, p.read(t, p.LockFile()))
+}
+
+func TestBaseThatIsNoVersion(t *testing.T) {
+	t.Parallel()
+	root := builtProject(t, Tree{}).Root
+	for _, base := range []string{"", "2.0.0", "v2.0", "../v2.0.0"} {
+		p := &Project{Root: root, Base: base}
+		want := fmt.Sprintf("base %q is no version such as v2.5.0; there are v2.0.0", base)
+		_, err := p.ReadLock()
+		require.EqualError(t, err, want)
+		_, err = p.NewLock(t.Context(), NewLockOptions{Module: testModule})
+		require.EqualError(t, err, want)
+	}
+	_, err := (&Project{Root: t.TempDir()}).ReadLock()
+	require.EqualError(t, err, `base "" is no version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
+}
+
+func TestAcceptSpecifications(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	_, err := p.Accept(t.Context(), AcceptOptions{Specifications: "de684cf1"})
+	require.NoError(t, err)
+	require.Contains(t, p.read(t, p.LockFile()), "\nspecifications de684cf1\n")
+}
+
+// A new base takes over what is unchanged; the rest has to be reviewed.
+func TestNewLock(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	_, err := p.NewLock(t.Context(), NewLockOptions{Module: testModule})
+	require.ErrorContains(t, err, "the lock exists already")
+
+	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
+	_, err = next.Plan(t.Context())
+	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  mend: name another base (v2.0.0); "+
+		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
+	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
+	require.NoError(t, err)
+	require.Contains(t, lock.Entries, Entry{Replace, Key{"pool", "retryable"}}, "moved to another file, but unchanged")
+	require.NotContains(t, lock.Entries, Entry{Watch, Key{"pool", "Open"}}, "changed in v2.1.0")
+	require.Equal(t, "ea6be202", lock.Specifications)
+
+	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
+	require.ErrorContains(t, err, "no version v9.0.0")
+}

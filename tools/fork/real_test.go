@@ -1,0 +1,288 @@
+package fork
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	realModulePath = "go.mongodb.org/mongo-driver/v2"
+	realBase       = "v2.5.0"
+
+	repositoryRoot = "../.."
+)
+
+// realModule returns the driver from the module cache. Without it the test
+// is skipped, except in continuous integration, which has to have it.
+func realModule(t *testing.T) *Module {
+	t.Helper()
+	m, err := ModuleCache{Run: runCommand}.Module(t.Context(), realModulePath, realBase)
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
+	}
+	require.NoError(t, err)
+	return m
+}
+
+// realProject makes a repository whose upstream is the driver.
+func realProject(t *testing.T, files Tree) *Project {
+	t.Helper()
+	m := realModule(t)
+	all := Tree{ConfigFile: []byte("x\n"), "x/.keep": nil}
+	for name, data := range files {
+		all[name] = data
+	}
+	root := t.TempDir()
+	require.NoError(t, all.write(root))
+	p := &Project{Root: root, Base: realBase, Source: fakeSource{realBase: m.Tree}}
+	_, err := p.NewLock(t.Context(), NewLockOptions{Module: realModulePath})
+	require.NoError(t, err)
+	_, err = p.Accept(t.Context(), AcceptOptions{All: true})
+	require.NoError(t, err)
+	return p
+}
+
+// TestEveryBaseMatchesItsLock is about the repository's own overlay: what is
+// changed for one base goes into the others, too.
+func TestEveryBaseMatchesItsLock(t *testing.T) {
+	t.Parallel()
+	realModule(t)
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	require.NoError(t, err)
+	for _, base := range bases {
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
+			_, err := p.Verify(t.Context())
+			require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", base)
+		})
+	}
+}
+
+func TestRealModuleSums(t *testing.T) {
+	t.Parallel()
+	m := realModule(t)
+	sum, goModSum, err := m.sums()
+	require.NoError(t, err)
+	require.Equal(t, m.Sum, sum, "the files in the module cache are those that go.sum names")
+	require.Equal(t, m.GoModSum, goModSum)
+}
+
+func TestRealRoundTrip(t *testing.T) {
+	t.Parallel()
+	p := realProject(t, Tree{})
+	_, a, err := p.Assemble(t.Context())
+	require.NoError(t, err)
+	_, err = p.output().Write(a.Tree, false)
+	require.NoError(t, err)
+	written, err := ReadTree(p.output().Dir)
+	require.NoError(t, err)
+	for name, data := range realModule(t).Tree {
+		if name == "go.work" || name == "go.work.sum" {
+			require.NotContains(t, written, name)
+			continue
+		}
+		if !bytes.Equal(data, written[name]) {
+			t.Errorf("%s differs", name)
+		}
+		delete(written, name)
+	}
+	require.Empty(t, written.Paths(), "files that upstream does not have")
+}
+
+// Every declaration has a fingerprint, and no two of a package share one.
+func TestRealFingerprints(t *testing.T) {
+	t.Parallel()
+	m := realModule(t)
+	count := 0
+	for _, folder := range m.Folders() {
+		p, err := m.Package(folder)
+		require.NoError(t, err)
+		seen := map[string]Key{} // by package, since the external tests' is another one
+		for key, decls := range p.decls {
+			f := fingerprint(decls...)
+			id := key.Package + string(f)
+			if other, twice := seen[id]; twice && !decls[0].impliedValue() && decls[0].shared == 1 {
+				t.Errorf("%s and %s have the same fingerprint", key, other)
+			}
+			seen[id] = key
+			count++
+		}
+	}
+	require.Greater(t, count, 5000, "declarations of %s", realBase)
+}
+
+// Replacing declarations by themselves in place changes no byte of upstream's
+// files: extents, imports and directives are cut exactly.
+func TestRealSelfReplacement(t *testing.T) {
+	t.Parallel()
+	m := realModule(t)
+	o := &Overlay{}
+	var problems Problems
+	for _, folder := range m.Folders() {
+		p, err := m.Package(folder)
+		require.NoError(t, err)
+		for _, file := range p.Files {
+			if name, text := selfReplacement(t, p, file); text != nil {
+				if f := o.readFile(name, text, realBase, &problems); f != nil {
+					o.Files = append(o.Files, f)
+				}
+			}
+		}
+	}
+	require.NoError(t, problems.orNil())
+	plan, problems, err := Match(m, o)
+	require.NoError(t, err)
+	require.NoError(t, problems.orNil())
+	require.Greater(t, len(plan.Touches), 4000)
+	a, err := AssembleInPlace(plan)
+	require.NoError(t, err)
+	for name, data := range Pristine(m).Tree {
+		if !bytes.Equal(data, a.Tree[name]) {
+			t.Errorf("%s differs:\n%s", name, newFileDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
+		}
+	}
+}
+
+// goDirective finds doc comments that end in a directive of another tool.
+var goDirective = regexp.MustCompile(`(^|\n)//[a-z]+:[^\n]*\n$`)
+
+// selfReplacement makes an overlay file of the replaceable declarations of one
+// of upstream's; nil if there is none.
+func selfReplacement(t *testing.T, p *Package, file *SourceFile) (name string, text []byte) {
+	if _, ok := p.packageOf(file); !ok {
+		return "", nil
+	}
+	var b bytes.Buffer
+	for _, group := range file.AST.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, "//go:build") && c.Pos() < file.AST.Package {
+				fmt.Fprintf(&b, "%s\n\n", c.Text)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "package %s\n\n", file.AST.Name.Name)
+	for _, spec := range file.AST.Imports {
+		fmt.Fprintf(&b, "import %s\n", file.text(spec.Pos(), spec.End()))
+	}
+	count := 0
+	for _, d := range file.Decls {
+		if d.unnamed() || d.shared > 1 || d.grouped() || len(p.decls[d.Key]) > 1 || d.impliedValue() || (d.gen != nil && d.gen.Lparen.IsValid()) {
+			continue
+		}
+		start, end := d.extent()
+		code := file.offset(d.pos())
+		doc := file.Src[start:code]
+		fmt.Fprintf(&b, "\n%s", doc)
+		if code > start && !goDirective.Match(doc) {
+			b.WriteString("//\n") // gofmt keeps prose and directives apart
+		}
+		fmt.Fprintf(&b, "//fork:replace itself\n%s\n", file.Src[code:end])
+		count++
+	}
+	if count == 0 {
+		return "", nil
+	}
+	text, err := format.Source(b.Bytes())
+	require.NoError(t, err, "%s\n%s", file.Path, b.Bytes())
+	return path.Join(path.Dir(file.Path), "self_"+path.Base(file.Path)), text
+}
+
+// patchOverlay touches the real driver in each of the three ways.
+var patchOverlay = Tree{
+	"x/mongo/driver/session/fork.go": []byte(`package session
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+//fork:extend a field of every kind of import
+type ClientOptions struct {
+	label *strings.Builder
+}
+
+// MaxClusterTime is wrapped.
+//
+//fork:wrap exercise the builder
+func MaxClusterTime(ct1, ct2 bson.Raw) bson.Raw {
+	if sameClusterTime {
+		return ct1
+	}
+	return upstreamMaxClusterTime(ct1, ct2)
+}
+
+// String says less.
+//
+//fork:replace exercise the builder
+func (s TransactionState) String() string { return strings.Repeat("t", int(s)) }
+
+const sameClusterTime = false
+`),
+}
+
+func TestRealPatch(t *testing.T) {
+	t.Parallel()
+	p := realProject(t, patchOverlay)
+	opt := PatchOptions{Subject: "Label sessions", Author: "A Tester <tester@localhost>"}
+	patch, err := p.Patch(t.Context(), runCommand, opt)
+	require.NoError(t, err)
+	again, err := p.Patch(t.Context(), runCommand, opt)
+	require.NoError(t, err)
+	require.Equal(t, string(patch), string(again), "the same sources give the same patch")
+	require.Contains(t, string(patch), "\nFrom: A Tester <tester@localhost>\n")
+	require.Contains(t, string(patch), "\nSubject: [PATCH] Label sessions\n")
+	for line := range strings.Lines(string(patch)) {
+		require.False(t, strings.HasPrefix(line, "+") && strings.Contains(line, "fork:"), "a directive: %s", line)
+	}
+
+	dir := t.TempDir()
+	pristine, err := p.Pristine(t.Context())
+	require.NoError(t, err)
+	g := gitRepo{ctx: t.Context(), dir: dir, run: runCommand, name: "A Tester", address: "tester@localhost"}
+	g.git("init", "--quiet")
+	g.commit(pristine.Tree, "upstream")
+	require.NoError(t, g.err)
+	file := filepath.Join(t.TempDir(), "fork.patch")
+	require.NoError(t, os.WriteFile(file, patch, 0o644))
+	g.git("am", "--quiet", file)
+	require.NoError(t, g.err)
+
+	plan, err := p.Plan(t.Context())
+	require.NoError(t, err)
+	inPlace, err := AssembleInPlace(plan)
+	require.NoError(t, err)
+	for name, data := range licensed(pristine.Tree, inPlace.Tree) {
+		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		require.Equal(t, string(data), string(applied), name)
+	}
+	requireCompiles(t, dir)
+}
+
+// requireCompiles compiles the package that patchOverlay touches.
+func requireCompiles(t *testing.T, dir string) {
+	t.Helper()
+	_, err := runCommand(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build", "./x/mongo/driver/session")
+	require.NoError(t, err)
+}
+
+func TestPatchRefused(t *testing.T) {
+	t.Parallel()
+	empty := builtProject(t, Tree{})
+	_, err := empty.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "a <b>"})
+	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
+	p := builtProject(t, overlayOf("func added() {}\n"))
+	_, err = p.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "nobody"})
+	require.ErrorContains(t, err, "want 'Name <address>' and a line of text")
+}

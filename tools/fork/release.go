@@ -1,0 +1,248 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+	"golang.org/x/mod/zip"
+)
+
+// Release is a version of the fork in a folder that serves as a GOPROXY.
+type Release struct {
+	Path, Version string
+	// Sum and GoModSum are the hashes that go.sum will have.
+	Sum, GoModSum string
+	// Files are the files that belong to the version, relative to the folder.
+	Files []string
+}
+
+// Release writes the fork as module version into dir, and the adapters with it, in the layout of the
+// module proxy protocol, with SBOMs, the lines for go.sum and SHA256SUMS beside it. A
+// version that is there with another content is a problem: the checksum
+// database and users' go.sum never forget a version.
+func (p *Project) Release(ctx context.Context, dir, version string) (*Release, error) {
+	if err := checkVersion(p.Base, version); err != nil {
+		return nil, err
+	}
+	plan, a, err := p.Assemble(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if want := plan.version(); want != "" && version != want {
+		return nil, Problems{{File: patchLevel.Package, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
+			Mend: "leave --version out, or change the constant " + patchLevel.Name + " and go run ./tools/cmd/mongofork accept on every base"}}
+	}
+	modules := []adapter{{module.Version{Path: plan.Module.Path, Version: version}, a.Tree}}
+	adapters, err := p.adapters(level(p.Base, version))
+	if err != nil {
+		return nil, err
+	}
+	r, files, err := p.releaseOf(dir, plan, append(modules, adapters...))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range files.Paths() {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), files[name]); err != nil {
+			return nil, fmt.Errorf("the release cannot be written: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// releaseOf returns the files of a release of these modules, the fork first.
+func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release, Tree, error) {
+	advisories, err := p.ReadAdvisories()
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Release{Path: modules[0].Path, Version: modules[0].Version.Version}
+	all, goSum := Tree{}, []byte(nil)
+	lists := map[string]string{}
+	for i, m := range modules {
+		var of *module.Version
+		if i == 0 {
+			of = &module.Version{Path: plan.Module.Path, Version: plan.Module.Version}
+		}
+		files, err := releaseFiles(m.Version, m.tree, of, advisories)
+		if err != nil {
+			return nil, nil, err
+		}
+		sum, goModSum, err := goSums(m.Path, m.Version.Version, m.tree)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			r.Sum, r.GoModSum = sum, goModSum
+		}
+		goSum = fmt.Appendf(goSum, "%s %s %s\n%[1]s %[2]s/go.mod %[4]s\n", m.Path, m.Version.Version, sum, goModSum)
+		lists[path.Dir(files.Paths()[0])] = m.Version.Version
+		maps.Copy(all, files)
+		r.Files = append(r.Files, files.Paths()...)
+	}
+	if err := released(dir, all); err != nil {
+		return nil, nil, err
+	}
+	if err := addIndex(dir, lists, all); err != nil {
+		return nil, nil, err
+	}
+	all["go.sum"] = goSum
+	return r, all, nil
+}
+
+// patchLevel is the constant of the overlay that names the patch level of the fork, such as fork.1. What is compiled into the fork,
+// and said in handshakes and logs, is thereby what it is released as.
+var patchLevel = Key{Package: "version", Name: "Fork"}
+
+// ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.
+func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
+	plan, err := p.Match(ctx)
+	if err != nil {
+		return "", err
+	}
+	if v := plan.version(); v != "" {
+		return v, nil
+	}
+	return "", fmt.Errorf("the overlay does not name its patch level by a constant %s; give --version", patchLevel)
+}
+
+// version returns the version that the plan's fork calls itself, empty if the overlay has no such constant.
+func (p *Plan) version() string {
+	for _, d := range p.Added {
+		spec, ok := d.spec.(*ast.ValueSpec)
+		if d.Key != patchLevel || d.Kind != Const || !ok || len(spec.Values) != 1 {
+			continue
+		}
+		if value, ok := spec.Values[0].(*ast.BasicLit); ok && value.Kind == token.STRING {
+			if level, err := strconv.Unquote(value.Value); err == nil {
+				return p.Module.Version + "-" + level
+			}
+		}
+	}
+	return ""
+}
+
+// checkVersion refuses what is no full version, and versions that are or could become upstream's own, which go.sum files
+// know with another content. A pre-release of the base says what the fork is of, and whose it is.
+func checkVersion(base, version string) error {
+	if semver.Canonical(version) != version || !strings.HasPrefix(version, base+"-") {
+		return fmt.Errorf("version %q: want a version of the fork of %s, such as --version %s-fork.1", version, base, base)
+	}
+	return nil
+}
+
+// releaseFiles returns the files of one version as the proxy protocol wants
+// them, and its SBOM. The .info has no time, so that the same sources give the
+// same files.
+func releaseFiles(v module.Version, t Tree, of *module.Version, advisories Advisories) (Tree, error) {
+	if err := module.Check(v.Path, v.Version); err != nil {
+		return nil, err
+	}
+	escaped, err := module.EscapePath(v.Path)
+	if err != nil {
+		return nil, err
+	}
+	escapedVersion, err := module.EscapeVersion(v.Version)
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	members := make([]zip.File, 0, len(t))
+	for _, p := range t.Paths() {
+		members = append(members, zipMember{p, t[p]})
+	}
+	if err := zip.Create(&archive, v, members); err != nil {
+		return nil, err
+	}
+	bom, err := sbom(v, t["go.mod"], archive.Bytes(), of, advisories)
+	if err != nil {
+		return nil, err
+	}
+	base := path.Join(escaped, "@v", escapedVersion)
+	return Tree{
+		base + ".cdx.json": bom,
+		base + ".info":     fmt.Appendf(nil, "{%q:%q}\n", "Version", v.Version),
+		base + ".mod":      t["go.mod"],
+		base + ".zip":      archive.Bytes(),
+	}, nil
+}
+
+// released reports files of the version that exist with another content.
+func released(dir string, files Tree) error {
+	var ps Problems
+	for _, name := range files.Paths() {
+		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(have, files[name]) {
+			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with another content")
+		}
+	}
+	return ps.orNil()
+}
+
+// addIndex adds the lists of versions, each a folder and the version that is new there, and SHA256SUMS for all of them.
+func addIndex(dir string, lists map[string]string, files Tree) error {
+	for folder, version := range lists {
+		old, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(folder), "list"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		versions := append(strings.Fields(string(old)), version)
+		semver.Sort(versions)
+		lists[folder] = strings.Join(slices.Compact(versions), "\n") + "\n"
+	}
+	sums := Manifest{}
+	old, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(old)) {
+		if sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			sums[name] = sum
+		}
+	}
+	for name, data := range files {
+		sums[name] = digest(data)
+	}
+	for folder, list := range lists {
+		files[path.Join(folder, "list")] = []byte(list)
+	}
+	files["SHA256SUMS"] = sums.Format()
+	return nil
+}
+
+// zipMember is a file of a tree as package zip wants it.
+type zipMember struct {
+	path string
+	data []byte
+}
+
+func (m zipMember) Path() string                 { return m.path }
+func (m zipMember) Lstat() (fs.FileInfo, error)  { return m, nil }
+func (m zipMember) Open() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.data)), nil }
+func (m zipMember) Name() string                 { return path.Base(m.path) }
+func (m zipMember) Size() int64                  { return int64(len(m.data)) }
+func (m zipMember) Mode() fs.FileMode            { return 0o644 }
+func (m zipMember) ModTime() time.Time           { return time.Time{} }
+func (m zipMember) IsDir() bool                  { return false }
+func (m zipMember) Sys() any                     { return nil }

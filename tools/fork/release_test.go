@@ -1,0 +1,279 @@
+package fork
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/sumdb/dirhash"
+)
+
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf("func added() {}\n"))
+	dir := t.TempDir()
+	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	require.NoError(t, err)
+	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
+	require.Equal(t, []string{base + ".cdx.json", base + ".info", base + ".mod", base + ".zip"}, r.Files)
+	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
+	require.NoError(t, err)
+	require.Equal(t, sum, r.Sum)
+	first, err := ReadTree(dir)
+	require.NoError(t, err)
+	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(first[base+".info"]))
+	require.Equal(t, "example.com/driver/v2 v2.0.0-fork.2 "+r.Sum+"\nexample.com/driver/v2 v2.0.0-fork.2/go.mod "+r.GoModSum+"\n", string(first["go.sum"]))
+	sums, ok, err := readManifest(filepath.Join(dir, "SHA256SUMS"))
+	require.NoError(t, err)
+	require.True(t, ok)
+	for _, name := range r.Files {
+		require.Equal(t, digest(first[name]), sums[name])
+	}
+
+	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	require.NoError(t, err, "the same again is no change")
+	second, err := ReadTree(dir)
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+
+	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
+	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	require.ErrorContains(t, err, base+".zip: this version was released with another content\n  mend: raise Fork in version/fork.go, then make lock")
+	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.10")
+	require.NoError(t, err)
+	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
+	require.NoError(t, err)
+	require.Equal(t, "v2.0.0-fork.2\nv2.0.0-fork.10\n", string(list))
+	require.Equal(t, digest(first[base+".zip"]), sums[base+".zip"])
+}
+
+func TestReleaseVersions(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf("func added() {}\n"))
+	for _, version := range []string{
+		"", "2.0.0-fork.1", "v2.0-fork.1", "v2.0.0-fork.1+local", "v2.0.0-", "v2.0.0-fork.01", "v3.0.0-fork.1", "v1.0.0-fork.1",
+		"v2.0.0", "v2.0.1", "v2.0.1-fork.1",
+	} {
+		dir := t.TempDir()
+		_, err := p.Release(t.Context(), dir, version)
+		require.EqualError(t, err, fmt.Sprintf("version %q: want a version of the fork of v2.0.0, such as --version v2.0.0-fork.1", version))
+		tree, err := ReadTree(dir)
+		require.NoError(t, err)
+		require.Empty(t, tree, version)
+	}
+}
+
+// What the fork calls itself, in handshakes and logs, is what it is released as.
+func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
+		ConfigFile: []byte("pool\nversion\n"), "version/fork.go": []byte("package version\n\nconst Fork = \"acme.3\"\n")})
+	version, err := p.ReleaseVersion(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "v2.0.0-acme.3", version)
+	dir := t.TempDir()
+	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.3")
+	require.EqualError(t, err, "version: the fork calls itself v2.0.0-acme.3, not v2.0.0-fork.3\n"+
+		"  mend: leave --version out, or change the constant Fork and go run ./tools/cmd/mongofork accept on every base")
+	r, err := p.Release(t.Context(), dir, version)
+	require.NoError(t, err)
+	require.Equal(t, version, r.Version)
+
+	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
+		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
+		_, err = p.ReleaseVersion(t.Context())
+		require.EqualError(t, err, "the overlay does not name its patch level by a constant version Fork; give --version", code)
+	}
+}
+
+// Adapters are released with the fork, without what is for work in the repository.
+func TestReleaseOfAdapters(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
+		"contrib/a/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
+		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n")})
+	dir := t.TempDir()
+	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.7")
+	require.NoError(t, err)
+	const base = "example.internal/a/@v/v0.0.0-fork.7"
+	require.Contains(t, r.Files, base+".zip")
+	tree, err := ReadTree(dir)
+	require.NoError(t, err)
+	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(tree[base+".mod"]))
+	require.Equal(t, "v0.0.0-fork.7\n", string(tree["example.internal/a/@v/list"]))
+	require.Contains(t, string(tree["go.sum"]), "\nexample.internal/a v0.0.0-fork.7 h1:")
+	require.Contains(t, string(tree["SHA256SUMS"]), digest(tree[base+".zip"])+"  "+base+".zip\n")
+	archive, err := zip.NewReader(bytes.NewReader(tree[base+".zip"]), int64(len(tree[base+".zip"])))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range archive.File {
+		names = append(names, strings.TrimPrefix(f.Name, "example.internal/a@v0.0.0-fork.7/"))
+	}
+	require.Equal(t, []string{"LICENSE", "a.go", "go.mod"}, names)
+}
+
+// The SBOM says what the fork is of, what it needs, and which of its ancestor's vulnerabilities it has.
+func TestSBOM(t *testing.T) {
+	t.Parallel()
+	list, err := ParseAdvisories("a.yaml", []byte(advisory(map[string]string{"mended": ""})+advisory(map[string]string{"id": "CVE-2"})+
+		advisory(map[string]string{"id": "CVE-3", "affected": `["<v2.0.0"]`, "mended": ""})))
+	require.NoError(t, err)
+	of := module.Version{Path: testModule, Version: "v2.0.0"}
+	goMod := "module " + testModule + "\n\nrequire (\n\texample.com/b v1.0.0\n\texample.com/a v1.2.0 // indirect\n)\n"
+	data, err := sbom(module.Version{Path: testModule, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"), &of, list)
+	require.NoError(t, err)
+	bom := new(cdx.BOM)
+	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(data), cdx.BOMFileFormatJSON).Decode(bom))
+	self := bom.Metadata.Component
+	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0-fork.1", self.PackageURL)
+	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0", (*self.Pedigree.Ancestors)[0].PackageURL)
+	require.Equal(t, []cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: digest([]byte("zip"))}}, *self.Hashes)
+	require.Equal(t, []string{"pkg:golang/example.com/a@v1.2.0", "pkg:golang/example.com/b@v1.0.0"}, *(*bom.Dependencies)[0].Dependencies)
+	require.Len(t, *bom.Components, 2)
+	states := map[string]cdx.ImpactAnalysisState{}
+	for _, v := range *bom.Vulnerabilities {
+		states[v.ID] = v.Analysis.State
+		require.Equal(t, self.BOMRef, (*v.Affects)[0].Ref)
+	}
+	require.Equal(t, map[string]cdx.ImpactAnalysisState{"CVE-1": cdx.IASExploitable, "CVE-2": cdx.IASResolvedWithPedigree, "CVE-3": cdx.IASNotAffected}, states)
+	again, err := sbom(module.Version{Path: testModule, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"), &of, list)
+	require.NoError(t, err)
+	require.Equal(t, string(data), string(again))
+}
+
+// An application can use the release through the proxy protocol alone.
+func TestRealReleaseThroughProxy(t *testing.T) {
+	t.Parallel()
+	p := realProject(t, Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")})
+	dir := t.TempDir()
+	_, err := p.Release(t.Context(), dir, realBase+"-fork.1")
+	require.NoError(t, err)
+
+	goSum, binary := buildWithRelease(t, dir, realBase, realBase+"-fork.1",
+		"package main\n\nimport \""+realModulePath+"/x/bsonx/bsoncore\"\n\nfunc main() { print(bsoncore.Forked()) }\n")
+	released, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	require.NoError(t, err)
+	for line := range bytes.Lines(released) {
+		require.Contains(t, goSum, string(line), "the go command computes the sums that the release states")
+	}
+	content, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	require.True(t, bytes.Contains(content, []byte("the fork")))
+}
+
+// The repository's own release is the same bytes each time, for every base.
+func TestRepositoryReleaseIsReproducible(t *testing.T) {
+	t.Parallel()
+	realModule(t)
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	require.NoError(t, err)
+	require.NotEmpty(t, bases)
+	for _, base := range bases {
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			first, err := ReadTree(releaseOfRepository(t, base))
+			require.NoError(t, err)
+			second, err := ReadTree(releaseOfRepository(t, base))
+			require.NoError(t, err)
+			require.NotEmpty(t, first)
+			require.Empty(t, Compare(first, second))
+		})
+	}
+}
+
+// A fresh application that uses what the fork adds, and an adapter, needs the released files only. It can tell that it was
+// made for a newer driver than the fork is built on.
+func TestRepositoryReleaseInAFreshModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the whole driver")
+	}
+	t.Parallel()
+	realModule(t)
+	const program = `package main
+
+import (
+	"fmt"
+
+	"mongofork.internal/prometheus"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
+)
+
+func main() {
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true").
+		SetRetryMonitor(mongoprom.NewCollector(nil).Monitor()))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(client.RetryTokens())
+	fmt.Println(version.Driver)
+	fmt.Println(version.Required())
+}
+`
+	release := releaseOfRepository(t, realBase)
+	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: ModuleCache{Run: runCommand}}).ReleaseVersion(t.Context())
+	require.NoError(t, err)
+	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
+	const required = "v2.9.3"
+	_, binary := buildWithRelease(t, release, required, released, program, "mongofork.internal/prometheus v0.0.0-"+level(realBase, released))
+	out, err := runCommand(t.Context(), t.TempDir(), nil, binary)
+	require.NoError(t, err)
+	require.Equal(t, names+required+" true\n", string(out))
+}
+
+// releaseOfRepository releases the fork as it is in this repository and returns
+// the folder.
+func releaseOfRepository(t *testing.T, base string) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
+	version, err := p.ReleaseVersion(t.Context())
+	require.NoError(t, err)
+	_, err = p.Release(t.Context(), dir, version)
+	require.NoError(t, err)
+	return dir
+}
+
+// buildWithRelease builds a program in a fresh module that has the driver
+// replaced by a released version, and requires other modules, too. It returns its go.sum and the binary's path.
+func buildWithRelease(t *testing.T, release, required, version, program string, others ...string) (goSum, binary string) {
+	t.Helper()
+	app := Tree{
+		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire (\n" + realModulePath + " " + required + "\n" + strings.Join(others, "\n") + "\n)\n\nreplace " +
+			realModulePath + " => " + realModulePath + " " + version + "\n"),
+		"main.go": []byte(program),
+	}
+	at := t.TempDir()
+	require.NoError(t, app.write(at))
+	proxies, err := runCommand(t.Context(), at, nil, "go", "env", "GOMODCACHE", "GOPROXY")
+	require.NoError(t, err)
+	cache, proxy, _ := strings.Cut(strings.TrimSpace(string(proxies)), "\n")
+	env := []string{
+		// A module cache of its own: the shared one would keep this release.
+		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOWORK=off", "GOSUMDB=off",
+		"GOPROXY=" + fileURL(release) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
+	}
+	binary = filepath.Join(at, "app.exe") // a name that all systems run
+	_, err = runCommand(t.Context(), at, env, "go", "build", "-o", binary, ".")
+	require.NoError(t, err)
+	sums, err := os.ReadFile(filepath.Join(at, "go.sum"))
+	require.NoError(t, err)
+	return string(sums), binary
+}
+
+func fileURL(dir string) string {
+	slashed := filepath.ToSlash(dir)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed
+	}
+	return "file://" + slashed
+}

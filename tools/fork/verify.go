@@ -1,0 +1,52 @@
+package fork
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Verify builds twice from scratch and compares the trees, as they are on disk,
+// with each other and with the lock. It returns the output's hash.
+func (p *Project) Verify(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "mongofork-verify-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	var trees [2]Tree
+	for i := range trees {
+		if trees[i], err = p.rebuild(ctx, filepath.Join(dir, fmt.Sprint(i))); err != nil {
+			return "", err
+		}
+	}
+	lock, err := p.ReadLock()
+	if err != nil {
+		return "", err
+	}
+	var ps Problems
+	for _, d := range Compare(trees[0], trees[1]) {
+		ps.add(d.Path, 0, "report this as a bug of mongofork", "two builds of the same sources differ")
+	}
+	hash, err := trees[0].Hash("")
+	if err != nil {
+		return "", err
+	}
+	if hash != lock.Output {
+		ps.add(p.LockFile(), 0, "go run ./tools/cmd/mongofork diff, then go run ./tools/cmd/mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
+	}
+	return hash, ps.orNil()
+}
+
+// rebuild builds into dir and reads the result back.
+func (p *Project) rebuild(ctx context.Context, dir string) (Tree, error) {
+	_, a, err := p.Assemble(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Tree.write(dir); err != nil {
+		return nil, err
+	}
+	return ReadTree(dir)
+}

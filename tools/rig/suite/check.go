@@ -1,0 +1,175 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"mongofork/tools/rig/report"
+)
+
+// check runs what needs no tests. Each step is one case.
+func (r *Rig) check(ctx context.Context, s *report.Suite) error {
+	steps := []struct {
+		name, rerun string
+		run         func(context.Context) error
+	}{
+		{"gofmt", "make fmt", r.checkFormat},
+		{"vet", "go vet ./...", func(ctx context.Context) error { return r.tool(ctx, r.Root, "go", "vet", "./...") }},
+		{"overlay", "go run ./tools/cmd/mongofork check", func(ctx context.Context) error {
+			_, err := r.build(ctx)
+			return err
+		}},
+		{"reproducible build", "make verify", r.checkVerify},
+		{"compile the fork", "cd build/" + r.Base + " && go build ./...", r.checkCompile},
+		{"vet the fork", "", r.checkForkVet},
+	}
+	for _, step := range steps {
+		r.Progress.Printf("      %s", step.name)
+		inner := r.timed(step.name, func(*report.Suite) error { return step.run(ctx) })
+		for i := range inner.Failures {
+			inner.Failures[i].Rerun = step.rerun
+		}
+		s.Failures = append(s.Failures, inner.Failures...)
+		s.Skips = append(s.Skips, inner.Skips...)
+		if len(inner.Failures)+len(inner.Skips) == 0 {
+			s.Passed++
+		}
+	}
+	return nil
+}
+
+// tool runs a command of which only the success matters.
+func (r *Rig) tool(ctx context.Context, dir, name string, args ...string) error {
+	_, err := r.Tools.Run(ctx, dir, r.env(), name, args...)
+	return err
+}
+
+// checkFormat asks gofmt for files that it would change. Test data is left out:
+// some of it is malformed on purpose.
+func (r *Rig) checkFormat(ctx context.Context) error {
+	files, err := goFiles(r.Root, "build", "testdata")
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	output, err := r.Tools.Run(ctx, r.Root, r.env(), "gofmt", append([]string{"-l"}, files...)...)
+	if err != nil {
+		return err
+	}
+	if output = strings.TrimSpace(output); output != "" {
+		return fmt.Errorf("not formatted:\n%s", output)
+	}
+	return nil
+}
+
+// goFiles lists the Go files below a folder, relative to it. Hidden folders and
+// those of the given names are left out.
+func goFiles(root string, skip ...string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		hidden := strings.HasPrefix(entry.Name(), ".") && file != root
+		if entry.IsDir() && (hidden || slices.Contains(skip, entry.Name())) {
+			return fs.SkipDir
+		}
+		if entry.Type().IsRegular() && !hidden && strings.HasSuffix(file, ".go") {
+			relative, err := filepath.Rel(root, file)
+			if err != nil {
+				return err
+			}
+			files = append(files, relative)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// checkVerify asks the builder to build twice and to compare with the lock.
+func (r *Rig) checkVerify(ctx context.Context) error {
+	if _, err := r.build(ctx); err != nil {
+		return err
+	}
+	return r.tool(ctx, r.Root, r.builder(), "--base", r.Base, "verify")
+}
+
+// checkCompile compiles the fork. Its go.mod keeps upstream's go line, so that
+// the compiler refuses newer language features.
+func (r *Rig) checkCompile(ctx context.Context) error {
+	t, err := r.build(ctx)
+	if err != nil {
+		return err
+	}
+	return r.tool(ctx, r.file(t.fork), "go", "build", "-trimpath", "./...")
+}
+
+// checkForkVet vets the packages that the overlay touches, in both trees, and
+// reports what go vet finds in the fork only.
+func (r *Rig) checkForkVet(ctx context.Context) error {
+	t, err := r.build(ctx)
+	if err != nil {
+		return err
+	}
+	inFork, inUpstream, err := r.touched(t)
+	if err != nil {
+		return err
+	}
+	found, err := r.vet(ctx, r.file(t.fork), inFork)
+	if err != nil {
+		return err
+	}
+	known, err := r.vet(ctx, r.file(t.upstream), inUpstream)
+	if err != nil {
+		return err
+	}
+	var problems []string
+	for finding, n := range found {
+		if n > known[finding] {
+			problems = append(problems, finding.String())
+		}
+	}
+	if len(problems) > 0 {
+		sort.Strings(problems)
+		return fmt.Errorf("go vet finds in the fork what it does not find upstream:\n%s", strings.Join(problems, "\n"))
+	}
+	return nil
+}
+
+// touched returns the packages that the overlay has Go files for, as arguments
+// of the go command: those of the fork and, of these, those that upstream has.
+func (r *Rig) touched(t *trees) (inFork, inUpstream []string, err error) {
+	folders, err := overlayFolders(r.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for _, folder := range folders {
+		files, err := goFiles(r.file(folder), "testdata")
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, file := range files {
+			dir := filepath.ToSlash(filepath.Join(folder, filepath.Dir(file)))
+			if seen[dir] || !isDir(r.file(t.fork, dir)) {
+				continue
+			}
+			seen[dir] = true
+			inFork = append(inFork, "./"+dir)
+			if isDir(r.file(t.upstream, dir)) {
+				inUpstream = append(inUpstream, "./"+dir)
+			}
+		}
+	}
+	return inFork, inUpstream, nil
+}
+
+func isDir(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
+}

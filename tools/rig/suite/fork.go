@@ -1,0 +1,94 @@
+package suite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"mongofork/tools/rig/gotest"
+	"mongofork/tools/rig/report"
+)
+
+// integrationFolder is where tests need a server.
+const integrationFolder = "internal/integration"
+
+// moduleFlags are the flags for every run in the built trees. With -trimpath
+// both share what the compiler makes of the files that they have in common.
+// Upstream's own vet findings are no business of the tests.
+func moduleFlags(more ...string) []string {
+	return append([]string{"-trimpath", "-vet=off"}, more...)
+}
+
+// fork runs the tests that the overlay adds, apart from those that need a
+// server, which belong to spec.
+func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
+	t, err := r.build(ctx)
+	if err != nil {
+		return err
+	}
+	env := r.env()
+	// Our tests are about the revision that the fork implements.
+	if project, err := r.project(ctx, r.Fork); err == nil {
+		env = r.env("PROJECT_DIRECTORY=" + project)
+	}
+	race, note := r.race(ctx)
+	s.Note = note
+	needsNoServer := func(folder string) bool {
+		return folder != integrationFolder && !strings.HasPrefix(folder, integrationFolder+"/")
+	}
+	folders := t.own.folders(needsNoServer)
+	if len(folders) == 0 {
+		return nil
+	}
+	// All in one run, so that packages are compiled and tested side by side.
+	command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(race...)}
+	var functions []string
+	for _, folder := range folders {
+		command.Packages = append(command.Packages, "./"+folder)
+		functions = append(functions, t.own[folder]...)
+	}
+	slices.Sort(functions)
+	command.Run = gotest.AnyOf(slices.Compact(functions))
+	result, err := r.Tests.Test(ctx, command, r.Progress.Counter(s.Name))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		// A test of upstream may have the name of one of ours in another package.
+		ours := filter(result, func(key gotest.Key) bool {
+			return key.Package == Module+"/"+folder && (key.Test == "" || t.own.has(key))
+		})
+		r.addOwn(s, t, folder, command, ours, result)
+	}
+	return nil
+}
+
+// runner runs a command that is complete but for its server.
+type runner func(context.Context, gotest.Command) (*gotest.Result, error)
+
+// ownFolder runs the tests of ours in one folder of the fork and adds them to
+// the suite. A test that go test does not report has failed.
+func (r *Rig) ownFolder(ctx context.Context, s *report.Suite, t *trees, folder string, command gotest.Command, run runner, environment ...string) error {
+	command.Run = gotest.AnyOf(t.own[folder])
+	command.Packages = []string{"./" + folder}
+	result, err := run(ctx, command)
+	if err != nil {
+		return err
+	}
+	r.addOwn(s, t, folder, command, result, result, environment...)
+	return nil
+}
+
+// addOwn adds the tests of ours in one folder to the suite. The run may have had others.
+func (r *Rig) addOwn(s *report.Suite, t *trees, folder string, command gotest.Command, ours, run *gotest.Result, environment ...string) {
+	record(s, ours, func(key gotest.Key) string {
+		return rerunCommand(t.fork, command, key, "./"+folder, environment...)
+	})
+	if run.Outcome(gotest.Key{Package: Module + "/" + folder}) == gotest.Failed {
+		// What did not run then is explained by what failed.
+		return
+	}
+	for _, function := range t.own.unrun(folder, run) {
+		s.Failures = append(s.Failures, report.Failure{Name: folder + " " + function, What: "did not run"})
+	}
+}
