@@ -44,9 +44,9 @@ func summary(r *goodput.Results) string {
 			}
 		}
 	}
-	return fmt.Sprintf(`Under a load of %v times the capacity, a rejection costing %s of a request, the server's goodput was %s of its capacity with
-v2.5.0, which does not retry, %s with v2.9.3, which retries twice, %s with the fork, which retries five times, and %s with
-the fork, `+"`adaptiveRetries`"+` and its tokens spent: **set `+"`adaptiveRetries`"+` where overload may last.**
+	return fmt.Sprintf(`At %v times the capacity, with a rejection costing %s of a request, goodput was %s of the capacity with v2.5.0, which does not
+retry, %s with v2.9.3, which retries twice, %s with the fork, which retries five times, and %s with the fork once
+`+"`adaptiveRetries`"+` had spent its tokens: **set `+"`adaptiveRetries`"+` where overload may last.**
 
 ![Goodput against load](docs/performance/measured-goodput-10.svg)
 `, summaryLoad, percent(summaryCost), said[goodput.NoRetry], said[goodput.TwoRetries], said[goodput.Fork], said[goodput.Drained])
