@@ -10,7 +10,7 @@ APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
-LINTED ?= . contrib/otel contrib/prometheus lab lab/dashboard bench examples/overload
+LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab bench examples/overload
 
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
@@ -86,11 +86,11 @@ test-server: ## Run the specification's tests on mongod and mongos from the PATH
 test-contrib: fork ## Run the tests of the adapters, each a module of its own, with the race detector
 	$(RIG) go contrib/otel test -race ./...
 	$(RIG) go contrib/prometheus test -race ./...
+	$(RIG) go contrib/dashboard test ./...
 
 .PHONY: test-lab
 test-lab: fork ## Run the lab's tests, with the race detector
 	$(RIG) go lab test -race ./...
-	$(RIG) go lab/dashboard test -race ./...
 
 .PHONY: race
 race: ## Run the policy's tests with the race detector, many times over
@@ -108,11 +108,6 @@ lab: fork ## Start the overload lab: make lab TOPOLOGY=members:3 before real mem
 	$(RIG) go lab build -o ../build/ ./cmd/lab
 	$(if $(filter members%,$(TOPOLOGY)),build/lab serve --topology $(TOPOLOGY) --mongod "$$($(RIG) mongod)" --dir build/server, \
 		$(RIG) server --for-lab -- build/lab serve --topology $(TOPOLOGY))
-
-.PHONY: dashboard
-dashboard: fork ## Fill the Grafana dashboard by a run of the lab, check that no panel is empty, and draw docs/dashboard.svg
-	$(RIG) go lab/dashboard build -o ../../build/ .
-	$(RIG) server --for-lab -- build/dashboard contrib/prometheus/dashboard.json lab/scenarios/dashboard.yaml -o docs/dashboard.svg
 
 .PHONY: test-topologies
 test-topologies: ## Run the specification's tests on every topology that the lab makes of a server; takes half an hour

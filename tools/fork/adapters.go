@@ -19,7 +19,7 @@ type adapter struct {
 	tree Tree
 }
 
-// adapters returns the repository's adapters. Their version is the patch level alone, since they suit every base. Their replace
+// adapters returns the repository's adapters: the modules that have something to import. Their version is the patch level alone, since they suit every base. Their replace
 // lines, which are for work in the repository, are left out.
 func (p *Project) adapters(level string) ([]adapter, error) {
 	files, err := filepath.Glob(filepath.Join(p.Root, adapterFolder, "*", "go.mod"))
@@ -31,6 +31,9 @@ func (p *Project) adapters(level string) ([]adapter, error) {
 		tree, err := ReadTree(filepath.Dir(file))
 		if err != nil {
 			return nil, err
+		}
+		if !importable(tree) {
+			continue
 		}
 		parsed, err := modfile.Parse(path.Join(adapterFolder, filepath.Base(filepath.Dir(file)), "go.mod"), tree["go.mod"], nil)
 		if err != nil {
@@ -52,6 +55,16 @@ func (p *Project) adapters(level string) ([]adapter, error) {
 		list = append(list, adapter{module.Version{Path: parsed.Module.Mod.Path, Version: "v0.0.0-" + level}, tree})
 	}
 	return list, nil
+}
+
+// importable reports whether a tree has Go files other than tests.
+func importable(tree Tree) bool {
+	for name := range tree {
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			return true
+		}
+	}
+	return false
 }
 
 // level returns the patch level in a release's version.

@@ -98,12 +98,14 @@ func TestReleaseOfAdapters(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
 		"contrib/a/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
-		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n")})
+		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
+		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")})
 	dir := t.TempDir()
 	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.7")
 	require.NoError(t, err)
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
 	require.Contains(t, r.Files, base+".zip")
+	require.NotContains(t, strings.Join(r.Files, " "), "example.internal/tests", "there is nothing to import")
 	tree, err := ReadTree(dir)
 	require.NoError(t, err)
 	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(tree[base+".mod"]))

@@ -1,0 +1,34 @@
+module mongofork/contrib/dashboard
+
+go 1.25.0
+
+// The dashboard shows what the adapter exports, whose driver is the fork; "make fork" writes it.
+replace (
+	go.mongodb.org/mongo-driver/v2 => ../../build/v2.5.0
+	mongofork.internal/prometheus => ../prometheus
+)
+
+// Later versions of Prometheus need Kubernetes' client, or a later Go.
+require (
+	github.com/prometheus/client_golang v1.24.1
+	github.com/prometheus/prometheus v0.310.0
+	github.com/stretchr/testify v1.12.1
+	go.mongodb.org/mongo-driver/v2 v2.5.0
+	mongofork.internal/prometheus v0.0.0
+)
+
+require (
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dennwc/varint v1.0.0 // indirect
+	github.com/grafana/regexp v0.0.0-20250905093917-f7b3be9d1853 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/client_model v0.6.2 // indirect
+	github.com/prometheus/common v0.70.1 // indirect
+	github.com/prometheus/procfs v0.21.1 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
+)
