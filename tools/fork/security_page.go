@@ -68,7 +68,7 @@ func (as Advisories) markdown(bases []string) string {
 			case Open:
 				fmt.Fprintf(&b, "\nThe fork on %s: **open**.\n", base)
 				if reason := a.Accepted[base]; reason != "" {
-					fmt.Fprintf(&b, "It is built all the same: %s. It is not handed out.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
+					fmt.Fprintf(&b, "It is built nevertheless: %s. It is not handed out.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
 				}
 			}
 		}
