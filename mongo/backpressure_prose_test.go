@@ -2,15 +2,11 @@ package mongo
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -145,48 +141,4 @@ func TestRetryableWritesProse6(t *testing.T) {
 			assert.Equal(t, tt.noWrites, serverErr.HasErrorLabel(driver.NoWritesPerformed))
 		})
 	}
-}
-
-// server-discovery-and-monitoring/tests, "Connection Pool Backpressure". The rate limiter is a server that closes nine of
-// ten connections.
-func TestSDAMProseConnectionPoolBackpressure(t *testing.T) {
-	t.Run("without TLS", func(t *testing.T) { connectionPoolBackpressure(t, nil, nil) })
-	t.Run("with TLS", func(t *testing.T) {
-		cfg := &tls.Config{Certificates: []tls.Certificate{overloadtest.SelfSigned(t)}}
-		connectionPoolBackpressure(t, cfg, &tls.Config{InsecureSkipVerify: true})
-	})
-}
-
-func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
-	l := overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0)), server)
-	var failed, cleared atomic.Int64
-	client, err := Connect(options.Client().ApplyURI(l.URI()).SetMaxConnecting(100).SetTLSConfig(ours).SetPoolMonitor(&event.PoolMonitor{
-		Event: func(e *event.PoolEvent) {
-			switch e.Type {
-			case event.ConnectionCheckOutFailed:
-				failed.Add(1)
-			case event.ConnectionPoolCleared:
-				cleared.Add(1)
-			}
-		},
-	}))
-	require.NoError(t, err)
-	require.NoError(t, client.Ping(context.Background(), nil))
-
-	l.RefuseEach.Store(10)
-	var wg sync.WaitGroup
-	for i := 0; i < 100; i++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if cursor, err := client.Database("test").Collection("test").Find(context.Background(), bson.D{}); err == nil {
-				_ = cursor.Close(context.Background())
-			}
-		}()
-	}
-	wg.Wait()
-	require.NoError(t, client.Disconnect(context.Background()))
-
-	assert.True(t, failed.Load() >= 10, "%d checkouts failed, want at least 10", failed.Load())
-	assert.Equal(t, int64(0), cleared.Load(), "the pool was cleared")
 }

@@ -8,14 +8,25 @@ import (
 
 // wrapErrors turns errors of the driver's packages into those that applications see.
 //
-//fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's
+//fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's; labels of the outer error
 func wrapErrors(err error) error {
 	var interrupted driver.InterruptedWriteError
 	if err == nil || !errors.As(err, &interrupted) {
-		return upstreamWrapErrors(err)
+		return withOuterLabel(upstreamWrapErrors(err), err)
 	}
 	_, exception := processWriteError(interrupted.WriteCommandError)
 	return interruptedWrite{error: exception, interruption: interrupted}
+}
+
+// withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. Upstream takes the labels of the
+// command that failed; if that was one of the handshake, the error around it knows what the connection was for.
+func withOuterLabel(wrapped, err error) error {
+	e, ok := wrapped.(CommandError)
+	if !ok || e.HasErrorLabel(driver.RetryableWriteError) || !errorHasLabel(err, driver.RetryableWriteError) {
+		return wrapped
+	}
+	e.Labels = append(e.Labels[:len(e.Labels):len(e.Labels)], driver.RetryableWriteError)
+	return e
 }
 
 // interruptedWrite is the error of a write that a server executed with an error, and for whose retry there was no time. It wraps

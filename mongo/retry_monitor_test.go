@@ -2,6 +2,8 @@ package mongo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,6 +88,27 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			_ = tt.run(client.Database("db").Collection("coll"))
 			assert.Equal(t, int64(tt.decided), decided.Load())
 			assert.Equal(t, int64(0), failed.Load(), "commands of the monitor got no connection")
+		})
+	}
+}
+
+// TestRetryEventsNameTheCommand lets the first command that each method sends get no connection at first. What the event calls it is the
+// name of the command that is then sent.
+func TestRetryEventsNameTheCommand(t *testing.T) {
+	for i, method := range sendingMethods() {
+		method := method
+		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
+			none := overloadtest.NoConnection{Err: overloadtest.OverloadedHandshake()}
+			s := overloadtest.New(t, append([]any{none}, method.replies...)...)
+			s.Rest = overloadtest.Failure(1)
+			var names []string
+			s.Policy.Monitor = &event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
+				if errors.As(e.Failure, new(overloadtest.BrokenHandshake)) {
+					names = append(names, e.CommandName)
+				}
+			}}
+			_ = method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+			assert.Equal(t, commandNames(t, s)[:1], names)
 		})
 	}
 }

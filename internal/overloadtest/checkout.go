@@ -12,7 +12,17 @@ type NoServer struct{ Err error }
 type NoConnection struct{ Err error }
 
 // PoolCleared is the error that a command gets which waits for a connection when the pool is cleared.
-type PoolCleared struct{}
+type PoolCleared struct{ retryableWrite bool }
+
+var _ driver.RetryableWriteLabeler = PoolCleared{}
+
+// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+func (PoolCleared) WithRetryableWriteError() error { return PoolCleared{retryableWrite: true} }
+
+// HasErrorLabel reports whether the error has the label.
+func (e PoolCleared) HasErrorLabel(label string) bool {
+	return label == driver.RetryableWriteError && e.retryableWrite
+}
 
 // Error implements the error interface.
 func (PoolCleared) Error() string { return "the pool was cleared" }
@@ -30,11 +40,26 @@ func PoolPaused() error {
 // BrokenHandshake is the error of a connection to "a:27017" that a command of the handshake failed on.
 type BrokenHandshake struct{ Cause driver.Error }
 
-var _ driver.EstablishmentError = BrokenHandshake{}
+var (
+	_ driver.EstablishmentError    = BrokenHandshake{}
+	_ driver.RetryableWriteLabeler = BrokenHandshake{}
+)
+
+// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+func (e BrokenHandshake) WithRetryableWriteError() error {
+	labels := e.Cause.Labels
+	e.Cause.Labels = append(labels[:len(labels):len(labels)], driver.RetryableWriteError)
+	return e
+}
 
 // ClosedHandshake is the error of a connection that was closed in the authentication step.
 func ClosedHandshake() error {
 	return BrokenHandshake{driver.Error{Message: "closed", Labels: []string{driver.NetworkError}}}
+}
+
+// OverloadedHandshake is the error of a connection whose authentication the server rejected, as it does with commands.
+func OverloadedHandshake() error {
+	return BrokenHandshake{driver.Error{Code: 462, Message: "rejected", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}}
 }
 
 // Error implements the error interface.

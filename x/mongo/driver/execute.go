@@ -85,6 +85,9 @@ type sentCommand struct {
 
 // start prepares for the first command.
 func (ex *execution) start(ctx context.Context) {
+	if batches, ok := ex.op.Batches.(CommandingBatches); ok {
+		batches.BeforeCommands()
+	}
 	ex.overload = ex.op.overloadPolicy()
 	ex.kind = ex.op.retryKind(ctx)
 	ex.limit = ex.op.readWriteLimit(ctx)
@@ -183,6 +186,10 @@ func (ex *execution) processResponse(ctx context.Context, err error) error {
 type CommandingBatches interface {
 	OperationBatches
 	SendsCommands()
+
+	// BeforeCommands is called once, before the first attempt to send a batch. It decides whether an attempt that gets no connection
+	// may be retried.
+	BeforeCommands()
 }
 
 // nextBatch prepares for the next batch, on the same connection unless that was given back, and reports whether there is one.

@@ -3,16 +3,36 @@ package driver
 import "errors"
 
 // classifyCheckout finds out whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
-// or to get a connection to it, and labels its error as the Transactions specification says.
+// or to get a connection to it, and labels its error as they and the Transactions specification say.
 func (ex *execution) classifyCheckout(fail *failure) {
 	retryable := ex.retryableCheckout(fail.err)
 	if retryable || isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError) {
-		fail.err = ex.labelTransaction(fail.err)
+		fail.err = ex.labelTransaction(ex.labelUnsentWrite(fail.err))
 	}
 	// A transaction that has begun may be pinned to the very server that is gone.
 	fail.readWrite = retryable && (!ex.inTransaction() || ex.startsTxn)
 	fail.readWriteOff = fail.readWrite && !ex.op.retryEnabled() && !ex.op.IsOutputAggregate &&
 		(ex.op.Type == Read || ex.op.Type == Write)
+}
+
+// labelUnsentWrite adds the label RetryableWriteError to the error of a write for which there was no connection, because it could not be
+// established or the pool was cleared, if retryWrites is on (retryable-writes.md, "RetryableWriteError Labels"). As with all errors,
+// commands of a transaction other than commit and abort do not get it.
+func (ex *execution) labelUnsentWrite(err error) error {
+	if ex.op.Type != Write || !ex.op.retryEnabled() || ex.inTransaction() {
+		return err
+	}
+	return withLabel(err, RetryableWriteError)
+}
+
+// labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
+// (transactions.md, "UnknownTransactionCommitResult"). Errors that come at once, such as that of a client which is disconnected, do
+// not get it: who commits until the result is known would not stop.
+func (op Operation) labelSelection(err error) error {
+	if op.Client == nil || !op.Client.Committing || !isContextError(err) {
+		return err
+	}
+	return withLabel(err, UnknownTransactionCommitResult)
 }
 
 // retryableCheckout reports whether no command was sent because the pool was cleared, or because the handshake of a new

@@ -6,6 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // history is what an execution tells of its attempts. It counts over all commands of the operation, but for retriesOfCommand.
@@ -64,7 +66,7 @@ func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 		return
 	}
 	decision := &event.RetryDecidedEvent{
-		CommandName:   ex.op.Name,
+		CommandName:   ex.commandName(),
 		DatabaseName:  ex.op.Database,
 		OperationID:   int64(ex.history.operationID),
 		RequestID:     int64(ex.history.requestID),
@@ -82,6 +84,23 @@ func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 	if monitored {
 		ex.history.untold = decision
 	}
+}
+
+// commandName returns the name of the command. A command of the application is not given a name before it has been built, which takes a
+// connection; without one it is built here, as for a server that nothing is known of. The name is empty if that fails.
+func (ex *execution) commandName() string {
+	if ex.op.Name != "" {
+		return ex.op.Name
+	}
+	start, command := bsoncore.AppendDocumentStart(nil)
+	command, err := ex.op.CommandFn(command, description.SelectedServer{})
+	if err != nil {
+		return ""
+	}
+	if command, err = bsoncore.AppendDocumentEnd(command, start); err != nil {
+		return ""
+	}
+	return ex.op.getCommandName(command)
 }
 
 // tellDecided tells the monitor of the last decision, if it has not been told. It gives the connection back before: the monitor may
@@ -146,7 +165,7 @@ func (ex *execution) reportFinished(ctx context.Context, err error) {
 		return
 	}
 	finished := &event.RetryFinishedEvent{
-		CommandName:  ex.op.Name,
+		CommandName:  ex.commandName(),
 		DatabaseName: ex.op.Database,
 		OperationID:  int64(ex.history.operationID),
 		Attempts:     ex.history.commands + ex.history.retries,

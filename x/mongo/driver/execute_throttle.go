@@ -63,7 +63,7 @@ func (op Operation) neverThrottled() bool {
 // selectServer selects a server that does not refuse the attempt, if there is one. If there is none, it fails with a refusal,
 // but for a share of the first attempts of commands.
 //
-//fork:wrap with adaptiveThrottling an attempt may be refused
+//fork:wrap with adaptiveThrottling an attempt may be refused; the result of a commit that no server is found for is unknown
 //fork:watch Operation.getServerAndConnection
 func (op Operation) selectServer(
 	ctx context.Context,
@@ -72,7 +72,7 @@ func (op Operation) selectServer(
 ) (Server, error) {
 	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
 	if err != nil || op.throttling.policy == nil {
-		return server, err
+		return server, op.labelSelection(err)
 	}
 	addr, throttle := throttleOf(server)
 	if !throttle.Active() {

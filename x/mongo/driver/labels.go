@@ -2,6 +2,14 @@ package driver
 
 import "errors"
 
+// RetryableWriteLabeler is implemented by errors of other packages that can have the label RetryableWriteError and stay of their type.
+type RetryableWriteLabeler interface {
+	error
+
+	// WithRetryableWriteError returns a copy of the error that has the label.
+	WithRetryableWriteError() error
+}
+
 // withLabel returns the error with the label added. An error of a type that cannot have it is wrapped by one that can, and that
 // has the labels of the wrapped one too.
 func withLabel(err error, label string) error {
@@ -16,6 +24,9 @@ func withLabel(err error, label string) error {
 		e.Labels = addLabel(e.Labels, label)
 		return e
 	default:
+		if labeler, ok := err.(RetryableWriteLabeler); ok && label == RetryableWriteError {
+			return labeler.WithRetryableWriteError()
+		}
 		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err}
 	}
 }

@@ -12,22 +12,38 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
-var _ driver.EstablishmentError = ConnectionError{}
+var (
+	_ driver.EstablishmentError    = ConnectionError{}
+	_ driver.RetryableWriteLabeler = ConnectionError{}
+)
 
-// ConnectionError can have the labels of a retryable overload error, see HasErrorLabel.
+// ConnectionError can have the labels of a retryable overload error and of a retryable write, see HasErrorLabel.
 //
 //fork:extend a server that limits the rate of new connections closes them, and the error has to say so
 type ConnectionError struct {
 	server     address.Address // that a pool could not establish the connection to
 	overloaded bool            // the server may be, which is why
 	retries    *driver.RetryError
+
+	retryableWrite bool // the connection was for a write that could be retried
+}
+
+// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+func (e ConnectionError) WithRetryableWriteError() error {
+	e.retryableWrite = true
+	return e
 }
 
 // HasErrorLabel reports whether the error, or the one that it wraps, has the label. An I/O error or timeout while a pool
 // establishes a connection has NetworkError and, as it may be for an overload, SystemOverloadedError and RetryableError; a command
-// of the handshake that fails has the labels of its own error.
+// of the handshake that fails has the labels of its own error. If the connection was for a write, RetryableWriteError says that it
+// may be retried.
 func (e ConnectionError) HasErrorLabel(label string) bool {
 	switch label {
+	case driver.RetryableWriteError:
+		if e.retryableWrite {
+			return true
+		}
 	case driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError:
 		if e.overloaded {
 			return true

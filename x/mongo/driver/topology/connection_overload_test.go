@@ -235,6 +235,7 @@ func TestConnectionErrorLabels(t *testing.T) {
 		{"a command's that something wraps", ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)}, []string{driver.NetworkError}},
 		{"a command's and overload", ConnectionError{Wrapped: network, overloaded: true}, overload},
 		{"a server's", ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, rejected},
+		{"of a write", ConnectionError{Wrapped: network, retryableWrite: true}, []string{driver.NetworkError, driver.RetryableWriteError}},
 		{"of a connection error", ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}}, overload},
 	}
 	for _, tt := range tests {
@@ -247,7 +248,20 @@ func TestConnectionErrorLabels(t *testing.T) {
 				}
 			}
 			assert.Equal(t, tt.want, got)
-			assert.Equal(t, len(tt.want) > 1, isOverload(tt.err))
+			assert.Equal(t, len(tt.want) > 1 && tt.want[0] == driver.ErrSystemOverloadedError, isOverload(tt.err))
 		})
+	}
+}
+
+// TestRetryableWriteLabel is about errors of a check-out that get the label: they stay of their type, with the same text.
+func TestRetryableWriteLabel(t *testing.T) {
+	for _, err := range []driver.RetryableWriteLabeler{ConnectionError{Wrapped: io.EOF}, poolClearedError{err: io.EOF, address: "a"}} {
+		labeled := err.WithRetryableWriteError()
+		assert.IsType(t, err, labeled)
+		assert.Equal(t, err.Error(), labeled.Error())
+		for _, label := range []string{driver.RetryableWriteError, driver.TransientTransactionError} {
+			assert.False(t, err.(interface{ HasErrorLabel(string) bool }).HasErrorLabel(label))
+			assert.Equal(t, label == driver.RetryableWriteError, labeled.(interface{ HasErrorLabel(string) bool }).HasErrorLabel(label))
+		}
 	}
 }

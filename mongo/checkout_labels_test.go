@@ -1,0 +1,153 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+)
+
+// TestCommitThatFindsNoServer is about a commit that no server is selected for: the result is unknown, and the session is not
+// pinned to the server that is gone (transactions.md, "UnknownTransactionCommitResult" and "When to unpin").
+func TestCommitThatFindsNoServer(t *testing.T) {
+	waited := func(err error) error { return topology.ServerSelectionError{Wrapped: err} }
+	tests := []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"none in time", waited(context.DeadlineExceeded), true},
+		{"cancelled", waited(context.Canceled), true},
+		{"client is disconnected", topology.ErrTopologyClosed, false},
+		{"server is too old", errors.New("wire version"), false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			none := overloadtest.NoServer{Err: tt.err}
+			s := newShardedScript(t, overloadtest.OK(), none, none, overloadtest.OK())
+			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				for i := 0; i < 2; i++ {
+					err := session.CommitTransaction(ctx)
+					require.Error(t, err)
+					assert.Equal(t, tt.want, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+					assert.False(t, errorHasLabel(err, driver.TransientTransactionError), "got %v", err)
+					assert.Equal(t, tt.want, session.clientSession.PinnedServerAddr == nil, "pinned")
+				}
+				require.NoError(t, session.CommitTransaction(ctx))
+			})
+		})
+	}
+}
+
+// TestWithTransactionCommitsWhenAServerIsBack is about an outage that begins with the commit.
+func TestWithTransactionCommitsWhenAServerIsBack(t *testing.T) {
+	none := overloadtest.NoServer{Err: topology.ServerSelectionError{Wrapped: context.DeadlineExceeded}}
+	s := newShardedScript(t, overloadtest.OK(), none, none, overloadtest.OK())
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	calls := 0
+	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+		calls++
+		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
+	})
+	require.NoError(t, err)
+	session.EndSession(context.Background())
+	s.Finish()
+	assert.Equal(t, 1, calls)
+}
+
+// unsentWrites are methods that send a single write.
+var unsentWrites = map[string]func(context.Context, *Collection) error{
+	"insert": insertAny,
+	"update": func(ctx context.Context, c *Collection) error {
+		_, err := c.UpdateOne(ctx, anything, increment)
+		return err
+	},
+	"findAndModify": func(ctx context.Context, c *Collection) error {
+		return c.FindOneAndUpdate(ctx, anything, increment).Err()
+	},
+	"bulk write": func(ctx context.Context, c *Collection) error {
+		_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything)})
+		return err
+	},
+	"client bulk write": func(ctx context.Context, c *Collection) error {
+		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}}})
+		return err
+	},
+}
+
+// TestWriteWithoutConnectionIsLabelled is about the label of a write that gets no connection (retryable-writes.md,
+// "RetryableWriteError Labels"). Within a transaction there is none.
+func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
+	for name, err := range map[string]error{
+		"paused": overloadtest.PoolPaused(), "cleared": overloadtest.PoolCleared{}, "closed in the handshake": overloadtest.ClosedHandshake(),
+	} {
+		none := overloadtest.NoConnection{Err: err}
+		for method, run := range unsentWrites {
+			run := run
+			t.Run(fmt.Sprintf("%s/%s", name, method), func(t *testing.T) {
+				s := overloadtest.New(t, none, none)
+				coll := connectScript(t, s).Database("db").Collection("coll")
+				err := run(context.Background(), coll)
+				assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+				s.Finish()
+			})
+			t.Run(fmt.Sprintf("%s/%s, retryWrites off", name, method), func(t *testing.T) {
+				s := overloadtest.New(t, none)
+				coll := connectScript(t, s, options.Client().SetRetryWrites(false)).Database("db").Collection("coll")
+				err := run(context.Background(), coll)
+				require.Error(t, err)
+				assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+				s.Finish()
+			})
+			t.Run(fmt.Sprintf("%s/%s in a transaction", name, method), func(t *testing.T) {
+				s := newShardedScript(t, overloadtest.OK(), none, overloadtest.OK())
+				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+					require.NoError(t, insertAny(ctx, coll))
+					err := run(ctx, coll)
+					assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+					assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "got %T (%v)", err, err)
+					require.NoError(t, session.AbortTransaction(ctx))
+				})
+			})
+		}
+	}
+}
+
+// TestFailedAuthenticationIsLabelled is the same on the wire. The error stays of the types that it has without the label.
+func TestFailedAuthenticationIsLabelled(t *testing.T) {
+	for name, run := range unsentWrites {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			a := authenticate(t, []any{io.EOF, io.EOF})
+			err := run(context.Background(), a.Client.Database("db").Collection("coll"))
+			assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+			assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
+			var connErr topology.ConnectionError
+			assert.True(t, errors.As(err, &connErr), "got %T (%v)", err, err)
+		})
+	}
+	t.Run("not of a read", func(t *testing.T) {
+		a := authenticate(t, []any{io.EOF, io.EOF})
+		err := a.Client.Database("db").Collection("coll").FindOne(context.Background(), anything).Err()
+		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+		assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
+	})
+	t.Run("not a server's refusal", func(t *testing.T) {
+		a := authenticate(t, []any{overloadtest.Failure(18)})
+		err := insertAny(context.Background(), a.Client.Database("db").Collection("coll"))
+		require.Error(t, err)
+		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+	})
+}

@@ -1,0 +1,23 @@
+package topology
+
+import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+
+var _ driver.RetryableWriteLabeler = poolClearedError{}
+
+// poolClearedError can have the label RetryableWriteError.
+//
+//fork:extend a write that waited for a connection when the pool was cleared may be retried, and the error has to say so
+type poolClearedError struct {
+	retryableWrite bool
+}
+
+// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+func (pce poolClearedError) WithRetryableWriteError() error {
+	pce.retryableWrite = true
+	return pce
+}
+
+// HasErrorLabel reports whether the error has the label.
+func (pce poolClearedError) HasErrorLabel(label string) bool {
+	return label == driver.RetryableWriteError && pce.retryableWrite
+}
