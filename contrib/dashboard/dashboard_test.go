@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -147,7 +147,7 @@ func metricsOf(query string) (map[string][]string, error) {
 			grouping = append(grouping, node.Grouping...)
 		case *parser.VectorSelector:
 			for _, matcher := range node.LabelMatchers {
-				if matcher.Name != labels.MetricName {
+				if matcher.Name != model.MetricNameLabel {
 					used[node.Name] = append(used[node.Name], matcher.Name)
 				}
 			}
