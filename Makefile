@@ -35,6 +35,11 @@ help: ## List the targets
 fork: ## Build the fork in build/$(BASE)
 	$(MONGOFORK) build
 
+.PHONY: editor
+editor: fork ## Let gopls work on the overlay's files where they lie
+	go build -o build/ ./tools/cmd/gopackagesdriver
+	@echo 'Start the editor with GOPACKAGESDRIVER=$(CURDIR)/build/gopackagesdriver BASE=$(BASE)'
+
 .PHONY: test
 test: ## Run everything that a change has to pass
 	$(RIG) test

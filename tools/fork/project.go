@@ -40,6 +40,22 @@ func (p *Project) LockFile() string { return lockFile(p.Base) }
 
 func lockFile(version string) string { return path.Join("etc/bases", version, "fork.lock") }
 
+// FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
+func FindRoot(start string) (string, error) {
+	start, err := filepath.Abs(start)
+	if err != nil {
+		return "", err
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(ConfigFile))); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("no %s in %s or above: run this inside the repository", ConfigFile, start)
+		}
+	}
+}
+
 // Folders reads the list of overlay folders.
 func (p *Project) Folders() ([]Folder, error) {
 	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(ConfigFile)))

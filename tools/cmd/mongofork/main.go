@@ -109,18 +109,11 @@ func findRoot(dir string) (string, error) {
 	if start == "" {
 		start = "."
 	}
-	start, err := filepath.Abs(start)
-	if err != nil {
-		return "", err
+	root, err := fork.FindRoot(start)
+	if absolute, _ := filepath.Abs(start); err != nil || dir != "" && root != absolute {
+		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", fork.ConfigFile, absolute)
 	}
-	for at := start; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(fork.ConfigFile))); err == nil {
-			return at, nil
-		}
-		if dir != "" || at == filepath.Dir(at) {
-			return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", fork.ConfigFile, start)
-		}
-	}
+	return root, nil
 }
 
 // execute runs a program with the process's environment and env.

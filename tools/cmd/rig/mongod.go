@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"mongofork/tools/fork"
 	"mongofork/tools/rig/server"
 )
 
@@ -12,7 +13,7 @@ type mongodCmd struct{}
 
 // Run installs the pinned mongod where it is not installed yet, and prints its path.
 func (c *mongodCmd) Run(ctx context.Context) error {
-	root, err := findRoot()
+	root, err := fork.FindRoot(".")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork"
 	"mongofork/tools/rig/lab"
 	"mongofork/tools/rig/report"
 	"mongofork/tools/rig/suite"
@@ -71,7 +72,7 @@ func TestProgramsGetTheServerByEnvironment(t *testing.T) {
 
 // TestServersBehindLab is about what the lab will stand before: its clients know no password.
 func TestServersBehindLab(t *testing.T) {
-	root, err := findRoot()
+	root, err := fork.FindRoot(".")
 	require.NoError(t, err)
 	t.Setenv("MONGODB_URI", secretURI)
 	rig, err := newRig(root, "v2.5.0", io.Discard)

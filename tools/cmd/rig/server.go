@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"mongofork/tools/fork"
 	"mongofork/tools/rig/server"
 )
 
@@ -31,7 +32,7 @@ const defaultTopology = "replicaset:3"
 
 // Run starts or finds a server, and stops it in the end if it was started.
 func (c *serverCmd) Run(ctx context.Context) (err error) {
-	root, err := findRoot()
+	root, err := fork.FindRoot(".")
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ type rigFlags struct {
 
 // root returns the root of the repository that the working directory is in, once it is known to have the base.
 func (f rigFlags) root() (string, error) {
-	root, err := findRoot()
+	root, err := fork.FindRoot(".")
 	if err != nil {
 		return "", err
 	}
@@ -124,21 +123,4 @@ func finish(out io.Writer, suites []report.Suite) error {
 		return errFailed
 	}
 	return nil
-}
-
-// findRoot returns the nearest folder above the working directory that is the
-// root of the repository.
-func findRoot() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "etc", "specifications")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no etc/specifications in %s or above; run this inside the repository", start)
-		}
-	}
 }
