@@ -10,7 +10,7 @@ import (
 
 // copyBytesToValueWriter writes the elements of a document or array.
 //
-//fork:wrap bytes that say to be shorter than their own length let it panic
+//fork:wrap bytes with a stated length shorter than the length itself made it panic
 func copyBytesToValueWriter(src []byte, wef writeElementFn) error {
 	const shortest = 5 // the length and the final zero
 	if length, _, ok := bsoncore.ReadLength(src); ok && length < shortest {

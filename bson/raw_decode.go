@@ -7,9 +7,9 @@ import (
 	"reflect"
 )
 
-// rawDecodeValue decodes a document or an array into a Raw. Null and undefined give an empty one.
+// rawDecodeValue decodes a document or an array into a Raw. Null and undefined become an empty one.
 //
-//fork:wrap the bytes of other values passed for those of a document, which whoever wrote them could choose
+//fork:wrap the bytes of other values passed for a document, which whoever wrote them could choose
 func rawDecodeValue(dc DecodeContext, vr ValueReader, val reflect.Value) error {
 	if err := holdsDocument(vr, val); err != nil {
 		return err
@@ -27,8 +27,8 @@ func coreDocumentDecodeValue(dc DecodeContext, vr ValueReader, val reflect.Value
 	return upstreamCoreDocumentDecodeValue(dc, vr, val)
 }
 
-// holdsDocument returns an error if the next value cannot be decoded into a Go value that holds a document's bytes. A type of
-// zero is the document as a whole.
+// holdsDocument returns an error if the next value cannot be decoded into a Go value that holds a document's bytes. Type zero is
+// the document as a whole.
 func holdsDocument(vr ValueReader, val reflect.Value) error {
 	switch t := vr.Type(); t {
 	case Type(0), TypeEmbeddedDocument, TypeArray, TypeNull, TypeUndefined:

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// The reasons of retry events. The first two are reasons for a retry, the others for none, but for RetryReasonThrottled.
+// The reasons of retry events. The first two are reasons for a retry, RetryReasonThrottled for either, the others for no retry.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
 	RetryReasonOverloaded = "overloaded"
@@ -15,18 +15,18 @@ const (
 	RetryReasonRetryable = "retryable"
 
 	// RetryReasonThrottled: the client has adaptiveThrottling and did not send the attempt, because the server would most likely
-	// have rejected it. It is the reason for a retry, or for none if the limit, the deadline or an option permits none. There are
-	// no command events of the attempt.
+	// have rejected it. It is the reason for a retry or, if the limit, the deadline or an option forbids one, for none. The
+	// attempt has no command events.
 	RetryReasonThrottled = "throttled"
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
 	RetryReasonNotRetryable = "notRetryable"
-	// RetryReasonLabelMissing: the error has the label SystemOverloadedError but not RetryableError, so that the server may
-	// have executed part of the command.
+	// RetryReasonLabelMissing: the error has the label SystemOverloadedError but not RetryableError, so the server may have
+	// executed part of the command.
 	RetryReasonLabelMissing = "labelMissing"
 	// RetryReasonOptionOff: retryReads or retryWrites is off. A command of unknown kind, such as runCommand, needs both.
 	RetryReasonOptionOff = "optionOff"
-	// RetryReasonLimit: the command has been retried as often as it may be.
+	// RetryReasonLimit: the command has used up its retries.
 	RetryReasonLimit = "limit"
 	// RetryReasonDeadline: the backoff would have passed the operation's deadline.
 	RetryReasonDeadline = "deadline"
@@ -43,13 +43,13 @@ type RetryDecidedEvent struct {
 	DatabaseName string
 	// OperationID is the same for all attempts and batches of an operation. It is the RequestID of its first attempt.
 	OperationID int64
-	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent, of which there are none if
+	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent. There are no such events if
 	// the Reason is RetryReasonThrottled.
 	RequestID int64
-	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a command of its own and starts at 1.
+	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a separate command and starts at 1.
 	Attempt int
-	// ServerAddress is the server that the attempt failed at. It is empty if no server was selected, or if no connection was
-	// to be had for another reason than overload.
+	// ServerAddress is the server of the failed attempt. It is empty if no server was selected, or if there was no connection for
+	// a reason other than overload.
 	ServerAddress address.Address
 	// Failure is the error of the attempt. It has the error's labels, see mongo.LabeledError.
 	Failure error
@@ -58,7 +58,8 @@ type RetryDecidedEvent struct {
 	WillRetry bool
 	Backoff   time.Duration
 	Reason    string
-	// Tokens is how many tokens the client had left after the decision, from 0 to 1000. It is nil without adaptiveRetries.
+	// Tokens is the number of tokens that the client had left after the decision, from 0 to 1000. It is nil without
+	// adaptiveRetries.
 	Tokens *float64
 }
 
@@ -68,11 +69,11 @@ type RetryFinishedEvent struct {
 	DatabaseName string
 	// OperationID is that of the operation's RetryDecidedEvents.
 	OperationID int64
-	// Attempts is how many attempts were made, of which Retries were retries. They differ by 1, or for an operation that
-	// was sent in batches by the number of batches.
+	// Attempts is the number of attempts, of which Retries were retries. They differ by 1, or for an operation sent in batches by
+	// the number of batches.
 	Attempts int
 	Retries  int
-	// Throttled is how many of the attempts were not sent because of adaptiveThrottling.
+	// Throttled is the number of attempts that were not sent because of adaptiveThrottling.
 	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration
@@ -81,14 +82,14 @@ type RetryFinishedEvent struct {
 	// Reason is why there was no further retry, one of the RetryReason constants. It is empty if the server executed the
 	// last command, even if with write errors.
 	Reason string
-	// Tokens is how many tokens the client has left, from 0 to 1000. It is nil without adaptiveRetries.
+	// Tokens is the number of tokens that the client has left, from 0 to 1000. It is nil without adaptiveRetries.
 	Tokens *float64
 }
 
-// RetryMonitor represents a monitor that is triggered for what the driver decides about retries, of all policies. Its
-// functions are called synchronously by the operation and must be safe for concurrent use. They may run commands on the same
-// client: the operation holds no connection meanwhile, but for one that a cursor or a transaction behind a load balancer is pinned
-// to. Commands that monitor servers, establish connections or authenticate generate no events.
+// RetryMonitor represents a monitor that is triggered by the driver's decisions about retries, under all policies. The operation
+// calls its functions synchronously; they must be safe for concurrent use. They may run commands on the same client, because the
+// operation holds no connection meanwhile, except one to which a cursor or a transaction behind a load balancer is pinned.
+// Commands that monitor servers, establish connections or authenticate generate no events.
 type RetryMonitor struct {
 	Decided  func(context.Context, *RetryDecidedEvent)
 	Finished func(context.Context, *RetryFinishedEvent)

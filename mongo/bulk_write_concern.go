@@ -6,11 +6,10 @@ import "context"
 
 //fork:extend the write concern error of one batch outlives the next
 type bulkWrite struct {
-	concernError *WriteConcernError // of the latest batch that had one
+	concernError *WriteConcernError // of the last batch that had one
 }
 
-// runBatch runs one batch. The caller reports the write concern error of the last batch alone, so that it gets here the one
-// that is to be reported.
+// runBatch runs one batch. The caller reports only the last batch's write concern error, so runBatch gives it the one to report.
 //
 //fork:wrap a later batch erased the write concern error of an earlier one
 //fork:watch bulkWrite.execute

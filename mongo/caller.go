@@ -7,9 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// withPatience returns a context for commands that go on when the caller's context has ended, or that the client's Timeout does
-// not apply to: their backoffs end at the caller's deadline or, if it has none, when the timeout has passed. Without a caller
-// it is ctx that counts. The function that it returns is to be called when the commands are done.
+// withPatience returns a context for commands that outlive the caller's context, or to which the client's Timeout does not apply:
+// their backoffs end at the caller's deadline or, if it has none, after the timeout. Without a caller, ctx counts. Call the
+// returned function when the commands are done.
 func withPatience(ctx, caller context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
 	if ctx == nil {
 		ctx = context.Background()
@@ -28,11 +28,11 @@ func withPatience(ctx, caller context.Context, timeout *time.Duration) (context.
 	return driver.WithCaller(ctx, caller), func() {}
 }
 
-// Cursor knows who waits for it to be closed.
+// Cursor knows who waits for it to close.
 //
-//fork:extend All closes the cursor with a context that knows nothing of its caller
+//fork:extend All closes the cursor with a context unrelated to its caller
 type Cursor struct {
-	// closing is set while the cursor is being read to its end or an error, and then closes itself.
+	// closing is set while All reads the cursor to its end or an error, after which the cursor closes itself.
 	closing bool
 
 	// caller is the context of the stream that reads the cursor, if one does.
@@ -46,10 +46,9 @@ func (c *Cursor) timeout() *time.Duration {
 	return &c.clientTimeout
 }
 
-// All reads the rest of the documents into results, which has to be a pointer to a slice, and closes the cursor. What the
-// slice held before is replaced; documents that have already been read are not in it. The slice stays as it is if there is
-// an error. The context's deadline or, if it has none, the client's Timeout ends the backoffs of all commands that it
-// takes, and the cursor is closed without any.
+// All reads the remaining documents into results, which must be a pointer to a slice, and closes the cursor. It replaces the
+// slice's content; documents that have already been read are not in it. On error, the slice is unchanged. The context's deadline
+// or, if it has none, the client's Timeout ends the backoffs of all commands; closing the cursor has none.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 //fork:watch Cursor.Close
@@ -62,7 +61,7 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 	return c.upstreamAll(ctx, results)
 }
 
-// Close closes the cursor, which must not be read any more. Closing it again does nothing. The context's deadline or, if it has
+// Close closes the cursor, which must not be read afterwards. Closing it again does nothing. The context's deadline or, if it has
 // none, the client's Timeout ends the backoffs.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
@@ -76,30 +75,30 @@ func (c *Cursor) Close(ctx context.Context) error {
 	return c.upstreamClose(ctx)
 }
 
-// ChangeStream knows who waits for it to be closed.
+// ChangeStream knows who waits for it to close.
 //
-//fork:extend a stream whose event has no resume token closes itself with a context that knows nothing of its caller
+//fork:extend a stream whose event has no resume token closes itself with a context unrelated to its caller
 type ChangeStream struct {
 	closing bool
 }
 
-// loopNext reads the next batch, and resumes the stream if that is what it takes.
+// loopNext reads the next batch, resuming the stream if necessary.
 //
-//fork:wrap nobody looks at the result of the killCursors before a stream is resumed
+//fork:wrap the result of the killCursors before a stream is resumed is ignored
 func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 	cs.upstreamLoopNext(driver.WithCleanUp(ctx), nonBlocking)
 }
 
-// storeResumeToken remembers where the stream is to be resumed. Without a token it closes the stream.
+// storeResumeToken remembers where to resume the stream. Without a token it closes the stream.
 //
-//fork:wrap nobody looks at the result of that killCursors
+//fork:wrap the result of that killCursors is ignored
 func (cs *ChangeStream) storeResumeToken() error {
 	cs.closing = true
 	defer func() { cs.closing = false }()
 	return cs.upstreamStoreResumeToken()
 }
 
-// Close closes the change stream, which must not be read any more. Closing it again does nothing. The context's deadline or, if
+// Close closes the change stream, which must not be read afterwards. Closing it again does nothing. The context's deadline or, if
 // it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap a stream that closes itself must not keep its caller waiting
@@ -113,10 +112,10 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	return cs.upstreamClose(ctx)
 }
 
-// Close closes the download stream. The deadline of the context that it was opened with or, if that has none, the client's
+// Close closes the download stream. The deadline of the context with which it was opened or, if that has none, the client's
 // Timeout ends the backoffs.
 //
-//fork:wrap the cursor is closed with a context that knows nothing of the stream's
+//fork:wrap the cursor is closed with a context unrelated to the stream's
 func (ds *GridFSDownloadStream) Close() error {
 	if ds.cursor != nil {
 		ds.cursor.caller = ds.ctx
@@ -126,7 +125,7 @@ func (ds *GridFSDownloadStream) Close() error {
 
 // fillBuffer reads the next chunk.
 //
-//fork:wrap nobody looks at the result of the killCursors after an error
+//fork:wrap the result of the killCursors after an error is ignored
 func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 	ds.cursor.closing = true
 	defer func() { ds.cursor.closing = false }()

@@ -7,11 +7,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// executeOperation runs the stream's aggregate and opens the cursor on its reply. The aggregate is retried as every read
-// is, by Operation.Execute: on the client's deployment rather than on a connection that was checked out beforehand, as a
-// retry after an overload error must neither hold a connection nor return to the same server.
+// executeOperation runs the stream's aggregate and opens the cursor on its reply. Operation.Execute retries the aggregate like
+// every read, on the client's deployment rather than on a connection checked out beforehand: a retry after an overload error must
+// neither hold a connection nor return to the same server.
 //
-//fork:replace a loop of its own, on one connection, cannot follow the overload retry policy
+//fork:replace a separate loop on one connection cannot follow the overload retry policy
 //fork:watch newChangeStream ChangeStream.createPipelineOptionsDoc ChangeStream.replaceOptions ChangeStream.updatePbrtFromCommand
 //fork:watch x/mongo/driver.NewCursorResponse x/mongo/driver.CursorResponse
 func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) error {
@@ -27,8 +27,8 @@ func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) err
 	return cs.openCursor(reply)
 }
 
-// resumePipeline rewrites the pipeline to resume where the stream was interrupted. Which options that takes depends on
-// the wire version of the server that the stream was opened on.
+// resumePipeline rewrites the pipeline to resume where the stream was interrupted. The options depend on the wire version of the
+// server on which the stream was opened.
 func (cs *ChangeStream) resumePipeline() error {
 	cs.replaceOptions(cs.wireVersion)
 	opts, err := cs.createPipelineOptionsDoc()
@@ -45,7 +45,7 @@ func (cs *ChangeStream) resumePipeline() error {
 	return nil
 }
 
-// openCursor opens the cursor on the aggregate's reply, and remembers where the stream starts if nothing else tells.
+// openCursor opens the cursor on the aggregate's reply, and remembers where the stream starts if nothing else determines that.
 func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	cs.wireVersion = reply.Desc.WireVersion
 

@@ -18,8 +18,8 @@ func (db *Database) CreateCollection(
 	return db.upstreamCreateCollection(ctx, name, opts...)
 }
 
-// CreateView creates a view of what the pipeline makes of the collection viewOn, which is in the same database. The context's
-// deadline or, if it has none, the client's Timeout ends the backoffs.
+// CreateView creates a view: the result of the pipeline on the collection viewOn, in the same database. The context's deadline
+// or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap the client's Timeout does not apply to create
 func (db *Database) CreateView(
@@ -30,8 +30,8 @@ func (db *Database) CreateView(
 	return db.upstreamCreateView(ctx, viewName, viewOn, pipeline, opts...)
 }
 
-// Drop drops the database. That there is none is no error. The context's deadline or, if it has none, the client's Timeout
-// ends the backoffs.
+// Drop drops the database. It is no error if there is none. The context's deadline or, if it has none, the client's Timeout ends
+// the backoffs.
 //
 //fork:wrap the client's Timeout does not apply to dropDatabase
 func (db *Database) Drop(ctx context.Context) error {

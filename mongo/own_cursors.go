@@ -8,10 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// ListCollectionNames returns the names of the database's collections that match the filter, which must be a document, empty
-// for all.
+// ListCollectionNames returns the names of the database's collections that match the filter, which must be a document, or all
+// names if the filter is empty.
 //
-//fork:wrap nobody looks at the result of its killCursors
+//fork:wrap the result of its killCursors is ignored
 func (db *Database) ListCollectionNames(
 	ctx context.Context,
 	filter any,
@@ -20,30 +20,30 @@ func (db *Database) ListCollectionNames(
 	return db.upstreamListCollectionNames(withOwnCursor(ctx), filter, opts...)
 }
 
-// createNumericalIndexIfNotExists creates an index of a GridFS bucket, unless there is one.
+// createNumericalIndexIfNotExists creates an index of a GridFS bucket if it does not exist.
 //
-//fork:wrap nobody looks at the result of its killCursors
+//fork:wrap the result of its killCursors is ignored
 func createNumericalIndexIfNotExists(ctx context.Context, iv IndexView, model IndexModel) error {
 	return upstreamCreateNumericalIndexIfNotExists(withOwnCursor(ctx), iv, model)
 }
 
 // execute sends the bulk write and reads its results.
 //
-//fork:wrap nobody looks at the result of its killCursors
+//fork:wrap the result of its killCursors is ignored
 func (bw *clientBulkWrite) execute(ctx context.Context) error {
 	return bw.upstreamExecute(withOwnCursor(ctx))
 }
 
 // cryptKeys reads data keys from the key vault.
 //
-//fork:wrap nobody looks at the result of its killCursors
+//fork:wrap the result of its killCursors is ignored
 func (kr *keyRetriever) cryptKeys(ctx context.Context, filter bsoncore.Document) ([]bsoncore.Document, error) {
 	return kr.upstreamCryptKeys(withOwnCursor(ctx), filter)
 }
 
 // cryptCollInfo reads the options of a collection.
 //
-//fork:wrap nobody looks at the result of its killCursors
+//fork:wrap the result of its killCursors is ignored
 func (cir *collInfoRetriever) cryptCollInfo(
 	ctx context.Context, db string, filter bsoncore.Document,
 ) (bsoncore.Document, error) {

@@ -41,9 +41,9 @@ func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
 	return usi.upstreamExecute(ctx)
 }
 
-// RunCommandCursor runs a command whose reply holds a cursor, and opens that cursor. If the reply holds none, the command has
-// been run all the same, and there is an error. As with RunCommand, the Database's readPreference, readConcern and
-// writeConcern do not apply. The commands of the cursor are retried after overload errors where RunCommand's are.
+// RunCommandCursor runs a command whose reply holds a cursor, and opens that cursor. If the reply holds none, RunCommandCursor
+// returns an error, although the command has run. As with RunCommand, the Database's readPreference, readConcern and writeConcern
+// do not apply. The cursor's commands are retried after overload errors under the same conditions as RunCommand's.
 //
 //fork:wrap the cursor of a runCommand follows runCommand's rules
 func (db *Database) RunCommandCursor(

@@ -8,7 +8,7 @@ import (
 
 // DropOne drops the search index of this name.
 //
-//fork:wrap an error of the server is a CommandError, as of all other methods
+//fork:wrap a server's error is a CommandError, as in all other methods
 func (siv SearchIndexView) DropOne(
 	ctx context.Context, name string, opts ...options.Lister[options.DropSearchIndexOptions],
 ) error {
@@ -17,7 +17,7 @@ func (siv SearchIndexView) DropOne(
 
 // UpdateOne replaces the definition of the search index of this name.
 //
-//fork:wrap an error of the server is a CommandError, as of all other methods
+//fork:wrap a server's error is a CommandError, as in all other methods
 func (siv SearchIndexView) UpdateOne(
 	ctx context.Context, name string, definition any, opts ...options.Lister[options.UpdateSearchIndexOptions],
 ) error {

@@ -11,27 +11,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// WithTransaction starts a transaction on this session and runs the fn callback, which has to use the context that it is
-// given for every operation that belongs to the transaction. A session that ctx already has is replaced by this one. When
-// the callback returns no error, the transaction is committed; otherwise, and when the context has ended, it is aborted.
-// The commit and the abort are not cut short by the context: neither heeds its deadline or cancellation. Only the backoffs
-// before their retries do.
+// WithTransaction starts a transaction on this session and runs the fn callback, which must pass the context that it is given to
+// every operation of the transaction. This session replaces any session in ctx. If the callback returns no error, the transaction
+// is committed; otherwise, or if the context has ended, it is aborted. The context's deadline and cancellation do not cut off the
+// commit and the abort, only the backoffs before their retries.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
-// several times, and should have no side effects of its own. An error of the commit with the label
-// UnknownTransactionCommitResult runs the commit again. The callback has to return the errors of its operations, wrapped
-// with %w if need be: one that it keeps to itself leaves a transaction that the server has aborted, and that would be
-// committed in vain.
+// several times, and should have no other side effects. An error of the commit with the label UnknownTransactionCommitResult runs
+// the commit again. The callback has to return the errors of its operations, possibly wrapped with %w: otherwise WithTransaction
+// would try in vain to commit a transaction that the server has aborted.
 //
-// Before the transaction is run again there is a backoff: a random part of 5 milliseconds, which grow by half with each
-// attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if
-// that is not set either, after 120 seconds. The error is then one for which IsTimeout is true; it wraps the last error and
-// has its labels.
+// Before the transaction is run again there is a backoff: a random part of 5 milliseconds, which grow by half with each attempt,
+// up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that is not set
+// either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
 //
-// Commands in the transaction, its commit and its abort are also retried on their own after overload errors, as all
-// commands are.
+// Commands in the transaction, its commit and its abort are also retried individually after overload errors, like all commands.
 //
-//fork:replace runs a transaction anew only after a backoff, and reports the end of the time as a timeout
+//fork:replace runs a transaction again only after a backoff, and reports the end of the time as a timeout
 //fork:watch withTransactionTimeout newBackgroundContext Session.CommitTransaction Session.AbortTransaction
 func (s *Session) WithTransaction(
 	ctx context.Context,
@@ -76,8 +72,8 @@ func (s *Session) runTransaction(
 		return res, nil
 	}
 	if ctx.Err() != nil {
-		// Only a transaction whose commit was never tried may be aborted: after a failed commit the session can be
-		// unpinned, and the abort would race with the commit on another server.
+		// Abort only a transaction whose commit was never tried: after a failed commit the session can be unpinned, and the abort
+		// would race with the commit on another server.
 		_ = s.AbortTransaction(retries.ending)
 		return nil, ctx.Err()
 	}
@@ -115,7 +111,7 @@ type transactionRetries struct {
 	ending   context.Context // of commit and abort
 
 	attempt int   // transactions that have failed
-	again   bool  // whether the last of them is to be run again
+	again   bool  // whether to run the last of them again
 	last    error // its error
 }
 
@@ -137,8 +133,7 @@ func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries
 	return r
 }
 
-// transient takes note of an error that lets the transaction be run again. It returns the error to give up with if there
-// is no time left.
+// transient records an error after which the transaction may run again. If no time is left, it returns the error to give up with.
 func (r *transactionRetries) transient(err error) error {
 	r.attempt++
 	r.last = err
@@ -164,13 +159,13 @@ func (r *transactionRetries) backOff(ctx context.Context) error {
 	return nil
 }
 
-// expired reports whether the time is over after a further wait.
+// expired reports whether time is up after a further wait.
 func (r *transactionRetries) expired(wait time.Duration) bool {
 	return !r.clock.Now().Add(wait).Before(r.deadline)
 }
 
-// timeout returns the error of a transaction that would be run again if there were time. An error that is a timeout already
-// stays what it is (transactions-convenient-api.md, "Timeout Error propagation").
+// timeout returns the error of a transaction that would be run again if there were time. An error that is already a timeout stays
+// unchanged (transactions-convenient-api.md, "Timeout Error propagation").
 func (r *transactionRetries) timeout(last error) error {
 	if IsTimeout(last) {
 		return last
@@ -178,8 +173,8 @@ func (r *transactionRetries) timeout(last error) error {
 	return transactionRetryError{last: last, cause: context.DeadlineExceeded}
 }
 
-// transactionRetryError ends the retries of a transaction for want of time. It wraps the last error, and so has its
-// labels; errors.Is also knows it as the error of the context, and IsTimeout as a timeout if it is one.
+// transactionRetryError ends the retries of a transaction when time is up. It wraps the last error, and so has its labels;
+// errors.Is also finds the context's error in it, and IsTimeout is true if that is a timeout.
 type transactionRetryError struct {
 	last, cause error
 }

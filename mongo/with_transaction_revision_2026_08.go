@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// transactionBackoff returns what WithTransaction waits for after the given number of attempts have failed. The exponent of
-// this revision is that number; the one of 2026-03-12 has one less.
+// transactionBackoff returns how long WithTransaction waits after the given number of failed attempts. This revision's exponent
+// is that number; in the revision of 2026-03-12 it is one less.
 func transactionBackoff(failed int, jitter float64) time.Duration {
 	return retry.TransactionBackoff(failed+1, jitter)
 }

@@ -8,11 +8,10 @@ import (
 
 const modulePath = "go.mongodb.org/mongo-driver/v2"
 
-// Required returns the version of the driver that the program's go.mod files ask for, such as "v2.9.3", and whether it is newer
-// than the one that the fork is built on. A replace line takes the place of any version without a word, so that such a program
-// runs an older driver than it was made for. The version is empty, and newer is false, where the program does not tell: in tests
-// of the driver itself, and in programs that were not built from modules. It is read anew with each call, which takes some
-// microseconds. Required is safe for concurrent use.
+// Required returns the version of the driver that the program's go.mod files require, such as "v2.9.3", and whether it is newer
+// than the fork's base. A replace line silently replaces any version, so such a program runs an older driver than it was made
+// for. If the version is unknown, as in tests of the driver itself and in programs not built from modules, it is empty and newer
+// is false. Each call reads it anew, which takes some microseconds. Required is safe for concurrent use.
 func Required() (required string, newer bool) {
 	info, _ := debug.ReadBuildInfo()
 	return requiredIn(info, "v"+strings.TrimSuffix(Driver, "-"+Fork))
@@ -42,7 +41,7 @@ func above(a, b string) bool {
 	return false
 }
 
-// numbers returns major, minor and patch; 0 for what is no number.
+// numbers returns major, minor and patch, each 0 if it is not a number.
 func numbers(version string) (n [3]int) {
 	version = strings.TrimPrefix(version, "v")
 	if cut := strings.IndexAny(version, "-+"); cut >= 0 {

@@ -2,11 +2,11 @@ package retry
 
 import "time"
 
-// Backoff returns jitter * min(MaxBackoff, first * 2^(attempt-1)). The attempt counts all attempts of the command that have
-// failed, whether from overload or not, and is at least 1; jitter is in [0, 1).
+// Backoff returns jitter * min(MaxBackoff, first * 2^(attempt-1)). attempt is at least 1 and counts all failed attempts of the
+// command, whether from overload or not; jitter is in [0, 1).
 func Backoff(first time.Duration, attempt int, jitter float64) time.Duration {
 	longest := first
-	// Doubling stops at the bound, so that no attempt number can overflow.
+	// Doubling stops at the bound, so no attempt number can overflow.
 	for i := 1; i < attempt && longest < MaxBackoff; i++ {
 		longest *= 2
 	}
@@ -25,9 +25,8 @@ const (
 	MaxTransactionBackoff = 500 * time.Millisecond
 )
 
-// TransactionBackoff returns jitter * min(MaxTransactionBackoff, BaseTransactionBackoff * 1.5^(attempt-1)), to wait for
-// before withTransaction runs the transaction anew. The attempt counts those that have failed and is at least 1; jitter is
-// in [0, 1).
+// TransactionBackoff returns jitter * min(MaxTransactionBackoff, BaseTransactionBackoff * 1.5^(attempt-1)), the wait before
+// withTransaction runs the transaction again. attempt is at least 1 and counts failed attempts; jitter is in [0, 1).
 func TransactionBackoff(attempt int, jitter float64) time.Duration {
 	longest := float64(BaseTransactionBackoff)
 	for i := 1; i < attempt && longest < float64(MaxTransactionBackoff); i++ {

@@ -2,8 +2,8 @@ package retry
 
 import "sync/atomic"
 
-// The constants of client-backpressure.md, "Token Bucket" and "Adaptive retry policy". The specification counts in
-// tokens of which the smallest part is a tenth, and so does the bucket: sums of the floating-point 0.1 drift.
+// The constants of client-backpressure.md, "Token Bucket" and "Adaptive retry policy". The bucket counts in tenths of a token,
+// the specification's smallest part, because sums of the floating-point 0.1 drift.
 const (
 	token = 10 // tenths
 
@@ -17,9 +17,8 @@ const (
 // cacheLine is the size of a cache line on the machines that matter.
 const cacheLine = 64
 
-// TokenBucket limits the retries of one client after overload errors. It starts full. It is exact and safe for
-// concurrent use: it never hands out more than it holds, and never holds more than its capacity. A nil TokenBucket sets
-// no limit.
+// TokenBucket limits the retries of one client after overload errors. It starts full. It is exact and safe for concurrent use: it
+// never gives more than it holds, and never holds more than its capacity. A nil TokenBucket sets no limit.
 type TokenBucket struct {
 	_      [cacheLine]byte // all goroutines of a client share the count; nothing else should share its cache line
 	tenths atomic.Int64
@@ -33,12 +32,12 @@ func NewTokenBucket() *TokenBucket {
 	return b
 }
 
-// Tokens returns how many tokens the bucket holds, in [0, 1000].
+// Tokens returns the number of tokens in the bucket, in [0, 1000].
 func (b *TokenBucket) Tokens() float64 {
 	return float64(b.tenths.Load()) / token
 }
 
-// consume takes the cost of a retry. It reports false, and takes nothing, if the bucket holds less.
+// consume takes the cost of a retry. If the bucket holds less, it takes nothing and reports false.
 func (b *TokenBucket) consume() bool {
 	if b == nil {
 		return true
@@ -54,8 +53,8 @@ func (b *TokenBucket) consume() bool {
 	}
 }
 
-// deposit returns tokens, given in tenths, up to the capacity. A full bucket, which is what it is in a healthy system, is
-// only read, and that without a call: it is what every command costs.
+// deposit returns tokens, given in tenths, up to the capacity. A full bucket, the normal state of a healthy system, is only read,
+// without a function call, because every command pays for this.
 func (b *TokenBucket) deposit(tenths int64) {
 	if b == nil || b.tenths.Load() == tokenCapacity {
 		return

@@ -1,20 +1,20 @@
 package retry
 
-// Execution is the retry state of one command: "execute_command_retryable" in the specification's pseudocode, without
-// the sending. A command that is sent in several batches has one Execution for each. It is not safe for concurrent use.
+// Execution is the retry state of one command: "execute_command_retryable" in the specification's pseudocode, without the
+// sending. A command sent in several batches has one Execution per batch. It is not safe for concurrent use.
 type Execution struct {
 	policy         *Policy
 	kind           Kind
 	readWriteLimit Limit
 
-	attempt int   // failed attempts that were or are to be retried, under any policy
+	attempt int   // failed attempts that were or will be retried, under any policy
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 }
 
 // First reports whether no attempt has failed yet.
 func (e *Execution) First() bool { return e.attempt == 0 }
 
-// Succeeded takes note of the success of an attempt, which ends the execution.
+// Succeeded records the success of an attempt, which ends the execution.
 func (e *Execution) Succeeded() {
 	switch {
 	case e.policy == nil:
@@ -25,8 +25,8 @@ func (e *Execution) Succeeded() {
 	}
 }
 
-// Failed takes the failure of an attempt and decides about a retry. The order of the checks is the specification's: the
-// labels and options, the limit, the deadline, and the token bucket last, so that no other refusal costs a token.
+// Failed records the failure of an attempt and decides about a retry. The checks follow the specification's order: labels and
+// options, limit, deadline, and the token bucket last, so that no other refusal costs a token.
 func (e *Execution) Failed(f Failure) Verdict {
 	overload := e.policy != nil && f.Overload
 	if e.policy != nil && !f.Overload && e.attempt > 0 {
@@ -60,7 +60,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{Reason: DeadlineTooClose}
 	}
 	if f.Refused {
-		// It took nothing from a server, and so costs no token.
+		// It cost no server anything, so it costs no token.
 		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
 	}
 	if !e.policy.Bucket.consume() {
@@ -69,7 +69,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 	return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
 }
 
-// refusal returns why the failure is retryable under no policy, or zero if it is under one.
+// refusal returns why no policy covers the failure, or zero if one does.
 func (e *Execution) refusal(f Failure, overload bool) Reason {
 	switch {
 	case f.ReadWrite && e.readWriteLimit != Never:

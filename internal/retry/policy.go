@@ -7,7 +7,7 @@ import (
 
 // The constants of client-backpressure.md, "Overload retry policy", that hold in all its revisions.
 const (
-	// BaseBackoff (BASE_BACKOFF) is what backoffs are multiples of.
+	// BaseBackoff (BASE_BACKOFF) is the unit of backoffs.
 	BaseBackoff = 100 * time.Millisecond
 
 	// MaxBackoff (MAX_BACKOFF) bounds every backoff.
@@ -17,10 +17,9 @@ const (
 // Limit is a number of retries.
 type Limit int
 
-// The limits that hold for a command under the Retryable Reads and Retryable Writes specifications as long as it met no
-// overload error.
+// The limits for a command under the Retryable Reads and Retryable Writes specifications, until it meets an overload error.
 const (
-	// Never is the limit of commands that those specifications do not retry.
+	// Never is the limit for commands that those specifications do not retry.
 	Never Limit = 0
 	// Once is the limit without a client-side timeout.
 	Once Limit = 1
@@ -39,11 +38,11 @@ const (
 	Read
 	// Write needs retryWrites.
 	Write
-	// TransactionEnd is commitTransaction and abortTransaction, which are retried whatever the options say
-	// (transactions.md, "Interaction with Retryable Writes").
+	// TransactionEnd is commitTransaction and abortTransaction, which are retried regardless of the options (transactions.md,
+	// "Interaction with Retryable Writes").
 	TransactionEnd
-	// CleanUp is a command whose result nobody looks at, such as the killCursors of a cursor that closes itself, and
-	// endSessions. It is not retried: the server cleans up by itself in the end, and has better things to do until then.
+	// CleanUp is a command whose result is ignored, such as the killCursors of a cursor that closes itself, and endSessions. It
+	// is not retried: an overloaded server has better things to do, and eventually cleans up by itself.
 	CleanUp
 )
 
@@ -53,25 +52,25 @@ type Policy struct {
 	// RetryReads and RetryWrites are the client's options of those names.
 	RetryReads, RetryWrites bool
 
-	// MaxRetries (MAX_RETRIES) is how often a command is retried, under whatever policy, once one of its attempts met an
-	// overload error. Never permits no retry from then on.
+	// MaxRetries (MAX_RETRIES) limits a command's retries under all policies once one of its attempts met an overload error.
+	// Never permits no retry from then on.
 	MaxRetries Limit
 
 	// FirstBackoff is the longest backoff before the first retry. It doubles with each further attempt.
 	FirstBackoff time.Duration
 
-	// Jitter returns a random number in [0, 1). It is called once for each overload error that the limit lets be retried.
+	// Jitter returns a random number in [0, 1). It is called once for each overload error within the limit.
 	Jitter func() float64
 
-	// Throttling is the rule by which attempts of a client with adaptiveThrottling are not sent. Without that option it is nil.
+	// Throttling is the rule by which a client with adaptiveThrottling holds attempts back. Without that option it is nil.
 	Throttling *Throttling
 
 	// Bucket limits the retries after overload errors of a client with adaptiveRetries. Without that option it is nil.
 	Bucket *TokenBucket
 }
 
-// Start begins the execution of a command. The limit is the one of the Retryable Reads and Retryable Writes
-// specifications for this command; Never if they do not cover it or their option is off.
+// Start begins the execution of a command. The limit is that of the Retryable Reads and Retryable Writes specifications for this
+// command, or Never if they do not cover it or their option is off.
 func (p *Policy) Start(kind Kind, limit Limit) Execution {
 	return Execution{policy: p, kind: kind, readWriteLimit: limit, limit: limit}
 }

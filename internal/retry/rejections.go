@@ -7,35 +7,35 @@ import (
 )
 
 const (
-	// rejectionDecay is the time in which the weight of a rejection falls to 1/e. A rejection alone counts for 0.7 times as
-	// long, until the weight rounds to zero. That is longer than most operations take, so that to reject is no advantage over
-	// to execute, and short enough that a server has its share again half a second after an overload.
+	// rejectionDecay is the time in which the weight of a rejection falls to 1/e. A single rejection counts for 0.7 times as
+	// long, until the weight rounds to zero. That is longer than most operations take, so rejecting gives no advantage over
+	// executing, and short enough that a server has its share again half a second after an overload.
 	rejectionDecay = 300 * time.Millisecond
 
-	// maxRejections bounds the count of one server, so that even the worst is forgotten after 2.3 s.
+	// maxRejections bounds the count of one server: even the highest is forgotten after 2.3 s.
 	maxRejections = 1024
 )
 
-// Rejections counts the overload errors of one server in the recent past, with a weight that decays. It is to be added to
-// the operations in progress where servers are chosen by these: a server that rejects is done with operations sooner than
-// one that executes them, so that it has fewer in progress and would attract more.
+// Rejections counts the recent overload errors of one server, with a weight that decays. Add it to the operations in progress
+// when choosing a server by these: rejecting is quicker than executing, so a server that rejects has fewer in progress and would
+// attract more.
 //
 // It is safe for concurrent use. A nil Rejections counts nothing.
 type Rejections struct {
 	now   func() time.Time
 	epoch time.Time
 
-	// one is when the weight is or was one, as the time since the epoch; zero if there is no weight. That tells the weight at
-	// any time, in a single number that can change atomically.
+	// one is when the weight is or was one, as the time since the epoch; zero if there is no weight. This single number, which
+	// can change atomically, determines the weight at any time.
 	one atomic.Int64
 }
 
-// NewRejections returns a count of zero. The function tells the time; Count calls it only where there are rejections.
+// NewRejections returns a count of zero. now tells the time; Count calls it only if there are rejections.
 func NewRejections(now func() time.Time) *Rejections {
 	return &Rejections{now: now, epoch: now()}
 }
 
-// Add takes note of a rejection.
+// Add records a rejection.
 func (r *Rejections) Add() {
 	if r == nil {
 		return
@@ -62,7 +62,7 @@ func (r *Rejections) count() int64 {
 	one := r.one.Load()
 	count := int64(math.Round(weightAt(one, r.sinceEpoch())))
 	if count == 0 {
-		// The weight only falls. Without it no clock is read.
+		// The weight only falls. Without one, no clock is read.
 		r.one.CompareAndSwap(one, 0)
 	}
 	return count

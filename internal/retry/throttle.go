@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Throttling is the rule by which a client does not send attempts to a server that would most likely reject them: the adaptive
+// Throttling is the rule by which a client holds back attempts from a server that would most likely reject them: the adaptive
 // throttling of the book "Site Reliability Engineering", chapter "Handling Overload", with a multiplier that recovers and a
 // floor. It counts the attempts at a server and those that the server accepted, with weights that decay, and refuses an attempt
 // with the probability
@@ -16,15 +16,15 @@ import (
 //
 // docs/throttling.md says why.
 type Throttling struct {
-	// Slack is K after a rejection, above 1. What is sent exceeds what is accepted by that factor, so that the client notices
-	// when the server accepts more.
+	// Slack is K after a rejection, above 1. The client sends that many times what is accepted, and so notices when the server
+	// accepts more.
 	Slack float64
-	// Patience is for how long after a rejection K stays as it is. From then on it grows by the factor e in each time Recovery.
+	// Patience is how long K stays constant after a rejection. After that it grows by the factor e per Recovery.
 	Patience, Recovery time.Duration
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
-	// Floor is the share of the first attempts of commands that is sent whatever the counts say, below 1. It bounds what a client
-	// loses to others that don't throttle.
+	// Floor is the share, below 1, of the first attempts of commands that is always sent. It bounds what a client loses to others
+	// that don't throttle.
 	Floor float64
 }
 
@@ -39,18 +39,18 @@ func DefaultThrottling() Throttling {
 	}
 }
 
-// Spares reports whether an attempt that all suitable servers refuse is sent nevertheless: a first attempt, for which such a
-// number in [0, 1) was drawn. It has to be the number for which the first of the servers refused it.
+// Spares reports whether a first attempt that all suitable servers refuse is sent nevertheless, given the random number in [0, 1)
+// for which the first of the servers refused it.
 func (r Throttling) Spares(first bool, draw float64) bool {
 	return first && draw >= 1-r.Floor
 }
 
-// forgottenAfter is after how many times of Patience, Recovery or Memory, whichever is longest, a rejection is forgotten. The
-// weight of what was counted then is e^-8, and it takes more to refuse anything.
+// forgottenAfter is how many times the longest of Patience, Recovery and Memory it takes to forget a rejection. Counts then have
+// the weight e^-8, too little to refuse anything.
 const forgottenAfter = 8
 
-// Throttle decides for one server of a client which attempts are not sent. Of a server that rejects nothing, commands only read
-// a flag: nothing is counted, no clock is read, and nothing refused.
+// Throttle decides for one server of a client which attempts to hold back. As long as the server rejects nothing, commands only
+// read a flag: nothing is counted or refused, and no clock is read.
 //
 // It is safe for concurrent use. A nil Throttle refuses nothing.
 type Throttle struct {
@@ -58,53 +58,53 @@ type Throttle struct {
 	now  func() time.Time
 
 	_      [cacheLine]byte // all commands read the flag; what changes should not share its cache line
-	active atomic.Bool     // there is a rejection that is not forgotten
+	active atomic.Bool     // there is a rejection not yet forgotten
 	_      [cacheLine]byte
 
 	mu       sync.Mutex
-	attempts float64   // the weight of the attempts whose end is known, refused ones included
-	accepted float64   // the weight of those that were not rejected
-	updated  time.Time // when the weights were that
+	attempts float64   // the weight of the attempts that have ended, including refused ones
+	accepted float64   // the weight of those not rejected
+	updated  time.Time // when the weights had these values
 	rejected time.Time // the last rejection
 }
 
-// NewThrottle returns the throttle of a server that has rejected nothing. The function tells the time.
+// NewThrottle returns the throttle of a server that has rejected nothing. now tells the time.
 func NewThrottle(rule Throttling, now func() time.Time) *Throttle {
 	return &Throttle{rule: rule, now: now}
 }
 
-// Active reports whether the server has rejected anything that is not forgotten. If not, nothing is refused.
+// Active reports whether the server has rejected anything not yet forgotten. If not, nothing is refused.
 func (t *Throttle) Active() bool { return t != nil && t.active.Load() }
 
-// Refuses reports whether an attempt is to be refused for which such a number in [0, 1) was drawn.
+// Refuses reports whether to refuse an attempt, given a random number in [0, 1).
 func (t *Throttle) Refuses(draw float64) bool {
 	return t.Active() && draw < t.State().Probability
 }
 
-// Refused takes note of an attempt that was refused.
+// Refused records an attempt that was refused.
 func (t *Throttle) Refused() {
 	if t.Active() {
 		t.count(1, 0)
 	}
 }
 
-// Ended takes note of the end of an attempt that was sent, and whether the server rejected it.
+// Ended records the end of an attempt that was sent, and whether the server rejected it.
 func (t *Throttle) Ended(rejected bool) {
 	if rejected && t != nil || t.Active() {
 		t.ended(rejected)
 	}
 }
 
-// ThrottleState is what is thought of a server.
+// ThrottleState is a Throttle's view of its server.
 type ThrottleState struct {
-	// Probability is that with which attempts are refused, below 1. First attempts are refused less often, see
+	// Probability is the probability, below 1, of refusing an attempt. First attempts are refused less often, see
 	// Throttling.Spares.
 	Probability float64
-	// Rejected is the share of the attempts of late that were rejected, or refused because others were.
+	// Rejected is the share of recent attempts that were rejected, or refused because others were.
 	Rejected float64
 }
 
-// State returns what is thought of the server now.
+// State returns the present view of the server.
 func (t *Throttle) State() ThrottleState {
 	if !t.Active() {
 		return ThrottleState{}
@@ -146,7 +146,7 @@ func (t *Throttle) ended(rejected bool) {
 	t.active.Store(true)
 }
 
-// decay lets the weights fall to what they are now, and returns the time.
+// decay lowers the weights to their present values, and returns the time.
 func (t *Throttle) decay() time.Time {
 	now := t.now()
 	if elapsed := now.Sub(t.updated); elapsed > 0 {

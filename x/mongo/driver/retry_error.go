@@ -12,11 +12,11 @@ import (
 //
 // Errors that hold the result of a write are without it, and so are sentinel values such as mongo.ErrClientDisconnected.
 type RetryError struct {
-	// Attempts is how many attempts were made, of which Retries were retries. They differ by 1, or for an operation that
-	// was sent in batches by the number of batches.
+	// Attempts is the number of attempts, of which Retries were retries. They differ by 1, or for an operation sent in batches by
+	// the number of batches.
 	Attempts int
 	Retries  int
-	// Throttled is how many of the attempts were not sent because of adaptiveThrottling.
+	// Throttled is the number of attempts that were not sent because of adaptiveThrottling.
 	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration
