@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
-// SelfSigned makes a certificate that nobody trusts.
+// SelfSigned returns a certificate that nobody trusts.
 func SelfSigned(t *testing.T) tls.Certificate {
 	t.Helper()
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Context is a context that ends when a test says so, whatever the time.
+// Context is a context that ends when a test says so, regardless of the time.
 type Context struct {
 	context.Context
 
@@ -18,7 +18,7 @@ type Context struct {
 
 var _ context.Context = (*Context)(nil)
 
-// NewContext returns a context that goes on, with a deadline that is far away.
+// NewContext returns a live context with a distant deadline.
 func NewContext() *Context {
 	return &Context{Context: context.Background(), Until: time.Now().Add(time.Hour), done: make(chan struct{})}
 }

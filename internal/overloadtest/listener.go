@@ -14,19 +14,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// Listener is a server on loopback, a primary, that gives each command the same reply. It is for what needs real
-// connections, pools and monitors.
+// Listener is a primary on loopback that gives each command the same reply, for tests that need real connections, pools and
+// monitors.
 type Listener struct {
-	// Next, if set, is the reply to the next command alone.
+	// Next, if set, is the reply to the next command only.
 	Next atomic.Pointer[bson.D]
-	// Refuse is how many connections the server closes as soon as they come, before it accepts any.
+	// Refuse is the number of connections that the server closes at once before it accepts any.
 	Refuse atomic.Int64
-	// RefuseEach, if positive, lets the server close each connection but every n-th.
+	// RefuseEach, if positive, makes the server close all connections except every n-th.
 	RefuseEach atomic.Int64
-	// Answer, if set, is asked for the reply to each command but hello, by its name: a bson.D, an error to close the connection,
-	// or nil for the reply that all get.
+	// Answer, if set, returns the reply to each named command except hello: a bson.D, an error to close the connection, or nil
+	// for the common reply.
 	Answer atomic.Pointer[func(command string) any]
-	// Commands counts the commands that the server has answered, hello apart.
+	// Commands counts the commands that the server has answered, except hello.
 	Commands atomic.Int64
 
 	reply    bson.Raw
@@ -46,8 +46,8 @@ func (l *Listener) Handshakes() []bson.Raw {
 	return append([]bson.Raw(nil), l.handshakes...)
 }
 
-// Listen starts a server that ends with the test. It waits then until the client has closed all connections. The server
-// speaks TLS if cfg is not nil.
+// Listen starts a server that ends with the test, after waiting for the client to close all connections. The server speaks TLS if
+// cfg is not nil.
 func Listen(t *testing.T, reply bson.D, cfg *tls.Config) *Listener {
 	t.Helper()
 
@@ -125,7 +125,7 @@ func (l *Listener) serve(nc net.Conn) {
 	}
 }
 
-// noteHandshake keeps the command of a message as it came.
+// noteHandshake records the command of a message.
 func (l *Listener) noteHandshake(opcode wiremessage.OpCode, body []byte) {
 	const msgFlags, msgKind, queryFlags, querySkipAndReturn = 4, 1, 4, 8
 	command := body[msgFlags+msgKind:]

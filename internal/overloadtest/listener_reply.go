@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// answer returns the message to answer a message with, or an error to close the connection.
+// answer returns the answer to a message, or an error to close the connection.
 func (l *Listener) answer(request int32, opcode wiremessage.OpCode, body []byte) ([]byte, error) {
 	if opcode == wiremessage.OpQuery {
 		idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpReply)

@@ -13,12 +13,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
-// OK is the reply to a command that succeeds.
+// OK is the reply to a successful command.
 func OK(more ...bson.E) bson.D {
 	return append(bson.D{{Key: "ok", Value: 1}}, more...)
 }
 
-// Failure is the reply to a command that fails.
+// Failure is the reply to a failed command.
 func Failure(code int, labels ...string) bson.D {
 	return bson.D{
 		{Key: "ok", Value: 0},
@@ -38,8 +38,8 @@ func Rejected() bson.D {
 	return Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed)
 }
 
-// ShuttingDown is a reply after which the Retryable Reads and Retryable Writes specifications let a command be retried. The
-// server may have executed it.
+// ShuttingDown is a reply after which the Retryable Reads and Retryable Writes specifications retry a command. The server may
+// have executed it.
 func ShuttingDown() bson.D {
 	return Failure(91, driver.RetryableWriteError)
 }
@@ -53,7 +53,7 @@ func Repeat(n int, reply any) []any {
 	return replies
 }
 
-// Command returns an operation of no type and no name, as runCommand is.
+// Command returns an operation without type and name, like runCommand.
 func (s *Script) Command() driver.Operation {
 	return driver.Operation{
 		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
@@ -99,7 +99,7 @@ func Session(t testing.TB) *session.Client {
 	return client
 }
 
-// RetryOncePerCommand returns the retry mode that the client's retryReads and retryWrites stand for.
+// RetryOncePerCommand returns the retry mode that the client's retryReads and retryWrites mean.
 func RetryOncePerCommand() *driver.RetryMode {
 	mode := driver.RetryOncePerCommand
 	return &mode

@@ -1,5 +1,5 @@
-// Package overloadtest has a deployment that answers from a script, to test what the driver does under overload. It needs
-// no server, and no time passes.
+// Package overloadtest provides a deployment that answers from a script, to test the driver under overload without a server and
+// without passing time.
 package overloadtest
 
 import (
@@ -16,20 +16,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// Script is a deployment whose servers answer with a list of replies, in order, whichever of them is asked. It has an
-// overload policy with the numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and it is the clock
-// that the policy waits with. The fields may be changed before the first operation. It is not safe for concurrent use.
+// Script is a deployment whose servers together answer from one ordered list of replies. It has an overload policy with the
+// numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and is that policy's clock. The fields may be
+// changed before the first operation. It is not safe for concurrent use.
 type Script struct {
 	Topology description.TopologyKind
 	Servers  []description.Server
 	Policy   *driver.OverloadPolicy
 
-	// Replies are the replies that are left. Each is a bson.D, the error of a connection that breaks, or what ends an attempt
-	// before: a NoServer, a NoConnection or a driver.EstablishmentError.
+	// Replies are the remaining replies. Each is a bson.D, the error of a broken connection, or what ends an attempt earlier: a
+	// NoServer, a NoConnection or a driver.EstablishmentError.
 	Replies []any
-	// Rest, if set, is the reply to all commands that come after the last of the Replies.
+	// Rest, if set, is the reply to all commands after the last of the Replies.
 	Rest any
-	// Throttles are those of the servers, by their address, for a Policy with Throttling.
+	// Throttles are the servers' throttles, by address, for a Policy with Throttling.
 	Throttles map[address.Address]*retry.Throttle
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()
@@ -37,11 +37,11 @@ type Script struct {
 	// OnSelect, if set, is called before each server selection, which fails with its error.
 	OnSelect func() error
 
-	// Sent are the commands that came to the servers.
+	// Sent are the commands that reached the servers.
 	Sent []Sent
 	// Slept are the backoffs.
 	Slept []time.Duration
-	// Elapsed is the sum of the backoffs, by which the clock is ahead of the machine's.
+	// Elapsed is the sum of the backoffs, and the clock's lead over the machine's.
 	Elapsed time.Duration
 	// Selected are the servers that were selected.
 	Selected []address.Address
@@ -49,10 +49,10 @@ type Script struct {
 	t           testing.TB
 	connections int // that were ever checked out
 	open        int // connections that are checked out
-	pinned      int // those of them that a cursor or transaction holds
+	pinned      int // connections that a cursor or transaction holds
 }
 
-// Sent is a command as it came to a server.
+// Sent is a command as a server received it.
 type Sent struct {
 	Server     address.Address
 	Connection int // the number of the connection, from 1
@@ -85,7 +85,7 @@ func New(t testing.TB, replies ...any) *Script {
 	return s
 }
 
-// MaxBatchCount is how many documents the servers take in one batch.
+// MaxBatchCount is the number of documents that the servers take in one batch.
 const MaxBatchCount = 2
 
 // Server returns the description of a server at port 27017 of the host.
@@ -115,7 +115,7 @@ func (s *Script) Kind() description.TopologyKind { return s.Topology }
 // GetServerSelectionTimeout implements the driver.Deployment interface. There is no timeout.
 func (s *Script) GetServerSelectionTimeout() time.Duration { return 0 }
 
-// SelectServer implements the driver.Deployment interface. It selects the first server that the selector leaves.
+// SelectServer implements the driver.Deployment interface. It selects the first server that the selector returns.
 func (s *Script) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
 	if s.OnSelect != nil {
 		if err := s.OnSelect(); err != nil {
@@ -135,7 +135,7 @@ func (s *Script) SelectServer(_ context.Context, selector description.ServerSele
 	return server{s, suitable[0]}, nil
 }
 
-// next returns the reply that comes next, or nil if none is left.
+// next returns the next reply, or nil if none is left.
 func (s *Script) next() any {
 	if len(s.Replies) == 0 {
 		return nil
@@ -153,12 +153,12 @@ func (s *Script) Subscribe() (*driver.Subscription, error) {
 // Unsubscribe implements the driver.Subscriber interface.
 func (s *Script) Unsubscribe(*driver.Subscription) error { return nil }
 
-// Now implements the driver.Clock interface. Contexts have their deadlines by the machine's clock; with backoffs of seconds,
-// the time that a test itself takes makes no difference.
+// Now implements the driver.Clock interface. Context deadlines use the machine's clock; as backoffs take seconds, the time that
+// the test itself takes makes no difference.
 func (s *Script) Now() time.Time { return time.Now().Add(s.Elapsed) }
 
-// Sleep implements the driver.Clock interface. It notes the backoff, during which only cursors and transactions may hold a
-// connection, and lets its time pass. A backoff during which the context ends is noted, too.
+// Sleep implements the driver.Clock interface. It records the backoff, during which only cursors and transactions may hold a
+// connection, and advances the clock. A backoff during which the context ends is recorded, too.
 func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
 	require.Equal(s.t, s.pinned, s.open, "%d connections are checked out during a backoff, %d are pinned", s.open, s.pinned)
 	if err := ctx.Err(); err != nil {
@@ -172,14 +172,14 @@ func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Execute executes the operation and checks what holds for all: each connection is given back, and each reply is used.
+// Execute executes the operation and checks that each connection was returned and each reply used.
 func (s *Script) Execute(ctx context.Context, op driver.Operation) error {
 	err := op.Execute(ctx)
 	s.Finish()
 	return err
 }
 
-// Finish checks that each connection was given back and each reply used.
+// Finish checks that each connection was returned and each reply used.
 func (s *Script) Finish() {
 	require.Equal(s.t, 0, s.open, "%d connections were not given back", s.open)
 	require.Empty(s.t, s.Replies, "%d replies were not asked for", len(s.Replies))

@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// server is one server of a script. As a driver.OverloadRetrier it answers for the cursors that are opened on it.
+// server is one server of a script. It is a driver.OverloadRetrier for the cursors opened on it.
 type server struct {
 	*Script
 	desc description.Server
@@ -32,7 +32,7 @@ func (s server) Throttle() (address.Address, *retry.Throttle) {
 	return s.desc.Addr, s.Throttles[s.desc.Addr]
 }
 
-// Connection implements the driver.Server interface. A reply that says that there is no connection is used up at once.
+// Connection implements the driver.Server interface. A reply that means that there is no connection is used up at once.
 func (s server) Connection(context.Context) (*mnet.Connection, error) {
 	switch none := s.next().(type) {
 	case NoConnection:
@@ -78,7 +78,7 @@ func (c *connection) pin(n int) error {
 	return nil
 }
 
-// Close gives the connection back, unless it is pinned.
+// Close returns the connection, unless it is pinned.
 func (c *connection) Close() error {
 	if c.pins > 0 {
 		return nil
@@ -90,7 +90,7 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// Write notes the command, with its document sequences as arrays.
+// Write records the command, with its document sequences as arrays.
 func (c *connection) Write(_ context.Context, wm []byte) error {
 	require.False(c.t, c.closed, "a command is sent on a connection that was given back")
 

@@ -2,25 +2,24 @@
 
 package bsoncore
 
-// tooShort reports whether what begins with b says that it is shorter than an empty document.
+// tooShort reports whether the length at the beginning of b is less than that of an empty document.
 func tooShort(b []byte) bool {
 	length, _, ok := ReadLength(b)
 	return ok && length < minDocumentLength
 }
 
-// valueLength adds what the length of a value does not count. Of a length near the largest int32 the sum is negative, which no
-// comparison with the bytes at hand finds too large.
+// valueLength adds the bytes that a value's length does not count. For a length near the largest int32 the sum is negative, and
+// passes any comparison with the available bytes.
 //
-//fork:wrap a reply with such a length let the reader panic
+//fork:wrap a reply with such a length made the reader panic
 func valueLength(src []byte, t Type) (int32, bool) {
 	length, ok := upstreamValueLength(src, t)
 	return length, ok && length >= 0
 }
 
-// Validate validates the document and its elements, and those of embedded documents. The error says what is wrong with the
-// first that is not valid.
+// Validate validates the document and its elements, and those of embedded documents. The error describes the first invalid one.
 //
-//fork:wrap a document of length 0 let it panic
+//fork:wrap a document of length 0 made it panic
 func (d Document) Validate() error {
 	if tooShort(d) {
 		return ErrInvalidLength
@@ -28,9 +27,9 @@ func (d Document) Validate() error {
 	return d.upstreamValidate()
 }
 
-// Validate validates the array and its values. The error says what is wrong with the first that is not valid.
+// Validate validates the array and its values. The error describes the first invalid one.
 //
-//fork:wrap an array of length 0 let it panic
+//fork:wrap an array of length 0 made it panic
 func (a Array) Validate() error {
 	if tooShort(a) {
 		return ErrInvalidLength

@@ -1,11 +1,11 @@
 package bsoncore
 
-// LookupErr searches for the value under a key, and with more than one key in what is embedded under the keys before it: documents
-// and arrays, of which the keys are the indexes. It returns ErrElementNotFound if a key is missing, an InvalidDepthTraversalError
-// if something else is embedded under a key with others behind it, an InsufficientBytesError for what is malformed, and
-// ErrEmptyKey without keys.
+// LookupErr searches for the value under a key. Each further key searches the document or array found before it; the keys of an
+// array are its indexes. It returns ErrElementNotFound if a key is missing, an InvalidDepthTraversalError if the value under any
+// key but the last is neither a document nor an array, an InsufficientBytesError if one is malformed, and ErrEmptyKey without
+// keys.
 //
-//fork:wrap an embedded document or array that says to be shorter than its length let it panic
+//fork:wrap an embedded document or array with a stated length shorter than the length itself made it panic
 func (d Document) LookupErr(key ...string) (Value, error) {
 	for len(key) > 1 {
 		val, err := d.upstreamLookupErr(key[0])
@@ -20,7 +20,7 @@ func (d Document) LookupErr(key ...string) (Value, error) {
 	return d.upstreamLookupErr(key...)
 }
 
-// embedded returns the document or array that is the value under a key, an array as the document that it is made of.
+// embedded returns the value under a key if it is a document or an array, an array as the document that encodes it.
 func embedded(val Value, key string) (Document, error) {
 	var doc Document
 	var ok bool
@@ -40,8 +40,8 @@ func embedded(val Value, key string) (Document, error) {
 	return doc, nil
 }
 
-// IndexErr searches for the value at an index, from 0. It returns ErrOutOfBounds if there are not as many, and an
-// InsufficientBytesError for what is malformed.
+// IndexErr searches for the value at an index, from 0. It returns ErrOutOfBounds if there are too few values, and an
+// InsufficientBytesError if one is malformed.
 //
 //fork:wrap a malformed value was returned as an empty one without an error
 func (a Array) IndexErr(index uint) (Value, error) {

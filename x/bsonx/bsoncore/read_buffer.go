@@ -8,14 +8,14 @@ import (
 const (
 	// minDocumentLength is that of an empty document or array: its length and the zero at its end.
 	minDocumentLength = 5
-	// maxTrusted is how many bytes are allocated because a document says that it is so long. What is beyond is allocated as
-	// it arrives.
+	// maxTrusted is the number of bytes allocated on the strength of a document's stated length. Beyond that, memory is allocated
+	// as bytes arrive.
 	maxTrusted = 1 << 20
 )
 
-// newBufferFromReader reads a document or an array, of which nothing but the length and the end is checked.
+// newBufferFromReader reads a document or an array, and checks only its length and end.
 //
-//fork:replace four bytes allocated two gigabytes, and a length from 0 to 3 let it panic
+//fork:replace four bytes allocated two gigabytes, and a length from 0 to 3 made it panic
 func newBufferFromReader(r io.Reader) ([]byte, error) {
 	if r == nil {
 		return nil, ErrNilReader
@@ -49,7 +49,7 @@ func newBufferFromReader(r io.Reader) ([]byte, error) {
 	return doc, nil
 }
 
-// readMore appends as many bytes as there are already, but no more than it takes to the length.
+// readMore doubles the number of bytes, but reads no further than the length.
 func readMore(r io.Reader, doc []byte, length int) ([]byte, error) {
 	size := 2 * len(doc)
 	if size > length {

@@ -2,25 +2,25 @@
 
 package driver
 
-// What a document sequence takes besides its identifier and documents: its kind, its length, and the zero after the identifier.
-// An array of one document takes as many bytes before it, for its type, its length and the zero; three for the document's type and
-// its key, "0" with a zero; and the zero at its end.
+// The bytes of a document sequence besides its identifier and documents: its kind, its length, and the zero after the identifier.
+// An array of one document takes as many before it, for its type, its length and the zero; three for the document's type and its
+// key, "0" with a zero; and the zero at its end.
 const (
 	sequenceOverhead = 1 + 4 + 1
 	arrayOverhead    = sequenceOverhead + 3 + 1
 )
 
 // AppendBatchSequence appends as many documents as the count and the size of the whole message allow, as a document sequence, and
-// returns how many they are. dst is the message so far.
+// returns their number. dst is the message so far.
 //
-//fork:wrap the command around the documents was not counted, so that a batch near the limit was refused as a whole
+//fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole
 func (b *Batches) AppendBatchSequence(dst []byte, maxCount, totalSize int) (int, []byte, error) {
 	return b.upstreamAppendBatchSequence(dst, maxCount, totalSize-len(dst)-sequenceOverhead-len(b.Identifier))
 }
 
 // AppendBatchArray is AppendBatchSequence for an array in the command.
 //
-//fork:wrap the command around the documents was not counted, so that a batch near the limit was refused as a whole
+//fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole
 func (b *Batches) AppendBatchArray(dst []byte, maxCount, totalSize int) (int, []byte, error) {
 	return b.upstreamAppendBatchArray(dst, maxCount, totalSize-len(dst)-arrayOverhead-len(b.Identifier))
 }

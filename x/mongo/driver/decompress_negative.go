@@ -8,10 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// DecompressPayload undoes CompressPayload. It fails if the size that the message announced is negative, and if the payload
-// yields more (snappy and zstd) or less (snappy and zlib).
+// DecompressPayload undoes CompressPayload. It fails if the announced size is negative, and if the payload yields more (snappy
+// and zstd) or less (snappy and zlib).
 //
-//fork:wrap a negative size let it panic
+//fork:wrap a negative size made it panic
 func DecompressPayload(in []byte, opts CompressionOpts) ([]byte, error) {
 	if opts.UncompressedSize < 0 && opts.Compressor != wiremessage.CompressorNoOp {
 		return nil, fmt.Errorf("uncompressed size %d is negative", opts.UncompressedSize)

@@ -10,17 +10,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// stage is how far a failed attempt came.
+// stage is how far a failed attempt got.
 type stage uint8
 
 const (
-	// selecting: no server or no connection was to be had.
+	// selecting: there was no server or no connection.
 	selecting stage = iota
 	// throttled: the client refused to send it.
 	throttled
 	// preparing: the command could not be built. No policy retries that.
 	preparing
-	// sending: the command was sent, or would have been if there were time left.
+	// sending: the command was sent, or would have been if there had been time.
 	sending
 )
 
@@ -31,13 +31,13 @@ type failure struct {
 	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
 	executed  bool // the server executed the command, with write errors
 
-	// The error, if the attempt was not made because the operation's context has ended or is about to.
+	// The error, if there was no attempt because the operation's context has ended or is about to.
 	outOfTime error
 
-	// It would be retryable under those specifications if retryReads or retryWrites were on.
+	// Those specifications would retry it if retryReads or retryWrites were on.
 	readWriteOff bool
 
-	server address.Address // that the attempt was refused for; empty if it was not
+	server address.Address // for which the attempt was refused; empty if it was not
 }
 
 // attempt sends the command once. It returns nil if the server executed it.
@@ -72,8 +72,8 @@ func (ex *execution) attempt(ctx context.Context) *failure {
 	}
 }
 
-// bindSession gives an implicit session its server session. That is done only with a connection at hand, so that an
-// application never has more implicit sessions than connections.
+// bindSession gives an implicit session its server session, once there is a connection, so that an application never has more
+// implicit sessions than connections.
 func (ex *execution) bindSession() error {
 	client := ex.op.Client
 	if client == nil || client.Server != nil || !client.IsImplicit {
@@ -85,9 +85,9 @@ func (ex *execution) bindSession() error {
 	return client.SetServer()
 }
 
-// begin determines on the first server that is found whether it supports retries, which then holds for the whole
-// operation (retryable-writes.md, "Supported Server Versions"), and gives a retryable write its transaction number: once,
-// as all attempts have to use the same. A server without retryable writes would reject the number.
+// begin determines whether the first server found supports retries, which then holds for the whole operation
+// (retryable-writes.md, "Supported Server Versions"), and gives a retryable write its transaction number once, for all attempts.
+// A server without retryable writes would reject the number.
 func (ex *execution) begin() {
 	if ex.begun {
 		return
@@ -111,7 +111,7 @@ func (ex *execution) buildCommand(ctx context.Context, requestID int32) (started
 	}
 	desc := description.SelectedServer{Server: ex.conn.Description(), Kind: ex.op.Deployment.Kind()}
 	if desc.IsCryptd {
-		// The encrypted command may carry a maxTimeMS of its own; there must not be two.
+		// The encrypted command may have its own maxTimeMS; there must not be two.
 		maxTimeMS = 0
 	}
 
@@ -128,7 +128,7 @@ func (ex *execution) buildCommand(ctx context.Context, requestID int32) (started
 	}
 
 	started.cmdName = ex.op.getCommandName(started.cmd)
-	// What the server is told is the better name for logs and for snapshot reads than what the caller set.
+	// For logs and snapshot reads, the name that the server gets is better than the one that the caller set.
 	ex.op.Name = started.cmdName
 	started.redacted = ex.op.redactCommand(started.cmdName, started.cmd)
 	started.connID = ex.conn.ID()
@@ -139,8 +139,8 @@ func (ex *execution) buildCommand(ctx context.Context, requestID int32) (started
 	return started, nil
 }
 
-// send publishes the command, sends it, and publishes how it ended: each started event has its counterpart. It reports whether
-// the server may have got the command.
+// send publishes the command, sends it, and publishes its end: each started event has its counterpart. It reports whether the
+// server may have received the command.
 func (ex *execution) send(ctx context.Context, started startedInformation) (sent bool, err error) {
 	ex.op.publishStartedEvent(ctx, started)
 	begin := time.Now()
@@ -170,8 +170,8 @@ func (ex *execution) send(ctx context.Context, started startedInformation) (sent
 	return sent, err
 }
 
-// compress replaces the wire message in the buffer by a compressed one where both sides agreed on that. It comes after
-// the started event, which still reads the plain message.
+// compress replaces the wire message in the buffer by a compressed one if both sides agreed on that. It runs after the started
+// event, which reads the plain message.
 func (ex *execution) compress(command string) error {
 	compressor := ex.conn.Compressor
 	if compressor == nil || !ex.op.canCompress(command) {
@@ -185,7 +185,7 @@ func (ex *execution) compress(command string) error {
 	return err
 }
 
-// roundTrip sends the message, reads the reply and lets the server know how that went.
+// roundTrip sends the message, reads the reply and reports the result to the server.
 func (ex *execution) roundTrip(ctx context.Context) error {
 	var err error
 	if ex.sent.moreToCome {

@@ -2,18 +2,18 @@ package driver
 
 import "go.mongodb.org/mongo-driver/v2/internal/retry"
 
-// attemptErrors holds the errors of a command's failed attempts, as far as one may still be returned.
+// attemptErrors holds the errors of a command's failed attempts that may still be returned.
 type attemptErrors struct {
 	kind      retry.Kind
 	inTxn     bool // the command is one of a transaction, other than its commit or abort
 	first     error
-	attempted error // the latest that attempted tells of
+	attempted error // the last for which attempted is true
 }
 
-// record takes the failure of an attempt that is followed by another.
+// record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(fail *failure) {
 	if fail.stage == throttled {
-		// What the client has decided is no news beside what a server has said.
+		// The server's word counts more than the client's own decision.
 		return
 	}
 	if errs.first == nil {
@@ -24,12 +24,12 @@ func (errs *attemptErrors) record(fail *failure) {
 	}
 }
 
-// toReturn returns the error of a command whose last attempt has failed: the latest one from which the caller can tell that
-// an attempt was made, or the first if there is none. Of writes, and of commands that may be writes, it is the latest one
-// after which the server may have executed the command (retryable-reads.md, "If a retry attempt fails";
-// retryable-writes.md, "Executing Retryable Write Commands").
+// toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or
+// the first error if there is none. For writes, and commands that may be writes, it is the last error after which the server may
+// have executed the command (retryable-reads.md, "If a retry attempt fails"; retryable-writes.md, "Executing Retryable Write
+// Commands").
 //
-// If the last attempt tells that the transaction is to be run again, so does the error that is returned (transactions.md,
+// If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
 // "TransientTransactionError").
 func (errs *attemptErrors) toReturn(last *failure) error {
 	err := errs.relevant(last)
@@ -39,7 +39,7 @@ func (errs *attemptErrors) toReturn(last *failure) error {
 	return err
 }
 
-// relevant returns the error that is toReturn, without the label.
+// relevant returns the error for toReturn, without the label.
 func (errs *attemptErrors) relevant(last *failure) error {
 	switch {
 	case last.attempted(errs.kind) || errs.first == nil:
@@ -51,15 +51,15 @@ func (errs *attemptErrors) relevant(last *failure) error {
 	}
 }
 
-// attempted reports whether the command was sent and, unless it is a read, the server may have executed it: it has not if it
-// says so.
+// attempted reports whether the command was sent and, unless it is a read, the server may have executed it, that is, did not deny
+// it.
 func (fail *failure) attempted(kind retry.Kind) bool {
 	return fail.stage == sending && fail.outOfTime == nil && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
 }
 
-// hasErrorLabel reports whether the error is about this command, and has the label. The labels of an error that it wraps are
-// not its own: if a reply cannot be decrypted because the key vault is overloaded, the server has executed the command, and
-// after no error of building a command anything was rejected.
+// hasErrorLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its
+// own: if a reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error
+// while a command is built never means a rejection.
 func (fail *failure) hasErrorLabel(label string) bool {
 	if fail.stage == preparing {
 		return false
@@ -81,8 +81,8 @@ func (fail *failure) isRetryableOverloadError() bool {
 	return fail.hasErrorLabel(ErrSystemOverloadedError) && fail.hasErrorLabel(ErrRetryableError)
 }
 
-// classify finds out whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the
-// labels that those specifications tell drivers to add.
+// classify determines whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the labels that
+// these specifications require.
 func (ex *execution) classify(fail *failure) {
 	switch fail.stage {
 	case selecting:
@@ -97,8 +97,8 @@ func (ex *execution) classify(fail *failure) {
 	}
 }
 
-// retryableReadWrite reports whether an error is one of those that the Retryable Reads or Retryable Writes specification
-// lets be retried, whatever the options.
+// retryableReadWrite reports whether the Retryable Reads or Retryable Writes specification retries after the error, regardless of
+// the options.
 func (ex *execution) retryableReadWrite(err error) bool {
 	desc := ex.sent.desc
 	switch e := err.(type) {
@@ -114,8 +114,8 @@ func (ex *execution) retryableReadWrite(err error) bool {
 	}
 }
 
-// addRetryableWriteError adds the label RetryableWriteError where a server does not: servers before 4.4 never do, and
-// none does for a network error. Commands of a transaction other than commit and abort never get it.
+// addRetryableWriteError adds the label RetryableWriteError if the server does not: servers before 4.4 never do, and none does
+// for a network error. Commands of a transaction other than commit and abort never get it.
 func (ex *execution) addRetryableWriteError(err error, retryable bool) error {
 	if !ex.sent.retryEnabled || ex.inTransaction() {
 		return err
@@ -136,7 +136,7 @@ func (ex *execution) addRetryableWriteError(err error, retryable bool) error {
 	return err
 }
 
-// unsupportedStorageEngine reports whether a retryable write failed because the server cannot have any.
+// unsupportedStorageEngine reports whether a retryable write failed because the server's storage engine supports none.
 func (ex *execution) unsupportedStorageEngine(err error) bool {
 	if !ex.retrySupported || ex.op.Type != Write {
 		return false

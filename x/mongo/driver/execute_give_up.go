@@ -34,9 +34,9 @@ func (ex *execution) labelCommitResult(err error) error {
 	return err
 }
 
-// lacksMajority reports whether the reply to a commit that failed also has a write concern error. A new primary that does not
-// know the transaction says NoSuchTransaction, but as long as no majority confirms that, the commit may still turn out to have
-// happened (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets an answer that holds.
+// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
+// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
+// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
 func lacksMajority(e Error) bool {
 	if e.HasErrorLabel(TransientTransactionError) {
 		return false
@@ -45,13 +45,13 @@ func lacksMajority(e Error) bool {
 	return ok && confirmable(int32(code))
 }
 
-// confirmable reports whether a commit with a write concern error of this code may have happened. It has not if no members
-// can satisfy the write concern.
+// confirmable reports whether a commit with a write concern error of this code may have happened. It has not if the members
+// cannot satisfy the write concern.
 func confirmable(code int32) bool {
 	return code != unknownReplWriteConcernCode && code != unsatisfiableWriteConcernCode
 }
 
-// maxTimeMSExpired is the code of the server's error for a command that ran into its maxTimeMS.
+// maxTimeMSExpired is the server's error code for a command that exceeded its maxTimeMS.
 const maxTimeMSExpired = 50
 
 func (ex *execution) committing() bool {
@@ -84,8 +84,8 @@ func (ex *execution) writeFailed(e WriteCommandError) error {
 	return nil
 }
 
-// commitFailed turns the write concern error of a commitTransaction into the error that applications expect of it. The
-// commit's result is unknown, unless the write concern cannot be satisfied at all.
+// commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
+// is unknown, unless the write concern cannot be satisfied at all.
 func (ex *execution) commitFailed(e WriteCommandError) error {
 	wce := e.WriteConcernError
 	failed := Error{
@@ -105,8 +105,7 @@ func (ex *execution) commitFailed(e WriteCommandError) error {
 	return err
 }
 
-// isContextError reports whether an error is for the time or the cancellation of the operation: there is no other that an
-// application could ask for.
+// isContextError reports whether an error comes from the operation's deadline or cancellation.
 func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

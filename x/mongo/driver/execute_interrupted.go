@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Two specifications disagree about a retry that there is no time for. retryable-reads.md and retryable-writes.md return the error
-// of the attempt before it; client-side-operations-timeout.md, "Errors", wants a timeout error that exposes the underlying
-// one. The error of the attempt before it that wraps the context's satisfies both: it has the server's type, code and
-// labels, errors.Is finds the context's error, and mongo.IsTimeout is true if that is a timeout.
+// Specifications disagree about a retry for which there is no time. retryable-reads.md and retryable-writes.md return the
+// previous attempt's error; client-side-operations-timeout.md, "Errors", wants a timeout error that exposes the underlying one.
+// The previous attempt's error, wrapping the context's, satisfies both: it has the server's type, code and labels, errors.Is
+// finds the context's error, and mongo.IsTimeout is true if that is a timeout.
 
 // When an operation was interrupted.
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // outOfTime returns the error of an attempt that was not made because the operation's context has ended or is about to. It
-// returns nil for other errors, such as that of a server selection that ended before the context did.
+// returns nil for other errors, such as that of a server selection that ended before the context.
 func outOfTime(ctx context.Context, err error, s stage) error {
 	switch {
 	case !isContextError(err):
@@ -31,7 +31,7 @@ func outOfTime(ctx context.Context, err error, s stage) error {
 	}
 }
 
-// checkDeadline returns an error if there is not even the time for the fastest round trip that was seen.
+// checkDeadline returns an error if there is not even time for the fastest observed round trip.
 func (ex *execution) checkDeadline(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (ex *execution) checkDeadline(ctx context.Context) error {
 	return nil
 }
 
-// interrupted ends the command for want of time for another attempt. The error is the one that it would have failed with
+// interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
 // otherwise, and wraps the cause.
 func (ex *execution) interrupted(err, cause error, when string) error {
 	if e, ok := err.(WriteCommandError); ok {
@@ -65,7 +65,7 @@ func (ex *execution) interrupted(err, cause error, when string) error {
 	}
 }
 
-// interruption is the cause of an interruption beside what the error wraps anyway, which may be nil.
+// interruption is the cause of an interruption, together with what the error wraps anyway, which may be nil.
 type interruption struct {
 	err, cause error
 }
@@ -84,8 +84,8 @@ func (e interruption) Unwrap() error { return e.err }
 // Is lets errors.Is find the cause.
 func (e interruption) Is(target error) bool { return errors.Is(e.cause, target) }
 
-// InterruptedWriteError is the error of a write that a server executed with an error, and for whose retry there was no time. It
-// does not unwrap to the WriteCommandError, so that nobody takes it for one and loses the cause.
+// InterruptedWriteError is the error of a write that a server executed with an error and that there was no time to retry. It does
+// not unwrap to the WriteCommandError, so that nobody takes it for one and loses the cause.
 type InterruptedWriteError struct {
 	WriteCommandError WriteCommandError
 

@@ -17,8 +17,8 @@ func (op Operation) retryEnabled() bool {
 	return op.RetryMode != nil && op.RetryMode.Enabled()
 }
 
-// readWriteLimit returns how often the Retryable Reads and Retryable Writes specifications let a command of this
-// operation be retried: once, or under a client-side timeout as often as the time allows.
+// readWriteLimit returns how often the Retryable Reads and Retryable Writes specifications retry a command of this operation:
+// once, or under a client-side timeout as often as time allows.
 func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 	switch {
 	case !op.retryEnabled():
@@ -34,7 +34,7 @@ func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 	}
 }
 
-// describe tells the retry policy what it has to know of a failure.
+// describe describes a failure to the retry policy.
 func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure {
 	return retry.Failure{
 		Overload:     fail.hasErrorLabel(ErrSystemOverloadedError),
@@ -49,8 +49,7 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 	}
 }
 
-// prepareRetry leaves everything as the next attempt has to find it, and waits for the backoff. An error ends the
-// operation.
+// prepareRetry prepares everything for the next attempt, and waits for the backoff. An error ends the operation.
 func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict retry.Verdict) error {
 	if fail.stage == sending && !fail.isRetryableOverloadError() {
 		ex.strengthenCommit()
@@ -76,8 +75,8 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 	return nil
 }
 
-// contextDone reports whether the operation's context ended the attempt. That a connection was not established in time
-// says nothing of that context.
+// contextDone reports whether the operation's context ended the attempt. A connection that was not established in time says
+// nothing about that context.
 func (fail *failure) contextDone() bool {
 	return fail.stage == sending && isContextError(fail.err)
 }
@@ -87,21 +86,21 @@ func (ex *execution) reset(fail *failure) {
 	ex.errs.record(fail)
 	ex.releaseConnection()
 
-	// The server did not start the transaction, so the next attempt is the one that has to ask for it.
+	// The server did not start the transaction, so the next attempt has to ask for it.
 	if client := ex.op.Client; ex.startsTxn && client.TransactionState == session.InProgress {
 		client.TransactionState = session.Starting
 	}
 }
 
-// deprioritize adds the failed server to the deprioritized servers. After an overload error that is done on any topology, if
-// the policy retargets; after other retryable errors on sharded clusters only (retryable-reads.md and retryable-writes.md).
+// deprioritize adds the failed server to the deprioritized servers. After an overload error it does so on any topology, if the
+// policy retargets; after other retryable errors only on sharded clusters (retryable-reads.md and retryable-writes.md).
 func (ex *execution) deprioritize(fail *failure) {
 	if server := ex.failedServer(fail); server != "" {
 		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: server})
 	}
 }
 
-// failedServer returns the server that the attempt failed at, or the empty address if it is not known.
+// failedServer returns the server of the failed attempt, or the empty address if it is unknown.
 func (ex *execution) failedServer(fail *failure) address.Address {
 	var establishment EstablishmentError
 	switch {
@@ -116,9 +115,9 @@ func (ex *execution) failedServer(fail *failure) address.Address {
 	}
 }
 
-// strengthenCommit makes a commitTransaction that is sent again wait for the majority, as the first may have committed
-// (transactions.md, "Majority write concern is used when retrying commitTransaction"). An overload error says that it has
-// not, and leaves the write concern alone.
+// strengthenCommit makes a repeated commitTransaction wait for the majority, as the first may have committed (transactions.md,
+// "Majority write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern
+// stays.
 func (ex *execution) strengthenCommit() {
 	if client := ex.op.Client; client != nil && client.Committing {
 		client.UpdateCommitTransactionWriteConcern()
@@ -126,8 +125,8 @@ func (ex *execution) strengthenCommit() {
 	}
 }
 
-// reauthenticate authenticates the connection anew if that is what the server asks for. Sending the command again is
-// then no retry under any policy: the server has not executed it.
+// reauthenticate reauthenticates the connection if the server asks for it. Sending the command again then counts as a retry under
+// no policy, because the server has not executed it.
 func (ex *execution) reauthenticate(ctx context.Context, fail *failure) (bool, error) {
 	const reauthenticationRequired = 391
 

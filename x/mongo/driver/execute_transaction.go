@@ -6,9 +6,9 @@ func (ex *execution) inTransaction() bool {
 	return client != nil && !client.Committing && !client.Aborting && client.TransactionRunning()
 }
 
-// labelTransaction adds the label that tells the application to run the transaction or its commit again, to an error of the
-// network before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
-// commit must never have the first: the transaction would be run again although an earlier attempt may have committed it.
+// labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
+// occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
+// commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
 func (ex *execution) labelTransaction(err error) error {
 	switch {
 	case ex.committing():
@@ -20,8 +20,8 @@ func (ex *execution) labelTransaction(err error) error {
 	}
 }
 
-// unpin releases the server or connection that the session's transaction is pinned to, once the transaction's state there
-// is lost (transactions.md, "When to unpin"). It is not lost by a rejected command that is sent again.
+// unpin releases the server or connection to which the session's transaction is pinned, once the transaction's state there is
+// lost (transactions.md, "When to unpin"). A rejected command that is sent again does not lose it.
 func (ex *execution) unpin(fail *failure) error {
 	if !fail.hasErrorLabel(TransientTransactionError) && !fail.hasErrorLabel(UnknownTransactionCommitResult) {
 		return nil
@@ -29,9 +29,8 @@ func (ex *execution) unpin(fail *failure) error {
 	return ex.op.Client.ClearPinnedResources()
 }
 
-// unpinForRetry releases what the transaction is pinned to where the next attempt need not go there: an abort is to be unpinned
-// before a server is selected for its retry (transactions.md, "When to unpin"), and what did not start the transaction leaves
-// no state on the server.
+// unpinForRetry unpins the transaction if the next attempt may go elsewhere: an abort is unpinned before a server is selected for
+// its retry (transactions.md, "When to unpin"), and a command that did not start the transaction leaves no state on the server.
 func (ex *execution) unpinForRetry() error {
 	client := ex.op.Client
 	if client == nil || !ex.startsTxn && !client.Aborting {

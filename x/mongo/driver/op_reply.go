@@ -8,12 +8,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// errEmptyQueryFailure is for an OP_REPLY that says the query failed, and not how.
+// errEmptyQueryFailure is for an OP_REPLY that says that the query failed, but not how.
 var errEmptyQueryFailure = errors.New("malformed OP_REPLY: a failed query without a document")
 
-// decodeOpReply reads an OP_REPLY, which servers send to a hello that was an OP_QUERY.
+// decodeOpReply reads an OP_REPLY, with which servers answer a hello sent as an OP_QUERY.
 //
-//fork:wrap a failed query without a document let it panic
+//fork:wrap a failed query without a document made it panic
 func (op Operation) decodeOpReply(wm []byte) opReply {
 	const fields = 8 + 4 + 4 // cursorID, startingFrom and numberReturned
 	flags, rem, ok := wiremessage.ReadReplyFlags(wm)

@@ -18,32 +18,32 @@ type OverloadRetrier interface {
 	OverloadPolicy() *OverloadPolicy
 }
 
-// EstablishmentError is implemented by the errors of connections, and tells of those that could not be established. If the server
+// EstablishmentError is implemented by connection errors, and describes connections that could not be established. If the server
 // may be overloaded, the error has the labels of a retryable overload error.
 type EstablishmentError interface {
 	error
 
-	// HasErrorLabel reports whether the error has the label, or that of the command of the handshake which failed.
+	// HasErrorLabel reports whether the error, or that of the failed handshake command, has the label.
 	HasErrorLabel(string) bool
 
-	// ServerAddress returns the server that the connection could not be established to. It is empty for the error of a
-	// connection that was established, or that no pool asked for.
+	// ServerAddress returns the server to which the connection could not be established. It is empty for a connection that was
+	// established, or that no pool requested.
 	ServerAddress() address.Address
 }
 
-// OverloadPolicy is the overload retry policy of one client, and what carries it out. It is made with the client, is
-// safe for concurrent use, and must not be changed. A nil policy retries nothing after overload errors.
+// OverloadPolicy is the overload retry policy of one client, with the means to carry it out. It is made with the client, is safe
+// for concurrent use, and must not be changed. A nil policy retries nothing after overload errors.
 type OverloadPolicy struct {
 	// Policy decides which commands are retried and after what backoff.
 	Policy retry.Policy
 
-	// Retarget lets a retry after an overload error avoid the servers that were overloaded, if another is suitable.
+	// Retarget makes a retry after an overload error avoid the overloaded servers, if another is suitable.
 	Retarget bool
 
 	// Clock measures and waits for backoffs.
 	Clock Clock
 
-	// Monitor and Logger, which may be nil, are told of the decisions about retries of all policies.
+	// Monitor and Logger, which may be nil, receive the retry decisions under all policies.
 	Monitor *event.RetryMonitor
 	Logger  *logger.Logger
 
@@ -107,7 +107,7 @@ func (p *OverloadPolicy) start(kind retry.Kind, limit retry.Limit) retry.Executi
 
 func (p *OverloadPolicy) until(deadline time.Time) time.Duration {
 	if p == nil {
-		// Only backoffs are held against the deadline, and without a policy there are none.
+		// The deadline limits only backoffs, and without a policy there are none.
 		return retry.NoDeadline
 	}
 	return deadline.Sub(p.Clock.Now())

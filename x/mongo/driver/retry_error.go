@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// RetryError tells of the attempts that an operation made before it failed. It is found with errors.As in errors whose
-// operation was retried, or that could have been retried but for a limit, a deadline, an option, a missing label or an empty
-// token bucket. It describes an error and is none of its own: no operation returns it, and errors.Unwrap never leads to
-// it, so that error strings, types and comparisons are what they are without it.
+// RetryError describes the attempts that an operation made before it failed. errors.As finds it in errors of operations that were
+// retried, or would have been but for a limit, a deadline, an option, a missing label or an empty token bucket. It only describes
+// another error: no operation returns it, and errors.Unwrap never leads to it, so error strings, types and comparisons are the
+// same as without it.
 //
-// Errors that hold the result of a write are without it, and so are sentinel values such as mongo.ErrClientDisconnected.
+// Errors that hold the result of a write do not have one, nor do sentinel values such as mongo.ErrClientDisconnected.
 type RetryError struct {
 	// Attempts is the number of attempts, of which Retries were retries. They differ by 1, or for an operation sent in batches by
 	// the number of batches.
@@ -42,7 +42,7 @@ type RetryDescriber interface {
 	DescribeRetries(*RetryError) error
 }
 
-// withRetryError returns the error with the RetryError in it. Errors of types that cannot hold one stay as they are.
+// withRetryError returns the error with the RetryError in it. Errors whose type cannot hold one are unchanged.
 func withRetryError(err error, retries *RetryError) error {
 	if describer, ok := err.(RetryDescriber); ok {
 		return describer.DescribeRetries(retries)
@@ -54,7 +54,7 @@ var _ RetryDescriber = Error{}
 
 // Error can hold a RetryError.
 //
-//fork:extend as a wrapped error, a RetryError would change the message
+//fork:extend wrapping a RetryError would change the message
 type Error struct {
 	retries *RetryError
 }

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// retryKind returns which of the client's options permits retries after overload errors. Commands of users (runCommand)
-// have neither a type nor a name of their own, and must not be looked into.
+// retryKind returns which of the client's options permits retries after overload errors. Commands of users (runCommand) have
+// neither type nor name, and must not be inspected.
 func (op Operation) retryKind(ctx context.Context) retry.Kind {
 	if op.cleansUp(ctx) {
 		return retry.CleanUp
@@ -31,7 +31,7 @@ func (op Operation) retryKind(ctx context.Context) retry.Kind {
 	return retry.Generic
 }
 
-// cleansUp reports whether nobody looks at the operation's result.
+// cleansUp reports whether the operation's result is ignored.
 func (op Operation) cleansUp(ctx context.Context) bool {
 	switch {
 	case op.Legacy == LegacyKillCursors:
@@ -41,7 +41,7 @@ func (op Operation) cleansUp(ctx context.Context) bool {
 	}
 }
 
-// markedDeployment is a deployment for operations of a kind that the operation itself does not tell.
+// markedDeployment is a deployment for operations whose kind the operation itself does not tell.
 type markedDeployment struct {
 	Deployment
 	kind retry.Kind
@@ -71,8 +71,8 @@ type BatchCursor struct {
 	runCommand bool
 }
 
-// MarkRunCommand lets the cursor's commands be retried after overload errors only where runCommand is, that is with both
-// retryReads and retryWrites.
+// MarkRunCommand makes the cursor's commands follow the rules of runCommand after overload errors: they are retried only with
+// both retryReads and retryWrites.
 func (bc *BatchCursor) MarkRunCommand() { bc.runCommand = true }
 
 // getOperationDeployment returns the deployment for getMore and killCursors.

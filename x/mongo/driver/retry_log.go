@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// The lines belong to the component "command": they are about a command as its started and failed lines are, have the
-// same keys, and share the request ID with them. The Logging specification has no component for retries.
+// The lines belong to the component "command": like its started and failed lines they concern a command, and have the same keys
+// and request ID. The Logging specification has no component for retries.
 const (
 	commandRetryScheduled = "Command retry scheduled"
 	commandRetryRefused   = "Command retry refused"
@@ -26,15 +26,15 @@ const (
 	keySuppressed = "suppressed"
 )
 
-// What is logged on which level: a retry is part of the normal course, a refused one is what an operator looks for.
+// The levels: a retry is normal, a refused one is what an operator looks for.
 const (
 	levelScheduled = logger.LevelDebug
 	levelRefused   = logger.LevelInfo
 	levelEnded     = logger.LevelDebug
 )
 
-// logsDecision reports whether a decision is worth a line, and lines of its level are wanted. That a first attempt failed
-// with an error that has nothing to do with retries is not.
+// logsDecision reports whether a decision is worth a line and lines of its level are enabled. The failure of a first attempt with
+// an error unrelated to retries is not.
 func (p *OverloadPolicy) logsDecision(retries int, retry bool, reason string) bool {
 	if retry {
 		return p.logs(levelScheduled)
@@ -80,14 +80,14 @@ func (p *OverloadPolicy) logFinished(finished *event.RetryFinishedEvent, request
 	}, keys)
 }
 
-// retryLine is what all lines about retries have in common.
+// retryLine holds what all lines about retries have in common.
 type retryLine struct {
 	command, database      string
 	operationID, requestID int64
 	tokens                 *float64
 }
 
-// log logs a line with further keys, unless there have been too many lines.
+// log logs a line with additional keys, unless there have been too many lines.
 func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine, keys logger.KeyValues) {
 	suppressed, ok := p.lines.allow(p.Clock.Now())
 	if !ok {
@@ -107,12 +107,12 @@ func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine,
 	p.Logger.Print(level, logger.ComponentCommand, message, keys...)
 }
 
-// format returns the text of an error as the lines "Command failed" show it.
+// format returns the text of an error as in the lines "Command failed".
 func (p *OverloadPolicy) format(err error) string {
 	return logger.FormatString(err.Error(), p.Logger.MaxDocumentLength)
 }
 
-// addServer adds the keys of a server, if it is known. A Unix domain socket has no port.
+// addServer adds the keys of a server, if known. A Unix domain socket has no port.
 func addServer(keys *logger.KeyValues, server address.Address) {
 	if server == "" {
 		return
@@ -139,14 +139,14 @@ func addConnection(keys *logger.KeyValues, conn *mnet.Connection) {
 	}
 }
 
-// The client's limit of lines about retries. Under overload every command may be retried, and an operator needs examples
-// and a count rather than every line.
+// The client's limit of lines about retries. Under overload every command may be retried, and an operator needs examples and a
+// count, not every line.
 const (
 	logWindow = time.Second
 	logLines  = 10
 )
 
-// logLimiter lets logLines lines pass in each window, and counts the others.
+// logLimiter passes logLines lines in each window, and counts the others.
 type logLimiter struct {
 	mu         sync.Mutex
 	begin      time.Time // of the window

@@ -8,10 +8,10 @@ import (
 )
 
 // SelectServer selects from the candidates that are not deprioritized; if none of those is suitable, from all
-// (server-selection.md, "Server Selection Algorithm"). Servers are told apart by their address alone, as a description
-// can change between attempts.
+// (server-selection.md, "Server Selection Algorithm"). It identifies servers by address only, because a description can change
+// between attempts.
 //
-//fork:replace deprioritized servers are filtered before the selection, not after it, so that a less preferred server is found
+//fork:replace deprioritized servers are filtered before the selection, not after it, so that a less preferred server can be found
 //fork:watch Operation.selectServer
 func (oss *opServerSelector) SelectServer(
 	topo description.Topology,

@@ -12,13 +12,13 @@ type ConnString struct {
 	AdaptiveThrottlingSet bool
 }
 
-// The names of the options as upstream's parser keeps the options that it does not know.
+// The names of the options as upstream's parser keeps unknown options.
 const (
 	adaptiveRetriesKey    = "adaptiveretries"
 	adaptiveThrottlingKey = "adaptivethrottling"
 )
 
-// addOptions adds the options of the URI, and takes adaptiveRetries and adaptiveThrottling out of those that are unknown.
+// addOptions adds the options of the URI, and removes adaptiveRetries and adaptiveThrottling from the unknown ones.
 //
 //fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func (u *ConnString) addOptions(connectionArgPairs []string) error {
@@ -31,7 +31,7 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	return u.takeBool(adaptiveThrottlingKey, "adaptiveThrottling", &u.AdaptiveThrottling, &u.AdaptiveThrottlingSet)
 }
 
-// takeBool takes an option out of those that are unknown.
+// takeBool removes an option from the unknown ones and returns its value.
 func (u *ConnString) takeBool(key, name string, value, set *bool) error {
 	for _, text := range u.UnknownOptions[key] {
 		if text != "true" && text != "false" {

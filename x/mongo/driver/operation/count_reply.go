@@ -10,7 +10,7 @@ import (
 
 // buildCountResult reads the number of documents from a reply, which holds it as n, or as n of the first document of a cursor.
 //
-//fork:wrap a cursor that is no document, or that has no first document, let it panic
+//fork:wrap a cursor that is no document, or that has no first document, made it panic
 func buildCountResult(response bsoncore.Document) (CountResult, error) {
 	cursor, err := response.LookupErr("cursor")
 	if err != nil {

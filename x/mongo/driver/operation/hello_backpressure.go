@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// handshakeCommand adds backpressure: true to the handshake, which tells the server that this client backs off when the
-// server sheds load (client-backpressure.md, "Handshake changes"). Heartbeats do not carry it: they do not pass here.
+// handshakeCommand adds backpressure: true to the handshake, which tells the server that this client backs off when the server
+// sheds load (client-backpressure.md, "Handshake changes"). Heartbeats do not carry it, because they do not use this function.
 //
 //fork:wrap says backpressure: true in the handshake
 //fork:watch Hello.command Hello.GetHandshakeInformation

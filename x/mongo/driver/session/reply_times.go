@@ -5,12 +5,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// What a server replies may be of any type, and the accessors of BSON values panic if it is not the one that they are for. A field
-// of another type counts as missing.
+// A server's reply may hold any type, and the accessors of BSON values panic on any but their own. A field of another type counts
+// as missing.
 
 // getClusterTime returns the two parts of the cluster time, or zeros if it has none.
 //
-//fork:wrap a $clusterTime of another type let it panic
+//fork:wrap a $clusterTime of another type made it panic
 func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
 	if outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK(); ok {
 		if _, _, ok := outer.Lookup("clusterTime").TimestampOK(); ok {
@@ -22,7 +22,7 @@ func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
 
 // UpdateRecoveryToken takes the recovery token of the transaction from a reply, if there is one.
 //
-//fork:wrap a token that is no document let it panic
+//fork:wrap a token that is no document made it panic
 func (c *Client) UpdateRecoveryToken(response bson.Raw) {
 	if _, ok := response.Lookup("recoveryToken").DocumentOK(); ok {
 		c.upstreamUpdateRecoveryToken(response)
@@ -31,7 +31,7 @@ func (c *Client) UpdateRecoveryToken(response bson.Raw) {
 
 // UpdateSnapshotTime takes the time of the snapshot from the first reply that has one.
 //
-//fork:wrap a time that is no timestamp let it panic
+//fork:wrap a time that is no timestamp made it panic
 func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {
 	holder := response
 	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok {

@@ -8,11 +8,11 @@ import (
 
 // writeWireMessage sends a message.
 //
-// The error is told before the connection is closed. Closing ends connect's context, and an error that is told after
-// that is context.Canceled at random, which hides that the server closed the connection: neither its labels nor its
-// cause would reach the application.
+// The error is reported before the connection is closed. Closing ends connect's context, and an error reported after that is
+// sometimes context.Canceled, which hides that the server closed the connection: neither its labels nor its cause would reach the
+// application.
 //
-//fork:replace a connection that an overloaded server closes during hello failed with context.Canceled at random
+//fork:replace a connection that an overloaded server closes during hello sometimes failed with context.Canceled
 //fork:watch transformNetworkError connection.close connection.closeConnectContext connection.write
 func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
 	deadline, fromContext := ctx.Deadline()
@@ -28,10 +28,10 @@ func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
 	return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "unable to write wire message to network"}
 }
 
-// readWireMessage receives a message. A connection whose reply may still come after a timeout is kept open, for the pool
-// reads the rest later. As in writeWireMessage, the error is told before the connection is closed.
+// readWireMessage receives a message. A connection whose reply may still come after a timeout stays open, because the pool reads
+// the rest later. As in writeWireMessage, the error is reported before the connection is closed.
 //
-//fork:replace a connection that an overloaded server closes during hello failed with context.Canceled at random
+//fork:replace a connection that an overloaded server closes during hello sometimes failed with context.Canceled
 //fork:watch connection.read
 func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
 	deadline, fromContext := ctx.Deadline()
@@ -53,7 +53,7 @@ func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
 	return nil, ConnectionError{ConnectionID: c.id, Wrapped: err, message: failed}
 }
 
-// startIO sets the deadline of the write or the read that follows; the zero time is none.
+// startIO sets the deadline of the following write or read; the zero time means none.
 func (c *connection) startIO(deadline time.Time, write bool) error {
 	if atomic.LoadInt64(&c.state) != connConnected {
 		return ConnectionError{ConnectionID: c.id, message: "connection is closed"}

@@ -30,7 +30,7 @@ func (c *connection) connect(ctx context.Context) error {
 
 	connErr.server, connErr.overloaded = c.addr, true
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
-		// The application is shown the labels of the innermost command error.
+		// Applications see the labels of the innermost command error.
 		labels := helloErr.Labels
 		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 		connErr.Wrapped = helloErr

@@ -5,7 +5,7 @@ package topology
 // wrapConnectionError gives the error the labels of a retryable overload error unless an overloaded server cannot have caused
 // it (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 //
-//fork:wrap what is labelled is retried, so that a refused hello or a proxy that does not connect must not be
+//fork:wrap labelled errors are retried, which must not happen for a refused hello or a proxy that does not connect
 func wrapConnectionError(connErr ConnectionError) error {
 	if cannotBeOverload(connErr.Wrapped) {
 		return connErr

@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/version"
 )
 
-// Keys and texts of the log about the driver that runs.
+// Log keys and texts about the running driver.
 const (
 	keyDriverVersion   = "driverVersion"
 	keyRequiredVersion = "requiredVersion"
@@ -13,7 +13,7 @@ const (
 	messageOlderDriver = "The program requires a newer driver than the one that it was built with"
 )
 
-// logTopologyMessage adds the driver's version to the first message of a client, so that a log tells which driver wrote it. The
+// logTopologyMessage adds the driver's version to the first message of a client, so that a log shows which driver wrote it. The
 // logging specification allows keys beyond those that it names.
 //
 //fork:wrap a client's log says which driver runs
@@ -26,7 +26,7 @@ func logTopologyMessage(topo *Topology, level logger.Level, msg string, keysAndV
 
 // publishTopologyOpeningEvent runs once for each client that connects.
 //
-//fork:wrap a replaced driver that is too old for the program is told of, since the go command says nothing
+//fork:wrap reports a replaced driver that is too old for the program, since the go command says nothing
 func (t *Topology) publishTopologyOpeningEvent() {
 	if mustLogTopologyMessage(t, logger.LevelInfo) {
 		t.logRequired(version.Required())
@@ -34,7 +34,7 @@ func (t *Topology) publishTopologyOpeningEvent() {
 	t.upstreamPublishTopologyOpeningEvent()
 }
 
-// logRequired tells of a program that was made for a newer driver.
+// logRequired reports a program that was made for a newer driver.
 func (t *Topology) logRequired(required string, newer bool) {
 	if newer {
 		logTopologyMessage(t, logger.LevelInfo, messageOlderDriver, keyDriverVersion, version.Driver, keyRequiredVersion, required)

@@ -13,18 +13,17 @@ var (
 	_ driver.OverloadRetrier = (*Server)(nil)
 )
 
-// Config holds the client's overload policy. There is one for each configuration, as there is one configuration for each
-// client.
+// Config holds the client's overload policy: one per configuration, as there is one configuration per client.
 //
-//fork:extend the overload policy belongs to the client, and the topology is what the client has one of
+//fork:extend the overload policy belongs to the client, and each client has one topology
 type Config struct {
 	overload     *driver.OverloadPolicy
 	overloadSeen *atomic.Bool // the client has met an overload error
 }
 
-// serverConfig holds the overload policy of the client that the server belongs to.
+// serverConfig holds the overload policy of the server's client.
 //
-//fork:extend cursors run their commands on the server alone and have to find the client's policy there
+//fork:extend cursors know only the server and have to find the client's policy there
 type serverConfig struct {
 	overload     *driver.OverloadPolicy
 	overloadSeen *atomic.Bool
@@ -32,7 +31,7 @@ type serverConfig struct {
 
 // NewAuthenticatorConfig adds the client's overload policy to the configuration, for the topology and for its servers.
 //
-//fork:wrap both the client and NewConfig come this way
+//fork:wrap both the client and NewConfig use it
 //fork:watch NewConfig New Topology Server.Connection SelectedServer authConfigOptions WithAuthConfigClientOptions newServerConfig
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
 	cfg, err := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)

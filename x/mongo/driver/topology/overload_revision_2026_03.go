@@ -9,10 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// maxRetries is MAX_RETRIES, which the specification's revision of 2026-03-12 does not let clients configure.
+// maxRetries is MAX_RETRIES, which clients cannot configure in the specification's revision of 2026-03-12.
 const maxRetries retry.Limit = 5
 
-// revisionPolicy returns what the specification's revision of 2026-03-12 fixes of a policy.
+// revisionPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes.
 func revisionPolicy(*options.ClientOptions) *driver.OverloadPolicy {
 	return &driver.OverloadPolicy{
 		Policy: retry.Policy{

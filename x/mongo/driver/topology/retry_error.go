@@ -4,8 +4,8 @@ import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
 var _ driver.RetryDescriber = ConnectionError{}
 
-// DescribeRetries implements the driver.RetryDescriber interface. Only an error of establishing a connection can be that of a
-// command that was retried; any other stays comparable to what it was.
+// DescribeRetries implements the driver.RetryDescriber interface. Only an error while a connection is established can be that of
+// a retried command; any other stays comparable.
 func (e ConnectionError) DescribeRetries(retries *driver.RetryError) error {
 	if e.server != "" {
 		e.retries = retries

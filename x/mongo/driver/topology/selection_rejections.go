@@ -2,8 +2,8 @@ package topology
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 
-// selectServerFromDescription returns the servers that are suitable. Where there are several, and the client has met overload
-// errors, it draws two of them and returns the one with less load.
+// selectServerFromDescription returns the suitable servers. If there are several, and the client has met overload errors, it
+// draws two of them and returns the one with less load.
 //
 //fork:wrap of two servers the one that is overloaded must not look like the idle one
 //fork:watch Topology.SelectServer pick2 Server.OperationCount
@@ -18,8 +18,8 @@ func (t *Topology) selectServerFromDescription(
 	return t.lessLoaded(suitable), nil
 }
 
-// lessLoaded draws two of the servers at random, as SelectServer does, and returns the one with fewer operations in progress and
-// overload errors of late.
+// lessLoaded draws two of the servers at random, like SelectServer, and returns the one with fewer operations in progress and
+// recent overload errors.
 func (t *Topology) lessLoaded(suitable []description.Server) []description.Server {
 	one, other := pick2(suitable)
 	t.serversLock.Lock()
@@ -36,6 +36,6 @@ func (t *Topology) lessLoaded(suitable []description.Server) []description.Serve
 	}
 }
 
-// load returns what a server is chosen by: the operations in progress, and the overload errors of the last moments. A server that
-// rejects is done with operations sooner than one that executes them; by the operations in progress alone it would be preferred.
+// load returns the load by which a server is chosen: its operations in progress plus its recent overload errors. Rejecting is
+// quicker than executing, so by operations in progress alone a server that rejects would be preferred.
 func (s *Server) load() int64 { return s.OperationCount() + s.rejections.Count() }

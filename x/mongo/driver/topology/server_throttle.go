@@ -8,7 +8,7 @@ import (
 
 var _ driver.Throttler = (*Server)(nil)
 
-// newThrottle returns the throttle of a server of a client, or nil without adaptiveThrottling.
+// newThrottle returns the throttle of a client's server, or nil without adaptiveThrottling.
 func newThrottle(overload *driver.OverloadPolicy) *retry.Throttle {
 	if overload.Policy.Throttling == nil {
 		return nil
@@ -19,8 +19,8 @@ func newThrottle(overload *driver.OverloadPolicy) *retry.Throttle {
 // Throttle implements the driver.Throttler interface.
 func (s *Server) Throttle() (address.Address, *retry.Throttle) { return s.address, s.throttle }
 
-// ThrottleProbabilities returns for each server that is known the probability with which commands are not sent to it, in
-// [0, 1), or nil without adaptiveThrottling.
+// ThrottleProbabilities returns for each known server the probability, in [0, 1), with which commands are held back from it, or
+// nil without adaptiveThrottling.
 func (t *Topology) ThrottleProbabilities() map[string]float64 {
 	if t.cfg.overload == nil || t.cfg.overload.Policy.Throttling == nil {
 		return nil

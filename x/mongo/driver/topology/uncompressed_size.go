@@ -6,8 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// checkUncompressedSize holds the size that a compressed message announces to the bound that holds for messages that are not
-// compressed. Memory of that size is allocated before anything is decompressed, 2 GB for a message of 25 bytes.
+// checkUncompressedSize limits the size that a compressed message announces to that of uncompressed messages. Memory of that size
+// is allocated before anything is decompressed, 2 GB for a message of 25 bytes.
 //
 //fork:watch connection.parseWmSizeBytes
 func (c *connection) checkUncompressedSize(wm []byte) error {
