@@ -13,7 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/metrics"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // show keeps a person up to date until the context ends: with a table where it can be redrawn, else with lines.
-func show(ctx context.Context, l *lab.Lab, out io.Writer) {
+func show(ctx context.Context, l *deployment.Lab, out io.Writer) {
 	redraws := isTerminal(out)
 	interval := lineInterval
 	if redraws {
@@ -64,7 +64,7 @@ type row struct {
 }
 
 // rates compares two times' counts.
-func rates(l *lab.Lab, now, before []metrics.Counts, interval time.Duration) []row {
+func rates(l *deployment.Lab, now, before []metrics.Counts, interval time.Duration) []row {
 	faults, rows := l.Faults(), []row(nil)
 	roles := l.Cluster().Status().Members
 	for front, member := range roles {

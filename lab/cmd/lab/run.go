@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/scenario"
 	"mongofork/lab/internal/topology"
 )
@@ -63,7 +63,7 @@ func (c *runCmd) Run(env *environment) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(env.stderr, nil))
-	return c.serve(env, config, func(ctx context.Context, l *lab.Lab) error {
+	return c.serve(env, config, func(ctx context.Context, l *deployment.Lab) error {
 		return s.Run(ctx, l, clock.System{}, log)
 	})
 }

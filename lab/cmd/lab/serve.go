@@ -16,7 +16,7 @@ import (
 
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/control"
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
@@ -60,8 +60,8 @@ func rejection(flag string) overload.Rejection {
 }
 
 // config returns what the flags describe.
-func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error) {
-	config := lab.Config{
+func (f *labFlags) config(spec topology.Spec, log io.Writer) (deployment.Config, error) {
+	config := deployment.Config{
 		Topology: spec, Options: topology.Options{ElectionDelay: f.ElectionDelay}, Port: f.Port,
 		Rejection: rejection(f.Rejection), Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
@@ -74,7 +74,7 @@ func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error)
 	if f.TLSCert != "" {
 		certificate, err := tls.LoadX509KeyPair(f.TLSCert, f.TLSKey)
 		if err != nil {
-			return lab.Config{}, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+			return deployment.Config{}, fmt.Errorf("--tls-cert and --tls-key: %w", err)
 		}
 		config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	}
@@ -82,7 +82,7 @@ func (f *labFlags) config(spec topology.Spec, log io.Writer) (lab.Config, error)
 }
 
 // behind finds or starts what the lab stands before. What it returns ends that.
-func (f *labFlags) behind(ctx context.Context, config *lab.Config) (func() error, error) {
+func (f *labFlags) behind(ctx context.Context, config *deployment.Config) (func() error, error) {
 	nothing := func() error { return nil }
 	real := config.Topology.Kind == topology.Members
 	switch {
@@ -127,13 +127,13 @@ func (c *serveCmd) Run(env *environment) error {
 }
 
 // serve runs a lab and its control until the context ends, or what is to be done meanwhile is done.
-func (f *labFlags) serve(env *environment, config lab.Config, meanwhile func(context.Context, *lab.Lab) error) (err error) {
+func (f *labFlags) serve(env *environment, config deployment.Config, meanwhile func(context.Context, *deployment.Lab) error) (err error) {
 	end, err := f.behind(env.ctx, &config)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	l, err := lab.Open(config)
+	l, err := deployment.Open(config)
 	if err != nil {
 		return err
 	}
@@ -160,12 +160,12 @@ func (f *labFlags) serve(env *environment, config lab.Config, meanwhile func(con
 }
 
 // serveControl serves what acts on the lab until the context ends, after it has printed where everything is.
-func serveControl(ctx context.Context, l *lab.Lab, port int, out io.Writer) error {
+func serveControl(ctx context.Context, l *deployment.Lab, port int, out io.Writer) error {
 	handler, err := control.New(l)
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(lab.Host, strconv.Itoa(port)))
+	listener, err := net.Listen("tcp", net.JoinHostPort(deployment.Host, strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("--metrics-port: %w", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/lab"
 	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/topology"
 )
@@ -35,7 +35,7 @@ const defaultStepDown = 60 * time.Second
 //	                                  these members are cut off from the others; without members nobody is
 //	POST /links/{from}/{to}/fault?kind=slow&delay=100ms&for=5s
 //	                                  what is wrong with the way from one member to another: off, silent, slow or reset
-func New(l *lab.Lab) (http.Handler, error) {
+func New(l *deployment.Lab) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(l.Metrics().Collector()); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ type Status struct {
 	Links [][]fault.Fault `json:"links,omitempty"`
 }
 
-func statusOf(l *lab.Lab) Status {
+func statusOf(l *deployment.Lab) Status {
 	status := Status{Status: l.Cluster().Status(), Faults: l.Faults()}
 	if set := l.Members(); set != nil {
 		status.Links = set.LinkFaults()
@@ -68,7 +68,7 @@ func statusOf(l *lab.Lab) Status {
 	return status
 }
 
-func stepDown(l *lab.Lab, r *http.Request) (any, error) {
+func stepDown(l *deployment.Lab, r *http.Request) (any, error) {
 	period, err := durationOf(r, "for", defaultStepDown)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func stepDown(l *lab.Lab, r *http.Request) (any, error) {
 	return statusOf(l), nil
 }
 
-func setFault(l *lab.Lab, r *http.Request) (any, error) {
+func setFault(l *deployment.Lab, r *http.Request) (any, error) {
 	front, err := numberOf(r, "front")
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func answering(act func(*http.Request) (any, error)) http.Handler {
 		status := http.StatusOK
 		if err != nil {
 			result, status = map[string]string{"error": err.Error()}, http.StatusBadRequest
-			if errors.Is(err, lab.ErrNoFront) || errors.Is(err, members.ErrNoMember) {
+			if errors.Is(err, deployment.ErrNoFront) || errors.Is(err, members.ErrNoMember) {
 				status = http.StatusNotFound
 			}
 		}

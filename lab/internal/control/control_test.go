@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/lab"
 	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
@@ -25,19 +25,19 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open returns a lab that nobody connects to, and its control. A replica set without a primary stays without one.
-func open(t *testing.T, text string) (*lab.Lab, http.Handler) {
+func open(t *testing.T, text string) (*deployment.Lab, http.Handler) {
 	t.Helper()
 	spec, err := topology.ParseSpec(text)
 	require.NoError(t, err)
 	nobody := proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}
-	config := lab.Config{Topology: spec, Options: topology.Options{ElectionDelay: time.Hour}, Backend: nobody}
+	config := deployment.Config{Topology: spec, Options: topology.Options{ElectionDelay: time.Hour}, Backend: nobody}
 	if spec.Kind == topology.Members {
 		config.Members, err = members.New("rs0", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1", []members.Member{
 			{Host: nobody.Address, Backend: nobody}, {Host: nobody.Address, Backend: nobody},
 		})
 		require.NoError(t, err)
 	}
-	l, err := lab.Open(config)
+	l, err := deployment.Open(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

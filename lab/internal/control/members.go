@@ -6,19 +6,19 @@ import (
 	"strconv"
 	"strings"
 
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/members"
 )
 
 // setOf returns the real members behind a lab.
-func setOf(l *lab.Lab) (*members.Set, error) {
+func setOf(l *deployment.Lab) (*members.Set, error) {
 	if l.Members() == nil {
 		return nil, fmt.Errorf("the lab makes its members of one server; start it with --topology members")
 	}
 	return l.Members(), nil
 }
 
-func actOnMember(l *lab.Lab, r *http.Request) (any, error) {
+func actOnMember(l *deployment.Lab, r *http.Request) (any, error) {
 	set, err := setOf(l)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func actOnMember(l *lab.Lab, r *http.Request) (any, error) {
 	return statusOf(l), nil
 }
 
-func partition(l *lab.Lab, r *http.Request) (any, error) {
+func partition(l *deployment.Lab, r *http.Request) (any, error) {
 	set, err := setOf(l)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func partition(l *lab.Lab, r *http.Request) (any, error) {
 	return statusOf(l), nil
 }
 
-func setLinkFault(l *lab.Lab, r *http.Request) (any, error) {
+func setLinkFault(l *deployment.Lab, r *http.Request) (any, error) {
 	set, err := setOf(l)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 )
@@ -78,7 +78,7 @@ func missingParameters(ctx context.Context, opts *options.ClientOptions) (missin
 
 // runOnLab runs on a lab before the server. Clients authenticate with the server.
 func runOnLab(ctx context.Context, backend proxy.Backend, auth *options.Credential) (report *Report, err error) {
-	l, err := lab.Open(lab.Config{
+	l, err := deployment.Open(deployment.Config{
 		Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 1}, Backend: backend, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

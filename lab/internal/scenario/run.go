@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 )
 
 // commandTimeout bounds what a step sends to a front, which may be silent by an earlier step.
@@ -22,7 +22,7 @@ const commandTimeout = 10 * time.Second
 
 // Run lets the steps happen to a lab, which runs, one after the other until the duration is over. It ends with the
 // first step that fails, or, without an error, with the context.
-func (s *Scenario) Run(ctx context.Context, l *lab.Lab, clock clock.Clock, log *slog.Logger) error {
+func (s *Scenario) Run(ctx context.Context, l *deployment.Lab, clock clock.Clock, log *slog.Logger) error {
 	if err := s.checkFronts(len(l.Hosts())); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Step) String() string {
 	}
 }
 
-func (s *Step) run(ctx context.Context, l *lab.Lab) error {
+func (s *Step) run(ctx context.Context, l *deployment.Lab) error {
 	switch {
 	case s.StepDown != nil:
 		return l.Cluster().StepDown(s.StepDown.For)

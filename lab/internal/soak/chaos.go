@@ -9,8 +9,8 @@ import (
 
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/lab"
 	"mongofork/lab/internal/topology"
 )
 
@@ -26,7 +26,7 @@ const (
 
 // chaos makes the events of a plan happen.
 type chaos struct {
-	lab     *lab.Lab
+	lab     *deployment.Lab
 	commits *commitGate
 }
 

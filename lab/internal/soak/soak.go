@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/lab"
+	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
@@ -104,8 +104,8 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 }
 
 // openLab returns a lab before the members, or before the one server.
-func (r *run) openLab() (*lab.Lab, error) {
-	config := lab.Config{
+func (r *run) openLab() (*deployment.Lab, error) {
+	config := deployment.Config{
 		Observers: []proxy.Handler{r.attempts, r.commits}, Logger: slog.New(slog.DiscardHandler),
 	}
 	if !r.real() {
@@ -115,7 +115,7 @@ func (r *run) openLab() (*lab.Lab, error) {
 		}
 		config.Topology = topology.Spec{Kind: topology.ReplicaSet, Members: fronts}
 		config.Options, config.Backend = topology.Options{ElectionDelay: electionDelay}, backend
-		return lab.Open(config)
+		return deployment.Open(config)
 	}
 	var found []members.Member
 	for _, m := range r.config.Members {
@@ -126,7 +126,7 @@ func (r *run) openLab() (*lab.Lab, error) {
 		return nil, err
 	}
 	config.Topology, config.Members = topology.Spec{Kind: topology.Members}, set
-	return lab.Open(config)
+	return deployment.Open(config)
 }
 
 func (r *run) real() bool { return len(r.config.Members) > 0 }
@@ -177,7 +177,7 @@ func (r *run) plan() []Event {
 }
 
 // run lets the client work while the plan happens, and sees to it that nothing of the client is left.
-func (r *run) run(ctx context.Context, l *lab.Lab) error {
+func (r *run) run(ctx context.Context, l *deployment.Lab) error {
 	disturb := &chaos{lab: l, commits: r.commits}
 	uri := l.Endpoints()[0].URI
 	if r.real() {

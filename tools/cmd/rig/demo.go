@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"mongofork/tools/rig/demo"
-	"mongofork/tools/rig/lab"
+	"mongofork/tools/rig/labrun"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/suite"
 )
@@ -27,11 +27,11 @@ func (c *demoCmd) Run(ctx context.Context) error {
 		return err
 	}
 	env := append(os.Environ(), "GOWORK=off")
-	builder := lab.Builder{Root: root, Env: env, Tools: suite.OSTools{}}
+	builder := labrun.Builder{Root: root, Env: env, Tools: suite.OSTools{}}
 	err = demo.Run(ctx, demo.Config{
 		Root: root, Base: c.Base, Workers: c.Workers, Operations: c.Operations, Seed: c.Seed,
 		OpenLab: func(ctx context.Context) ([]string, func() error, error) {
-			binary, err := builder.Build(ctx, "build/"+c.Base, lab.Command)
+			binary, err := builder.Build(ctx, "build/"+c.Base, labrun.Command)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -53,7 +53,7 @@ func openDemoLab(ctx context.Context, root, binary string, env []string) ([]stri
 	serving := context.WithoutCancel(ctx)
 	if err == nil {
 		fmt.Fprintln(os.Stderr, "starting three real members, and the lab before them")
-		l, err := lab.ServeMembers(serving, binary, env, mongod, filepath.Join(root, "build", "server"))
+		l, err := labrun.ServeMembers(serving, binary, env, mongod, filepath.Join(root, "build", "server"))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -68,7 +68,7 @@ func openDemoLab(ctx context.Context, root, binary string, env []string) ([]stri
 		return nil, nil, err
 	}
 	fmt.Fprintln(os.Stderr, "starting the lab, which makes a replica set of that server")
-	l, err := lab.Serve(serving, binary, env, "replicaset:3", s.URI)
+	l, err := labrun.Serve(serving, binary, env, "replicaset:3", s.URI)
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}

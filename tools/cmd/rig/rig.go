@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mongofork/tools/rig/gotest"
-	"mongofork/tools/rig/lab"
+	"mongofork/tools/rig/labrun"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 	"mongofork/tools/rig/suite"
@@ -40,7 +40,7 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 		Root: root, Pins: pins, Local: os.Getenv("SPECIFICATIONS"),
 		Client: http.DefaultClient, Archive: specs.Archive, Progress: progress,
 	}
-	labs := lab.Builder{Root: root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
+	labs := labrun.Builder{Root: root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
 	return &suite.Rig{
 		Root: root, Base: base, Upstream: revisions.Upstream, Fork: revisions.Fork, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
 		Tests: gotest.Go{}, Tools: suite.OSTools{},
@@ -86,8 +86,8 @@ func openMembers(ctx context.Context, root string, progress io.Writer) (*suite.S
 }
 
 // soak runs the lab's soak on real members, or on a server.
-func soak(ctx context.Context, labs lab.Builder, driver string, on *suite.Server) (string, error) {
-	binary, err := labs.Build(ctx, driver, lab.Command)
+func soak(ctx context.Context, labs labrun.Builder, driver string, on *suite.Server) (string, error) {
+	binary, err := labs.Build(ctx, driver, labrun.Command)
 	if err != nil {
 		return "", err
 	}
@@ -112,8 +112,8 @@ func withServer(env []string, uri string) []string {
 }
 
 // limits runs the lab's program "limits" on a server. A mongod has limits of its own; any other may have the lab's.
-func limits(ctx context.Context, labs lab.Builder, driver string, on *suite.Server) (string, error) {
-	binary, err := labs.Build(ctx, driver, lab.LimitsCommand)
+func limits(ctx context.Context, labs labrun.Builder, driver string, on *suite.Server) (string, error) {
+	binary, err := labs.Build(ctx, driver, labrun.LimitsCommand)
 	if err != nil {
 		return "", err
 	}
@@ -161,12 +161,12 @@ func openForm(ctx context.Context, config server.Config, form string) (*suite.Se
 }
 
 // openLab starts a lab that is built with the driver of a folder below the root.
-func openLab(ctx context.Context, labs lab.Builder, driver, topology, backend string) (*suite.Lab, error) {
-	binary, err := labs.Build(ctx, driver, lab.Command)
+func openLab(ctx context.Context, labs labrun.Builder, driver, topology, backend string) (*suite.Lab, error) {
+	binary, err := labs.Build(ctx, driver, labrun.Command)
 	if err != nil {
 		return nil, err
 	}
-	l, err := lab.Serve(ctx, binary, labs.Env, topology, backend)
+	l, err := labrun.Serve(ctx, binary, labs.Env, topology, backend)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
-	"mongofork/tools/rig/lab"
+	"mongofork/tools/rig/labrun"
 	"mongofork/tools/rig/report"
 	"mongofork/tools/rig/suite"
 )
@@ -45,11 +45,11 @@ func (f *fakeTools) Run(_ context.Context, dir string, env []string, name string
 // the arguments of a process.
 func TestProgramsGetTheServerByEnvironment(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(context.Context, lab.Builder) (string, error){
-		"soak": func(ctx context.Context, labs lab.Builder) (string, error) {
+	tests := map[string]func(context.Context, labrun.Builder) (string, error){
+		"soak": func(ctx context.Context, labs labrun.Builder) (string, error) {
 			return soak(ctx, labs, "driver", &suite.Server{URI: secretURI})
 		},
-		"limits": func(ctx context.Context, labs lab.Builder) (string, error) {
+		"limits": func(ctx context.Context, labs labrun.Builder) (string, error) {
 			return limits(ctx, labs, "driver", &suite.Server{URI: secretURI, Mongod: true})
 		},
 	}
@@ -62,7 +62,7 @@ func TestProgramsGetTheServerByEnvironment(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(root, "lab", "go.mod"), []byte(mod), 0o600))
 			require.NoError(t, os.WriteFile(filepath.Join(root, "lab", "go.sum"), nil, 0o600))
 			tools := new(fakeTools)
-			_, err := run(t.Context(), lab.Builder{Root: root, Env: []string{"MONGODB_URI=mongodb://other"}, Tools: tools})
+			_, err := run(t.Context(), labrun.Builder{Root: root, Env: []string{"MONGODB_URI=mongodb://other"}, Tools: tools})
 			require.NoError(t, err)
 			assert.NotContains(t, strings.Join(tools.args, " "), "mongodb://")
 			assert.Equal(t, "MONGODB_URI="+secretURI, tools.env[len(tools.env)-1], "the last one counts")

@@ -13,7 +13,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
-	"mongofork/tools/rig/lab"
+	"mongofork/tools/rig/labrun"
 	"mongofork/tools/rig/process"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/suite"
@@ -95,11 +95,11 @@ func (c *soakCmd) build(ctx context.Context, root, base string) (forked, upstrea
 	if err != nil {
 		return "", "", err
 	}
-	builder := lab.Builder{Root: root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
-	if forked, err = builder.Build(ctx, forkTree, lab.Command); err != nil || c.ForkOnly {
+	builder := labrun.Builder{Root: root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
+	if forked, err = builder.Build(ctx, forkTree, labrun.Command); err != nil || c.ForkOnly {
 		return forked, "", err
 	}
-	upstream, err = builder.Build(ctx, upstreamTree, lab.Command)
+	upstream, err = builder.Build(ctx, upstreamTree, labrun.Command)
 	return forked, upstream, err
 }
 

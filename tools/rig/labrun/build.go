@@ -1,5 +1,5 @@
-// Package lab builds the overload lab, which is a module of its own, and runs it in front of a server.
-package lab
+// Package labrun builds the overload lab, a separate module, and runs it in front of a server.
+package labrun
 
 import (
 	"context"

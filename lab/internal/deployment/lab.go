@@ -1,6 +1,5 @@
-// Package lab puts fronts before a server, so that applications see a deployment of which everything can be made to
-// fail.
-package lab
+// Package deployment puts fronts before a server, so that applications see a deployment in which everything can be made to fail.
+package deployment
 
 import (
 	"context"
