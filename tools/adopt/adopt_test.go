@@ -77,6 +77,19 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
+// An application that has come to require another version while it used the fork keeps it.
+func TestTheWayBackIsNoDowngrade(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"v2.3.0", "nothing"} {
+		file, err := modfile.Parse("go.mod", []byte("module m\n\nrequire "+driver+" v2.8.0\n\nreplace "+driver+
+			" v2.5.0 => ../fork // mongofork use: before, "+before+"\n"), nil)
+		require.NoError(t, err)
+		require.NoError(t, removeFork(file, driver, t.TempDir()))
+		require.Equal(t, []string{"v2.8.0"}, versions(file), before)
+		require.Empty(t, file.Replace, before)
+	}
+}
+
 func versions(file *modfile.File) []string {
 	var list []string
 	for _, r := range file.Require {

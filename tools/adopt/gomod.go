@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -43,8 +44,8 @@ func putFork(file *modfile.File, driver, target module.Version, required string)
 	return nil
 }
 
-// removeFork removes our replace line, if there is one, and requires again what was required before. A replace line that
-// somebody else wrote is an error.
+// removeFork removes our replace line, if there is one, and requires again what was required before, unless the application has
+// come to require another version since. A replace line that somebody else wrote is an error.
 func removeFork(file *modfile.File, driver, dir string) error {
 	for _, r := range replacements(file, driver) {
 		if !ours(r, dir) {
@@ -56,6 +57,7 @@ func removeFork(file *modfile.File, driver, dir string) error {
 		}
 		var err error
 		switch {
+		case r.Old.Version != "" && !requires(file, r.Old):
 		case before == markAbsent:
 			err = file.DropRequire(driver)
 		case before != "":
@@ -67,6 +69,11 @@ func removeFork(file *modfile.File, driver, dir string) error {
 	}
 	file.Cleanup()
 	return nil
+}
+
+// requires reports whether the file requires exactly that version.
+func requires(file *modfile.File, wanted module.Version) bool {
+	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == wanted })
 }
 
 // hasOurs reports whether the fork is in use.
