@@ -68,7 +68,7 @@ func whyCleared(r *openloop.StormReport) string {
 	if with > 0 {
 		empty = fmt.Sprintf(" %d of these pools had no connection", r.Cleared-with)
 	}
-	return text + empty + " that was established: upstream's driver, and the fork with it, marks a " +
-		"pool ready when it begins to monitor the server, where the specification of pools has it paused until the server is known. So a " +
-		"heartbeat that fails before any has succeeded clears an empty pool."
+	return text + empty + " that was established: where a pool is ready as soon as the monitoring of its server begins, as upstream's " +
+		"is, a first heartbeat that fails clears an empty pool. The specification has it paused until the server is known, and so has the " +
+		"fork since that was measured."
 }

@@ -10,16 +10,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// Server counts its overload errors of late. The count is nil without an overload policy, and the throttle without
+// Server counts its overload errors of late. The count and the pace are nil without an overload policy, and the throttle without
 // adaptiveThrottling.
 //
 //fork:extend what one operation learns of an overload helps others to choose a server
 type Server struct {
 	rejections *retry.Rejections
 	throttle   *retry.Throttle
+	pace       *heartbeatPace
 }
 
-// NewServer returns a server that counts its overload errors by the clock of the client's overload policy.
+// NewServer returns a server that counts its overload errors, and paces its checks, by the clock of the client's overload policy.
 //
 //fork:wrap the count belongs to the server
 func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
@@ -27,6 +28,8 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 	if s.cfg.overload != nil {
 		s.rejections = retry.NewRejections(s.cfg.overload.Clock.Now)
 		s.throttle = newThrottle(s.cfg.overload)
+		s.pace = &heartbeatPace{overload: s.cfg.overload, longest: s.cfg.heartbeatInterval}
+		s.rttMonitor.cfg.pace = s.pace
 	}
 	return s
 }

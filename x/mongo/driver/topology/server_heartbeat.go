@@ -1,0 +1,117 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// check checks the server. If the server has closed the connection of the check before, because it limits the rate of new
+// connections, it is given time first.
+//
+// That goes beyond server-monitoring.md, "Requesting an immediate check": while operations wait for the server, checks are
+// further apart than minHeartbeatFrequencyMS.
+//
+//fork:wrap clients that a server turns away must not all come back twice a second, at the same time
+//fork:watch Server.update Server.setupHeartbeatConnection checkServerWithSignal Server.ProcessError
+func (s *Server) check(ctx context.Context) (description.Server, error) {
+	if s.pace.wait(ctx, s.done) != nil {
+		return emptyDescription, errCheckCancelled
+	}
+	before := s.conn
+	desc, err := s.upstreamCheck(ctx)
+	if s.conn != before && err == nil {
+		s.pace.connected(desc.LastError)
+	}
+	return desc, err
+}
+
+// start measures round trip times until the monitor is disconnected. The connection for that is one more; for a server that limits
+// their rate the first measurement, which the monitor's own makes up for, is left out.
+//
+//fork:wrap operations need the connection more
+//fork:watch rttMonitor.connect rttMonitor.disconnect
+func (r *rttMonitor) start() {
+	if r.cfg.pace.skip(r.ctx, r.cfg.interval) == nil {
+		r.upstreamStart()
+	}
+}
+
+// rttConfig holds the pace of the server's monitor.
+//
+//fork:extend what the monitor has met decides when the round trip time is measured
+type rttConfig struct {
+	pace *heartbeatPace
+}
+
+// heartbeatPace says how long to wait for checks of a server that closes the connections for them. But for skip it is used by the
+// goroutine of the monitor alone. A nil heartbeatPace lets nothing wait.
+type heartbeatPace struct {
+	overload *driver.OverloadPolicy
+	longest  time.Duration // heartbeatFrequencyMS
+
+	next time.Time // before which there is no check; zero if there may be one at any time
+	met  atomic.Bool
+}
+
+// wait waits until the server may be checked. It returns an error if the context ends or the server is disconnected first.
+func (p *heartbeatPace) wait(ctx context.Context, disconnected <-chan struct{}) error {
+	if p == nil || p.next.IsZero() {
+		return nil
+	}
+	wait := p.next.Sub(p.overload.Clock.Now())
+	if wait <= 0 {
+		return nil
+	}
+	// The context alone does not do: checkServerWithSignal misses a signal that comes before it listens.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-disconnected:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return p.overload.Clock.Sleep(ctx, wait)
+}
+
+// connected takes note of how it ended to establish a connection for a check.
+func (p *heartbeatPace) connected(err error) {
+	switch {
+	case p == nil:
+	case !turnedAway(err):
+		p.next = time.Time{}
+	default:
+		p.met.Store(true)
+		p.next = p.overload.Clock.Now().Add(retry.HeartbeatBackoff(p.overload.Policy.Jitter(), p.longest))
+	}
+}
+
+// skip waits for that time if the server has ever closed the connection of a check, or returns the context's error.
+func (p *heartbeatPace) skip(ctx context.Context, interval time.Duration) error {
+	if p == nil || !p.met.Load() {
+		return nil
+	}
+	return p.overload.Clock.Sleep(ctx, interval)
+}
+
+// turnedAway reports whether a connection could not be established because the server, which had accepted it, closed it. That
+// is what a server does that limits the rate of new connections. One that cannot be reached, or does not answer, is another matter.
+func turnedAway(err error) bool {
+	if err == nil || cannotBeOverload(err) {
+		return false
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	var opErr *net.OpError
+	return errors.As(err, &opErr) && opErr.Op != "dial" && !opErr.Timeout()
+}

@@ -1,0 +1,307 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// steppingClock shows the time that it is set to. To wait sets it, unless the context has ended, and is recorded.
+type steppingClock struct {
+	manualClock
+	slept []time.Duration
+}
+
+func (c *steppingClock) Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.slept = append(c.slept, d)
+	c.time = c.time.Add(d)
+	return nil
+}
+
+// closingConn is a connection that the server closes as soon as it is read from.
+type closingConn struct {
+	net.Conn
+	err error
+}
+
+func (c closingConn) Write(p []byte) (int, error) { return len(p), nil }
+func (c closingConn) Read([]byte) (int, error)    { return 0, c.err }
+
+// breakableConn is a connection that can break.
+type breakableConn struct {
+	net.Conn
+	broken *atomic.Bool
+}
+
+func (c breakableConn) Read(p []byte) (int, error) {
+	if c.broken.Load() {
+		return 0, io.EOF
+	}
+	return c.Conn.Read(p)
+}
+
+// watched is a server that is checked by hand, and reached by a scripted dialer.
+type watched struct {
+	*Server
+	clock  steppingClock
+	dials  int
+	dial   func(network, address string) (net.Conn, error)
+	broken atomic.Bool
+}
+
+func watch(t *testing.T, uri string, opts *options.ClientOptions) *watched {
+	w := &watched{clock: steppingClock{manualClock: manualClock{time.Unix(1, 0)}}}
+	dialer := DialerFunc(func(_ context.Context, network, address string) (net.Conn, error) {
+		w.dials++
+		return w.dial(network, address)
+	})
+	cfg, err := NewConfig(opts.ApplyURI(uri).SetDialer(dialer), nil)
+	require.NoError(t, err)
+	cfg.overload.Clock, cfg.overload.Policy.Jitter = &w.clock, func() float64 { return 0.5 }
+	w.Server = NewServer(address.Address(opts.Hosts[0]), newTopology(t, options.Client()).id, defaultConnectionTimeout, cfg.ServerOpts...)
+	t.Cleanup(func() {
+		if w.conn != nil {
+			_ = w.conn.close()
+		}
+	})
+	return w
+}
+
+// answer lets the server answer the connections that are dialled from now on.
+func (w *watched) answer() {
+	w.broken.Store(false)
+	w.dial = func(network, address string) (net.Conn, error) {
+		nc, err := net.Dial(network, address)
+		return breakableConn{nc, &w.broken}, err
+	}
+}
+
+// closeWith lets the server close them, which is seen as such an error.
+func (w *watched) closeWith(err error) {
+	w.dial = func(string, string) (net.Conn, error) {
+		nc, _ := net.Pipe()
+		return closingConn{nc, err}, nil
+	}
+}
+
+// fail lets dialling fail.
+func (w *watched) fail(err error) {
+	w.dial = func(string, string) (net.Conn, error) { return nil, err }
+}
+
+// TestHeartbeatsBackOff is about how long a monitor waits before a check, beyond what it always does.
+func TestHeartbeatsBackOff(t *testing.T) {
+	const known, unknown = description.ServerKindRSPrimary, description.Unknown
+	closed := func(w *watched) { w.closeWith(io.EOF) }
+	type step struct {
+		name   string
+		before func(*watched)
+		slept  time.Duration // zero for not at all
+		kind   description.ServerKind
+	}
+	second := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+	opError := func(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
+	failed := func(err error) func(*watched) { return func(w *watched) { w.fail(err) } }
+	readFails := func(err error) func(*watched) { return func(w *watched) { w.closeWith(err) } }
+	later := func(d time.Duration, next func(*watched)) func(*watched) {
+		return func(w *watched) {
+			w.clock.time = w.clock.time.Add(d)
+			next(w)
+		}
+	}
+
+	tests := []struct {
+		name    string
+		options *options.ClientOptions
+		steps   []step
+	}{
+		{"the server is well", options.Client(), []step{
+			{"first", (*watched).answer, 0, known},
+			{"second", (*watched).answer, 0, known},
+		}},
+		{"turned away again and again, then admitted", options.Client(), []step{
+			{"first", closed, 0, unknown},
+			{"second", closed, second(1.5), unknown},
+			{"third", closed, second(1.5), unknown},
+			{"fourth", closed, second(1.5), unknown},
+			{"admitted", (*watched).answer, second(1.5), known},
+			{"well", (*watched).answer, 0, known},
+		}},
+		{"it counts from the end of the check before", options.Client(), []step{
+			{"first", closed, 0, unknown},
+			{"half a second later", later(second(0.5), closed), second(1), unknown},
+			{"ten seconds later", later(second(10), closed), 0, unknown},
+			{"right after", closed, second(1.5), unknown},
+		}},
+		{"no later than the heartbeat", options.Client().SetHeartbeatInterval(700 * time.Millisecond), []step{
+			{"first", closed, 0, unknown},
+			{"second", closed, second(0.7), unknown},
+		}},
+		{"every way to be closed", options.Client(), []step{
+			{"in the middle", readFails(io.ErrUnexpectedEOF), 0, unknown},
+			{"reset", readFails(opError("read", syscall.ECONNRESET)), second(1.5), unknown},
+			{"broken pipe", readFails(opError("write", syscall.EPIPE)), second(1.5), unknown},
+			{"end", closed, second(1.5), unknown},
+		}},
+		{"a server that is down is found when it is up", options.Client(), []step{
+			{"refused", failed(opError("dial", syscall.ECONNREFUSED)), 0, unknown},
+			{"no such host", failed(opError("dial", &net.DNSError{IsNotFound: true})), 0, unknown},
+			{"no answer", readFails(opError("read", context.DeadlineExceeded)), 0, unknown},
+			{"up", (*watched).answer, 0, known},
+		}},
+		{"another error starts anew", options.Client(), []step{
+			{"first", closed, 0, unknown},
+			{"second", closed, second(1.5), unknown},
+			{"refused", failed(opError("dial", syscall.ECONNREFUSED)), second(1.5), unknown},
+			{"closed", closed, 0, unknown},
+			{"closed again", closed, second(1.5), unknown},
+		}},
+		// server-monitoring.md, "Network or command error during server check": "the client MUST NOT sleep".
+		{"a known server is checked again at once", options.Client(), []step{
+			{"well", (*watched).answer, 0, known},
+			{"lost", func(w *watched) { w.broken.Store(true); closed(w) }, 0, unknown},
+			{"at once", closed, 0, unknown},
+			{"only then", (*watched).answer, second(1.5), known},
+		}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			l := overloadtest.Listen(t, overloadtest.OK(), nil)
+			w := watch(t, l.URI(), tt.options)
+			for _, step := range tt.steps {
+				step.before(w)
+				w.clock.slept = nil
+				desc, err := w.check(context.Background())
+				require.NoError(t, err, step.name)
+				assert.Equal(t, step.kind.String(), desc.Kind.String(), "%s: %v", step.name, desc.LastError)
+				var want []time.Duration
+				if step.slept > 0 {
+					want = []time.Duration{step.slept}
+				}
+				assert.Equal(t, want, w.clock.slept, step.name)
+				w.desc.Store(desc)
+			}
+		})
+	}
+}
+
+// TestHeartbeatBackoffIsCancelled is about a client that disconnects meanwhile: nothing is dialled, and what is left of the wait stays.
+func TestHeartbeatBackoffIsCancelled(t *testing.T) {
+	w := watch(t, "mongodb://a", options.Client())
+	w.closeWith(io.EOF)
+	_, err := w.check(context.Background())
+	require.NoError(t, err)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = w.check(ctx)
+	assert.Equal(t, errCheckCancelled, err)
+	assert.Equal(t, 1, w.dials)
+
+	_, err = w.check(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, []time.Duration{1500 * time.Millisecond}, w.clock.slept)
+	assert.Equal(t, 2, w.dials)
+}
+
+// TestServerWithoutOverloadPolicyIsNotPaced is about servers that others make than the client.
+func TestServerWithoutOverloadPolicyIsNotPaced(t *testing.T) {
+	dialed := 0
+	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout,
+		WithConnectionOptions(func(opts ...ConnectionOption) []ConnectionOption {
+			return append(opts, WithDialer(func(Dialer) Dialer {
+				return DialerFunc(func(context.Context, string, string) (net.Conn, error) {
+					dialed++
+					return nil, io.EOF
+				})
+			}))
+		}))
+	for i := 0; i < 3; i++ {
+		_, err := server.check(context.Background())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 3, dialed)
+}
+
+// TestRoundTripTimeWaits is about the second connection of the monitoring, which a server that turned the first one away is spared for
+// an interval.
+func TestRoundTripTimeWaits(t *testing.T) {
+	errLater := errors.New("measured")
+	tests := []struct {
+		name   string
+		closed bool
+		slept  []time.Duration
+	}{
+		{"the server is well", false, nil},
+		{"the server turned the monitor away", true, []time.Duration{10 * time.Second}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			w := watch(t, "mongodb://a", options.Client())
+			w.closeWith(io.EOF)
+			if tt.closed {
+				_, err := w.check(context.Background())
+				require.NoError(t, err)
+			}
+			w.clock.slept = nil
+			dialed := make(chan []time.Duration, 1)
+			w.dial = func(string, string) (net.Conn, error) {
+				dialed <- w.clock.slept
+				return nil, errLater
+			}
+			w.rttMonitor.connect()
+			assert.Equal(t, tt.slept, <-dialed)
+			w.rttMonitor.disconnect()
+		})
+	}
+}
+
+// patientClock waits until contexts end.
+type patientClock struct {
+	manualClock
+	waits chan time.Duration
+}
+
+func (c *patientClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.waits <- d
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestDisconnectEndsHeartbeatBackoff is about the whole monitor: Disconnect waits for it.
+func TestDisconnectEndsHeartbeatBackoff(t *testing.T) {
+	before := runtime.NumGoroutine()
+	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	l.Refuse.Store(1)
+	clock := &patientClock{manualClock: manualClock{time.Unix(1, 0)}, waits: make(chan time.Duration)}
+	cfg, err := NewConfig(options.Client().ApplyURI(l.URI()), nil)
+	require.NoError(t, err)
+	cfg.overload.Clock, cfg.overload.Policy.Jitter = clock, func() float64 { return 0 }
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	require.NoError(t, topology.Connect())
+	for _, server := range topology.servers {
+		server.RequestImmediateCheck()
+	}
+	assert.Equal(t, 500*time.Millisecond, <-clock.waits)
+	require.NoError(t, topology.Disconnect(context.Background()))
+	assertGoroutines(t, before+1) // and the listener's
+}
