@@ -43,11 +43,11 @@ const (
 	TokensKey   = attribute.Key("mongodb.retry.tokens")
 )
 
-// backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of
-// those, so that shorter ones are told apart as well. 10 s is the longest there is.
+// backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of these,
+// so there are boundaries for shorter ones as well. 10 s is the longest there is.
 var backoffBoundaries = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
 
-// Retries records the metrics and span events of one client, or of several that are not to be told apart. It is safe for
+// Retries records the metrics and span events of one client, or of several that need not be distinguished. It is safe for
 // concurrent use.
 type Retries struct {
 	meter      metric.Meter
@@ -140,8 +140,8 @@ func (r *Retries) Monitor() *event.RetryMonitor {
 	return &event.RetryMonitor{Decided: r.decided, Finished: r.finished}
 }
 
-// ObserveTokens lets each collection read the tokens by calling the function, which is Client.RetryTokens of the client
-// with this monitor. The registration ends it, and should be unregistered when the client is disconnected.
+// ObserveTokens makes each collection read the tokens by calling the function, which is Client.RetryTokens of the client with
+// this monitor. The registration ends it, and should be unregistered when the client is disconnected.
 func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.Registration, error) {
 	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
 		if tokens, ok := read(); ok {
@@ -151,8 +151,8 @@ func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.R
 	}, r.tokens)
 }
 
-// ObserveThrottling lets each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities of
-// the client with this monitor. The registration ends it, and should be unregistered when the client is disconnected.
+// ObserveThrottling makes each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities
+// of the client with this monitor. The registration ends it, and should be unregistered when the client is disconnected.
 func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Registration, error) {
 	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
 		for addr, probability := range read() {

@@ -31,11 +31,11 @@ const (
 	outcomeFailed    = "failed"
 )
 
-// backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of
-// those, so that shorter ones are told apart as well. 10 s is the longest there is.
+// backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of these, so
+// there are boundaries for shorter ones as well. 10 s is the longest there is.
 var backoffBuckets = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
 
-// Collector collects the metrics of one client, or of several that are not to be told apart. It is safe for concurrent use.
+// Collector collects the metrics of one client, or of several that need not be distinguished. It is safe for concurrent use.
 type Collector struct {
 	decisions  *prometheus.CounterVec
 	backoff    prometheus.Histogram
@@ -96,14 +96,14 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 	return &event.RetryMonitor{Decided: c.decided, Finished: c.finished}
 }
 
-// ObserveTokens lets each collection read the tokens by calling the function, which is Client.RetryTokens of the client
-// with this collector's monitor. Without a call of ObserveTokens there is no metric of tokens.
+// ObserveTokens makes each collection read the tokens by calling the function, which is Client.RetryTokens of the client with
+// this collector's monitor. Without ObserveTokens there is no token metric.
 func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
 	c.readTokens.Store(&read)
 }
 
-// ObserveThrottling lets each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities of
-// the client with this collector's monitor. Without a call of ObserveThrottling there is no metric of throttling.
+// ObserveThrottling makes each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities
+// of the client with this collector's monitor. Without ObserveThrottling there is no throttling metric.
 func (c *Collector) ObserveThrottling(read func() map[string]float64) {
 	c.readThrottling.Store(&read)
 }

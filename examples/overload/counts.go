@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// counts is what all workers count together.
+// counts holds the workers' common counts.
 type counts struct {
 	operations     atomic.Int64
 	errors         atomic.Int64

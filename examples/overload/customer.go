@@ -15,7 +15,7 @@ import (
 // products is how many products the shop has.
 const products = 100
 
-// book is what a worker was told about its writes.
+// book records what a worker was told about its writes.
 type book struct {
 	// orders holds the ids of the orders whose insertion was acknowledged.
 	orders []string
@@ -93,7 +93,7 @@ func (c *customer) choose() operation {
 	panic("the weights of the operations do not add up to 100")
 }
 
-// newOrder returns an order with an id that nobody else uses.
+// newOrder returns an order with a unique ID.
 func (c *customer) newOrder() (string, bson.D) {
 	id := fmt.Sprintf("%s, order %d", c.name, c.next)
 	c.next++

@@ -32,7 +32,7 @@ type settings struct {
 	database   string
 }
 
-// summary is what the program prints in the end.
+// summary is the program's final output.
 type summary struct {
 	// Driver is the driver's version, followed by "(replaced)" if a replace line put another module in its place.
 	Driver string `json:"driver"`
@@ -137,7 +137,7 @@ func open(ctx context.Context, s settings, uri, database string) (*summary, []*b
 	return result, books, nil
 }
 
-// work lets the workers do the operations and returns what they were told about their writes.
+// work runs the workers' operations and returns what they were told about their writes.
 func work(ctx context.Context, s settings, database *mongo.Database, counts *counts) []*book {
 	stopProgress := counts.showProgress(os.Stderr, int64(s.operations))
 	defer stopProgress()
@@ -164,7 +164,7 @@ func work(ctx context.Context, s settings, database *mongo.Database, counts *cou
 	return books
 }
 
-// driverVersion says what driver the program is built with.
+// driverVersion returns the driver version that the program is built with.
 func driverVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -21,7 +21,7 @@ type office struct {
 	database *mongo.Database
 }
 
-// openOffice takes a database that nobody uses yet. An empty name stands for a random one.
+// openOffice uses a new database. An empty name means a random one.
 func openOffice(ctx context.Context, client *mongo.Client, name string) (*office, error) {
 	if name == "" {
 		name = "overload_" + bson.NewObjectID().Hex()
@@ -90,8 +90,8 @@ func (o *office) lostWrites(ctx context.Context, books []*book) (int64, error) {
 	return countLost(books, present, taken), nil
 }
 
-// countLost counts the acknowledged orders that are not present, and the pieces that were sold but not taken from the
-// stock. More may have been taken than sold: an operation that failed may have done its write all the same.
+// countLost counts the acknowledged orders that are not present, and the pieces that were sold but not taken from the stock. More
+// may have been taken than sold: a failed operation may have done its write nevertheless.
 func countLost(books []*book, present map[string]bool, taken int64) int64 {
 	var lost, sold int64
 	for _, b := range books {

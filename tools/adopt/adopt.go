@@ -25,11 +25,11 @@ type Application struct {
 	Run    fork.RunFunc
 }
 
-// Plan says what to put in the driver's place.
+// Plan says what replaces the driver.
 type Plan struct {
 	// Bases are the versions of upstream that there is a fork of, in ascending order.
 	Bases []string
-	// Base, if not empty, is taken in the place of the lowest base that fits.
+	// Base, if not empty, replaces the lowest base that fits.
 	Base string
 	// Target makes the fork of a base and returns what the driver is replaced by: a folder, or a module version.
 	Target func(ctx context.Context, base string) (module.Version, error)
@@ -37,7 +37,7 @@ type Plan struct {
 	SkipBuild bool
 }
 
-// Change is what became, or would become, of an application.
+// Change describes what changed, or would change, in an application.
 type Change struct {
 	// Module is the application's module path.
 	Module string
@@ -98,7 +98,7 @@ func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) 
 	return s.complete(ctx, &Change{}, skipBuild)
 }
 
-// open reads the application into a stage of its own.
+// open reads the application into a new stage.
 func (a Application) open(ctx context.Context) (*stage, error) {
 	dir, err := filepath.Abs(a.Dir)
 	if err != nil {

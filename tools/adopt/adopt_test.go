@@ -170,7 +170,7 @@ func TestAllOrNothing(t *testing.T) {
 // A build that fails says whether the application builds without the fork.
 func TestFailedBuild(t *testing.T) {
 	t.Parallel()
-	for fail, want := range map[string]string{"build -mod=mod": "as it is, it builds", "build": "it does not build as it is, either"} {
+	for fail, want := range map[string]string{"build -mod=mod": "it builds without the change", "build": "it does not build without the change either"} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\n\nrequire "+driver+" v2.5.0\n"), 0o600))
 		app := Application{Dir: dir, Driver: driver, Run: goCommand{t, fail}.run}

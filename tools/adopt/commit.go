@@ -50,7 +50,7 @@ func (s *stage) compare() ([]fork.FileDiff, error) {
 	return fork.Compare(was, now), nil
 }
 
-// commit puts the copies in the place of what the application has, and all of it back if anything goes wrong.
+// commit replaces the application's files with the copies, and restores all of them if anything goes wrong.
 func (s *stage) commit(ctx context.Context) (err error) {
 	spare, err := os.MkdirTemp(s.dir, ".mongofork-use-") // on the same volume, and outside of what ./... matches
 	if err != nil {
@@ -76,9 +76,9 @@ func (s *stage) commit(ctx context.Context) (err error) {
 		}
 		done = append(done, back)
 	}
-	// What the go command makes of the folder as it is now, vendor consistency included.
+	// What the go command says about the folder as it is now, including vendor consistency.
 	if _, err := s.goRun(ctx, "list", "-e", "-f", "{{.ImportPath}}", "./..."); err != nil {
-		return fmt.Errorf("the change was taken back: %w", err)
+		return fmt.Errorf("the change was undone: %w", err)
 	}
 	return nil
 }

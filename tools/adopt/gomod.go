@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// The comment at the end of our replace line says what the go.mod file required before, for the way back.
+// The comment at the end of our replace line records what go.mod required before, for the way back.
 const (
 	marker     = "// mongofork use"
 	markBefore = ": before, "
@@ -44,8 +44,8 @@ func putFork(file *modfile.File, driver, target module.Version, required string)
 	return nil
 }
 
-// removeFork removes our replace line, if there is one, and requires again what was required before, unless the application has
-// come to require another version since. A replace line that somebody else wrote is an error.
+// removeFork removes our replace line, if there is one, and restores the former requirement, unless the application has come to
+// require another version since. A foreign replace line is an error.
 func removeFork(file *modfile.File, driver, dir string) error {
 	for _, r := range replacements(file, driver) {
 		if !ours(r, dir) {

@@ -105,7 +105,7 @@ func (s *stage) selected(ctx context.Context, driver string) (string, error) {
 	return version, err
 }
 
-// complete lets the go command bring the copies in order, builds the application with them, and compares them with what it has.
+// complete has the go command tidy the copies, builds the application with them, and compares them with the originals.
 func (s *stage) complete(ctx context.Context, c *Change, skipBuild bool) (*Change, error) {
 	c.stage, c.Module = s, s.file.Module.Mod.Path
 	err := s.tidy(ctx, skipBuild)
@@ -143,10 +143,10 @@ func (s *stage) tidy(ctx context.Context, skipBuild bool) error {
 	return err
 }
 
-// explain says whether the application builds as it is.
+// explain says whether the application builds without the change.
 func (s *stage) explain(ctx context.Context, err error) error {
 	if _, before := s.goRun(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
-		return fmt.Errorf("%w\nit does not build as it is, either; --skip-build leaves the build out", err)
+		return fmt.Errorf("%w\nit does not build without the change either; --skip-build skips the build", err)
 	}
-	return fmt.Errorf("%w\nas it is, it builds", err)
+	return fmt.Errorf("%w\nit builds without the change", err)
 }

@@ -35,7 +35,7 @@ type Program struct {
 	CLI any
 	// Options are further options of the parser.
 	Options []kong.Option
-	// Do does what the command line says, which CLI has then.
+	// Do executes the command line, which CLI holds by then.
 	Do func(*kong.Context) error
 	// Failed prints the error of Do and returns the exit code. If it is nil, that is ExitFailed.
 	Failed func(err error, stderr io.Writer) int

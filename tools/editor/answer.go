@@ -38,7 +38,7 @@ func (w Workspace) Answer(ctx context.Context, dir string, request packages.Driv
 	return response, nil
 }
 
-// showSources puts the overlay's files in the place of their copies.
+// showSources replaces the copies with the overlay's files.
 func (w Workspace) showSources(p *packages.Package) {
 	for _, files := range [][]string{p.GoFiles, p.CompiledGoFiles, p.OtherFiles, p.IgnoredFiles} {
 		for i, file := range files {

@@ -13,14 +13,14 @@ import (
 // adapterFolder holds modules that work with the fork only and are released with it.
 const adapterFolder = "contrib"
 
-// adapter is a module of that folder as it is released.
+// adapter is a module of that folder in its released form.
 type adapter struct {
 	module.Version
 	tree Tree
 }
 
-// adapters returns the repository's adapters: the modules that have something to import. Their version is the patch level alone, since they suit every base. Their replace
-// lines, which are for work in the repository, are left out.
+// adapters returns the repository's adapters: the modules that can be imported. Their version is only the patch level, since they
+// work with every base. Their replace lines, which serve work in the repository, are left out.
 func (p *Project) adapters(level string) ([]adapter, error) {
 	files, err := filepath.Glob(filepath.Join(p.Root, adapterFolder, "*", "go.mod"))
 	if err != nil {

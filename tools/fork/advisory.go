@@ -17,9 +17,9 @@ import (
 // AdvisoryFile lists the known advisories and security fixes of upstream.
 const AdvisoryFile = "etc/advisories.yaml"
 
-// Advisory is a published vulnerability of upstream, or a fix of upstream's that has no advisory of its own.
+// Advisory is a published vulnerability of upstream, or an upstream fix without an advisory.
 type Advisory struct {
-	// ID is that of the advisory, the ticket of the fix, or a short name.
+	// ID is the advisory's ID, the fix's ticket, or a short name.
 	ID    string `yaml:"id"`
 	Title string `yaml:"title"`
 	// Affected holds the ranges of upstream's versions that have the defect. A version is affected if it is in one of them; the
@@ -29,16 +29,16 @@ type Advisory struct {
 	Impact string `yaml:"impact"`
 	// Fixed names upstream's versions with a fix.
 	Fixed string `yaml:"fixed"`
-	// Mended says, by base, how the fork mends it where upstream did not.
+	// Mended says, by base, how the fork mends what upstream did not.
 	Mended map[string]Mending `yaml:"mended"`
-	// Accepted says, by base, why the fork may be built although the advisory is open there. It is not handed out all the same.
+	// Accepted says, by base, why the fork may be built although the advisory is open. The fork is still not released.
 	Accepted map[string]string `yaml:"accepted"`
 
 	line   int // where the advisory begins
 	ranges []BaseRange
 }
 
-// Mending names what of the overlay mends a defect of a base.
+// Mending names the parts of the overlay that mend a defect of a base.
 type Mending struct {
 	// By are the keys of declarations that the overlay touches or adds.
 	By []string `yaml:"by"`
@@ -46,7 +46,7 @@ type Mending struct {
 	Tests []string `yaml:"tests"`
 }
 
-// AdvisoryState says how a base stands to an advisory.
+// AdvisoryState is the state of a base with regard to an advisory.
 type AdvisoryState string
 
 // The states of an advisory.
@@ -56,7 +56,7 @@ const (
 	Open           AdvisoryState = "open"     // neither
 )
 
-// State returns how a version of upstream stands to the advisory.
+// State returns the advisory's state for a version of upstream.
 func (a Advisory) State(version string) AdvisoryState {
 	affected := slices.ContainsFunc(a.ranges, func(r BaseRange) bool { return r.Holds(version) })
 	if !affected {
@@ -68,7 +68,7 @@ func (a Advisory) State(version string) AdvisoryState {
 	return Open
 }
 
-// Advisories are those that are known, in the order of the file.
+// Advisories are the known advisories, in the order of the file.
 type Advisories []Advisory
 
 // ReadAdvisories reads the project's list; a repository without one knows none.
@@ -168,7 +168,7 @@ func (as Advisories) check(plan *Plan, file string) Problems {
 		}
 		for _, s := range mended.Tests {
 			if key, err := ParseKey(s); err == nil && !isTest(key.Name) {
-				ps.add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is no test", a.ID, key)
+				ps.add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (as Advisories) Count(version string) map[AdvisoryState]int {
 	return n
 }
 
-// Summary says in a line how a version stands to the advisories.
+// Summary summarizes in a line the advisories' states for a version.
 func (as Advisories) Summary(version string) string {
 	n := as.Count(version)
 	text := fmt.Sprintf("advisories: %d known, %d mended by upstream, %d by the fork, %d open", len(as), n[MendedUpstream], n[MendedHere], n[Open])

@@ -54,7 +54,7 @@ func TestAdvisoryMistakes(t *testing.T) {
 		{"no fix", advisory(map[string]string{"fixed": ""}), "advisory CVE-1: fixed is missing"},
 		{"no range", advisory(map[string]string{"affected": "", "mended": ""}), "advisory CVE-1: affected is missing"},
 		{"no term", advisory(map[string]string{"affected": `[""]`, "mended": ""}), "needs at least one term"},
-		{"no version", advisory(map[string]string{"affected": `["<2.0"]`, "mended": ""}), `"2.0" is no version`},
+		{"no version", advisory(map[string]string{"affected": `["<2.0"]`, "mended": ""}), `"2.0" is not a version`},
 		{"no test", advisory(map[string]string{"mended": "{v2.0.0: {by: [pool added]}}"}), "mended on v2.0.0: want at least one declaration in by and one in tests"},
 		{"accepted for nothing", advisory(map[string]string{"accepted": "{v2.0.0: mended, in fact}"}), "accepted on v2.0.0: want a reason, and a base on which it is open"},
 		{"accepted without a reason", advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: }"}), "accepted on v2.0.0: want a reason"},
@@ -83,7 +83,7 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 	for mended, want := range map[string]string{
 		"{by: [pool added, pool gone], tests: [pool TestAdded]}": "advisory CVE-1: the overlay neither touches nor adds pool gone on v2.0.0",
 		"{by: [pool added], tests: [pool TestGone]}":             "advisory CVE-1: the overlay neither touches nor adds pool TestGone on v2.0.0",
-		"{by: [pool added], tests: [pool added]}":                "advisory CVE-1: pool added is no test",
+		"{by: [pool added], tests: [pool added]}":                "advisory CVE-1: pool added is not a test",
 		"{by: [added], tests: [pool TestAdded]}":                 `advisory CVE-1: key "added": want 'folder Name'`,
 	} {
 		p.put(t, AdvisoryFile, advisory(map[string]string{"mended": "{v2.0.0: " + mended + "}"}))

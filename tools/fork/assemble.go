@@ -11,8 +11,8 @@ import (
 // Assembly is the output of a build, in memory.
 type Assembly struct {
 	Tree Tree
-	// Segments tells for each file that holds overlay text where it came from.
-	// A file that gofmt had to lay out anew has none.
+	// Segments gives the origin of the overlay text in each file. A file that
+	// gofmt had to reformat has none.
 	Segments map[string][]Segment
 	// Origins maps an output file to the overlay file it was made of whole.
 	Origins map[string]string

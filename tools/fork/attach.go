@@ -72,15 +72,15 @@ func (r *directiveReader) place(d Directive, c *ast.Comment, group *ast.CommentG
 	decls := r.docs[group]
 	switch {
 	case d.Verb == Base && c.Pos() > src.AST.Package:
-		r.fail(c, "move it above the package clause", "//fork:base stands after the package clause")
+		r.fail(c, "move it above the package clause", "//fork:base is after the package clause")
 	case d.Verb == Base && r.rng != nil:
 		r.fail(c, "join the terms on one line", "a second //fork:base")
 	case d.Verb == Base:
 		r.rng = d.Range
 	case c.Pos() < src.AST.Package:
-		r.fail(c, "move it to the declaration that it is about", "//fork:%s stands before the package clause", d.Verb)
+		r.fail(c, "move it to the declaration that it is about", "//fork:%s is before the package clause", d.Verb)
 	case decls == nil && r.inside(c.Pos()):
-		r.fail(c, "move it to the doc comment of a package-level declaration", "//fork:%s stands inside a declaration", d.Verb)
+		r.fail(c, "move it to the doc comment of a package-level declaration", "//fork:%s is inside a declaration", d.Verb)
 	case d.Verb == Watch:
 		for _, target := range d.Targets {
 			r.file.Watches = append(r.file.Watches, Watched{Target: target, File: src, Line: src.line(c.Pos())})

@@ -27,16 +27,16 @@ func (p *Project) Bases() ([]string, error) {
 	return bases, nil
 }
 
-// checkBase refuses a base that is no version: it would become the name of a folder, and of a module to download.
+// checkBase refuses a base that is not a version: it would become the name of a folder, and of a module to download.
 func (p *Project) checkBase() error {
 	if p.Base != "" && semver.Canonical(p.Base) == p.Base {
 		return nil
 	}
 	bases, err := p.Bases()
 	if err != nil {
-		return fmt.Errorf("base %q is no version such as v2.5.0: %w", p.Base, err)
+		return fmt.Errorf("base %q is not a version such as v2.5.0: %w", p.Base, err)
 	}
-	return fmt.Errorf("base %q is no version such as v2.5.0; there are %s", p.Base, strings.Join(bases, ", "))
+	return fmt.Errorf("base %q is not a version such as v2.5.0; there are %s", p.Base, strings.Join(bases, ", "))
 }
 
 // noLock says which bases there are instead, if any, and how to make this one.

@@ -55,7 +55,7 @@ func newFileDiff(p, from string, was []byte, to string, now []byte) FileDiff {
 }
 
 // CompareDecl shows upstream's declaration of a key beside ours. A watched
-// declaration has no counterpart; it is shown as it is.
+// declaration has no counterpart; it is shown alone.
 func (p *Plan) CompareDecl(key Key) (string, error) {
 	for _, t := range p.Touches {
 		if t.Key == key {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Verb is what a directive asks for.
+// Verb is the kind of a directive.
 type Verb string
 
 // The verbs of the directives that an overlay may carry.
@@ -37,8 +37,8 @@ type Directive struct {
 	Range BaseRange
 }
 
-// ParseDirective reads one comment line. ok is false when the line is no
-// directive at all; err says what is wrong with one that is.
+// ParseDirective reads one comment line. ok is false if the line is not a
+// directive; err says what is wrong with one.
 func ParseDirective(line string) (d Directive, ok bool, err error) {
 	line = strings.TrimRight(line, " \t\r\n")
 	rest, ok := strings.CutPrefix(line, directivePrefix)
@@ -101,7 +101,7 @@ func ParseBaseRange(terms []string) (BaseRange, error) {
 			return nil, fmt.Errorf("//fork:base term %q: want one of = < <= > >= before a version", term)
 		}
 		if !semver.IsValid(version) {
-			return nil, fmt.Errorf("//fork:base term %q: %q is no version such as v2.6.0", term, version)
+			return nil, fmt.Errorf("//fork:base term %q: %q is not a version such as v2.6.0", term, version)
 		}
 		r = append(r, baseTerm{op, version})
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Class says what became of an upstream declaration in another version.
+// Class classifies the change of an upstream declaration in another version.
 type Class string
 
 // The classes of drift, from none to the worst.
@@ -22,8 +22,8 @@ const (
 	Collides  Class = "collides"  // upstream now has a name that is ours
 )
 
-// NeedsReview reports whether somebody has to look before the overlay can be
-// used with the other version.
+// NeedsReview reports whether the change has to be reviewed before the overlay
+// can be used with the other version.
 func (c Class) NeedsReview() bool {
 	return slices.Contains([]Class{Body, Signature, Gone, Collides}, c)
 }
@@ -145,7 +145,7 @@ func texts(decls []*Decl) []byte {
 	return out
 }
 
-// newNames checks the names that a directive brings along: those of wrapped
+// newNames checks the names that a directive adds: those of wrapped
 // declarations and of added fields.
 func (d *drifter) newNames(t Touch) {
 	switch t.How {

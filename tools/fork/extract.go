@@ -78,7 +78,7 @@ func (x *extractor) change(name string, how Change, now []byte, built string) {
 	case bytes.Equal(was, now) && how != Deleted:
 		// The overlay has the edit already.
 	case how != Deleted && isGoFile(name) && !isFormatted(now):
-		x.fail(name, 0, "gofmt -w "+x.label+"/"+name, "the file is not formatted as gofmt does")
+		x.fail(name, 0, "gofmt -w "+x.label+"/"+name, "the file is not gofmt-formatted")
 	case how == Foreign && x.inOverlay(name):
 		x.created[name] = now
 	case how == Foreign:
@@ -106,7 +106,7 @@ func (x *extractor) edited(name string, was, now []byte) {
 		return
 	}
 	if _, touched := x.assembly.Segments[name]; touched && segments == nil {
-		x.fail(name, 0, "make the edit in the overlay, then go run ./tools/cmd/mongofork build --force", "gofmt laid this file out anew when it was built, so its lines cannot be traced back")
+		x.fail(name, 0, "make the edit in the overlay, then go run ./tools/cmd/mongofork build --force", "gofmt reformatted this file when it was built, so its lines cannot be traced back")
 		return
 	}
 	starts := lineOffsets(was)

@@ -133,7 +133,7 @@ func TestExtractUnformatted(t *testing.T) {
 	t.Parallel()
 	p := extraction(t, [3]string{"pool/whole.go", "whole() {}", "whole() {  }"})
 	_, err := p.Extract(t.Context(), p.output(), false)
-	require.EqualError(t, err, "build/v2.0.0/pool/whole.go: the file is not formatted as gofmt does\n  mend: gofmt -w build/v2.0.0/pool/whole.go")
+	require.EqualError(t, err, "build/v2.0.0/pool/whole.go: the file is not gofmt-formatted\n  mend: gofmt -w build/v2.0.0/pool/whole.go")
 }
 
 func TestExtractBothChanged(t *testing.T) {
@@ -152,7 +152,7 @@ func TestExtractReflowed(t *testing.T) {
 	require.NoError(t, build(t, p, false))
 	p.edit(t, "build/v2.0.0/pool/pool.go", "\tmiddle int\n", "\tmiddle string\n")
 	_, err := p.Extract(t.Context(), p.output(), false)
-	require.ErrorContains(t, err, "build/v2.0.0/pool/pool.go: gofmt laid this file out anew when it was built, so its lines cannot be traced back")
+	require.ErrorContains(t, err, "build/v2.0.0/pool/pool.go: gofmt reformatted this file when it was built, so its lines cannot be traced back")
 }
 
 func TestExtractNothingBuilt(t *testing.T) {

@@ -24,7 +24,7 @@ func sameName(m *Module, key Key) string {
 	return strings.Join(in, ", ")
 }
 
-// watchHint says what somebody may have meant by a name that is not there.
+// watchHint suggests what a missing name may have meant.
 func (m *Module) watchHint(key Key) string {
 	if others := sameName(m, key); others != "" {
 		return "upstream has that name in " + others

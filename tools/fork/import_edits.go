@@ -11,7 +11,7 @@ import (
 
 // pruneImports returns the edits that remove the imports which only the cut
 // ranges used, except those to keep for text that is inserted. Imports named
-// "_", "." or "C" have effects of their own.
+// "_", "." or "C" have their own effects.
 func (n packageNamer) pruneImports(s *SourceFile, cuts []edit, keep []importRef) []edit {
 	uses := packageUses(s)
 	outside := func(at int) bool {
@@ -84,8 +84,8 @@ func (n packageNamer) addImports(s *SourceFile, needed []importRef) ([]edit, err
 	return edits, nil
 }
 
-// insertImport puts an import at its sorted place in the group of its kind:
-// the standard library's packages stand apart from all others.
+// insertImport puts an import at its sorted place in the group of its kind: the
+// standard library's packages are separate from all others.
 func insertImport(s *SourceFile, ref importRef) edit {
 	line := strconv.Quote(ref.path)
 	if ref.spec.Name != nil {

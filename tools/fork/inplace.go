@@ -42,7 +42,7 @@ func (as *assembler) moveIn(t Touch) {
 	case t.How == Wrap:
 		fe.edits = append(fe.edits, rename(t.Theirs),
 			edit{start: from, end: from, text: append(text, "\n\n"...)})
-	case t.Theirs.grouped(): // ours is a declaration of its own and goes below the group
+	case t.Theirs.grouped(): // ours is a separate declaration and goes below the group
 		after := t.Theirs.File.offset(t.Theirs.gen.End())
 		fe.cuts = append(fe.cuts, cut(t.Theirs))
 		fe.edits = append(fe.edits, edit{start: after, end: after, text: append([]byte("\n\n"), text...)})

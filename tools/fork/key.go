@@ -54,7 +54,7 @@ func parseReference(s, pkg string) (Key, error) {
 		k = Key{Package: strings.TrimPrefix(s[:slash+1]+folder, "/"), Name: name}
 	}
 	if !isDeclName(k.Name) || !fs.ValidPath(k.Package) {
-		return Key{}, fmt.Errorf("%q is no declaration: want Name, Receiver.Method or folder/package.Name", s)
+		return Key{}, fmt.Errorf("%q is not a declaration: want Name, Receiver.Method or folder/package.Name", s)
 	}
 	return k, nil
 }

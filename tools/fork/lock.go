@@ -90,7 +90,7 @@ func (l *Lock) parseLine(fields []string, n int) error {
 			return err
 		}
 		if !semver.IsValid(l.Version) {
-			return fmt.Errorf("lock line %q: %q is no version", word, l.Version)
+			return fmt.Errorf("lock line %q: %q is not a version", word, l.Version)
 		}
 		return nil
 	case "sum":

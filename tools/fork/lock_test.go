@@ -39,7 +39,7 @@ func TestParseLockMistakes(t *testing.T) {
 		head + "rename p A " + hash:                      "f:5: unknown lock line \"rename\"",
 		head + "go 1.20":                                 "f:5: lock line \"go\" appears twice",
 		head + "output a b":                              "f:5: lock line \"output\" has 2 values, want 1",
-		"module m one\nsum h1:a\ngomod h1:b\ngo 1":       "f:1: lock line \"module\": \"one\" is no version",
+		"module m one\nsum h1:a\ngomod h1:b\ngo 1":       "f:1: lock line \"module\": \"one\" is not a version",
 		"# empty\n": "f: the lock lacks one of its lines module, sum, gomod and go",
 	} {
 		_, err := ParseLock("f", []byte(text))
@@ -100,14 +100,14 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 	root := builtProject(t, Tree{}).Root
 	for _, base := range []string{"", "2.0.0", "v2.0", "../v2.0.0"} {
 		p := &Project{Root: root, Base: base}
-		want := fmt.Sprintf("base %q is no version such as v2.5.0; there are v2.0.0", base)
+		want := fmt.Sprintf("base %q is not a version such as v2.5.0; there are v2.0.0", base)
 		_, err := p.ReadLock()
 		require.EqualError(t, err, want)
 		_, err = p.NewLock(t.Context(), NewLockOptions{Module: testModule})
 		require.EqualError(t, err, want)
 	}
 	_, err := (&Project{Root: t.TempDir()}).ReadLock()
-	require.EqualError(t, err, `base "" is no version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
+	require.EqualError(t, err, `base "" is not a version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
 }
 
 func TestAcceptSpecifications(t *testing.T) {

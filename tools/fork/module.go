@@ -22,10 +22,10 @@ type Module struct {
 	packages map[string]*Package // by folder, parsed on demand
 }
 
-// Source hands out upstream modules.
+// Source provides upstream modules.
 type Source interface {
 	Module(ctx context.Context, path, version string) (*Module, error)
-	// Versions lists the versions that can be had, in no particular order.
+	// Versions lists the available versions, in no particular order.
 	Versions(ctx context.Context, path string) ([]string, error)
 }
 
@@ -54,7 +54,7 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 		runErr = errors.New(got.Error)
 	}
 	if runErr != nil {
-		return nil, fmt.Errorf("module %s@%s cannot be had: %w", path, version, runErr)
+		return nil, fmt.Errorf("module %s@%s is not available: %w", path, version, runErr)
 	}
 	tree, err := ReadTree(got.Dir)
 	if err != nil {

@@ -72,9 +72,9 @@ func TestModuleCacheErrors(t *testing.T) {
 		cache ModuleCache
 		want  string
 	}{
-		{answer(`{"Error": "unknown revision"}`, errors.New("exit status 1")), "module m@v1.0.0 cannot be had: unknown revision"},
-		{answer("", errors.New("no go command")), "module m@v1.0.0 cannot be had: no go command"},
-		{answer("not JSON", nil), "module m@v1.0.0 cannot be had: unexpected output of go mod download"},
+		{answer(`{"Error": "unknown revision"}`, errors.New("exit status 1")), "module m@v1.0.0 is not available: unknown revision"},
+		{answer("", errors.New("no go command")), "module m@v1.0.0 is not available: no go command"},
+		{answer("not JSON", nil), "module m@v1.0.0 is not available: unexpected output of go mod download"},
 		{answer(`{"Dir": "/nonexistent/module"}`, nil), "module m@v1.0.0 in the module cache: "},
 	} {
 		_, err := tc.cache.Module(t.Context(), "m", "v1.0.0")

@@ -28,8 +28,8 @@ func (o Output) staged(what string) string {
 	return filepath.Join(filepath.Dir(o.Dir), "."+filepath.Base(o.Dir)+"."+what)
 }
 
-// hold makes the caller the only one to work on the output. It fails where the
-// parent folder cannot be written to.
+// hold gives the caller exclusive use of the output. It fails if the parent
+// folder is not writable.
 func (o Output) hold() (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
 		return nil, o.unwritable(err)

@@ -41,7 +41,7 @@ type OverlayDecl struct {
 	// Line is where the directive, or the declaration, stands.
 	Line int
 	// unclear is set when a directive that was probably meant for this
-	// declaration has been refused; what it asserts is not known then.
+	// declaration has been refused, so that its assertion is unknown.
 	unclear bool
 }
 
@@ -131,7 +131,7 @@ func (o *Overlay) readFile(name string, data []byte, version string, ps *Problem
 	// Splicing keeps bytes as they are, so only a formatted overlay gives a
 	// formatted output.
 	if !isFormatted(data) {
-		ps.add(name, 0, "gofmt -w "+name, "the file is not formatted as gofmt does")
+		ps.add(name, 0, "gofmt -w "+name, "the file is not gofmt-formatted")
 	}
 	return f
 }

@@ -24,7 +24,7 @@ type Project struct {
 	Root string
 	// Base is the version of upstream to build on.
 	Base string
-	// Source hands out upstream's modules.
+	// Source provides upstream's modules.
 	Source Source
 }
 
@@ -71,7 +71,7 @@ func (p *Project) Folders() ([]Folder, error) {
 		}
 		if !fs.ValidPath(line) || line == "." {
 			return nil, Problems{{File: ConfigFile, Line: n, Mend: "name a folder below the root, such as x",
-				Message: fmt.Sprintf("%q is no folder of this repository", line)}}
+				Message: fmt.Sprintf("%q is not a folder of this repository", line)}}
 		}
 		folders = append(folders, Folder{line, ConfigFile, n})
 	}
@@ -124,8 +124,8 @@ func (p *Project) Plan(ctx context.Context) (*Plan, error) {
 	return plan, problems.orNil()
 }
 
-// Match does what Plan does but for the lock's fingerprints: for reviewing
-// declarations that have changed.
+// Match is Plan without the lock's fingerprints, for reviewing changed
+// declarations.
 func (p *Project) Match(ctx context.Context) (*Plan, error) {
 	lock, err := p.ReadLock()
 	if err != nil {

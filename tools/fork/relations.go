@@ -44,7 +44,7 @@ func (mt *matcher) wrapped(t Touch) error {
 		return err
 	}
 	if len(found) > 0 {
-		mt.fail(d, "use //fork:replace", "upstream has %s already (%s)", newKey.Name, places(found))
+		mt.fail(d, "use //fork:replace", "upstream already has %s (%s)", newKey.Name, places(found))
 	}
 	if ours, taken := mt.owner[newKey]; taken {
 		mt.fail(d, "rename ours", "the overlay declares %s itself (%s)", newKey.Name, ours.at())
@@ -88,7 +88,7 @@ func (mt *matcher) extended(t Touch) {
 		}
 	}
 	for _, name := range commonFields(d.Decl, t.Theirs) {
-		mt.fail(d, "rename the field", "upstream has the field %s already (%s)", name, t.Theirs.at())
+		mt.fail(d, "rename the field", "upstream already has the field %s (%s)", name, t.Theirs.at())
 	}
 }
 

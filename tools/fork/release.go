@@ -137,8 +137,8 @@ func (p *Plan) version() string {
 	return ""
 }
 
-// checkVersion refuses what is no full version, and versions that are or could become upstream's own, which go.sum files
-// know with another content. A pre-release of the base says what the fork is of, and whose it is.
+// checkVersion refuses anything but a full version, and versions that are or could become upstream's own, which go.sum files know
+// with other content. A pre-release of the base shows the fork's base and its origin.
 func checkVersion(base, version string) error {
 	if semver.Canonical(version) != version || !strings.HasPrefix(version, base+"-") {
 		return fmt.Errorf("version %q: want a version of the fork of %s, such as --version %s-fork.1", version, base, base)
@@ -194,7 +194,7 @@ func released(dir string, files Tree) error {
 			return err
 		}
 		if !bytes.Equal(have, files[name]) {
-			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with another content")
+			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with different content")
 		}
 	}
 	return ps.orNil()

@@ -45,7 +45,7 @@ func TestRelease(t *testing.T) {
 
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
-	require.ErrorContains(t, err, base+".zip: this version was released with another content\n  mend: raise Fork in version/fork.go, then make lock")
+	require.ErrorContains(t, err, base+".zip: this version was released with different content\n  mend: raise Fork in version/fork.go, then make lock")
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.10")
 	require.NoError(t, err)
 	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))

@@ -54,7 +54,7 @@ func component(v module.Version) cdx.Component {
 	return cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: v.Path, Version: v.Version, PackageURL: purl}
 }
 
-// vulnerabilities returns those of a version of upstream, and what the fork on it makes of them.
+// vulnerabilities returns those of a version of upstream, with their state in the fork on it.
 func (as Advisories) vulnerabilities(ref, version string) *[]cdx.Vulnerability {
 	var list []cdx.Vulnerability
 	for _, a := range as {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SecurityPage is the page that says what is known of each base. Its part between the markers is written from the advisories.
+// SecurityPage says what is known about each base. The part between its markers is generated from the advisories.
 const SecurityPage = "docs/security.md"
 
 const (
@@ -25,7 +25,7 @@ func (p *Project) WriteSecurityPage() (changed bool, err error) {
 	return true, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(SecurityPage)), text, 0o644)
 }
 
-// securityPage returns the page as it is and as it should be.
+// securityPage returns the page's present and intended text.
 func (p *Project) securityPage() (old, text []byte, err error) {
 	list, err := p.ReadAdvisories()
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *Project) securityPage() (old, text []byte, err error) {
 	before, rest, begins := strings.Cut(string(old), pageBegin)
 	_, after, ends := strings.Cut(rest, pageEnd)
 	if !begins || !ends {
-		return nil, nil, Problems{{File: SecurityPage, Message: "the page lacks the marks between which the advisories stand",
+		return nil, nil, Problems{{File: SecurityPage, Message: "the page lacks the marks around the advisories",
 			Mend: "put the lines " + strings.TrimSpace(pageBegin) + " and " + strings.TrimSpace(pageEnd) + " back"}}
 	}
 	return old, []byte(before + pageBegin + list.markdown(bases) + pageEnd + after), nil

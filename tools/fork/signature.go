@@ -47,7 +47,7 @@ func qualified(expr ast.Expr, refs []importRef) string {
 		prefix, expr = "...", variadic.Elt
 	}
 	text := types.ExprString(expr)
-	fresh, err := parser.ParseExpr(text) // a copy: the file's own syntax tree stays as it is
+	fresh, err := parser.ParseExpr(text) // a copy: the file's own syntax tree is unchanged
 	if err != nil {
 		return prefix + text
 	}

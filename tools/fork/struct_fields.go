@@ -3,7 +3,7 @@ package fork
 import "bytes"
 
 // extension copies the fields of our struct to the end of upstream's. A blank
-// line before them keeps gofmt from aligning upstream's fields anew.
+// line before them keeps gofmt from realigning upstream's fields.
 func extension(ours, theirs *Decl) edit {
 	from, to := fieldRange(ours)
 	closing := theirs.File.offset(theirs.structType().Fields.Closing)

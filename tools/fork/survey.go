@@ -7,15 +7,14 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// SurveyRow says what a release of upstream made of what the overlay depends on.
+// SurveyRow says how an upstream release changed what the overlay depends on.
 type SurveyRow struct {
 	Version string `json:"version"`
 	// Base is the base that it was compared with: the highest that is not above it.
 	Base string `json:"base"`
-	// Newest says that no base is as high as this release.
+	// Newest is whether this release is above all bases.
 	Newest bool `json:"newest"`
-	// Review counts the declarations and names that somebody has to look at, of
-	// Total.
+	// Review counts the declarations and names to review, of Total.
 	Review int `json:"review"`
 	Total  int `json:"total"`
 	// Classes counts by class.

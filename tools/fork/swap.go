@@ -28,9 +28,9 @@ func (o Output) swap(t Tree, manifest []byte) error {
 	return o.removeStaged()
 }
 
-// recover brings an interrupted swap to an end: forward if the new tree is in
-// place, else back to the old one. The caller holds the output, so whatever is
-// staged belongs to a dead run.
+// recover finishes an interrupted swap: forward if the new tree is in place,
+// else back to the old one. The caller holds the output, so whatever is staged
+// belongs to a dead run.
 func (o Output) recover() error {
 	next, old := o.staged("manifest"), o.staged("old")
 	_, err := os.Stat(o.Dir)

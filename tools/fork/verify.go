@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Verify builds twice from scratch and compares the trees, as they are on disk,
-// with each other and with the lock. It returns the output's hash.
+// Verify builds twice from scratch and compares the trees on disk with each
+// other and with the lock. It returns the output's hash.
 func (p *Project) Verify(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "mongofork-verify-")
 	if err != nil {

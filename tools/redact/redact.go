@@ -7,8 +7,8 @@ import "regexp"
 const mask = "xxxxx"
 
 var (
-	// user is what stands before the host of a connection string. A password that is not escaped, as in a string that is
-	// refused for it, may hold the characters that end it, so the last @ counts.
+	// user is the part before the host of a connection string. An unescaped password, because of which the string may have been
+	// refused, can hold the characters that end it, so the last @ counts.
 	user = regexp.MustCompile(`(?i)(mongodb(?:\+srv)?://)[^\s"'` + "`" + `]*@`)
 	// option is an option of a connection string that holds a secret, or may.
 	option = regexp.MustCompile(`(?i)\b((?:tlsCertificateKeyFilePassword|sslClientCertificateKeyPassword|authMechanismProperties|proxyPassword)=)` +

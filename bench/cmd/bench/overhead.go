@@ -82,7 +82,7 @@ func (c *overheadCmd) measureCanned(ctx context.Context, console console, arms [
 	return report.PrintOverhead(console.Out, results)
 }
 
-// command is what measures the same again.
+// command is the command that repeats the measurement.
 func (c *overheadCmd) command() string {
 	if c.Base == goodput.Base {
 		return "make bench-overhead"
@@ -136,7 +136,7 @@ func (c *overheadCmd) build(ctx context.Context, console console, temp string) (
 	return arms, nil
 }
 
-// writeTexts writes the samples of each arm for benchstat, and says how to run it.
+// writeTexts writes the samples of each arm for benchstat, and prints how to run it.
 func (c *overheadCmd) writeTexts(console console, results *overhead.Results) error {
 	folder := c.file("build", "bench")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

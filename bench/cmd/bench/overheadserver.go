@@ -9,8 +9,8 @@ import (
 	"mongofork/bench/internal/result"
 )
 
-// What is measured on a real server, which takes most of the time of an operation: little is enough to show that the figures of
-// the canned server are no artefact of it.
+// What is measured on a real server, which takes most of the time of an operation: a few measurements show that the canned
+// server's figures are not an artefact.
 const (
 	serverRounds     = 15
 	serverEach       = 100 * time.Millisecond

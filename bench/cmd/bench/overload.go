@@ -15,7 +15,7 @@ import (
 	"mongofork/bench/internal/result"
 )
 
-// overloadFlags are those of the commands that measure drivers under overload.
+// overloadFlags are the flags of the commands that measure drivers under overload.
 type overloadFlags struct {
 	common
 	Kind  []string `help:"Measure only these kinds of scenarios, such as storm, and only print the results."`
@@ -23,13 +23,13 @@ type overloadFlags struct {
 	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out, and only prints the results."`
 }
 
-// What is no scenario, and can be chosen as well.
+// Kinds besides scenarios.
 const (
 	stormKind  = "storm"
 	serverKind = "server" // with a real server behind the lab
 )
 
-// validate checks the kinds, of which there are some besides those of scenarios.
+// validate checks the kinds, which include some besides scenarios.
 func (f *overloadFlags) validate(more ...string) error {
 	known := slices.Concat(goodput.Kinds(), more)
 	for _, kind := range f.Kind {

@@ -46,7 +46,7 @@ func run(ctx context.Context, uri, database, name string, goroutines int, in io.
 	for numbers.Scan() {
 		n, err := strconv.Atoi(numbers.Text())
 		if err != nil || n < 1 {
-			return fmt.Errorf("%q is no number of operations", numbers.Text())
+			return fmt.Errorf("%q is not a number of operations", numbers.Text())
 		}
 		before := takeReading()
 		if err := workload.Run(ctx, w.Do, collection, goroutines, n); err != nil {

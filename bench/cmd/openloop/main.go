@@ -30,7 +30,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case len(args) == 1 && args[0] == "storm":
 		return answer(ctx, openloop.RunStorm, in, out)
 	default:
-		return fmt.Errorf("the arguments %q are not understood; give load or storm, and a plan as standard input", args)
+		return fmt.Errorf("unknown arguments %q; give load or storm, and a plan as standard input", args)
 	}
 }
 

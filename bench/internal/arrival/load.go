@@ -1,5 +1,5 @@
-// Package arrival is an open-loop load: when operations arrive, whatever became of those before. Simulations and
-// measurements share it, so that they can be held against each other.
+// Package arrival is an open-loop load: when operations arrive, regardless of earlier ones. Simulations and measurements share
+// it, so that they can be compared.
 package arrival
 
 import (
@@ -13,8 +13,8 @@ import (
 type Load struct {
 	// Base is the load between bursts.
 	Base float64 `json:"base"`
-	// Peak is the load for the time Burst at the start of each Period, of which the first starts at Start. Without a
-	// Period the load is always Base.
+	// Peak is the load for the time Burst at the start of each Period; the first Period starts at Start. Without a Period the
+	// load is always Base.
 	Peak   float64       `json:"peak,omitempty"`
 	Start  time.Duration `json:"start_ns,omitempty"`
 	Burst  time.Duration `json:"burst_ns,omitempty"`

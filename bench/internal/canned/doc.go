@@ -1,4 +1,3 @@
-// Package canned is a MongoDB server for measuring drivers: it answers each command with a reply that it has made
-// beforehand, at hardly any cost of its own. It says that it is the primary of a replica set, knows no data, and fails
-// commands that it has no reply for.
+// Package canned is a MongoDB server for measuring drivers: it answers each command with a prepared reply, at hardly any cost. It
+// claims to be the primary of a replica set, has no data, and fails commands for which it has no reply.
 package canned

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Batches is how many batches a cursor has whose find asks for a batch size; BatchSize how many documents each has,
+// Batches is the number of batches of a cursor whose find asks for a batch size; BatchSize is the number of documents in each,
 // whatever size it asks for. A find without a batch size gets one document.
 const (
 	Batches   = 10
@@ -62,7 +62,7 @@ func newReplies(address string) (*replies, error) {
 	return r, errors.Join(errs...)
 }
 
-// gossip is what every reply of a replica set ends with.
+// gossip is the end of every reply of a replica set.
 func gossip() bson.D {
 	now := bson.Timestamp{T: 1_700_000_000, I: 1}
 	return bson.D{

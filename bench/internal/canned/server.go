@@ -74,7 +74,7 @@ func (s *Server) accept() {
 	}
 }
 
-// add takes note of a connection. It reports false if the server is closed.
+// add records a connection. It reports false if the server is closed.
 func (s *Server) add(connection net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

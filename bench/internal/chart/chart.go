@@ -22,7 +22,7 @@ type Chart struct {
 	// TicksX are the values to write at the X axis; none leaves them to the plotting library.
 	TicksX []float64
 	Lines  []Line
-	// MaxY is the upper end of the Y axis, which starts at zero. Zero lets the lines decide.
+	// MaxY is the upper end of the Y axis, which starts at zero. With zero, the lines determine it.
 	MaxY float64
 	// Shades are parts of the X axis to set off.
 	Shades [][2]float64

@@ -33,7 +33,7 @@ const (
 	TwoRetries = "upstream " + Later
 	Fork       = "fork"
 	Adaptive   = "fork, adaptiveRetries"
-	Single     = "fork, adaptiveRetries, 1 client" // whatever the scenario says
+	Single     = "fork, adaptiveRetries, 1 client" // regardless of the scenario
 	Drained    = "fork, adaptiveRetries, tokens spent"
 	PyMongo    = "PyMongo " + pyMongoVersion
 	NodeDriver = "Node driver " + nodeDriverVersion
@@ -67,7 +67,7 @@ func (a Arm) load(ctx context.Context, plan openloop.Plan) (*openloop.Report, ti
 	return report, took, err
 }
 
-// storm lets the clients of a plan start at once.
+// storm starts all clients of a plan at once.
 func (a Arm) storm(ctx context.Context, plan openloop.StormPlan) (*openloop.StormReport, error) {
 	if len(a.Script) == 0 {
 		report, _, err := call[openloop.StormReport](ctx, plan, a, "storm")
@@ -80,8 +80,7 @@ func (a Arm) storm(ctx context.Context, plan openloop.StormPlan) (*openloop.Stor
 	return samples.Report(), nil
 }
 
-// call lets the program of an arm do what a plan says, and returns the report that it prints, and the processor time that it
-// took.
+// call runs an arm's program with a plan, and returns the report that it prints, and the processor time that it took.
 func call[Report any](ctx context.Context, plan any, arm Arm, mode string) (*Report, time.Duration, error) {
 	input, err := json.Marshal(plan)
 	if err != nil {

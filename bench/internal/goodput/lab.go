@@ -19,7 +19,7 @@ import (
 	"mongofork/tools/redact"
 )
 
-// patience is how long a process that was interrupted may take to end.
+// patience is how long an interrupted process may take to end.
 const patience = 10 * time.Second
 
 // server is a process of the overload lab before a backend that answers everything at once.
@@ -56,7 +56,7 @@ func startServer(ctx context.Context, program, backend string, scenario Scenario
 		}
 	}
 	s.close()
-	return nil, fmt.Errorf("the lab has not started: %s", redact.URIs(strings.TrimSpace(s.messages.String())))
+	return nil, fmt.Errorf("the lab did not start: %s", redact.URIs(strings.TrimSpace(s.messages.String())))
 }
 
 // close ends the process, waits for its end, and returns the processor time that it took.
@@ -82,7 +82,7 @@ func (s *server) set(ctx context.Context, parameters bson.D) error {
 	return errors.Join(err, client.Disconnect(ctx))
 }
 
-// limitRequests lets the first member admit so many requests a second.
+// limitRequests limits the requests a second that the first member admits.
 func (s *server) limitRequests(ctx context.Context, perSecond int) error {
 	return s.set(ctx, bson.D{
 		{Key: "ingressRequestAdmissionRatePerSec", Value: perSecond}, {Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 0.1},
@@ -90,7 +90,7 @@ func (s *server) limitRequests(ctx context.Context, perSecond int) error {
 	})
 }
 
-// limitConnections lets the first member take so many new connections a second; so many more may wait.
+// limitConnections limits the new connections a second that the first member takes, and how many more may wait.
 func (s *server) limitConnections(ctx context.Context, perSecond, queue int) error {
 	return s.set(ctx, bson.D{
 		{Key: "ingressConnectionEstablishmentRatePerSec", Value: perSecond},

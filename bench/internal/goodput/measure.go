@@ -14,7 +14,7 @@ import (
 	"mongofork/bench/internal/result"
 )
 
-// Config is what to measure with.
+// Config is the configuration of a measurement.
 type Config struct {
 	Arms    []Arm
 	Lab     string // the lab's program
@@ -80,7 +80,7 @@ func (c Config) arms(names []string) []Arm {
 	return some
 }
 
-// sideBySide runs a scenario with all its arms at the same time, each with servers of its own.
+// sideBySide runs a scenario with all its arms at the same time, each with its own servers.
 func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
 	arms := c.arms(s.Arms)
 	runs := make([]Run, len(arms))

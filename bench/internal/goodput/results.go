@@ -6,7 +6,7 @@ import (
 	"mongofork/bench/internal/openloop"
 )
 
-// Results is what was measured.
+// Results are the measurements.
 type Results struct {
 	// Capacity is how many requests a second a server serves, Queue how many may wait.
 	Capacity int `json:"capacity"`

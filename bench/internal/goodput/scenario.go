@@ -1,5 +1,5 @@
-// Package goodput measures what real drivers make of an overload: programs that differ in nothing but the driver put the same
-// open-loop load on servers of a known capacity, side by side.
+// Package goodput measures how real drivers cope with an overload: programs that differ only in the driver put the same open-loop
+// load on servers of a known capacity, side by side.
 package goodput
 
 import (
@@ -51,11 +51,11 @@ type Scenario struct {
 	Kind string `json:"kind"`
 	// RejectionCost is the work of a rejection as a share of that of a request that is served.
 	RejectionCost float64 `json:"rejection_cost"`
-	// Members is how many members the replica set has, of which the operations choose one at random; zero for one server alone.
+	// Members is the number of members of the replica set, from which operations choose one at random; zero for a single server.
 	Members int `json:"members,omitempty"`
 	// Limit is how many requests a second the first member admits, of its capacity; zero for all.
 	Limit int `json:"limit,omitempty"`
-	// Plan is the load, but for where it goes.
+	// Plan is the load without its target.
 	Plan openloop.Plan `json:"plan"`
 	// Arms are which arms meet it at the same time.
 	Arms []string `json:"-"`
@@ -72,7 +72,7 @@ func (s Scenario) Capacity() float64 { return s.Plan.Capacity / float64(max(1, s
 // queue is how many requests may wait for a server. They wait as long at every capacity.
 func (s Scenario) queue() int { return int(Queue * s.Capacity() / Capacity) }
 
-// topology is what the lab makes of the members.
+// topology is the lab's topology for the members.
 func (s Scenario) topology() string {
 	if s.Members == 0 {
 		return "standalone"
@@ -80,7 +80,7 @@ func (s Scenario) topology() string {
 	return fmt.Sprintf("replicaset:%d", s.Members)
 }
 
-// base is what scenarios have in common.
+// base holds what scenarios have in common.
 func base(kind string, load arrival.Load, duration time.Duration) Scenario {
 	return Scenario{
 		Kind: kind, RejectionCost: 0.1, Arms: []string{NoRetry, TwoRetries, Fork, Adaptive},

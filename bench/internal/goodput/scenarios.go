@@ -76,7 +76,7 @@ func shared() []Scenario {
 	return all
 }
 
-// members are reads at any of three members, of which the first admits less than its share of the load.
+// members are reads from any of three members; the first admits less than its share of the load.
 func members() []Scenario {
 	const load = 0.6
 	var all []Scenario

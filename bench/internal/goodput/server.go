@@ -9,15 +9,15 @@ import (
 	"mongofork/bench/internal/scratch"
 )
 
-// ServerResults is what was measured with a real server behind the lab.
+// ServerResults are the measurements with a real server behind the lab.
 type ServerResults struct {
 	Server string `json:"server"` // its version, and where it came from
 	*Results
 }
 
-// ServerScenarios returns what is measured with a real server behind the lab: little is enough to show that the figures of the
-// canned replies are no artefact of them. The arms meet it one after the other: the server of the tests does not take the
-// thousands of connections of all of them at once.
+// ServerScenarios returns the scenarios for a real server behind the lab: a few show that the figures of the canned replies are
+// not an artefact. The arms run one after the other, because the tests' server does not take the thousands of connections of all
+// of them at once.
 func ServerScenarios() []Scenario {
 	s := lasting(0.1, 2)
 	var all []Scenario
@@ -29,7 +29,7 @@ func ServerScenarios() []Scenario {
 	return all
 }
 
-// MeasureServer is Measure with a real server behind the lab, in a database of its own, which it drops in the end.
+// MeasureServer is Measure with a real server behind the lab, in a new database, which it drops at the end.
 func MeasureServer(ctx context.Context, c Config) (results *Results, err error) {
 	err = scratch.Use(ctx, c.Backend, insertDocument, func(database string) error {
 		c.Database = database

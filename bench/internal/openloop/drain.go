@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Drain is how clients spent their tokens: a wave of commands that all fail as an overloaded server lets them fail, and smaller
-// ones until one is retried hardly more.
+// Drain is how clients spent their tokens: a wave of commands that all fail as on an overloaded server, and smaller ones until
+// one hardly causes retries.
 type Drain struct {
 	Operations int `json:"operations"` // in each wave but the first
 	// Commands is how many commands each wave sent.
@@ -47,7 +47,7 @@ func (r *run) drain(ctx context.Context) (*Drain, error) {
 // drainCommand is one that servers run at no cost.
 var drainCommand = bson.D{{Key: "getParameter", Value: 1}}
 
-// wave lets each client send that many commands at once, and returns how many were sent in all.
+// wave makes each client send that many commands at once, and returns the total number sent.
 func (r *run) wave(ctx context.Context, size int) int {
 	operations := make([]operation, size*len(r.clients))
 	var wg sync.WaitGroup
@@ -68,7 +68,7 @@ func (r *run) wave(ctx context.Context, size int) int {
 	return sent
 }
 
-// fail lets the command fail from now on, or not any longer.
+// fail makes the command fail from now on, or no longer.
 func (r *run) fail(ctx context.Context, on bool) error {
 	const requestRateLimitExceeded = 462
 	command := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "off"}}

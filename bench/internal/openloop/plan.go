@@ -1,5 +1,5 @@
-// Package openloop puts an open-loop load on servers: operations start when their time has come, whatever became of those
-// before, and their latency counts from when they were due. It uses nothing but what every driver of a comparison has.
+// Package openloop puts an open-loop load on servers: operations start when they are due, regardless of earlier ones, and their
+// latency counts from then. It uses only what every compared driver has.
 package openloop
 
 import (
@@ -10,7 +10,7 @@ import (
 	"mongofork/bench/internal/arrival"
 )
 
-// Plan is what a run is to do.
+// Plan is the plan of a run.
 type Plan struct {
 	URI string `json:"uri"`
 	// Database is that of the collection "documents", which has a document whose _id is 1.
@@ -24,12 +24,12 @@ type Plan struct {
 	Warmup   time.Duration `json:"warmup_ns"`
 	Duration time.Duration `json:"duration_ns"`
 	Cooldown time.Duration `json:"cooldown_ns"`
-	// Patience is how long operations may still take after the last arrival; then they are given up.
+	// Patience is how long operations may still take after the last arrival before they are abandoned.
 	Patience time.Duration `json:"patience_ns"`
-	// Interval is the length of the parts of Duration of which there is a series.
+	// Interval is the length of the parts of Duration in a series.
 	Interval time.Duration `json:"interval_ns"`
 	Seed     uint64        `json:"seed"`
-	// Drain lets the clients spend the tokens of their buckets before the load begins. The server needs the fail point
+	// Drain makes the clients spend the tokens of their buckets before the load begins. The server needs the fail point
 	// failCommand for that.
 	Drain bool `json:"drain"`
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Report is what happened. Operations count where they were due in the measured time, replies where they came in it.
+// Report is the result. Operations count if they were due in the measured time, replies if they arrived in it.
 type Report struct {
 	Arrived   int `json:"arrived"`
 	Succeeded int `json:"succeeded"`
@@ -31,7 +31,7 @@ type Report struct {
 	Drain *Drain `json:"drain,omitempty"`
 }
 
-// Percentiles are those of durations; zero where there was none.
+// Percentiles are percentiles of durations; zero if there were none.
 type Percentiles struct {
 	P50  time.Duration `json:"p50_ns"`
 	P99  time.Duration `json:"p99_ns"`
@@ -44,7 +44,7 @@ type Interval struct {
 	Good int `json:"good"`
 }
 
-// Share is what a client got: its operations, and how many of them succeeded.
+// Share is a client's share: its operations, and how many of them succeeded.
 type Share struct {
 	Arrived   int `json:"arrived"`
 	Succeeded int `json:"succeeded"`

@@ -13,14 +13,14 @@ type Schedule struct {
 	// Due is when each operation starts, from the start of the load, and Client the index of the client that does it.
 	Due    []time.Duration `json:"due_ns"`
 	Client []int           `json:"client"`
-	// Patience is how long operations may still take after the last arrival; then they are given up.
+	// Patience is how long operations may still take after the last arrival before they are abandoned.
 	Patience time.Duration `json:"patience_ns"`
 	// From and Until bound the measured time.
 	From  time.Duration `json:"from_ns"`
 	Until time.Duration `json:"until_ns"`
 }
 
-// Samples is what came of a Schedule.
+// Samples are the results of a Schedule.
 type Samples struct {
 	// Operations has an element for each operation, in the order of the schedule.
 	Operations []Sample `json:"operations"`
@@ -29,7 +29,7 @@ type Samples struct {
 	Rejected int `json:"rejected"`
 }
 
-// Sample is what became of an operation. Its times are from the start of the load.
+// Sample is the result of an operation. Its times are from the start of the load.
 type Sample struct {
 	Began    time.Duration `json:"began_ns"`
 	Ended    time.Duration `json:"ended_ns"`

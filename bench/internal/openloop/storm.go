@@ -22,7 +22,7 @@ type StormPlan struct {
 	Limit time.Duration `json:"limit_ns"`
 }
 
-// StormReport is what became of the clients until the last of them had succeeded or given up.
+// StormReport describes the clients until the last of them succeeded or gave up.
 type StormReport struct {
 	Connected int `json:"connected"` // clients of which an operation succeeded
 	// Errors is how many errors the applications saw, Unlucky how many of them saw any.
@@ -32,7 +32,7 @@ type StormReport struct {
 	// established; nil in results that are older than this count.
 	Cleared                int  `json:"cleared"`
 	ClearedWithConnections *int `json:"cleared_with_connections,omitempty"`
-	// Heartbeats is how often the monitoring of a server failed, which clears its pool whatever the driver knows of overload.
+	// Heartbeats is how often the monitoring of a server failed, which clears its pool even if the driver knows about overload.
 	Heartbeats int `json:"heartbeats_failed"`
 	// Latency is how long clients took from their start to their first success.
 	Latency Percentiles `json:"latency"`
@@ -75,7 +75,7 @@ func RunStorm(ctx context.Context, plan StormPlan) (*StormReport, error) {
 
 // disconnect disconnects clients, all at the same time.
 func disconnect(clients []*mongo.Client) {
-	// Nothing is lost with what the servers would have been told.
+	// The servers need not be told.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-// StormSamples is what came of a StormPlan, as programs in other languages say it.
+// StormSamples are the results of a StormPlan, as reported by programs in other languages.
 type StormSamples struct {
 	// Newcomers has an element for each client.
 	Newcomers []Newcomer `json:"newcomers"`
@@ -17,7 +17,7 @@ type StormSamples struct {
 	Heartbeats             int `json:"heartbeats_failed"`
 }
 
-// Newcomer is what a client met.
+// Newcomer is a client's experience.
 type Newcomer struct {
 	Errors int           `json:"errors"`
 	Took   time.Duration `json:"took_ns"` // until its first success; zero if it never had any
@@ -45,8 +45,8 @@ func (s *StormSamples) Report() *StormReport {
 // watch counts what becomes of the pools and the monitoring of one client.
 type watch struct {
 	mu sync.Mutex
-	// established has the connections that are ready, by their server and their number in its pool. ConnectionClosed also
-	// tells of connections that never were.
+	// established holds the ready connections, by server and number in its pool. ConnectionClosed also reports connections that
+	// never became ready.
 	established map[connection]struct{}
 
 	cleared, clearedWithConnections, heartbeats int

@@ -48,7 +48,7 @@ func (c Config) start(ctx context.Context, arm Arm, cs Case) (*process, error) {
 	return p, nil
 }
 
-// measure lets the load do n operations, and returns what one of them cost.
+// measure makes the load do n operations, and returns the cost of one.
 func (p *process) measure(ctx context.Context, n int) (map[string]float64, error) {
 	_, err := fmt.Fprintln(p.numbers, n)
 	if err == nil && p.samples.Scan() {

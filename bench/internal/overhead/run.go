@@ -13,9 +13,9 @@ type Arm struct {
 	Options string // of the connection string, such as "adaptiveRetries=true"
 }
 
-// Config is what to measure.
+// Config says what to measure.
 type Config struct {
-	Arms  []Arm // the first is what the others are compared with
+	Arms  []Arm // the others are compared with the first
 	Cases []Case
 	URI   string // of the server
 	// Database is where the operations find what workload.Fill inserts.
@@ -31,7 +31,7 @@ type Config struct {
 	Progress func(done, of int)
 }
 
-// Results is what was measured. There is a cell for each case and arm.
+// Results are the measurements, with a cell for each case and arm.
 type Results struct {
 	Rounds int      `json:"rounds"`
 	Slices int      `json:"slices"` // of each round
@@ -118,8 +118,8 @@ func (c Config) operations(ctx context.Context, cs Case) (int, error) {
 	return max(n/c.Slices, cs.Goroutines) * c.Slices, nil
 }
 
-// round measures one case with each arm. The arms have processes of their own at the same time, and take turns in slices so
-// brief that what the machine does besides hits all of them alike.
+// round measures one case with each arm. The arms have separate processes at the same time, and take turns in slices so brief
+// that other load on the machine affects all alike.
 func (c Config) round(ctx context.Context, round int, cells []*Cell) (err error) {
 	n := cells[0].Operations / c.Slices
 	processes := make([]*process, len(cells))
@@ -129,7 +129,7 @@ func (c Config) round(ctx context.Context, round int, cells []*Cell) (err error)
 			return err
 		}
 		defer func() { err = errors.Join(err, processes[i].close()) }()
-		// Connections and what is set up once are no cost of an operation.
+		// Connections and other one-time set-up are not part of an operation's cost.
 		if _, err := processes[i].measure(ctx, n); err != nil {
 			return err
 		}

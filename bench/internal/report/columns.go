@@ -92,7 +92,7 @@ func recoveryColumn() column {
 	}}
 }
 
-// outcomeColumns say what the application saw.
+// outcomeColumns show what the application saw.
 func outcomeColumns() []column {
 	return []column{
 		label("driver", func(r goodput.Run) string { return r.Arm }),

@@ -11,7 +11,7 @@ import (
 	"mongofork/internal/retry"
 )
 
-// condition is what the runs have in common, and whether they can be trusted.
+// condition holds what the runs have in common, and whether they can be trusted.
 type condition struct {
 	*goodput.Results
 	Verdict string

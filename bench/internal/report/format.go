@@ -30,7 +30,7 @@ func met(ok bool, distance float64, format string) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// median returns that of the values, of which there has to be one.
+// median returns the median of the values; there must be at least one.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2

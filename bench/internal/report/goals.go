@@ -12,7 +12,7 @@ import (
 	"mongofork/bench/internal/goodput"
 )
 
-// The goals that are no share of goodput.
+// The goals other than shares of goodput.
 const (
 	commandsAtTwice     = 1.15
 	commandsAtFourTimes = 1.05
@@ -87,7 +87,7 @@ func (g *goals) atLeast(what string, want float64, got []float64, why string) {
 	g.add(what+ofSeeds(got), fmt.Sprintf("at least %.2f", want), medianAndRange(got, "%.3f"), middle >= want, middle-want, "%.3f", why)
 }
 
-// ofSeeds says what the figure of a goal is if there are several runs.
+// ofSeeds describes a goal's figure if there are several runs.
 func ofSeeds(got []float64) string {
 	if len(got) == 1 {
 		return ""

@@ -40,14 +40,14 @@ func runTable(groups [][]goodput.Run, columns ...column) table.Writer {
 	return t
 }
 
-// allTable is what a terminal shows.
+// allTable is the table for a terminal.
 func allTable(runs []goodput.Run) table.Writer {
 	kind := label("scenario", func(r goodput.Run) string { return r.Kind })
 	first := []column{kind, loadColumn(), costColumn(), clientsColumn(), seedsColumn()}
 	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), []column{fairnessColumn()}, trustColumns())...)
 }
 
-// kindTable is what the page has of a kind of scenario.
+// kindTable is the page's table for a kind of scenario.
 func kindTable(r *goodput.Results, kind string) table.Writer {
 	runs := slices.DeleteFunc(slices.Clone(r.Runs), func(run goodput.Run) bool { return run.Kind != kind })
 	var first, last []column

@@ -13,7 +13,7 @@ import (
 type serverPair struct {
 	server goodput.Run
 	canned *goodput.Run // nil if there is none
-	// The ratios are those of the goodput to that of the driver which does not retry; NaN if they are not known.
+	// The ratios of the goodput to that of the driver without retries; NaN if unknown.
 	serverRatio, cannedRatio float64
 }
 
@@ -78,7 +78,7 @@ func goodputServerTable(server, canned *goodput.Results) table.Writer {
 	return t
 }
 
-// agreement says how far the ratios to no retry are apart.
+// agreement says how much the ratios to no retry differ.
 func agreement(server, canned *goodput.Results) string {
 	most, arm := math.NaN(), ""
 	for _, p := range serverPairs(server, canned) {

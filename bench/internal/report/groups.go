@@ -7,7 +7,7 @@ import (
 	"mongofork/bench/internal/goodput"
 )
 
-// encounter is what a run met, but for the times at which operations arrived.
+// encounter is what a run met, except the times at which operations arrived.
 type encounter struct {
 	kind                    string
 	cost                    float64

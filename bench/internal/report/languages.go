@@ -9,7 +9,7 @@ import (
 	"mongofork/internal/retry"
 )
 
-// languages is what was measured of drivers of other languages.
+// languages holds the measurements of drivers of other languages.
 type languages struct{ condition }
 
 func languagesOf(r *goodput.Results) languages {
@@ -18,10 +18,10 @@ func languagesOf(r *goodput.Results) languages {
 	return languages{c}
 }
 
-// Names are those of the drivers that were measured.
+// Names are the names of the measured drivers.
 func (l languages) Names() string { return enumeration(l.drivers(true)) }
 
-// Missing names the drivers that were not measured, for want of an interpreter; empty if all were.
+// Missing names the drivers that were not measured because there was no interpreter; empty if all were.
 func (l languages) Missing() string { return enumeration(l.drivers(false)) }
 
 func (l languages) drivers(measured bool) []string {
@@ -34,7 +34,7 @@ func (l languages) drivers(measured bool) []string {
 	return some
 }
 
-// TokenTimes says how long the tokens that ten clients start with would last if each request took one.
+// TokenTimes says how long the initial tokens of ten clients would last if each request took one.
 func (l languages) TokenTimes() string {
 	const clients = 10
 	var all []float64

@@ -11,7 +11,7 @@ import (
 	"mongofork/bench/internal/result"
 )
 
-// forkOverhead is what the fork of a base costs; nil where that has not been measured.
+// forkOverhead is the cost of the fork of a base; nil if not measured.
 type forkOverhead struct {
 	Base   string
 	Canned *result.File[*overhead.Results]

@@ -31,7 +31,7 @@ const (
 //go:embed performance.md.tmpl
 var pageTemplate string
 
-// page is what the template has: nil for what has not been measured.
+// page is the template's data, with nil for what has not been measured.
 type page struct {
 	Overheads     []forkOverhead
 	Bucket        *result.File[[]*throttle.Row]
@@ -43,8 +43,8 @@ type page struct {
 	Throttling    *result.File[*study.Throttling]
 }
 
-// Write writes performance.md in the folder of documents from the results in its folder performance, draws its plots anew,
-// and writes the summary in the README beside the folder.
+// Write writes performance.md in the folder of documents from the results in its folder performance, redraws its plots, and
+// writes the summary in the README beside the folder.
 func Write(docs string) error {
 	var p page
 	folder := filepath.Join(docs, "performance")

@@ -40,7 +40,7 @@ func selectionTable(s *study.Study) table.Writer {
 	return t
 }
 
-// togetherTable compares the selections where bursts overload the other servers as well.
+// togetherTable compares the selections when bursts overload the other servers as well.
 func togetherTable(s *study.Study) table.Writer {
 	t := newTable("rejection cost of the others", "policy", "at random", "by operations in progress", "and rejections")
 	for _, cost := range costs(s.Together) {

@@ -32,7 +32,7 @@ func printTable(w io.Writer, t table.Writer) error {
 	return err
 }
 
-// newTable returns a table with a header that is left as it is written.
+// newTable returns a table that keeps its header as written.
 func newTable(header ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

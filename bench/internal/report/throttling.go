@@ -42,7 +42,7 @@ func throttlingGoalTable(s *study.Throttling) table.Writer {
 	return t
 }
 
-// figure is what a goal is about.
+// figure is the figure of a goal.
 type figure struct {
 	of     func(study.Trial) float64
 	format string

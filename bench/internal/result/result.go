@@ -12,7 +12,7 @@ import (
 
 // File is a file of results.
 type File[T any] struct {
-	// Command is what was run, from the root of the repository.
+	// Command is the command that was run in the root of the repository.
 	Command string `json:"command"`
 	// Setting is where it was run; nil where that makes no difference.
 	Setting *Setting `json:"setting,omitempty"`

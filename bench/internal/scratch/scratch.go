@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Use fills a database of a new name on the server of the connection string, lets it be used, and drops it in the end.
+// Use fills a new database on the server of the connection string, calls a function with it, and drops it at the end.
 func Use(
 	ctx context.Context, uri string, fill func(context.Context, *mongo.Database) error, use func(database string) error,
 ) (err error) {

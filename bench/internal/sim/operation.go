@@ -7,7 +7,7 @@ import (
 	"mongofork/internal/retry"
 )
 
-// step is what happens next to an operation.
+// step is the next step of an operation.
 type step uint8
 
 const (

@@ -9,7 +9,7 @@ type Policy string
 const (
 	// NoRetry returns every overload error, as drivers without backpressure do.
 	NoRetry Policy = "no retry"
-	// TwoRetries is what released drivers do: the same backoff, two retries, no bucket.
+	// TwoRetries is the policy of released drivers: the same backoff, two retries, no bucket.
 	TwoRetries Policy = "two retries"
 	// FiveRetries is the fork without adaptiveRetries.
 	FiveRetries Policy = "five retries"

@@ -9,7 +9,7 @@ import (
 // not empty all the time.
 const drainedBelow = 0.1
 
-// Result is what happened in the measured part of a simulation.
+// Result is the result of the measured part of a simulation.
 type Result struct {
 	Scenario Scenario `json:"scenario"`
 

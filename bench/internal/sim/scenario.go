@@ -34,7 +34,7 @@ type Scenario struct {
 	LimitedFor time.Duration `json:"limited_for_ns,omitempty"`
 
 	Load arrival.Load `json:"load"`
-	// Warmup is simulated before Duration, which is what is measured.
+	// Warmup is simulated before Duration, which is measured.
 	Warmup   time.Duration `json:"warmup_ns"`
 	Duration time.Duration `json:"duration_ns"`
 	Seed     uint64        `json:"seed"`

@@ -15,7 +15,7 @@ const (
 	AtRandom Selection = ""
 	// TwoChoices is that of two random ones with which the client has fewer operations in progress, as drivers do.
 	TwoChoices Selection = "operations in progress"
-	// WithRejections is the fork's: rejections of late count like operations in progress.
+	// WithRejections is the fork's: recent rejections count like operations in progress.
 	WithRejections Selection = "operations in progress and rejections"
 )
 
@@ -34,10 +34,10 @@ type client struct {
 	arrived, served int
 }
 
-// load is what a client knows of the load of a server.
+// load is a client's knowledge of a server's load.
 type load struct {
 	inProgress int64
-	rejections *retry.Rejections // nil if the selection does not count them
+	rejections *retry.Rejections // nil if the selection ignores them
 }
 
 // newClient returns the client of that index.
@@ -68,14 +68,14 @@ func newClient(s Scenario, i int, jitter func() float64, now func() time.Time) *
 	return c
 }
 
-// sent takes note of an attempt.
+// sent records an attempt.
 func (c *client) sent(server int) {
 	if c.servers != nil {
 		c.servers[server].inProgress++
 	}
 }
 
-// replied takes note of the end of an attempt.
+// replied records the end of an attempt.
 func (c *client) replied(server int, admitted bool) {
 	if c.throttles != nil {
 		c.throttles[server].Ended(!admitted)
@@ -89,7 +89,7 @@ func (c *client) replied(server int, admitted bool) {
 	}
 }
 
-// operations is what selections compare.
+// operations is the number that selections compare.
 func (c *client) operations(server int) int64 {
 	return c.servers[server].inProgress + c.servers[server].rejections.Count()
 }

@@ -13,8 +13,8 @@ const measuredCost = 0.1
 // seeds is how many runs there are of scenarios whose figures vary from run to run.
 const seeds = 10
 
-// base is what the scenarios have in common: one server that serves 1000 operations a second, and rejects when it is
-// 20 ms behind.
+// base holds what the scenarios have in common: one server that serves 1000 operations a second, and rejects when it is 20 ms
+// behind.
 func base() sim.Scenario {
 	return sim.Scenario{
 		Servers: 1, Clients: 1, Capacity: 1000, RejectionCost: measuredCost, Queue: 20 * time.Millisecond,
@@ -22,8 +22,8 @@ func base() sim.Scenario {
 	}
 }
 
-// slow returns the scenario with servers of a tenth of the speed, of which many can be simulated. They queue as many
-// operations as the others.
+// slow returns the scenario with servers of a tenth of the speed, so that many can be simulated. They queue as many operations as
+// the others.
 func slow(s sim.Scenario) sim.Scenario {
 	s.Capacity /= 10
 	s.Queue *= 10
@@ -40,7 +40,7 @@ func each(s sim.Scenario, policies ...sim.Policy) []sim.Scenario {
 	return all
 }
 
-// steadyPolicies are those that differ under an overload that lasts.
+// steadyPolicies are the policies that differ under a lasting overload.
 func steadyPolicies() []sim.Policy {
 	return []sim.Policy{sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.DrainedBucket}
 }
@@ -108,8 +108,8 @@ func serverScenarios() []sim.Scenario {
 	return all
 }
 
-// members returns three servers at 60 % of their capacity, of which the first admits so small a part of its share of the
-// load, with either selection by the operations in progress. They are those of the measurements.
+// members returns three servers at 60 % of their capacity, the first of which admits only the given part of its share of the
+// load, with either selection by operations in progress. They are those of the measurements.
 func members(overload float64) []sim.Scenario {
 	const load, capacity = 0.6, 200
 	s := base()

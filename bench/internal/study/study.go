@@ -24,7 +24,7 @@ type Study struct {
 	Fleet []sim.Result `json:"fleet"`
 	// Servers varies the number of servers at twice their capacity.
 	Servers []sim.Result `json:"servers"`
-	// Members is three servers of which one admits less than its share of the load, for both selections, under several seeds.
+	// Members is three servers, one of which admits less than its share of the load, for both selections, under several seeds.
 	Members []sim.Result `json:"members"`
 	// Return is the same, with the overload's end, and which share of the commands that server gets over time.
 	Return []sim.Result `json:"return"`

@@ -14,11 +14,11 @@ import (
 type Throttling struct {
 	// Goals is the cases that throttling has goals for, with the policies that it is compared with.
 	Goals []Trial `json:"goals"`
-	// Variants is some of these cases with the ways to throttle that were tried.
+	// Variants are some of these cases with the tried variants of throttling.
 	Variants []Trial `json:"variants"`
 }
 
-// Trial is what one way to meet overload makes of one case, as medians over the seeds.
+// Trial is the result of one way to meet overload in one case, as medians over the seeds.
 type Trial struct {
 	Case string `json:"case"`
 	// Arm is the policy of the clients, or of every other one, or the variant of throttling.
@@ -41,7 +41,7 @@ const (
 	goalTime, variantTime   = time.Minute, 30 * time.Second
 )
 
-// The cases by which throttling is judged that are told apart by no number.
+// The cases for judging throttling that have no number.
 const (
 	Flap      = "load that flaps"
 	BelowFull = "95 % of the capacity"
@@ -154,13 +154,13 @@ func memberCases() []trialCase {
 // Default is the variant that the fork has.
 const Default = "the fork"
 
-// variant is one way to throttle.
+// variant is one variant of throttling.
 type variant struct {
 	name    string
 	variant *sim.Variant
 }
 
-// variants are the ways to throttle that were tried, the fork's first. Each differs from it in one thing.
+// variants are the tried variants of throttling, the fork's first. Each differs from it in one thing.
 func variants() []variant {
 	with := func(name string, change func(*sim.Variant)) variant {
 		v := &sim.Variant{Rule: retry.DefaultThrottling()}
@@ -215,7 +215,7 @@ func goalRuns() []trialRun {
 	return all
 }
 
-// variantRuns are the cases by which variants differ.
+// variantRuns are the cases in which variants differ.
 func variantRuns() []trialRun {
 	judged := []string{
 		Sustained(2, 0.1), Sustained(4, 0.1), Sustained(2, 0.5), FromStart(100), Bursts(10), Bursts(100), Spike(10), BelowFull,

@@ -1,5 +1,4 @@
-// Package workload is what the overhead of a driver is measured with. It uses nothing but what every driver of the
-// comparison has.
+// Package workload is the workload for measuring the overhead of a driver. It uses only what every compared driver has.
 package workload
 
 import (

@@ -56,7 +56,7 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// row is what a front did in the last interval, per second; hellos are left out.
+// row is a front's activity in the last interval, per second, without hellos.
 type row struct {
 	host, role, fault                            string
 	received, admitted, rejected, errors, closed float64

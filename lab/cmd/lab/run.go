@@ -17,7 +17,7 @@ type runCmd struct {
 	labFlags
 }
 
-// Help is what --help says beyond the flags.
+// Help is the text of --help besides the flags.
 func (c *runCmd) Help() string {
 	return `A scenario has these fields; unknown ones are errors:
 

@@ -23,13 +23,13 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// environment is what commands run in.
+// environment is the environment of commands.
 type environment struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
 }
 
-// labFlags say what the lab is made of.
+// labFlags configure the lab.
 type labFlags struct {
 	Backend       string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; of the replica set, where the topology is members."`
 	Mongod        string        `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod, instead of taking those of a backend."`
@@ -81,7 +81,7 @@ func (f *labFlags) config(spec topology.Spec, log io.Writer) (deployment.Config,
 	return config, nil
 }
 
-// behind finds or starts what the lab stands before. What it returns ends that.
+// behind finds or starts what is behind the lab. The returned function ends it.
 func (f *labFlags) behind(ctx context.Context, config *deployment.Config) (func() error, error) {
 	nothing := func() error { return nil }
 	real := config.Topology.Kind == topology.Members

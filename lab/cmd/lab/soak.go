@@ -13,8 +13,8 @@ import (
 	"mongofork/lab/internal/soak"
 )
 
-// errViolations says that the report has something that must not happen.
-var errViolations = errors.New("things happened that must not; the report says which, and the seed replays the plan")
+// errViolations means that the report has violations.
+var errViolations = errors.New("there were violations; the report lists them, and the seed repeats the plan")
 
 type soakCmd struct {
 	Backend  string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of a server, with one host, of which a replica set is made. Its database \"soak\" is dropped."`
@@ -79,7 +79,7 @@ func (c *soakCmd) conduct(env *environment) error {
 		config.Pace = 50 * time.Millisecond
 	}
 	tally := conduct.NewTally(arms)
-	// What was found until then is told, too, when a run cannot be had.
+	// If a run fails, the results so far are reported too.
 	defer func() { fmt.Fprint(env.stdout, tally.Render(c.Markdown)) }()
 	for i := range c.Seeds {
 		config.Seed = c.Seed + uint64(i)

@@ -20,7 +20,7 @@ parameters are as before. While it runs, other applications are limited, too: ta
 
 Exit codes: 0 all is as it has to be, 1 something is not, or the run failed, 2 wrong usage.`
 
-var errFailed = errors.New("not all is as it has to be; the table says what is not")
+var errFailed = errors.New("some checks failed; the table says which")
 
 type cli struct {
 	Backend    string `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host, a primary or router. Its database \"limits\" is dropped."`

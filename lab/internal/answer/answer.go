@@ -31,7 +31,7 @@ type Error struct {
 	Extra   bson.D   // further fields of the reply
 }
 
-// Error says what failed.
+// Error implements the error interface.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d): %s", CodeName(e.Code), e.Code, e.Message)
 }

@@ -2,7 +2,7 @@ package answer
 
 import "fmt"
 
-// Codes of the errors that the lab has reasons of its own to give.
+// Codes of the errors that the lab itself returns.
 const (
 	CodeBadValue                  = 2
 	CodeUnauthorized              = 13
@@ -33,7 +33,7 @@ type Class uint8
 const (
 	// Retriable is an error after which the same command may succeed elsewhere or later.
 	Retriable Class = 1 << iota
-	// Conflict is an error that ends a transaction, of which another attempt may succeed.
+	// Conflict is an error that ends a transaction, which may succeed if tried again.
 	Conflict
 )
 
@@ -43,7 +43,7 @@ type code struct {
 	class Class
 }
 
-// codes are those that tests and clients ask for. The table is read only.
+// codes are the codes that tests and clients use. The table is read only.
 var codes = [...]code{
 	{1, "InternalError", 0},
 	{CodeBadValue, "BadValue", 0},

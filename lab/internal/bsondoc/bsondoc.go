@@ -50,10 +50,10 @@ func IsTrue(value bson.RawValue) bool {
 	return ok && n != 0
 }
 
-// Succeeded tells whether a reply says that its command, as a whole, did not fail.
+// Succeeded reports whether the command of a reply, as a whole, succeeded.
 func Succeeded(reply bson.Raw) bool { return IsTrue(reply.Lookup("ok")) }
 
-// With returns the document with these fields: in the place of what it has, else at its end.
+// With returns the document with these fields: replaced in place, or else appended.
 func With(doc bson.Raw, elements ...bson.E) (bson.Raw, error) {
 	var fields bson.D
 	if err := bson.Unmarshal(doc, &fields); err != nil {
@@ -75,8 +75,8 @@ func with(fields bson.D, element bson.E) bson.D {
 	return append(fields, element)
 }
 
-// Rebuild returns the document without the named fields, and then whatever add, unless nil, appends. It decodes no
-// values, and so suits what is done to every message.
+// Rebuild returns the document without the named fields, and then whatever add, unless nil, appends. It decodes no values, so it
+// is cheap enough for every message.
 func Rebuild(doc bson.Raw, without []string, add func([]byte) []byte) bson.Raw {
 	start, dst := bsoncore.AppendDocumentStart(make([]byte, 0, len(doc)+256))
 	elements, _ := doc.Elements()

@@ -21,9 +21,9 @@ import (
 
 const (
 	count = 3
-	// connectTime is what the applications have to start and to connect before the plan begins.
+	// connectTime is how long the applications have to start and connect before the plan begins.
 	connectTime = 4 * time.Second
-	// patience is how long they may take after it, to finish and to compare.
+	// patience is how long they may take afterwards to finish and to compare.
 	patience = 4 * time.Minute
 )
 
@@ -36,17 +36,17 @@ type Arm struct {
 	// Binary is the lab, built with the driver.
 	Binary   string
 	Adaptive bool
-	// Reference makes it one that is there for comparison: whatever it finds is no failure.
+	// Reference marks it as a reference: whatever it finds is not a failure.
 	Reference bool
 }
 
-// Config says what a run is.
+// Config configures a run.
 type Config struct {
 	// Mongod is the binary of the members, Dir the folder below which they have their files.
 	Mongod, Dir string
 	Seed        uint64
 	Duration    time.Duration
-	// Workers and Pace are those of each application.
+	// Workers and Pace apply to each application.
 	Workers int
 	Pace    time.Duration
 	Arms    []Arm

@@ -32,7 +32,7 @@ type disturber struct {
 	progress io.Writer
 }
 
-// run makes the events of a plan happen, one after the other; those of fronts it only tells of. When it returns, all members run
+// run carries out the events of a plan, one after the other; those of fronts it only announces. When it returns, all members run
 // and reach each other.
 func (d *disturber) run(ctx context.Context, events []soak.Event, start time.Time) error {
 	for _, e := range events {
@@ -59,7 +59,7 @@ func (d *disturber) happen(ctx context.Context, e soak.Event) error {
 	member := d.target(e)
 	begin, end := d.actions(e.Action, member)
 	if begin == nil {
-		return fmt.Errorf("nobody knows how to do %q", e.Action)
+		return fmt.Errorf("unknown action %q", e.Action)
 	}
 	if err := begin(ctx); err != nil {
 		return fmt.Errorf("member %d: %w", member, err)

@@ -19,7 +19,7 @@ type Tally struct {
 	first []string
 }
 
-// sum is what one application found.
+// sum is the result of one application.
 type sum struct {
 	operations, errors, held int64
 	most                     int

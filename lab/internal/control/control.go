@@ -21,8 +21,8 @@ import (
 // defaultStepDown is how long a primary that stepped down is not elected, where the request does not say.
 const defaultStepDown = 60 * time.Second
 
-// New returns a handler for these requests. From web pages only reading ones are answered, and none that names another host than
-// this machine, as those of a web page do whose name was made to lead here:
+// New returns a handler for these requests. From web pages it answers only reads, and never a request for a host other than this
+// machine, such as one from a web page whose name was made to lead here:
 //
 //	GET  /metrics                     the counts, for Prometheus
 //	GET  /counts                      the counts, as JSON
@@ -52,7 +52,7 @@ func New(l *deployment.Lab) (http.Handler, error) {
 	return local(http.NewCrossOriginProtection().Handler(mux)), nil
 }
 
-// Status is what /status serves.
+// Status is the content of /status.
 type Status struct {
 	topology.Status
 	Faults []fault.Fault `json:"faults"`

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// local refuses requests whose Host is neither localhost nor an address. A web page has a name of its own; once that name leads
-// to this machine, browsers take the page and the lab for one.
+// local refuses requests whose Host is neither localhost nor an address. A web page has its own host name; once that name leads
+// to this machine, browsers take the page and the lab for one site.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r.Host) {

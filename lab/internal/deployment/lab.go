@@ -28,22 +28,22 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Host is what fronts listen at: the lab lets its clients do anything, so that it is for this machine only.
+// Host is where fronts listen: the lab lets its clients do anything, so it is for this machine only.
 const Host = "127.0.0.1"
 
-// Config says what a lab is made of.
+// Config configures a lab.
 type Config struct {
 	Topology topology.Spec
 	Options  topology.Options
-	// Backend is the one server behind all fronts, but for the topology "members".
+	// Backend is the one server behind all fronts, except for the topology "members".
 	Backend proxy.Backend
 	// Members is the real replica set of that topology, with a front before each.
 	Members *members.Set
 	// Port is the first front's port; the others follow. 0 takes any free ports.
 	Port int
-	// TLS is what clients are met with; nil for none.
+	// TLS is the configuration for clients' connections; nil for none.
 	TLS *tls.Config
-	// Capacity is what each front can serve; nil for no bound but the backend's.
+	// Capacity is the capacity of each front; nil for no bound but the backend's.
 	Capacity *overload.CapacityConfig
 	// Rejection is the error of requests beyond the limit of a front; empty for overload.RequestRate.
 	Rejection overload.Rejection
@@ -60,7 +60,7 @@ type Cluster interface {
 	Status() topology.Status
 	// StepDown makes the primary a secondary that is not elected for that long.
 	StepDown(period time.Duration) error
-	// Down and Up tell that nobody can reach a front, and that it is back.
+	// Down and Up report that a front became unreachable, and that it is back.
 	Down(front int)
 	Up(front int)
 	// Close ends what is due.
@@ -77,7 +77,7 @@ type Lab struct {
 	fronts   []*front
 }
 
-// Open returns a lab of which the fronts listen. They serve when Run is called, which has to be.
+// Open returns a lab whose fronts listen. They serve once Run is called, which is required.
 func Open(config Config) (*Lab, error) {
 	l := &Lab{config: config, clock: clock.System{}}
 	if err := l.open(); err != nil {
@@ -114,7 +114,7 @@ func (l *Lab) open() error {
 	return nil
 }
 
-// backends returns what the fronts stand before.
+// backends returns the servers behind the fronts.
 func (l *Lab) backends() []proxy.Backend {
 	if l.config.Members == nil {
 		return slices.Repeat([]proxy.Backend{l.config.Backend}, l.config.Topology.Fronts())
@@ -148,9 +148,9 @@ func (l *Lab) turns() *proxy.Sessions {
 	return &l.sessions
 }
 
-// chain makes what a front's requests pass through. What counts comes first, so that it sees everything; faults are
-// those of the host and so come before those of the server; a server limits requests before it looks at them; fail
-// points come after the topology, which turns a stream of hellos into one after the other, each of which may fail.
+// chain builds the handlers of a front's requests. The counter comes first, so that it sees everything; the host's faults come
+// before those of the server; a server limits requests before it looks at them; fail points come after the topology, which splits
+// a stream of hellos into single ones, each of which may fail.
 func (l *Lab) chain(i int, f *front) error {
 	connections, err := overload.NewConnectionLimiter(l.clock, overload.Unlimited())
 	if err != nil {
@@ -260,7 +260,7 @@ func (l *Lab) Hosts() []string {
 	return hosts
 }
 
-// Endpoints returns the connection strings by which applications reach the lab.
+// Endpoints returns the applications' connection strings for the lab.
 func (l *Lab) Endpoints() []topology.Endpoint {
 	name := topology.SetName
 	if l.config.Members != nil {

@@ -9,8 +9,8 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// isBackends tells whether a configureFailPoint names a fail point that the lab does not have. The backend may have it, and
-// if it does, it fails for all fronts; else the backend says that there is none.
+// isBackends reports whether a configureFailPoint names a fail point that the lab does not have. If the backend has it, it fails
+// for all fronts; otherwise the backend says that there is none.
 func isBackends(command bson.Raw) bool {
 	name, ok := command.Lookup("configureFailPoint").StringValueOK()
 	return ok && name != failCommandName && name != transactionalWriteName
@@ -52,7 +52,7 @@ func (h *Handler) set(database string, command bson.Raw) (int64, error) {
 	case transactionalWriteName:
 		return configurePoint(&h.onWrite, mode, data, parseTransactionalWrite)
 	default:
-		return 0, answer.Errorf(answer.CodeFailPointSetFailed, "%s is none of the lab's fail points", name)
+		return 0, answer.Errorf(answer.CodeFailPointSetFailed, "%s is not a fail point of the lab", name)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestRefusedCommands(t *testing.T) {
 
 func TestRefusedModes(t *testing.T) {
 	for mode, want := range map[string]string{
-		`"on"`:           `mode \"on\" is unknown`,
+		`"on"`:           `unknown mode \"on\"`,
 		`1`:              `give a string or a document`,
 		`{}`:             `give {times: n}`,
 		`{"times": -1}`:  `mode.times is {\"$numberInt\":\"-1\"}; give a whole number from 0`,

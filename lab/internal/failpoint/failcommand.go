@@ -16,7 +16,7 @@ const (
 	failMessage = "Failing command via 'failCommand' failpoint"
 )
 
-// failCommand is what a failing command meets, and which commands fail.
+// failCommand says which commands fail, and how.
 type failCommand struct {
 	commands  []string
 	appName   *string // nil for every application

@@ -1,5 +1,5 @@
-// Package failpoint gives a front fail points as test builds of the server have them, for whatever backend it has:
-// failCommand and onPrimaryTransactionalWrite, set with configureFailPoint.
+// Package failpoint gives a front, with any backend, the fail points of the server's test builds: failCommand and
+// onPrimaryTransactionalWrite, set with configureFailPoint.
 package failpoint
 
 import (
@@ -16,13 +16,13 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Config is what fail points depend upon.
+// Config holds what fail points depend on.
 type Config struct {
 	// Random returns numbers from 0 up to 1, for activationProbability. Several goroutines call it.
 	Random func() float64
 	// Wait returns nil after that time, or the context's error as soon as it ends.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Router says that the front is a mongos, which does not label errors as retryable writes.
+	// Router is whether the front is a mongos, which does not label errors as retryable writes.
 	Router bool
 }
 
@@ -34,7 +34,7 @@ type Handler struct {
 	done        executed
 }
 
-// New returns a handler of which all fail points are off.
+// New returns a handler with all fail points off.
 func New(config Config) (*Handler, error) {
 	if config.Random == nil || config.Wait == nil {
 		return nil, errors.New("fail points need a source of randomness and a way to wait")

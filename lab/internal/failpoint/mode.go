@@ -63,7 +63,7 @@ func parseMode(value bson.RawValue) (mode, error) {
 		case "alwaysOn":
 			return mode{kind: alwaysOn}, nil
 		}
-		return mode{}, answer.Errorf(answer.CodeBadValue, `mode %q is unknown; "off" and "alwaysOn" are not`, name)
+		return mode{}, answer.Errorf(answer.CodeBadValue, `unknown mode %q; give "off" or "alwaysOn"`, name)
 	}
 	doc, ok := value.DocumentOK()
 	if !ok {

@@ -36,7 +36,7 @@ func TestFailPointsOfTheSpecifications(t *testing.T) {
 				taken++
 				assert.NoError(t, err, path)
 			} else {
-				assert.ErrorContains(t, err, "none of the lab's", path)
+				assert.ErrorContains(t, err, "not a fail point of the lab", path)
 			}
 		})
 		return nil

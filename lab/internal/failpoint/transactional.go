@@ -12,7 +12,7 @@ import (
 
 const transactionalWriteName = "onPrimaryTransactionalWrite"
 
-// transactionalWrite is what a retryable write, or a transaction's commit, meets when it is about to be committed.
+// transactionalWrite is the fail point for a retryable write, or a transaction's commit, that is about to be committed.
 type transactionalWrite struct {
 	closeConnection bool
 	errorCode       *int32 // of an error before the commit; nil to commit
@@ -78,8 +78,8 @@ func length(req *proxy.Request, field string) int {
 	return len(values)
 }
 
-// executed remembers which writes were done, for a retry of them is no write, and so no chance for a fail point.
-// A session has one write at a time: its latest suffices.
+// executed remembers which writes were done, because their retries are not writes and do not trigger the fail point. A session
+// has one write at a time, so its last one suffices.
 type executed struct {
 	mu     sync.Mutex
 	latest map[string]int64

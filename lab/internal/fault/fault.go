@@ -13,14 +13,14 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Kind is a way to misbehave.
+// Kind is the kind of a fault.
 type Kind string
 
 // The kinds that there are.
 const (
-	// Off is no fault; it ends the one that there is.
+	// Off ends a fault.
 	Off Kind = "off"
-	// Silent accepts connections and requests, and answers nothing until it ends; then it goes on.
+	// Silent accepts connections and requests, and answers nothing until it ends; then it continues.
 	Silent Kind = "silent"
 	// Slow delays every request.
 	Slow Kind = "slow"
@@ -30,7 +30,7 @@ const (
 	Restart Kind = "restart"
 )
 
-// Fault is what is wrong with a front.
+// Fault is a front's fault.
 type Fault struct {
 	Kind Kind `json:"kind"`
 	// Delay is for how long Slow holds up each request.
@@ -56,12 +56,12 @@ func (f Fault) Check() error {
 
 // Switch sets a front's fault. The zero value is off and ready for use; it is safe for concurrent use.
 //
-// It sees to Silent and Slow, and to new connections under Reset. To end connections and to listen no more is up to
-// who serves the front.
+// It carries out Silent and Slow, and Reset for new connections. Ending connections and closing the listener is up to the front's
+// server.
 type Switch struct {
 	mu      sync.Mutex
 	fault   Fault
-	changed chan struct{} // closed at the next change; nil until somebody waits for it
+	changed chan struct{} // closed at the next change; nil until there is a waiter
 	expiry  *time.Timer   // of the fault; nil for one without
 }
 
@@ -80,8 +80,8 @@ func (s *Switch) SetFor(f Fault, duration time.Duration) {
 	}
 }
 
-// expire ends the fault of which this is the expiry, unless another has taken its place. The timer may fire before its variable is
-// set, which is read under the lock that SetFor holds.
+// expire ends its fault, unless another has replaced it. The timer may fire before its variable is set, which is read under the
+// lock that SetFor holds.
 func (s *Switch) expire(expiry **time.Timer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,8 +32,8 @@ var parameterNames = [...]string{
 
 const administratorName = "limits-administrator"
 
-// exemptNames are the beginnings of the names of applications that are not to be limited: the administrator, without whom
-// nobody could end the limit, and the other members of the server's own deployment.
+// exemptNames are the name prefixes of exempt applications: the administrator, without whom nobody could end the limit, and the
+// other members of the server's deployment.
 var exemptNames = [...]string{administratorName, "MongoDB Internal Client", "NetworkInterfaceTL", "OplogFetcher"}
 
 // administrator changes the limits of one server.
@@ -78,7 +78,7 @@ func hasNone(err error) bool {
 		(failure.HasErrorCode(answer.CodeInvalidOptions) || failure.Code == 0 && failure.Message == "no option found to get")
 }
 
-// exempt lets the administrator, and whoever else has to be, be exempt from the limit of requests.
+// exempt exempts the administrator, and other necessary applications, from the request limit.
 func (a *administrator) exempt(ctx context.Context) error {
 	names := formerExemptions(a.former)
 	for _, name := range exemptNames {
@@ -128,7 +128,7 @@ func formerExemptions(values map[string]any) bson.A {
 	return append(bson.A{}, names...)
 }
 
-// rejected is what a server has rejected since it was started.
+// rejected counts what a server has rejected since it started.
 type rejected struct{ requests, connections int64 }
 
 // rejected reads the limiters' numbers.

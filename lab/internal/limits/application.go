@@ -54,7 +54,7 @@ func newApplication(ctx context.Context, name string, opts *options.ClientOption
 	return a, nil
 }
 
-// wave does so many operations at the same time, every other of which is a write.
+// wave does that many operations concurrently; every other one is a write.
 func (a *application) wave(ctx context.Context, size int) {
 	ctx, cancel := context.WithTimeout(ctx, waveTime)
 	defer cancel()

@@ -11,15 +11,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// journal is what a client does. It is safe for concurrent use.
+// journal records what a client does. It is safe for concurrent use.
 type journal struct {
 	mu sync.Mutex
 	account
 }
 
-// account is what a client did.
+// account summarizes what a client did.
 type account struct {
-	// commands counts the commands of each operation. Operations are told apart by their comments.
+	// commands counts the commands of each operation. Operations are identified by their comments.
 	commands map[string]int
 	// failures is how many attempts failed, retries how many of them were followed by another, and most the highest number
 	// of an attempt.

@@ -1,7 +1,7 @@
-// Package limits lets an application with the fork meet the limits of a server: its rate of requests, and its rate of new
-// connections. It checks that operations succeed nevertheless, and that the driver does what it has to and no more.
+// Package limits runs an application with the fork against a server's limits on the rates of requests and new connections. It
+// checks that operations succeed nevertheless, and that the driver does what it has to and no more.
 //
-// It needs what the fork adds to the driver, and so is no part of the lab's own program, which upstream's can build, too.
+// It needs what the fork adds to the driver, so it is not part of the lab's own program, which can also be built with upstream's.
 package limits
 
 import (
@@ -19,19 +19,19 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// restoreTime is how long it may take to end the limits, whatever has happened.
+// restoreTime is how long it may take to end the limits, whatever happened.
 const restoreTime = 30 * time.Second
 
-// Config says what a run is.
+// Config configures a run.
 type Config struct {
 	// URI is the connection string of a server that is primary or router, with one host. Its user, if any, has to be allowed
 	// to set parameters. The database "limits" is dropped.
 	URI string
-	// ServerOnly makes it an error that the server has no limits, which are those of a lab before it otherwise.
+	// ServerOnly makes it an error if the server has no limits; otherwise a lab before it provides them.
 	ServerOnly bool
 }
 
-// Run returns what was found. The error is for a run that could not be had. In any case the limits are as before.
+// Run returns the results. The error is for a run that failed. In any case it restores the limits.
 func Run(ctx context.Context, config Config) (*Report, error) {
 	backend, err := proxy.ParseBackend(config.URI)
 	if err != nil {

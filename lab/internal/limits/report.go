@@ -2,16 +2,16 @@ package limits
 
 import "fmt"
 
-// Report is what was found.
+// Report is the result of a run.
 type Report struct {
-	// Where says what has limited: the server, or the lab before it.
+	// Where is who limited: the server, or the lab before it.
 	Where  string
 	Checks []Check
 }
 
 // Check is one thing that has to be so.
 type Check struct {
-	// Limit is what was limited, "requests" or "connections".
+	// Limit is the limited resource, "requests" or "connections".
 	Limit string
 	What  string
 	OK    bool

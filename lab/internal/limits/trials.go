@@ -44,7 +44,7 @@ const (
 
 func sets(name string, value any) bson.E { return bson.E{Key: name, Value: value} }
 
-// requests lets two applications meet a limit of requests, of which one does not retry.
+// requests runs two applications against a request limit, one of them without retries.
 func (t *trial) requests(ctx context.Context) (err error) {
 	const limit = "requests"
 	plain, err := newApplication(ctx, "without-retries",
@@ -154,7 +154,7 @@ func (t *trial) checkPools(limit string, did account, connections string, ok boo
 		did.cleared, did.lost, did.ready, did.broken)
 }
 
-// checkOperations checks what is the same whatever was limited.
+// checkOperations checks what holds for both limits.
 func (t *trial) checkOperations(ctx context.Context, limit string, app *application, did account) error {
 	t.report.add(limit, "all failed attempts have both labels", did.unlabelled == nil, "%d failed%s", did.failures, example(did.unlabelled))
 	t.report.add(limit, "all operations succeed", len(app.errs) == 0, "%d of %d failed%s",

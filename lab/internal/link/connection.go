@@ -24,14 +24,14 @@ const (
 	maxIntroduction = 1 << 20
 )
 
-// connection is one that a member, or anybody else, made to a member, and the one to the member itself.
+// connection is a connection from a member, or any other client, to a member through the lab, with both its ends.
 type connection struct {
 	caller, member net.Conn
 	end            context.CancelFunc
 }
 
-// serve passes bytes on until either side is gone. Who calls is told by the first message, in which members of a set with test
-// commands name their own address; what does not come from a member passes whatever is wrong between members.
+// serve forwards bytes until either side is gone. The first message identifies the caller: members of a set with test commands
+// name their own address in it. Connections from anybody else ignore the faults between members.
 func (l *Links) serve(ctx context.Context, caller net.Conn, to int) {
 	defer caller.Close()
 	ctx, cancel := context.WithCancel(ctx)

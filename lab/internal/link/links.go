@@ -16,8 +16,8 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Links are the ways between the members of a replica set, one for each direction. For each member there is a listener, whose
-// address is what the set's configuration has to call the member. It is safe for concurrent use.
+// Links are the links between the members of a replica set, one for each direction. Each member has a listener, whose address
+// must be the member's in the set's configuration. It is safe for concurrent use.
 type Links struct {
 	codec     *wire.Codec
 	listeners []net.Listener
@@ -27,14 +27,14 @@ type Links struct {
 	links [][]*way // by from and to
 }
 
-// way is what leads from one member to another.
+// way is the link from one member to another.
 type way struct {
 	fault.Switch
 	mu          sync.Mutex
 	connections map[*connection]struct{}
 }
 
-// New returns links that lead to nobody yet.
+// New returns links without members.
 func New() (*Links, error) {
 	codec, err := wire.NewCodec(0)
 	if err != nil {
@@ -43,8 +43,8 @@ func New() (*Links, error) {
 	return &Links{codec: codec}, nil
 }
 
-// Add listens for the next member, which listens at an address of its own, and returns the address to call it by. All members
-// are to be added before Run.
+// Add listens on behalf of the next member, whose own address is given, and returns the address to use for it. Add all members
+// before Run.
 func (l *Links) Add(member string) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 const versionField = "topologyVersion"
 
-// member is what clients reach at one front.
+// member is the member behind one front.
 type member struct {
 	set     *Set
 	version atomic.Pointer[bson.RawValue] // what the member last said of the version of its state
@@ -45,8 +45,8 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	}
 }
 
-// hello lets the member answer, which also waits for news where it is asked to. A stream of replies becomes one request after
-// the other, so that each may fail at the front.
+// hello has the member answer, which also waits for changes if asked to. A stream of replies becomes a series of requests, so
+// that each may fail at the front.
 func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	stream := req.Message.HasFlag(wire.ExhaustAllowed)
 	single := req
@@ -75,7 +75,7 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	return nil
 }
 
-// rename puts the fronts' addresses in the place of the members'.
+// rename replaces the members' addresses with the fronts'.
 func (m *member) rename(got *wire.Message) {
 	if doc := got.Document(); doc != nil {
 		got.SetDocument(rename(doc, m.set.names))

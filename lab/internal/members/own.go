@@ -21,7 +21,7 @@ const SetName = "lab"
 // startTimeout is how long members may take to start, on a machine that is busy with what they are started for.
 const startTimeout = 2 * time.Minute
 
-// ErrNotOwn is what cannot be done to members that somebody else started.
+// ErrNotOwn is for actions that are impossible on members that the lab did not start.
 var ErrNotOwn = errors.New("the lab did not start the members; let it start them with --mongod")
 
 // ErrNoMember is a member's number that is too high or below 0.
@@ -85,8 +85,8 @@ func (o *Own) Stop() error {
 // URI returns the connection string of the members themselves, past all fronts.
 func (o *Own) URI() string { return o.deployment.URI() }
 
-// Direct returns a connection string by which members are found where they listen. It is one to begin with: they name each other
-// by their links.
+// Direct returns a connection string with the members' own addresses. It serves only to begin with, because the members name each
+// other by their links.
 func (o *Own) Direct() string {
 	var addresses []string
 	for _, m := range o.members {
@@ -98,7 +98,7 @@ func (o *Own) Direct() string {
 // Version returns the server's version.
 func (o *Own) Version() string { return o.deployment.Version() }
 
-// Failed is closed when a member ended that nobody killed; Err then says why.
+// Failed is closed when a member ends without being killed; Err then says why.
 func (o *Own) Failed() <-chan struct{} { return o.deployment.Failed() }
 
 // Err returns why the members failed.
@@ -167,8 +167,7 @@ func (s *Set) SetLinkFault(from, to int, f fault.Fault, duration time.Duration) 
 	return s.own.links.SetFault(from, to, f, duration)
 }
 
-// LinkFaults returns what is wrong with the ways between the members, by from and to; nil for members that somebody else
-// started.
+// LinkFaults returns the faults of the links between the members, by from and to; nil for members that the lab did not start.
 func (s *Set) LinkFaults() [][]fault.Fault {
 	if s.own == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package members puts fronts before the members of a real replica set. Who is primary, what is replicated and what is lost
-// with a member is the set's own affair; this only sees to it that clients are told the fronts' addresses.
+// Package members puts fronts before the members of a real replica set. The primary, replication and what is lost with a member
+// are up to the set; this package only makes sure that clients see the fronts' addresses.
 package members
 
 import (
@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// askTimeout is how long a member may take to say what it is before it counts as down.
+	// askTimeout is how long a member may take to report its state before it counts as down.
 	askTimeout = time.Second
 	// stepDownTimeout bounds a step-down, which waits for a secondary to catch up.
 	stepDownTimeout = 30 * time.Second
-	// catchUp is how long a primary waits for a secondary before it steps down all the same.
+	// catchUp is how long a primary waits for a secondary before it steps down anyway.
 	catchUp = 5 * time.Second
 )
 
 // Member is a member of a replica set.
 type Member struct {
-	// Host is what the set's configuration calls it.
+	// Host is its name in the set's configuration.
 	Host string
 	// Backend is where it listens.
 	Backend proxy.Backend
@@ -42,10 +42,10 @@ type Set struct {
 	members []Member
 	fronts  []string
 	names   map[string]string // of fronts by those of members
-	own     *Own              // nil where somebody else started the members
+	own     *Own              // nil if the lab did not start the members
 }
 
-// New returns a set of these members. The connection string is what step-downs are asked for with.
+// New returns a set of these members. The connection string is used to request step-downs.
 func New(name, uri string, members []Member) (*Set, error) {
 	if name == "" || len(members) == 0 {
 		return nil, errors.New("a replica set needs a name and members")
@@ -53,8 +53,8 @@ func New(name, uri string, members []Member) (*Set, error) {
 	return &Set{name: name, uri: uri, members: members}, nil
 }
 
-// Discover asks the replica set that a connection string names for its members. Its options, TLS among them, hold for the
-// way to them.
+// Discover asks the replica set that a connection string names for its members. Its options, such as TLS, apply to the
+// connections to them.
 func Discover(ctx context.Context, uri string) (*Set, error) {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {
@@ -74,7 +74,7 @@ func Discover(ctx context.Context, uri string) (*Set, error) {
 		return nil, fmt.Errorf("ask the backend for the members of its replica set: %w", err)
 	}
 	if hello.SetName == "" {
-		return nil, errors.New(`the backend is no member of a replica set; start it with --replSet, or give the topology "replicaset:3"`)
+		return nil, errors.New(`the backend is not a member of a replica set; start it with --replSet, or give the topology "replicaset:3"`)
 	}
 	var found []Member
 	for _, host := range append(append(hello.Hosts, hello.Passives...), hello.Arbiters...) {
@@ -113,7 +113,7 @@ func (s *Set) Fronts(hosts []string) error {
 // Handler returns what makes a front into that member.
 func (s *Set) Handler(int) proxy.Handler { return &member{set: s} }
 
-// Down does nothing: a front that nobody can reach is no member that has gone.
+// Down does nothing: an unreachable front is not a lost member.
 func (s *Set) Down(int) {}
 
 // Up does nothing, either.
@@ -142,7 +142,7 @@ func (s *Set) Status() topology.Status {
 	return status
 }
 
-// host returns the address of a member's front, and the member's where there are no fronts.
+// host returns the address of a member's front, or the member's own if there are no fronts.
 func (s *Set) host(i int) string {
 	if s.fronts == nil {
 		return s.members[i].Host

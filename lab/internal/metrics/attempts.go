@@ -11,11 +11,11 @@ import (
 // forgotten, and their next attempt counts as the first.
 const maxOperations = 1 << 14
 
-// unknownAttempt is the number of what cannot be told: the attempts of a retryable write, or of a transaction's commit,
-// have the same session and transaction number; others have nothing in common.
+// unknownAttempt is the number for unknown attempts: the attempts of a retryable write, or of a transaction's commit, have the
+// same session and transaction number; others have nothing in common.
 const unknownAttempt = 0
 
-// attempts numbers the attempts of operations, at whatever front.
+// attempts numbers the attempts of operations, at any front.
 type attempts struct {
 	mu     sync.Mutex
 	byKey  map[operation]*list.Element

@@ -23,8 +23,8 @@ type Counts struct {
 
 	// Latency sums the time until the reply of those that had one.
 	Latency time.Duration `json:"latencyNanoseconds"`
-	// Attempts counts requests by their attempt, from the first. Those of which the attempt cannot be told, which are
-	// all that are not retryable writes or ends of transactions, are not among them.
+	// Attempts counts requests by their attempt, from the first. It leaves out requests whose attempt is unknown: all but
+	// retryable writes and ends of transactions.
 	Attempts []int64 `json:"attempts,omitempty"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// outcome is what became of a request.
+// outcome is the outcome of a request.
 type outcome int
 
 const (

@@ -59,7 +59,7 @@ func (h handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	c.received.Add(1)
 	c.attempts[h.recorder.attempts.number(req)].Add(1)
 
-	counted := false // further replies of a stream are news of their own, not answers to this request
+	counted := false // further replies of a stream do not answer this request
 	err := next(ctx, req, func(m *wire.Message) error {
 		if !counted {
 			counted = true

@@ -12,7 +12,7 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// CapacityConfig says what a server can do.
+// CapacityConfig is a server's capacity.
 type CapacityConfig struct {
 	Clock clock.Clock
 	// RequestsPerSec is how many requests are served in a second when none is rejected.
@@ -39,11 +39,11 @@ func (c CapacityConfig) check() error {
 	return c.Rejection.Check()
 }
 
-// Capacity is a proxy.Handler that serves requests like a server with one worker and a queue before it. Rejections are
-// work for the same worker, and that is what makes storms harmful: what is rejected takes time from what is served.
+// Capacity is a proxy.Handler that serves requests like a server with one worker and a queue before it. Rejections are work for
+// the same worker, which makes storms harmful: rejected requests take time from served ones.
 //
-// The worker is an account of until when it is busy; requests wait for their end before they are passed on, and nothing
-// is computed meanwhile. So it is exact over time, however coarse the clock's waiting is.
+// The worker is a record of how long it is busy; requests wait for their end before they are passed on, and nothing is computed
+// meanwhile. So it is exact over time, however coarse the clock's waiting is.
 type Capacity struct {
 	config CapacityConfig
 	work   time.Duration // of one request

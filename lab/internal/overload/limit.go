@@ -45,18 +45,18 @@ func (l Limit) burst() float64 {
 	return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs)
 }
 
-// Counts is what became of all that asked to be admitted while the limit was on. As in the server, a limiter that is off
-// counts nothing.
+// Counts are the outcomes of all requests for admission while the limit was on. As in the server, a limiter that is off counts
+// nothing.
 type Counts struct {
 	Attempted, Admitted, Rejected, Exempted int64
-	// Enqueued is how many had to wait, of which Interrupted did not wait to the end, and Queued wait at this moment.
+	// Enqueued had to wait; of these, Interrupted did not wait to the end, and Queued are waiting now.
 	Enqueued, Interrupted, Queued int64
 }
 
 // errRejected is that there is neither a token nor room in the queue.
 var errRejected = errors.New("the rate is exceeded")
 
-// limiter is a token bucket with a queue. Who waits has borrowed a token, so the bucket may hold less than none.
+// limiter is a token bucket with a queue. A waiting request has borrowed a token, so the bucket may be negative.
 type limiter struct {
 	clock clock.Clock
 
@@ -77,8 +77,8 @@ func newLimiter(c clock.Clock, limit Limit) (*limiter, error) {
 	return &limiter{clock: c, limit: limit, tokens: limit.burst(), updated: c.Now()}, nil
 }
 
-// set changes the limit. As in the server the bucket keeps what it holds, if there is room for it; who waits goes on to wait
-// until it was told.
+// set changes the limit. As in the server, the bucket keeps its tokens, if there is room for them; waiting requests wait until
+// their original time.
 func (l *limiter) set(limit Limit) error {
 	if err := limit.Check(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (l *limiter) admit(ctx context.Context) error {
 	l.counts.Queued--
 	if err != nil {
 		l.counts.Interrupted++
-		l.tokens = min(l.tokens+1, l.limit.burst()) // nobody has used it
+		l.tokens = min(l.tokens+1, l.limit.burst()) // not used yet
 		return err
 	}
 	l.counts.Admitted++

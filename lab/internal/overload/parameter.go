@@ -31,7 +31,7 @@ func newParameters() []parameter {
 	return append(parameters, exemptApplications())
 }
 
-// limitParameters returns the parameters of one limit; stem is what the names of all but one begin with.
+// limitParameters returns the parameters of one limit; stem is the common prefix of all but one of their names.
 func limitParameters(enabled, stem string, of func(*settings) *Limit) []parameter {
 	rate, burst, depth := stem+"RatePerSec", stem+"BurstCapacitySecs", stem+"MaxQueueDepth"
 	return []parameter{

@@ -19,7 +19,7 @@ const (
 	RequestRateBefore826 Rejection = "IngressRequestRateLimitExceeded before 8.2.6"
 	// OperationRate is 463 of Atlas' adaptive limiter: retryable, no writes.
 	OperationRate Rejection = "IngressOperationRateLimitExceeded"
-	// Interrupted is 473, by which a server ends what already ran: an overload, but not retryable.
+	// Interrupted is 473, with which a server ends a running operation: an overload, but not retryable.
 	Interrupted Rejection = "InterruptedDueToOverload"
 )
 

@@ -11,7 +11,7 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// RequestLimiterConfig says what a RequestLimiter is made of.
+// RequestLimiterConfig configures a RequestLimiter.
 type RequestLimiterConfig struct {
 	Clock clock.Clock
 	Limit Limit

@@ -17,7 +17,7 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// Backend is the server that a front stands before.
+// Backend is the server behind a front.
 type Backend struct {
 	Network string // "tcp" or "unix"
 	Address string
@@ -38,8 +38,8 @@ func ParseBackend(uri string) (Backend, error) {
 	return BackendAt(opts.Hosts[0], opts.TLSConfig), nil
 }
 
-// BackendAt returns the server at a host as connection strings name it, a socket's path or an address whose port may be
-// missing. TLS holds for addresses; nil stands for none.
+// BackendAt returns the server at a host as connection strings name it, a socket's path or an address whose port may be missing.
+// TLS applies to addresses; nil means none.
 func BackendAt(host string, encryption *tls.Config) Backend {
 	if strings.HasSuffix(host, ".sock") {
 		return Backend{Network: "unix", Address: host}

@@ -14,16 +14,16 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Config says what a front is made of.
+// Config configures a front.
 type Config struct {
 	Backend Backend
 	// Acceptors see new connections in this order; the first error ends the connection.
 	Acceptors []Acceptor
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
-	// Sessions are those of the backend, for all fronts that stand before it; nil where it sees to them itself.
+	// Sessions are the backend's, shared by all its fronts; nil if the backend manages them itself.
 	Sessions *Sessions
-	// TLS is what clients are met with; nil for none.
+	// TLS is the configuration for clients' connections; nil for none.
 	TLS *tls.Config
 	// MaxMessageSize bounds messages in bytes, decompressed; 0 stands for wire.DefaultMaxMessageSize.
 	MaxMessageSize int
@@ -31,8 +31,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Front passes the requests of any number of clients to one backend. Each connection of a client has one of its own to
-// the backend, made when its first request is forwarded.
+// Front passes the requests of any number of clients to one backend. Each client connection has its own backend connection, made
+// when the first request is forwarded.
 type Front struct {
 	config Config
 	codec  *wire.Codec

@@ -35,7 +35,7 @@ type Acceptor interface {
 // the replies; call reply itself, instead of next or besides; or do neither, and so leave the client without an answer.
 // An error closes the client's connection. Waiting has to end with the context, which ends with the connection.
 //
-// A handler serves many connections at the same time, but each of them with one request after the other.
+// A handler serves many connections concurrently, but handles one request of each at a time.
 type Handler interface {
 	Handle(ctx context.Context, req *Request, reply ReplyFunc, next Next) error
 }

@@ -28,7 +28,7 @@ type session struct {
 	handle    Next
 
 	requests chan *wire.Message
-	// handled lets the reader go on after an unacknowledged request.
+	// handled lets the reader continue after an unacknowledged request.
 	handled chan struct{}
 	readers sync.WaitGroup
 
@@ -102,7 +102,7 @@ func (s *session) readRequests(ctx context.Context) error {
 	}
 }
 
-// clientError tells a client that went away from everything that somebody should look into.
+// clientError distinguishes a client that went away from errors that need attention.
 func clientError(what string, err error) error {
 	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, gone) {
@@ -162,7 +162,7 @@ func (s *session) replyTo(req *Request) ReplyFunc {
 	}
 }
 
-// nextID numbers messages from 1; after the largest number it starts anew.
+// nextID numbers messages from 1; after the largest number it starts again.
 func (s *session) nextID() int32 {
 	s.lastID = max(s.lastID+1, 1)
 	return s.lastID

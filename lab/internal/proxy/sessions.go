@@ -9,17 +9,17 @@ import (
 // settleTime is how long the backend may take for what it was at when the client went away.
 const settleTime = 5 * time.Second
 
-// Sessions lets the commands of a logical session that have a transaction number take turns at the backend, whatever
-// front and connection they come by. The zero value is ready for use; it is safe for concurrent use.
+// Sessions makes the commands of a logical session that have a transaction number take turns at the backend, across all fronts
+// and connections. The zero value is ready for use; it is safe for concurrent use.
 //
-// A mongod checks a session out for one command at a time, so that a retry waits for the attempt before it, whose
-// connection may be lost, and finds what that did. A backend without this does the write of either.
+// A mongod checks out a session for one command at a time, so a retry waits for the previous attempt, whose connection may be
+// lost, and finds its result. A backend without this does the write of both.
 type Sessions struct {
 	mu    sync.Mutex
 	turns map[string]*turn
 }
 
-// turn is had by who has put something into held. It is forgotten with its last user.
+// turn belongs to whoever has put something into held. It is forgotten with its last user.
 type turn struct {
 	held  chan struct{}
 	users int

@@ -20,8 +20,8 @@ import (
 // commandTimeout bounds what a step sends to a front, which may be silent by an earlier step.
 const commandTimeout = 10 * time.Second
 
-// Run lets the steps happen to a lab, which runs, one after the other until the duration is over. It ends with the
-// first step that fails, or, without an error, with the context.
+// Run carries out the steps on a running lab, one after the other, until the duration is over. It ends with the first step that
+// fails or, without an error, with the context.
 func (s *Scenario) Run(ctx context.Context, l *deployment.Lab, clock clock.Clock, log *slog.Logger) error {
 	if err := s.checkFronts(len(l.Hosts())); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Scenario) checkFronts(fronts int) error {
 	return nil
 }
 
-// String says what happens, and where.
+// String describes what happens, and where.
 func (s *Step) String() string {
 	where := "all fronts"
 	if s.Front != nil {
@@ -117,7 +117,7 @@ func (s *Step) command() bson.D {
 	return command
 }
 
-// send runs a command at one front, whatever the front says that it is.
+// send runs a command at one front, whatever its role.
 func send(ctx context.Context, host string, encrypted bool, command bson.D) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -131,6 +131,6 @@ func send(ctx context.Context, host string, encrypted bool, command bson.D) erro
 		return err
 	}
 	err = client.Database("admin").RunCommand(ctx, command).Err()
-	_ = client.Disconnect(ctx) // whatever is left of it goes with the context
+	_ = client.Disconnect(ctx) // the context ends the rest
 	return err
 }

@@ -17,9 +17,9 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// Scenario is what is to happen to a lab.
+// Scenario describes what happens to a lab.
 type Scenario struct {
-	// Topology is what clients see, such as "replicaset:3".
+	// Topology is the topology that clients see, such as "replicaset:3".
 	Topology string `yaml:"topology"`
 	// Duration is when the scenario ends.
 	Duration time.Duration `yaml:"duration"`
@@ -44,8 +44,8 @@ type Step struct {
 	Partition *Partition     `yaml:"partition"`
 }
 
-// Partition cuts members off from the others, and nobody off where there are none; for how long, 0 standing for the rest of
-// the scenario.
+// Partition cuts off members from the others; without members it ends a partition. For is how long, 0 for the rest of the
+// scenario.
 type Partition struct {
 	Members []int         `yaml:"members"`
 	For     time.Duration `yaml:"for"`
@@ -63,7 +63,7 @@ type StepDown struct {
 	For time.Duration `yaml:"for"`
 }
 
-// Fault is what is wrong with a front, and for how long; 0 stands for the rest of the scenario.
+// Fault is a front's fault, and for how long; 0 for the rest of the scenario.
 type Fault struct {
 	Kind  fault.Kind    `yaml:"kind"`
 	Delay time.Duration `yaml:"delay"`

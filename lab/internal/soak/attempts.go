@@ -10,8 +10,8 @@ import (
 // maxCommands is how many commands the specification allows for one operation: one, and five retries.
 const maxCommands = 6
 
-// Attempts counts the commands that the server saw for each operation. The operations are told apart by their comments,
-// which this program gives each of them. It is safe for concurrent use, by many fronts.
+// Attempts counts the commands that the server saw for each operation. The operations are identified by their comments, which
+// this program sets. It is safe for concurrent use, by many fronts.
 type Attempts struct {
 	mu    sync.Mutex
 	count map[string]int

@@ -22,7 +22,7 @@ type causal struct {
 	written, read int64
 }
 
-// step writes the next number and reads it at a secondary: what the session wrote, and what it has read, is what it reads.
+// step writes the next number and reads it at a secondary: the session must read what it wrote and what it has read before.
 func (c *causal) step(ctx context.Context) error {
 	if c.session == nil || c.operations >= sessionLength {
 		if err := c.begin(ctx); err != nil {

@@ -17,7 +17,7 @@ import (
 const (
 	// slowness is how long a slow front takes for each request.
 	slowness = 100 * time.Millisecond
-	// insistence is how long who insists waits between two attempts.
+	// insistence is the pause between two attempts of insist.
 	insistence = 50 * time.Millisecond
 	// killTime is how much longer commits are held than it takes until the member is killed.
 	killTime     = 100 * time.Millisecond
@@ -73,7 +73,7 @@ func (c *chaos) happen(ctx context.Context, e Event) error {
 	case Silent:
 		return c.lab.SetFault(e.Front, fault.Fault{Kind: fault.Silent}, e.For)
 	default:
-		return fmt.Errorf("nobody knows how to do %q", e.Action)
+		return fmt.Errorf("unknown action %q", e.Action)
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *chaos) rejecting(ctx context.Context, e Event) error {
 	return off
 }
 
-// rejectedCommands are those of the workers.
+// rejectedCommands are the workers' commands.
 var rejectedCommands = []string{
 	"insert", "update", "findAndModify", "find", "getMore", "aggregate", "commitTransaction",
 }

@@ -56,7 +56,7 @@ func (f *filer) store(ctx context.Context) error {
 	return f.compare(ctx, b, n)
 }
 
-// compare reads a file that was stored. An error that says that it is not whole is a violation.
+// compare reads a stored file. An error that says that it is incomplete is a violation.
 func (f *filer) compare(ctx context.Context, b *mongo.GridFSBucket, n int64) error {
 	var found bytes.Buffer
 	_, err := b.DownloadToStream(ctx, f.fileID(n), &found)

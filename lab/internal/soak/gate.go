@@ -10,9 +10,8 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// commitGate holds commits while it is closed: in turns one on its way to the member, and the answer to one on its way back.
-// When it opens their connections are reset, by which time the member has been killed. It is safe for concurrent use, by many
-// fronts.
+// commitGate holds commits while it is closed: alternately one on its way to the member, and the answer to one on its way back.
+// When it opens, after the member has been killed, it resets their connections. It is safe for concurrent use, by many fronts.
 type commitGate struct {
 	until atomic.Int64 // in nanoseconds since 1970
 	turn  atomic.Int64

@@ -39,7 +39,7 @@ func (s *stream) snapshot() (attempted int64, acknowledged map[int64]bool) {
 	return s.attempted, maps.Clone(s.acknowledged)
 }
 
-// check compares what is there, as often as it is there, with what was acknowledged.
+// check compares what is there, and how often, with what was acknowledged.
 func (s *stream) check(name string, found []int64, report *Report) {
 	attempted, acknowledged := s.snapshot()
 	times := make(map[int64]int, len(found))
@@ -61,7 +61,7 @@ func (s *stream) check(name string, found []int64, report *Report) {
 	}
 }
 
-// Report is what a run found. It is safe for concurrent use.
+// Report is the result of a run. It is safe for concurrent use.
 type Report struct {
 	mu         sync.Mutex
 	Operations map[string]int64     `json:"operations"` // by kind

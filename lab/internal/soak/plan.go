@@ -9,7 +9,7 @@ import (
 const (
 	// rejectedShare is how many of the requests are rejected by fail points.
 	rejectedShare = 0.4
-	// recovery is what real members have to agree on a primary, or to come back, before anything else happens.
+	// recovery is how long real members have to agree on a primary, or to come back, before anything else happens.
 	recovery = 2 * time.Second
 	// CommitHold is how long commits are held before the primary is killed.
 	CommitHold = 300 * time.Millisecond
@@ -37,11 +37,11 @@ const (
 
 	// These, and StepDown there, happen to real members.
 
-	// Kill ends a member with SIGKILL; in the end it is started again on its data.
+	// Kill ends a member with SIGKILL and finally restarts it on its data.
 	Kill Action = "kill"
 	// CommitKill is Kill of the primary while commits are held on their way to it, and answers on their way back.
 	CommitKill Action = "kill at commits"
-	// Pause stops a member with SIGSTOP; in the end it goes on.
+	// Pause stops a member with SIGSTOP and finally continues it.
 	Pause Action = "pause"
 	// Isolate cuts a member off from the others; clients reach all.
 	Isolate Action = "isolate"
@@ -60,7 +60,7 @@ type Event struct {
 	At      time.Duration // since the start
 	Action  Action
 	Front   int           // which front, or member; actions upon all of them do without
-	Primary bool          // it happens to whoever is primary then, and to Front if nobody is
+	Primary bool          // it happens to the primary at that time, or to Front if there is none
 	For     time.Duration // ends after that; StepDown ends by itself
 	Rate    float64       // requests or connections a second, of the two limits
 }
@@ -75,7 +75,7 @@ func (e Event) OfMember() bool {
 	}
 }
 
-// who says whom an event happens to.
+// who names the target of an event.
 func (e Event) who() string {
 	if e.Primary {
 		return "the primary"

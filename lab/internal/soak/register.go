@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// registerLength is how many operations a register has before another takes its place, which keeps histories short enough
-	// to be checked. So does another register after an operation whose outcome nobody knows.
+	// registerLength is how many operations a register has before a new one replaces it, which keeps histories short enough to
+	// check. So does a new register after an operation with an unknown outcome.
 	registerLength = 150
 	// checkPatience is how long the check of all histories may take.
 	checkPatience = 60 * time.Second
-	// never is when an operation ends of which nobody knows whether it took place.
+	// never is the end of an operation with an unknown outcome.
 	never = math.MaxInt64
 )
 
-// access is what is done to a register: to read it, to write new, or to write new if it is old.
+// access is an operation on a register: read it, write new, or write new if it is old.
 type access struct {
 	kind     string // "read", "write" or "cas"
 	old, new int64
@@ -75,13 +75,13 @@ func (r *registers) record(register, client int, a access, call int64, value int
 	})
 }
 
-// outcome is what is known of an access.
+// outcome is the known outcome of an access.
 type outcome struct {
 	value int64 // that was read
 	known bool
 }
 
-// registerModel is what a register does, one access after the other. It begins with 0.
+// registerModel is the sequential behaviour of a register. It begins with 0.
 var registerModel = porcupine.Model{
 	Init: func() any { return int64(0) },
 	Step: func(state, input, output any) (bool, any) {
@@ -145,7 +145,7 @@ func (a *accessor) access(ctx context.Context) error {
 		a.last = next.new
 		a.registers.record(register, a.number, next, call, 0, true)
 	}
-	// What did not match changed nothing, and may have been told by a member that was not primary any more.
+	// A failed match changed nothing, and may have been reported by a former primary.
 	return err
 }
 

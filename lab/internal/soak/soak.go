@@ -1,5 +1,5 @@
-// Package soak makes everything go wrong, over and over, for an application that keeps account of what it was told,
-// and compares that with what is on the server in the end.
+// Package soak repeatedly makes everything go wrong for an application that records what it was told, and finally compares that
+// with what is on the server.
 package soak
 
 import (
@@ -26,15 +26,15 @@ import (
 const (
 	fronts        = 3
 	electionDelay = 200 * time.Millisecond
-	// patience is how long may take in the end what was under way.
+	// patience is how long operations in progress may take at the end.
 	patience = 60 * time.Second
 	// leavePatience is how long a client may take to leave after Disconnect.
 	leavePatience = 10 * time.Second
-	// impatient lets a client find out within seconds that a member does not answer any more.
+	// impatient makes a client notice within seconds that a member no longer answers.
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
 
-// Config says what a run is.
+// Config configures a run.
 type Config struct {
 	Seed     uint64        `json:"seed"`
 	Duration time.Duration `json:"duration"`
@@ -59,7 +59,7 @@ type Config struct {
 
 // Member is a real member.
 type Member struct {
-	// Host is what the set's configuration calls it, Address where it listens.
+	// Host is its name in the set's configuration, Address where it listens.
 	Host    string `json:"host"`
 	Address string `json:"address"`
 }
@@ -75,7 +75,7 @@ type run struct {
 	work     workforce
 }
 
-// Run runs the soak, and returns what it found. The error is for a run that could not be had.
+// Run runs the soak, and returns its findings. The error is for a run that failed.
 func Run(ctx context.Context, config Config) (*Report, error) {
 	if config.Pace == 0 {
 		config.Pace = pace
@@ -176,7 +176,7 @@ func (r *run) plan() []Event {
 	return events
 }
 
-// run lets the client work while the plan happens, and sees to it that nothing of the client is left.
+// run lets the client work while the plan is carried out, and makes sure that nothing of the client is left.
 func (r *run) run(ctx context.Context, l *deployment.Lab) error {
 	disturb := &chaos{lab: l, commits: r.commits}
 	uri := l.Endpoints()[0].URI
@@ -250,8 +250,8 @@ func (r *run) last(ctx context.Context) error {
 	})
 }
 
-// awaitNothingLeft waits until the goroutines of the driver and the client's connections are gone. They are told to go
-// and then go by themselves, and so take a moment.
+// awaitNothingLeft waits until the goroutines of the driver and the client's connections are gone. They end asynchronously, which
+// takes a moment.
 func (r *run) awaitNothingLeft() {
 	deadline := time.Now().Add(leavePatience)
 	for (len(driverGoroutines()) > 0 || r.dialer.open.Load() > 0) && time.Now().Before(deadline) {

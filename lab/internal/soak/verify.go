@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// verify compares what is on the server with what the workers were told. The client goes past the lab.
+// verify compares what is on the server with what the workers were told. The client bypasses the lab.
 func (r *run) verify(ctx context.Context, direct *mongo.Client) error {
 	db, f := direct.Database(r.config.Database), &r.work
 	inserted, err := numbers(ctx, db.Collection("inserts"))

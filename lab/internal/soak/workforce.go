@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// workforce is who works in a run.
+// workforce holds the workers of a run.
 type workforce struct {
 	jobs []job
 
@@ -23,7 +23,7 @@ type workforce struct {
 	watcher      *watcher
 }
 
-// job is what one worker does over and over.
+// job is a worker's repeated task.
 type job struct {
 	worker  *worker
 	kind    string

@@ -32,7 +32,7 @@ type worker struct {
 	calls    int64
 }
 
-// record is what the workers write.
+// record is the document that workers write.
 type record struct {
 	Worker string `bson:"worker"`
 	N      int64  `bson:"n"`

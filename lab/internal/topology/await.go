@@ -27,7 +27,7 @@ func parseAwait(doc bson.Raw) (*await, *answer.Error) {
 	}
 	milliseconds, ok := bsondoc.Int64(limit)
 	if !ok || milliseconds < 0 {
-		return nil, answer.Errorf(answer.CodeBadValue, "a hello with topologyVersion needs maxAwaitTimeMS, at least 0, and the other way round")
+		return nil, answer.Errorf(answer.CodeBadValue, "a hello with topologyVersion needs maxAwaitTimeMS, at least 0, and vice versa")
 	}
 	var version bson.Raw
 	if version, ok = known.DocumentOK(); !ok {

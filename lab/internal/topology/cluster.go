@@ -38,7 +38,7 @@ type Cluster struct {
 	election *time.Timer   // nil while none is due
 }
 
-// member is what clients reach at one front.
+// member is the member behind one front.
 type member struct {
 	cluster *Cluster
 	index   int
@@ -53,7 +53,7 @@ type member struct {
 	electableAt time.Time // not before
 }
 
-// New returns a cluster of which the fronts listen at hosts. A replica set's first member is primary.
+// New returns a cluster whose fronts listen at hosts. A replica set's first member is primary.
 func New(spec Spec, hosts []string, options Options) (*Cluster, error) {
 	if err := spec.check(); err != nil {
 		return nil, err

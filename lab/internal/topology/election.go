@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ErrNoPrimary is a step-down where nobody is primary.
+// ErrNoPrimary is for a step-down without a primary.
 var ErrNoPrimary = errors.New("there is no primary that could step down")
 
 // StepDown makes the primary a secondary that is not elected for that long. Another member is elected after the
@@ -38,7 +38,7 @@ func (c *Cluster) stepDownLocked(front int, period time.Duration) error {
 	return nil
 }
 
-// Freeze keeps a member from being elected for that long; 0 lets it be elected again.
+// Freeze keeps a member from being elected for that long; 0 makes it electable again.
 func (c *Cluster) Freeze(front int, period time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +132,7 @@ func (c *Cluster) elect() {
 	c.changeLocked()
 }
 
-// changeLocked tells everybody who awaits a change.
+// changeLocked notifies all that await a change.
 func (c *Cluster) changeLocked() {
 	c.counter++
 	close(c.changed)

@@ -63,7 +63,7 @@ func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 // logicalTimes are what replies carry for causal consistency, which a standalone does not have.
 var logicalTimes = []string{"$clusterTime", "operationTime"}
 
-// adapt takes out of a reply what tells of the backend's own deployment.
+// adapt removes from a reply what reveals the backend's own deployment.
 func (m *member) adapt(got *wire.Message) {
 	doc := got.Document()
 	if doc == nil {
@@ -78,8 +78,8 @@ func (m *member) adapt(got *wire.Message) {
 	}
 }
 
-// TellsOfNoPrimary tells whether a reply says that the member is not primary. From a topologyVersion beside that, which
-// servers give with these errors and, while they serve, with no others, clients see whether it is news.
+// TellsOfNoPrimary reports whether a reply says that the member is not primary. From its topologyVersion, which running servers
+// add only to these errors, clients see whether that is new.
 func TellsOfNoPrimary(doc bson.Raw) bool {
 	if !bsondoc.Succeeded(doc) {
 		return isNotPrimary(doc.Lookup("code"))

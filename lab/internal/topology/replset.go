@@ -77,7 +77,7 @@ func seconds(value bson.RawValue, byDefault time.Duration) (time.Duration, *answ
 	}
 }
 
-// setStatus returns the part of replSetGetStatus that tells who is what.
+// setStatus returns the part of replSetGetStatus with the members' states.
 func (m *member) setStatus() bson.D {
 	states := map[Role]struct {
 		number int

@@ -13,8 +13,8 @@ import (
 // shardName is the one shard of every sharded cluster of this package.
 const shardName = "lab-shard"
 
-// recoveryToken is what a router returns in a transaction, so that another one can find out how it ended. Routers
-// understand it, the backend does not.
+// recoveryToken is the token that a router returns in a transaction, so that another one can find its outcome. Routers understand
+// it, the backend does not.
 const recoveryToken = "recoveryToken"
 
 // Routes tells whether clients see routers: of a sharded cluster, or behind a load balancer.

@@ -6,8 +6,8 @@ import (
 	"mongofork/lab/internal/answer"
 )
 
-// rule says what a secondary does with a command. Those without a rule run everywhere: they concern the connection,
-// the session, the process, or cursors that are there already.
+// rule says what a secondary does with a command. Commands without a rule run everywhere: they concern the connection, the
+// session, the process, or existing cursors.
 type rule int
 
 const (

@@ -29,7 +29,7 @@ const (
 	usage = `give "standalone", "replicaset:3", "sharded:2" or "loadbalanced", with any number of members, or "members"`
 )
 
-// Spec says what a deployment looks like.
+// Spec describes a deployment.
 type Spec struct {
 	Kind Kind
 	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load
@@ -96,7 +96,7 @@ func (s Spec) Fronts() int {
 	return s.Members
 }
 
-// Endpoint is a connection string by which applications reach a deployment.
+// Endpoint is an applications' connection string for a deployment.
 type Endpoint struct {
 	// Name is the environment variable under which the driver's tests expect it.
 	Name string

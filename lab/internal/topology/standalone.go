@@ -7,7 +7,7 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// refuseStandalone returns why a server that is no member of a set does not run the command; nil where it does.
+// refuseStandalone returns why a standalone server does not run the command, or nil if it does.
 func refuseStandalone(command string, doc bson.Raw) *answer.Error {
 	switch {
 	case bsondoc.Has(doc, "txnNumber"):

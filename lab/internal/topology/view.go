@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// Role is what a member of a replica set is.
+// Role is the role of a member of a replica set.
 type Role string
 
 // The roles that there are. A member of another kind of deployment has RoleNone.
@@ -34,7 +34,7 @@ func (v topologyVersion) append(dst []byte) []byte {
 	return bsoncore.AppendDocumentElement(dst, versionField, v.document())
 }
 
-// view is what a member knows at a moment.
+// view is a member's knowledge at a moment.
 type view struct {
 	role    Role
 	term    int64
@@ -77,13 +77,13 @@ func (v view) electionID() bson.ObjectID {
 	return id
 }
 
-// MemberStatus is what a member is at the moment.
+// MemberStatus is a member's present status.
 type MemberStatus struct {
 	Host string `json:"host"`
 	Role Role   `json:"role,omitempty"`
 }
 
-// Status is what the deployment is at the moment.
+// Status is the deployment's present status.
 type Status struct {
 	Topology string         `json:"topology"`
 	Term     int64          `json:"term,omitempty"` // counts the elections of a replica set, from 1

@@ -62,7 +62,7 @@ func (c *Codec) checkLength(h header) error {
 	return nil
 }
 
-// Append adds the encoded message to dst. The error is a *FormatError; it says that the message got too large.
+// Append adds the encoded message to dst. The error is a *FormatError for a message that is too large.
 func (c *Codec) Append(dst []byte, m *Message) ([]byte, error) {
 	start := len(dst)
 	if m.Compression == Uncompressed {

@@ -12,7 +12,7 @@ import (
 // Compression is how a message is compressed.
 type Compression int8
 
-// The ways to compress a message. All but Uncompressed travel as OP_COMPRESSED, Noop with the bytes as they are.
+// The compressors. All but Uncompressed travel as OP_COMPRESSED, Noop with unchanged bytes.
 const (
 	Uncompressed Compression = iota
 	Noop
@@ -82,7 +82,7 @@ func (c *Codec) decodeCompressed(h header, content []byte) (*Message, error) {
 		return nil, malformed(OpCompressed, ErrSize, "uncompressedSize is %d, %v makes at most %d of %d bytes",
 			size, compression, most, len(in.rest))
 	}
-	// The message as it would be without compression, which is what a checksum in it covers.
+	// The uncompressed message, which a checksum covers.
 	plain, err := c.decompress(compression, plainHeader(h, op, size), in.rest, size)
 	if err != nil {
 		return nil, malformed(OpCompressed, ErrCompression, "%v: %v", compression, err)

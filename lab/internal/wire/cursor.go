@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// cursor takes a message's body apart from the front. The first error sticks: what is read after it is zero, so that a
-// format reads as a list of its fields. What it returns aliases the message.
+// cursor parses a message's body from the front. The first error sticks, and later reads return zero, so that a format reads as a
+// list of its fields. Returned values alias the message.
 type cursor struct {
 	op   OpCode
 	rest []byte

@@ -19,10 +19,9 @@ const (
 
 var errTruncated = errors.New("a value does not fit its document")
 
-// ValidateDocument tells whether doc is a well-formed BSON document as a whole, whatever is nested in it included.
+// ValidateDocument reports whether doc is a well-formed BSON document, including everything nested in it.
 //
-// bson.Raw.Validate does not serve for input that nobody vouches for: it follows any depth of nesting, and a stack that
-// outgrows its bound ends the process.
+// bson.Raw.Validate is unsuitable for untrusted input: it follows any depth of nesting, and a stack overflow ends the process.
 func ValidateDocument(doc []byte) error { return validateDocument(doc, 1) }
 
 func validateDocument(doc []byte, depth int) error {
@@ -82,7 +81,7 @@ func valueSize(t bson.Type, b []byte) (int, error) {
 
 // prefixedSize is valueSize for the types that begin with a length.
 func prefixedSize(t bson.Type, b []byte) (int, error) {
-	extra := 0 // bytes that the length does not count
+	extra := 0 // bytes not counted in the length
 	switch t {
 	case bson.TypeEmbeddedDocument, bson.TypeArray, bson.TypeCodeWithScope:
 	case bson.TypeString, bson.TypeJavaScript, bson.TypeSymbol:
@@ -118,7 +117,7 @@ func regexSize(b []byte) int {
 	return pattern + flags
 }
 
-// validateValue looks into a value of which the size is known.
+// validateValue validates the inside of a value of known size.
 func validateValue(t bson.Type, value []byte, depth int) error {
 	switch t {
 	case bson.TypeEmbeddedDocument, bson.TypeArray:

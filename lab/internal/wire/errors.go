@@ -26,7 +26,7 @@ var (
 	ErrCompression = errors.New("wrong compression")
 )
 
-// FormatError says what is wrong with a message.
+// FormatError describes what is wrong with a message.
 type FormatError struct {
 	OpCode OpCode // zero where the header could not be read
 	Kind   error  // one of the Err values of this package

@@ -1,6 +1,6 @@
-// Package wire reads and writes the messages of the MongoDB wire protocol: OP_MSG, OP_COMPRESSED, and the OP_QUERY and
-// OP_REPLY of a connection's first hello. Whatever it accepts is valid as a whole, so that its users need not check
-// again; whatever it accepts uncompressed, it writes again byte for byte.
+// Package wire reads and writes the messages of the MongoDB wire protocol: OP_MSG, OP_COMPRESSED, and the OP_QUERY and OP_REPLY
+// of a connection's first hello. Every accepted message is completely valid, so users need not check again; an accepted
+// uncompressed message is written again byte for byte.
 package wire
 
 import (

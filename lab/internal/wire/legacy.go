@@ -13,7 +13,7 @@ type Query struct {
 	Skip           int32
 	Limit          int32
 	Document       bson.Raw
-	Fields         bson.Raw // nil when there is no returnFieldsSelector
+	Fields         bson.Raw // nil if there is no returnFieldsSelector
 }
 
 const (

@@ -11,7 +11,7 @@ type Message struct {
 	Content     Content
 }
 
-// Content is what a message carries: *Msg, *Query or *Reply. Its documents alias the buffer that it was decoded from.
+// Content is the content of a message: *Msg, *Query or *Reply. Its documents alias the buffer from which it was decoded.
 type Content interface {
 	opCode() OpCode
 	append(dst []byte, start int) []byte

@@ -100,7 +100,7 @@ func (m *Msg) decodeSection(c *cursor, identifiers map[string]bool) {
 	}
 }
 
-// decodeSequence reads a sequence. The identifiers are those of the sequences before it, of which a message may have millions.
+// decodeSequence reads a sequence. identifiers are those of the previous sequences; a message may have millions.
 func (m *Msg) decodeSequence(c *cursor, identifiers map[string]bool) {
 	const sizeOfSize = 4
 	content := c.bytes(int(c.int32("sequence size"))-sizeOfSize, "sequence")
@@ -123,7 +123,7 @@ func (m *Msg) decodeSequence(c *cursor, identifiers map[string]bool) {
 	m.Sequences = append(m.Sequences, s)
 }
 
-// append adds the message's content to dst, of which the message begins at start with its header.
+// append adds the message's content to dst, in which the message begins at start with its header.
 func (m *Msg) append(dst []byte, start int) []byte {
 	dst = appendInt32(dst, int32(m.Flags))
 	for i := range m.Sequences {

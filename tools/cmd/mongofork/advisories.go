@@ -28,7 +28,7 @@ func (c *advisoriesCmd) Run(a *app) error {
 	return a.printAdvisories()
 }
 
-// printAdvisories prints how each base stands to what is known.
+// printAdvisories prints the state of each base for all known advisories.
 func (a *app) printAdvisories() error {
 	list, err := a.project.ReadAdvisories()
 	if err != nil {

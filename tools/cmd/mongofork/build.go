@@ -111,6 +111,6 @@ func (c *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: two builds are identical and equal the lock: %s\n", a.project.Base, hash)
+	fmt.Fprintf(a.out, "%s: two builds are identical and match the lock: %s\n", a.project.Base, hash)
 	return nil
 }

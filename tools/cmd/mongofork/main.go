@@ -44,11 +44,11 @@ type cli struct {
 	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and how each base stands to them."`
 }
 
-// app is what the commands work with.
+// app holds what the commands work with.
 type app struct {
 	ctx     context.Context
 	project *fork.Project
-	// baseGiven says that the command line names the base.
+	// baseGiven is whether the command line names the base.
 	baseGiven bool
 	out       io.Writer
 	run       fork.RunFunc
@@ -75,8 +75,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// findings is the outcome of a command that did its work and found something
-// that somebody has to look at.
+// findings is the result of a command that succeeded and found something to
+// look at.
 type findings struct{ text string }
 
 func (f findings) Error() string { return f.text }

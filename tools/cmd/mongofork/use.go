@@ -88,7 +88,7 @@ func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Versio
 	return module.Version{Path: out.Dir}, err
 }
 
-// describe says what was done, or would be.
+// describe prints what was done, or would be.
 func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 	switch {
 	case c.Undo:
@@ -123,7 +123,7 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 	}
 }
 
-// refused makes a problem with an application a finding, for the exit code, and says that nothing changed.
+// refused turns a problem with an application into a finding, for the exit code, and says that nothing changed.
 func refused(err error) error {
 	return findings{err.Error() + "\nnothing changed in the application"}
 }

@@ -29,7 +29,7 @@ func (c *goCmd) Run(ctx context.Context) error {
 	return passThrough(ctx, filepath.Join(root, filepath.FromSlash(c.Module)), []string{"GOWORK=off"}, append([]string{"go"}, arguments...))
 }
 
-// arguments returns the arguments with the flags that put the fork of the base in the place of the one that the module names.
+// arguments returns the arguments with the flags that replace the fork named by the module with that of the base.
 func (c *goCmd) arguments(root string) ([]string, error) {
 	arguments := c.Arguments
 	if arguments[0] == "--" {

@@ -18,7 +18,7 @@ const description = `Runs the project's test suites and what belongs to them.
 
 Exit codes: 0 done, 1 a test or check failed, 2 wrong usage or environment.`
 
-// errFailed says that a test or check failed and that the report says which.
+// errFailed means that a test or check failed; the report says which.
 var errFailed = errors.New("failed")
 
 // cli is the command line. Each command is a struct with a Run method.
@@ -49,8 +49,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// exitCode prints an error, unless a report already told of it, and returns the
-// exit code that it calls for: its own if it has one.
+// exitCode prints an error, unless a report has already shown it, and returns
+// its exit code: its own if it has one.
 func exitCode(err error, stderr io.Writer) int {
 	if errors.Is(err, errFailed) {
 		return command.ExitFailed

@@ -19,11 +19,11 @@ import (
 	"mongofork/tools/rig/suite"
 )
 
-// soakTime is for how long the suite "soak" lets the applications work.
+// soakTime is how long the applications work in the suite "soak".
 const soakTime = 45 * time.Second
 
-// soakSeed is the plan of the suite "soak". It is always the same, so that a change which fails the suite is what failed
-// it; "rig soak" takes another plan each time.
+// soakSeed is the plan of the suite "soak". It is always the same, so that only a change can make the suite fail; "rig soak"
+// takes a new plan each time.
 const soakSeed = "1"
 
 // newRig wires the suites to this machine.
@@ -105,13 +105,13 @@ func soak(ctx context.Context, labs labrun.Builder, driver string, on *suite.Ser
 	return labs.Tools.Run(ctx, labs.Root, env, binary, args...)
 }
 
-// withServer returns an environment with the connection string of a server. It may have a password, and so is no argument,
-// which every user of the machine can read.
+// withServer returns an environment with the connection string of a server. The string may have a password, so it is not an
+// argument, which every user of the machine could read.
 func withServer(env []string, uri string) []string {
 	return append(slices.Clone(env), "MONGODB_URI="+uri)
 }
 
-// limits runs the lab's program "limits" on a server. A mongod has limits of its own; any other may have the lab's.
+// limits runs the lab's program "limits" on a server. A mongod has its own limits; any other server may use the lab's.
 func limits(ctx context.Context, labs labrun.Builder, driver string, on *suite.Server) (string, error) {
 	binary, err := labs.Build(ctx, driver, labrun.LimitsCommand)
 	if err != nil {

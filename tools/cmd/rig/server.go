@@ -27,10 +27,10 @@ type serverCmd struct {
 	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
 }
 
-// defaultTopology is what is started where TLS, users or ports are asked for, and no topology is.
+// defaultTopology is started if TLS, users or ports are requested without a topology.
 const defaultTopology = "replicaset:3"
 
-// Run starts or finds a server, and stops it in the end if it was started.
+// Run starts or finds a server, and finally stops it if it was started.
 func (c *serverCmd) Run(ctx context.Context) (err error) {
 	root, err := fork.FindRoot(".")
 	if err != nil {

@@ -103,7 +103,7 @@ func (c *soakCmd) build(ctx context.Context, root, base string) (forked, upstrea
 	return forked, upstream, err
 }
 
-// onOneServer runs one driver after the other, each on a server of its own.
+// onOneServer runs one driver after the other, each on its own server.
 func (c *soakCmd) onOneServer(ctx context.Context) error {
 	root, err := c.root()
 	if err != nil {

@@ -95,7 +95,7 @@ func (f rigFlags) run(ctx context.Context, names []string, options suite.Options
 	}
 	start := time.Now()
 	suites := rig.Run(ctx, names, options)
-	fmt.Fprintf(os.Stderr, "all of it took %v\n", time.Since(start).Round(time.Second))
+	fmt.Fprintf(os.Stderr, "total: %v\n", time.Since(start).Round(time.Second))
 	return finish(os.Stdout, suites)
 }
 

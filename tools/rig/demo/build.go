@@ -46,7 +46,7 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 		upstream: filepath.Join(b.temp, "upstream", "overload"),
 		fork:     filepath.Join(b.temp, "fork", "overload"),
 	}
-	// Told a folder, the go command adds the system's suffix for executables.
+	// Given a folder, the go command adds the system's suffix for executables.
 	folder := func(binary string) string { return filepath.Dir(binary) + string(filepath.Separator) }
 	for modfile, binary := range map[string]string{plain: shops.upstream, replaced: shops.fork} {
 		// Another version of the driver may want other versions of its dependencies; the copy of go.mod may say so.

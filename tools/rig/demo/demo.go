@@ -1,6 +1,6 @@
-// Package demo runs the same application with upstream's driver and with the
-// fork on a replica set that sheds load, and compares what the application
-// notices. The overload lab stands before its members, or makes them of one server.
+// Package demo runs the same application with upstream's driver and with the fork
+// on a replica set that sheds load, and compares what the application notices. The
+// overload lab is in front of its members, or makes them of one server.
 package demo
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrNotBetter says that the fork did not do better than upstream.
+// ErrNotBetter means that the fork did not do better than upstream.
 var ErrNotBetter = errors.New("the fork did not do better than upstream")
 
 // Config is what a demonstration needs. All its fields are required.
@@ -27,8 +27,8 @@ type Config struct {
 	// Workers, Operations and Seed are passed to the application.
 	Workers, Operations int
 	Seed                int64
-	// OpenLab starts a replica set that the lab stands before, and returns what
-	// ends both. It is called when the fork has been built.
+	// OpenLab starts a replica set behind the lab, and returns a function that
+	// ends both. It is called after the fork has been built.
 	OpenLab func(context.Context) (env []string, end func() error, err error)
 	// Environ is the environment of the commands that are run.
 	Environ []string

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// appName is what the shop says that it is. Its office, which sets up and
+	// appName is the shop's application name. Its office, which sets up and
 	// checks, is spared.
 	appName    = "overload-shop"
 	officeName = appName + "-office"

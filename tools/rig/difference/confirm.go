@@ -25,8 +25,8 @@ type Unsteady struct {
 // a regression only if each time the fork does not pass and upstream does not do
 // worse than in its first run. Everything else moves to Unsteady.
 //
-// More than limit regressions are no flakiness: then nothing is repeated, and
-// Confirm returns false.
+// More than limit regressions are not flakiness: Confirm then repeats nothing
+// and returns false.
 func (d *Difference) Confirm(ctx context.Context, rerun Rerun, attempts, limit int) (bool, error) {
 	if len(d.Regressed) > limit {
 		return false, nil

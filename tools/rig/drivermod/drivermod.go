@@ -1,4 +1,4 @@
-// Package drivermod lets a module be built with another driver than its go.mod says, without changing the file.
+// Package drivermod builds a module with another driver than its go.mod says, without changing the file.
 package drivermod
 
 import (

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Outcome says how a test ended. The zero value means that the test was never
+// Outcome is how a test ended. The zero value means that the test was never
 // seen.
 type Outcome int
 
@@ -73,7 +73,7 @@ func (c Case) Reason() string {
 	return skipReason(c.Output)
 }
 
-// Unfinished reports whether the case failed because its process ended before it had a result, for whatever reason.
+// Unfinished reports whether the case failed because its process ended, for any reason, before it had a result.
 func (c Case) Unfinished() bool {
 	return len(c.Output) > 0 && c.Output[len(c.Output)-1] == unfinished
 }

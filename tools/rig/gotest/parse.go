@@ -59,8 +59,8 @@ func Parse(stream io.Reader, onEnd func(Key, Outcome)) (*Result, error) {
 	}
 }
 
-// line handles one line. What is no event was written past the test framework,
-// by a child of a test or by the go command.
+// line handles one line. A line that is not an event was written past the test
+// framework, by a child of a test or by the go command.
 func (p *parser) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil || e.Action == "" {

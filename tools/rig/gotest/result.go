@@ -59,8 +59,8 @@ func (r *Result) Case(key Key) (Case, bool) {
 // tests without subtests; a test with subtests where it failed and none of its
 // subtests did; and a package where it failed and none of its tests did.
 //
-// Subtests are told by their names. A test whose name ends where a slash in the
-// name of a sibling stands is taken for that sibling's parent.
+// Subtests are recognized by their names: a test whose name is another test's
+// name up to a slash is taken for its parent.
 func (r *Result) Cases() []Case {
 	parents, blamed := r.ancestors()
 	var counted []Case

@@ -46,7 +46,8 @@ func (c Command) Args() []string {
 // Runner runs go test.
 type Runner interface {
 	// Test runs the command and calls onEnd, which may be nil, whenever a test or
-	// package ended. Failed tests are no error; that no test could be run is.
+	// package ended. Failed tests are not an error, but it is one if no test
+	// could be run.
 	Test(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, error)
 }
 

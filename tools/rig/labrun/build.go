@@ -44,7 +44,7 @@ func (b Builder) Build(ctx context.Context, driver, program string) (string, err
 	if err != nil {
 		return "", err
 	}
-	// Told a folder, the go command adds the system's suffix for executables.
+	// Given a folder, the go command adds the system's suffix for executables.
 	target := out + string(filepath.Separator)
 	// Another version of the driver may want other versions of its dependencies; the copy of go.mod may say so.
 	build := []string{"build", "-mod=mod", "-modfile", replaced, "-o", target, "./cmd/" + program}

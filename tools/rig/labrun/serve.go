@@ -36,7 +36,7 @@ func Serve(ctx context.Context, binary string, env []string, topology, backend s
 	return serve(ctx, binary, append(slices.Clone(env), "MONGODB_URI="+backend), topology)
 }
 
-// ServeMembers starts a lab before three real members of a mongod, which it starts as well; they have their files below a folder.
+// ServeMembers starts three real members of a mongod, with their files below a folder, and a lab before them.
 func ServeMembers(ctx context.Context, binary string, env []string, mongod, dir string) (*Lab, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (m *Member) arguments() []string {
 		"--port", m.address[strings.LastIndex(m.address, ":")+1:],
 		"--wiredTigerCacheSizeGB", cacheGigabytes,
 		"--setParameter", "enableTestCommands=1",
-		// Nobody reads these figures, and writing them takes time and space.
+		// These figures are not used, and writing them takes time and space.
 		"--setParameter", "diagnosticDataCollectionEnabled=false",
 	}
 	if runtime.GOOS != "windows" {

@@ -18,12 +18,12 @@ const (
 // withClient does something with a client of this member alone, without credentials.
 func (m *Member) withClient(ctx context.Context, do func(*mongo.Client) error) error {
 	direct := options.Client().ApplyURI(m.URI()).SetServerSelectionTimeout(m.deployment.options.StartTimeout)
-	direct.Auth = nil // nobody is known yet, and hello needs nobody
+	direct.Auth = nil // there is no user yet, and hello needs none
 	client, err := mongo.Connect(direct)
 	if err != nil {
 		return err
 	}
-	// There are no sessions worth a wait for a server that may be gone.
+	// No session is worth waiting for a server that may be gone.
 	defer func() { _ = client.Disconnect(ctx) }()
 	return do(client)
 }

@@ -18,7 +18,7 @@ const (
 	helloTimeout = time.Second
 )
 
-// hello is what is of interest here in the reply to the command.
+// hello is the relevant part of the reply to the command.
 type hello struct {
 	Primary   bool `bson:"isWritablePrimary"`
 	Secondary bool `bson:"secondary"`

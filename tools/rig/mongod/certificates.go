@@ -22,7 +22,7 @@ import (
 // certificateLife is longer than any server of a test lives, and no longer.
 const certificateLife = 7 * 24 * time.Hour
 
-// keyPassword is what keys are encrypted with; upstream's tests know it.
+// keyPassword is the password of encrypted keys; upstream's tests know it.
 const keyPassword = "password"
 
 // makeCertificates writes an authority's certificate, and those that it signs for the members and for clients, each with its key.
@@ -83,7 +83,7 @@ func clientSubject() pkix.RDNSequence {
 	return names
 }
 
-// sign writes a certificate with a key of its own, and both once more with the key encrypted.
+// sign writes a certificate with a new key, and both once more with the key encrypted.
 func sign(path, encrypted string, template, authority *x509.Certificate, signer *ecdsa.PrivateKey) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -29,13 +29,13 @@ func (m *Member) String() string {
 	return fmt.Sprintf("member %d of %d (%s)", m.number+1, len(m.deployment.members), m.address)
 }
 
-// Address returns where the member listens, whatever the replica set calls it.
+// Address returns where the member listens, regardless of its name in the replica set.
 func (m *Member) Address() string { return m.address }
 
 // Host returns what the replica set's configuration calls the member.
 func (m *Member) Host() string { return m.host }
 
-// URI connects to this member alone, whatever it is at the moment.
+// URI connects to this member only, in any state.
 func (m *Member) URI() string {
 	return m.deployment.uri(m.address, url.Values{"directConnection": {"true"}})
 }
@@ -48,7 +48,7 @@ func (m *Member) PID() int {
 	return 0
 }
 
-// Kill ends the member as a crash of its machine would, and returns when it has ended. Its data stays. It is no error that the
+// Kill ends the member as a crash of its machine would, and returns when it has ended. Its data stays. It is not an error if the
 // member does not run.
 func (m *Member) Kill() error {
 	m.changing.Lock()
@@ -83,7 +83,7 @@ func (m *Member) Restart(ctx context.Context) error {
 // Pause stops the process where it is, as an overloaded machine might; its connections stay open.
 func (m *Member) Pause() error { return m.signal("pause", pauseProcess) }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (m *Member) Resume() error { return m.signal("resume", resumeProcess) }
 
 func (m *Member) signal(what string, signal func(*os.Process) error) error {
@@ -126,7 +126,7 @@ func (m *Member) start(ctx context.Context) error {
 	return nil
 }
 
-// ended says that a process that nobody killed has ended, and why.
+// ended reports that a process that nobody killed has ended, and why.
 func (m *Member) ended(p *process) error {
 	return fmt.Errorf("%v ended by itself (%v)%s; its log is %s", m, p.cmd.ProcessState, because(m.log()), m.log())
 }

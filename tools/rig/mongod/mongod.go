@@ -1,5 +1,5 @@
-// Package mongod runs real members of a deployment, a standalone or a replica set, as processes of its own: they elect,
-// can be killed, restarted on the same data and paused, and end with the process that started them.
+// Package mongod runs real members of a deployment, a standalone or a replica set, as child processes: they elect, can be killed,
+// restarted on the same data and paused, and end with the process that started them.
 package mongod
 
 import (
@@ -145,13 +145,13 @@ func (d *Deployment) uri(hosts string, query url.Values) string {
 // Members returns the members, in the order of their numbers.
 func (d *Deployment) Members() []*Member { return d.members }
 
-// Version is what the members say they are, such as 6.0.5.
+// Version is the members' version, such as 6.0.5.
 func (d *Deployment) Version() string { return d.version }
 
 // Files returns the paths of the deployment's files, which Stop removes.
 func (d *Deployment) Files() Files { return d.files }
 
-// Failed is closed when a member ends that nobody killed.
+// Failed is closed when a member ends without being killed.
 func (d *Deployment) Failed() <-chan struct{} { return d.failed }
 
 // Err says which member ended first without having been killed, and why; nil if none has.

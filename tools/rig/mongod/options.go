@@ -20,7 +20,7 @@ type Options struct {
 	Dir string
 	// Members is the number of members of the replica set, from 1 to 7. The default is 3.
 	Members int
-	// Standalone starts one mongod that is no replica set.
+	// Standalone starts one mongod without a replica set.
 	Standalone bool
 	// ReplicaSet is the name of the replica set. The default is "rig".
 	ReplicaSet string

@@ -20,7 +20,7 @@ const (
 
 func loopback(port int) string { return net.JoinHostPort(loopbackHost, strconv.Itoa(port)) }
 
-// freePorts returns ports that nobody listens on right now.
+// freePorts returns ports on which nobody listens right now.
 func freePorts(count int) ([]int, error) {
 	var ports []int
 	var listeners []net.Listener
@@ -33,7 +33,7 @@ func freePorts(count int) ([]int, error) {
 		port := firstPort + rand.IntN(lastPort-firstPort)
 		listener, err := net.Listen("tcp", loopback(port))
 		if err != nil {
-			continue // somebody else's, or one that was drawn before
+			continue // in use, or already drawn
 		}
 		listeners = append(listeners, listener)
 		if ports = append(ports, port); len(ports) == count {

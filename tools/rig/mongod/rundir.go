@@ -44,7 +44,7 @@ func newRunDir(parent string) (_ *runDir, err error) {
 	if _, err := tryLock(owner); err != nil {
 		return nil, errors.Join(err, owner.Close())
 	}
-	// Under its final name it is seen by those who sweep, and is locked by then.
+	// Under its final name sweepers see it, and it is locked by then.
 	final := filepath.Join(parent, filepath.Base(path)[len("new-"):])
 	if err := os.Rename(path, final); err != nil {
 		return nil, errors.Join(err, owner.Close())

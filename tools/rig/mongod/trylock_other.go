@@ -4,5 +4,5 @@ package mongod
 
 import "os"
 
-// tryLock reports that somebody may have locked the file: folders that were left are not removed here.
+// tryLock reports that the file may be locked: abandoned folders are not removed here.
 func tryLock(*os.File) (bool, error) { return false, nil }

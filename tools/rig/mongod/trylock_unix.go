@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock locks a file until it is closed, or its process ends. It reports if nobody else had locked it.
+// tryLock locks a file until it is closed, or its process ends. It reports whether the file was unlocked.
 func tryLock(file *os.File) (bool, error) {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -22,7 +22,7 @@ func makeUser(dir string) (user *url.Userinfo, key string, err error) {
 	return url.UserPassword(rootUser, rand.Text()), key, os.WriteFile(key, []byte(rand.Text()+rand.Text()), 0o600)
 }
 
-// createUser makes the user, which a server without users lets anybody do who connects from its own machine.
+// createUser creates the user. A server without users allows this to any connection from its own machine.
 func (d *Deployment) createUser(ctx context.Context) error {
 	primary := d.members[0]
 	if !d.options.Standalone {

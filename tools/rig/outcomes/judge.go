@@ -9,7 +9,7 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// Verdict is what a record says about a run in the fork. Each case of the run is counted in one of its fields.
+// Verdict compares a run in the fork with a record. Each case of the run is counted in one of its fields.
 type Verdict struct {
 	// Passed is how many cases pass as they do in the untouched module, and ForkOnly how many that do not pass there.
 	Passed, ForkOnly int
@@ -55,7 +55,7 @@ type judgement struct {
 	*Verdict
 	record *Record
 	skips  map[gotest.Key]difference.Skip
-	// upstream is how the cases end in the untouched module as far as can be told from the record and the run.
+	// upstream returns how the cases end in the untouched module, as far as the record and the run show.
 	upstream map[gotest.Key]gotest.Outcome
 	// blamed are the groups that hold a case which is reported already.
 	blamed map[string]bool

@@ -18,7 +18,7 @@ import (
 type Record struct {
 	// Platform is where it was measured, such as linux/amd64, and Server on what.
 	Platform, Server string
-	// Groups count the cases, apart from those of Varies.
+	// Groups count the cases, except those of Varies.
 	Groups map[string]Group
 	// Failed are the cases that fail.
 	Failed map[gotest.Key]bool
@@ -76,7 +76,7 @@ func (r *Record) varies(key gotest.Key) string {
 // Vary reports whether the outcome of a case of a module varies.
 func (r *Record) Vary(key gotest.Key, module string) bool { return r.varies(short(key, module)) != "" }
 
-// count groups outcomes, apart from those that vary.
+// count groups outcomes, except those that vary.
 func (r *Record) count(all map[gotest.Key]gotest.Outcome) map[string]Group {
 	names := map[string][]string{}
 	groups := map[string]Group{}
@@ -104,7 +104,7 @@ func (r *Record) count(all map[gotest.Key]gotest.Outcome) map[string]Group {
 	return groups
 }
 
-// Measurement is what a record is made of.
+// Measurement is the source of a record.
 type Measurement struct {
 	Platform, Server string
 	// Module is the path of the module that all packages are of.

@@ -4,7 +4,7 @@ package process
 
 import "os/exec"
 
-// isolate leaves the default, which kills the command alone: there are no
+// isolate leaves the default, which kills only the command: there are no
 // process groups to signal here.
 func isolate(*exec.Cmd) {}
 

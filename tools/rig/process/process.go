@@ -12,8 +12,8 @@ import (
 // it is killed.
 const Grace = 5 * time.Second
 
-// Command returns a command in a process group of its own. When ctx ends, the
-// whole group is interrupted, and killed when it has not ended after Grace.
+// Command returns a command in its own process group. When ctx ends, the whole
+// group is interrupted, and killed if it has not ended after Grace.
 func Command(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -14,7 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Suite is what one suite found. Its counts are of single cases.
+// Suite is the result of one suite. Its counts are of single cases.
 type Suite struct {
 	Name    string
 	Passed  int

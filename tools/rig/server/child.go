@@ -29,8 +29,8 @@ type command struct {
 	env []string
 }
 
-// child is a process of our own with everything it leaves behind in one private directory. On Linux it gets a SIGTERM when
-// this process dies without closing it. Elsewhere it then goes on until somebody stops it.
+// child is a child process with all its files in one private directory. On Linux it gets a SIGTERM when this process dies without
+// closing it. Elsewhere it then runs until somebody stops it.
 type child struct {
 	cmd   *exec.Cmd
 	dir   string

@@ -20,8 +20,8 @@ const (
 	shardReplicaSet  = "shard"
 )
 
-// OpenForm starts what was asked for: of the mongod on the PATH, of whatever version, or else of the mongod in the pinned wheel;
-// a sharded cluster of the mongod and the mongos on the PATH. Test commands are enabled. The caller must Close it. The error
+// OpenForm starts the requested form from the mongod on the PATH, of any version, or else from the mongod in the pinned wheel; a
+// sharded cluster from the mongod and the mongos on the PATH. Test commands are enabled. The caller must Close it. The error
 // wraps ErrUnavailable when a program is missing.
 func OpenForm(ctx context.Context, cfg Config, form Form) (*Server, error) {
 	cfg = cfg.withDefaults()

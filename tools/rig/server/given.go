@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// openGiven uses a server that somebody else runs.
+// openGiven uses a server that is already running.
 func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 	uri := cfg.Getenv("MONGODB_URI")
 	if uri == "" {
@@ -25,8 +25,8 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 	return &Server{URI: uri, Version: version, Origin: Given}, nil
 }
 
-// checkGiven refuses, without asking any server, a connection string that is none, and for the lab one that its clients would
-// get nowhere with: it stands before one server, and they know no password.
+// checkGiven refuses, without asking any server, an invalid connection string, and for the lab one that its clients cannot use:
+// the lab is in front of one server, and its clients know no password.
 func checkGiven(uri string, behindLab bool) error {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {

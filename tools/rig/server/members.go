@@ -66,8 +66,8 @@ func openPath(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	form, parameters := cfg.form(), map[string]string{}
 	if cfg.Limitable {
-		// The limiter of requests lets connections pass that have not authenticated, such as those of monitors, unless nobody
-		// has to: then it limits those, too, which drivers are not made for.
+		// The request limiter exempts connections that have not authenticated, such as those of monitors. Without authentication
+		// it limits those too, which drivers are not made for.
 		form.Users = true
 		if semver.MajorMinor(version) == "v8.2" {
 			// The limiter of requests is behind this flag, which may be off in 8.2; later versions have it on.

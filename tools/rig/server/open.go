@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// candidate is a server that may be had.
+// candidate is a possible server.
 type candidate struct {
 	// name is what SERVER calls it.
 	name string
-	// open opens it. Its error wraps errAbsent if it cannot be had here, and says in a few words why.
+	// open opens it. If it is not available here, the error wraps errAbsent and says briefly why.
 	open func(ctx context.Context, cfg Config) (*Server, error)
 }
 
-// errAbsent says that one of the servers cannot be had here; the others may.
+// errAbsent means that one of the servers is not available here; others may be.
 var errAbsent = errors.New("not to be had here")
 
-// absent marks an error as one that says why a server cannot be had.
+// absent marks an error that says why a server is not available.
 func absent(err error) error { return absence{err} }
 
 // absence is errAbsent in the words of another error, which it does not wrap: a command's exit code in there is not ours.
@@ -66,7 +66,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	return openFirst(ctx, cfg.withDefaults(), candidates())
 }
 
-// openFirst opens the first of the candidates that can be had.
+// openFirst opens the first available candidate.
 func openFirst(ctx context.Context, cfg Config, all []candidate) (*Server, error) {
 	chosen, err := cfg.choose(all)
 	if err != nil {
@@ -85,7 +85,7 @@ func openFirst(ctx context.Context, cfg Config, all []candidate) (*Server, error
 		if !errors.Is(err, errAbsent) {
 			return nil, err
 		}
-		if c.name != "uri" || len(chosen) == 1 { // that MONGODB_URI is not set is nothing to be told
+		if c.name != "uri" || len(chosen) == 1 { // an unset MONGODB_URI is not worth a message
 			reasons = append(reasons, err.Error())
 		}
 	}

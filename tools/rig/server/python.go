@@ -59,7 +59,7 @@ func pythonVersion(ctx context.Context, path string) (version string, minor int,
 	version = strings.TrimSpace(string(output))
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 {
-		return "", 0, fmt.Errorf("%q is no version", version)
+		return "", 0, fmt.Errorf("%q is not a version", version)
 	}
 	if parts[0] != "3" {
 		return version, -1, nil

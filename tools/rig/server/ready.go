@@ -43,8 +43,8 @@ func awaitPrimary(ctx context.Context, limit time.Duration, uri string) (string,
 	return build.Version, nil
 }
 
-// awaitWritable asks until the server says that it takes writes. A server that
-// does not listen yet is the driver's business: it keeps looking for one.
+// awaitWritable asks until the server says that it takes writes. The driver
+// itself keeps looking for a server that does not listen yet.
 func awaitWritable(ctx context.Context, client *mongo.Client) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -14,7 +14,7 @@ import (
 	"mongofork/tools/rig/mongod"
 )
 
-// ErrUnavailable says that no server can be had on this machine. The text of an error that wraps it is one line: what is
+// ErrUnavailable means that no server is available on this machine. The text of an error that wraps it is one line: what is
 // missing and what to do about it. A server that was found but does not work is another error.
 var ErrUnavailable = errors.New("no MongoDB server to be had")
 
@@ -65,10 +65,10 @@ type Config struct {
 	// Choice is the name of the only server to be looked for: uri, path, mongod or secantus. The default is what SERVER says, and
 	// if that says nothing the first that there is.
 	Choice string
-	// Limitable makes Open start a mongod from the PATH so that its ingress limiters can be switched on and drivers get along
-	// with them: it demands authentication, and the URI has a user with all rights. Other servers are as they are.
+	// Limitable makes Open start a mongod from the PATH so that its ingress limiters can be enabled and drivers can cope with
+	// them: it demands authentication, and the URI has a user with all rights. Other servers are unchanged.
 	Limitable bool
-	// BehindLab says that the lab will stand before the server: a replica set of one member is started, and MONGODB_URI has to
+	// BehindLab is whether the lab will be in front of the server: a replica set of one member is started, and MONGODB_URI has to
 	// name one host and no credentials.
 	BehindLab bool
 	// Platform is the system and the processor, such as linux/amd64. The default is this program's.

@@ -81,13 +81,13 @@ func settle(ctx context.Context, cfg Config, c *child, uri string) (_ string, er
 	}()
 	version, err := awaitPrimary(ctx, cfg.StartTimeout, uri)
 	if err != nil && ctx.Err() != nil {
-		// The driver can only tell that it found nobody, the cause tells why.
+		// The driver can only say that it found no server; the cause says why.
 		err = context.Cause(ctx)
 	}
 	return version, err
 }
 
-// freeAddress returns an address that nobody listens on right now.
+// freeAddress returns an address on which nobody listens right now.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

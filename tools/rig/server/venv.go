@@ -122,7 +122,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// install makes the environment anew, whatever an interrupted attempt left. It says that it installs something somewhere.
+// install recreates the environment, regardless of what an interrupted attempt left. It reports what it installs and where.
 func (v venv) install(ctx context.Context, cfg Config, python, what, where string) error {
 	if err := os.RemoveAll(v.dir); err != nil {
 		return err

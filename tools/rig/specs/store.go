@@ -12,8 +12,9 @@ import (
 	"slices"
 )
 
-// ErrUnavailable says that the specification tests cannot be had on this machine.
-// The text of an error that wraps it is one line with what to do about it.
+// ErrUnavailable means that the specification tests are not available on this
+// machine. The text of an error that wraps it is one line with what to do about
+// it.
 var ErrUnavailable = errors.New("no specification tests to be had")
 
 // Store provides specification tests. All its fields are required.
@@ -36,8 +37,8 @@ type Store struct {
 
 // Project returns a folder that holds the tests of the named revision where
 // upstream's tests look for them below $PROJECT_DIRECTORY, that is in
-// testdata/specifications. Whatever the source, the files are verified against
-// the pinned hash.
+// testdata/specifications. The files are always verified against the pinned
+// hash.
 func (s *Store) Project(ctx context.Context, name string) (string, error) {
 	i := slices.IndexFunc(s.Pins, func(r Revision) bool { return r.Name == name })
 	if i < 0 {

@@ -13,14 +13,14 @@ import (
 const integrationFolder = "internal/integration"
 
 // moduleFlags are the flags for every run in the built trees. With -trimpath
-// both share what the compiler makes of the files that they have in common.
-// Upstream's own vet findings are no business of the tests.
+// both share the compiled files that they have in common. Upstream's own vet
+// findings do not concern the tests.
 func moduleFlags(more ...string) []string {
 	return append([]string{"-trimpath", "-vet=off"}, more...)
 }
 
-// fork runs the tests that the overlay adds, apart from those that need a
-// server, which belong to spec.
+// fork runs the tests that the overlay adds, except those that need a server,
+// which belong to spec.
 func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 	t, err := r.build(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 	return nil
 }
 
-// runner runs a command that is complete but for its server.
+// runner runs a command that lacks only its server.
 type runner func(context.Context, gotest.Command) (*gotest.Result, error)
 
 // ownFolder runs the tests of ours in one folder of the fork and adds them to

@@ -10,8 +10,8 @@ import (
 // Forms are the names of the forms of the replica set that upstream's integration tests are run on.
 func Forms() []string { return []string{"plain", "secured"} }
 
-// Integration runs all of upstream's tests that need a server, in both trees, each on a replica set of three of its own: as it
-// is, and with TLS and users.
+// Integration runs all of upstream's tests that need a server, in both trees, each on its own replica set of three: as it is, and
+// with TLS and users.
 func (r *Rig) Integration(ctx context.Context, forms []string) []report.Suite {
 	var suites []report.Suite
 	for i, form := range forms {

@@ -21,7 +21,7 @@ type trial struct {
 	comparison
 	// record names the record.
 	record string
-	// part says that not all of the tests are run, so that their number says nothing.
+	// part means that not all tests are run, so that their number means nothing.
 	part bool
 	// run runs tests in a tree.
 	run func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error)

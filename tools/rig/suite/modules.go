@@ -66,7 +66,7 @@ func (r *Rig) moduleFlags(ctx context.Context, t *trees, folder string) ([]strin
 	return nil, nil
 }
 
-// nestedModules returns the folders below the root that have a go.mod, but for what is built and for test data.
+// nestedModules returns the folders below the root that have a go.mod, except build output and test data.
 func (r *Rig) nestedModules() ([]string, error) {
 	var folders []string
 	err := filepath.WalkDir(r.Root, func(name string, entry fs.DirEntry, err error) error {

@@ -133,7 +133,7 @@ func (own ownTests) folders(keep func(folder string) bool) []string {
 }
 
 // unrun returns the test functions of a folder that a run of it did not report, neither them nor a subtest: a result may hold
-// the leaves alone. Examples are left out: go test runs only those that state their output.
+// only the leaves. Examples are left out: go test runs only those that state their output.
 func (own ownTests) unrun(folder string, result *gotest.Result) []string {
 	ran := map[string]bool{}
 	for _, c := range result.Cases() {

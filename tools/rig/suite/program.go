@@ -8,7 +8,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// program is something that is built with the fork, judges it on a server, and says in the end what it found.
+// program is a program that is built with the fork, judges it on a server, and finally reports what it found.
 type program struct {
 	open func(context.Context) (*Server, error)
 	// name is what open is for.

@@ -12,7 +12,7 @@ import (
 // progressInterval is how often a running suite says how far it is.
 const progressInterval = 5 * time.Second
 
-// Progress says what goes on while suites run. It is safe for concurrent use.
+// Progress shows what happens while suites run. It is safe for concurrent use.
 type Progress struct {
 	now func() time.Time
 
@@ -25,7 +25,7 @@ func NewProgress(w io.Writer, now func() time.Time) *Progress {
 	return &Progress{w: w, now: now}
 }
 
-// Step says that a suite begins.
+// Step reports that a suite begins.
 func (p *Progress) Step(number, total int, name string) {
 	p.Printf("[%d/%d] %s", number, total, name)
 }

@@ -8,7 +8,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// record adds the cases of a run to the suite as they are. rerun returns the
+// record adds the cases of a run to the suite unchanged. rerun returns the
 // command that runs one of them alone.
 func record(s *report.Suite, result *gotest.Result, rerun func(gotest.Key) string) {
 	for _, c := range result.Cases() {

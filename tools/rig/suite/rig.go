@@ -20,8 +20,8 @@ import (
 // Module is the path of upstream's module, and thereby of the fork.
 const Module = "go.mongodb.org/mongo-driver/v2"
 
-// ErrUnavailable says that a suite needs something that cannot be had on this
-// machine. The text of an error that wraps it is one line.
+// ErrUnavailable means that a suite needs something that is not available on
+// this machine. The text of an error that wraps it is one line.
 var ErrUnavailable = errors.New("not available here")
 
 // Server is a running MongoDB server.
@@ -34,7 +34,7 @@ type Server struct {
 	Binary string
 	// Env is what upstream's tests find the server by, where MONGODB_URI alone would not do.
 	Env []string
-	// Mongod says that it is a mongod that was started for us.
+	// Mongod is whether it is a mongod started for us.
 	Mongod bool
 	// Close stops the server if it was started for us.
 	Close func() error
@@ -49,7 +49,7 @@ type Rig struct {
 	// Upstream is the revision of the specifications that upstream's tests are
 	// written for, and Fork the one that the fork follows.
 	Upstream, Fork string
-	// CI makes what cannot be had a failure instead of a skip.
+	// CI makes anything unavailable a failure instead of a skip.
 	CI bool
 	// Environ is the environment of the children.
 	Environ []string
@@ -70,7 +70,7 @@ type Rig struct {
 	OpenPinned func(ctx context.Context, name string) (*Server, error)
 	// OpenForm starts a replica set of three in one of the Forms.
 	OpenForm func(ctx context.Context, form string) (*Server, error)
-	// OpenBehindLab is like OpenServer for a server that the lab will stand before, whose clients know no password.
+	// OpenBehindLab is like OpenServer for a server behind the lab, whose clients know no password.
 	OpenBehindLab func(ctx context.Context) (*Server, error)
 	// Platform is the system and the processor, such as linux/amd64.
 	Platform string
@@ -86,7 +86,7 @@ type Rig struct {
 	// Limits lets an application with the driver of a folder below the root meet the limits of a server. It returns its
 	// report, and an error if anything is not as it has to be.
 	Limits func(ctx context.Context, driver string, server *Server) (string, error)
-	// Progress is told what goes on.
+	// Progress receives progress messages.
 	Progress *Progress
 	// Now is the clock that suites are timed with.
 	Now func() time.Time
@@ -180,7 +180,7 @@ func failed(name, what string) report.Suite {
 }
 
 // timed runs one suite. An error of the suite is one more failed case, or one
-// skipped case when the error says that something cannot be had.
+// skipped case if the error says that something is unavailable.
 func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
 	s := report.Suite{Name: name}
 	start := r.Now()

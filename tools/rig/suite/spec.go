@@ -39,7 +39,7 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	}
 	var beside sync.WaitGroup
 	for i, part := range parts {
-		// The unified tests wait most of the time. They have servers of their own, unless the user named one.
+		// The unified tests wait most of the time. They have their own servers, unless the user named one.
 		if part.unified && r.usesPinned(ctx) {
 			beside.Go(func() { run(i) })
 		}
@@ -56,7 +56,7 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 // specPart is a part of the suite "spec".
 type specPart struct {
 	name string
-	// unified says that it is of the tests that upstream's runner runs.
+	// unified is whether it belongs to the tests that upstream's runner runs.
 	unified bool
 	run     func(context.Context, *report.Suite) error
 }
@@ -228,7 +228,7 @@ func skippedCases(result *gotest.Result) []string {
 	return []string{fmt.Sprintf("cannot run here (%d):\n  %s", len(skipped), strings.Join(skipped, "\n  "))}
 }
 
-// onServer runs a command in the fork with a server of its own, or on both of the pinned ones.
+// onServer runs a command in the fork with its own server, or on both of the pinned ones.
 func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Command, tree, project string) (*gotest.Result, error) {
 	if r.usesPinned(ctx) {
 		a, err := r.onBoth(ctx, s.Name, tree, command, project)
@@ -251,7 +251,7 @@ func (r *Rig) onServer(ctx context.Context, s *report.Suite, command gotest.Comm
 	return result, err
 }
 
-// integration runs the overlay's own tests that need a server, but for the one
+// integration runs the overlay's own tests that need a server, except the one
 // that backpressureSpec runs.
 func (r *Rig) integration(ctx context.Context, s *report.Suite) error {
 	t, project, err := r.specSetup(ctx, r.Fork)

@@ -328,10 +328,10 @@ func TestOverlayFolders(t *testing.T) {
 		"nothing":               {"# none\n", "", nil},
 		"a missing folder":      {"p\n\nq # gone\n", "etc/overlay:3: there is no folder q; create it or remove the line", nil},
 		"a file":                {"p/ours_test.go\n", "etc/overlay:1: there is no folder p/ours_test.go", nil},
-		"above the root":        {"p\n../p\n", `"../p" is no folder of this repository`, nil},
-		"the root":              {".\n", `"." is no folder of this repository`, nil},
+		"above the root":        {"p\n../p\n", `"../p" is not a folder of this repository`, nil},
+		"the root":              {".\n", `"." is not a folder of this repository`, nil},
 		"two folders on a line": {"p internal/integration\n", "there is no folder p internal/integration", nil},
-		"a slash at the end":    {"p/\n", `"p/" is no folder of this repository`, nil},
+		"a slash at the end":    {"p/\n", `"p/" is not a folder of this repository`, nil},
 		"a backslash":           {"internal\\integration\n", `there is no folder internal\integration`, nil},
 	}
 	for name, tt := range tests {

@@ -77,8 +77,8 @@ func topologyTable(runs []topologyRun) string {
 	return "passed/failed/skipped:\n" + w.Render()
 }
 
-// specificationOf returns what a case is listed under: the specification, which is the folder after the name of the test that
-// runs the unified tests, or what is no folder's.
+// specificationOf returns the heading for a case: the specification, which is the folder after the name of the test that runs the
+// unified tests, or a heading for cases without a folder.
 func specificationOf(test string) string {
 	function, rest, _ := strings.Cut(test, "/")
 	if function != "TestUnifiedSpec" && function != backpressureTest {

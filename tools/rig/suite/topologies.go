@@ -20,7 +20,7 @@ var proseTests = []string{
 	"TestLoadBalancerSupport", "TestMongosPinning", "TestWriteErrorsWithLabels", "TestSessionsProse",
 }
 
-// Topologies are what the unified tests are run on: the bare server, and the deployments that the lab makes of it.
+// Topologies are the deployments for the unified tests: the bare server, and those that the lab makes of it.
 func Topologies() []string {
 	return []string{bareServer, "standalone", "replicaset:3", "sharded:2", "loadbalanced:2"}
 }

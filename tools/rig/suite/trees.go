@@ -18,7 +18,7 @@ type trees struct {
 	own            ownTests
 }
 
-// errNotBuilt takes the place of an error that was reported before.
+// errNotBuilt replaces an error that has already been reported.
 var errNotBuilt = errors.New("the fork could not be built; see the first failure")
 
 // build builds both trees, once for all suites.
@@ -38,7 +38,7 @@ func (r *Rig) build(ctx context.Context) (*trees, error) {
 }
 
 func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
-	// Told a folder, the go command adds the system's suffix for executables; who runs the program needs none.
+	// Given a folder, the go command adds the system's suffix for executables; running the program needs none.
 	if _, err := r.Tools.Run(ctx, r.Root, r.env(), "go", "build", "-o", binaries+"/", "./tools/cmd/mongofork"); err != nil {
 		return nil, fmt.Errorf("compile the builder: %w", err)
 	}
