@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// fileID is the ID of a file as a condition that it fulfils alone. An application may let its users choose IDs; one that is a
-// document of query operators must not match other files.
+// fileID is the ID of a file as a condition that matches only that ID. An application may let its users choose IDs; an ID that is
+// a document of query operators must not match other files.
 type fileID bson.D
 
 func onlyFile(id any) any {
@@ -19,21 +19,21 @@ func onlyFile(id any) any {
 	return fileID{{Key: "$eq", Value: id}}
 }
 
-// OpenDownloadStream creates a stream from which the file of that ID can be read.
+// OpenDownloadStream creates a stream to read the file with that ID.
 //
 //fork:wrap an ID of query operators opened another file
 func (b *GridFSBucket) OpenDownloadStream(ctx context.Context, fileID any) (*GridFSDownloadStream, error) {
 	return b.upstreamOpenDownloadStream(ctx, onlyFile(fileID))
 }
 
-// Delete deletes the file of that ID and its chunks.
+// Delete deletes the file with that ID and its chunks.
 //
 //fork:wrap an ID of query operators deleted other files
 func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
 	return b.upstreamDelete(ctx, onlyFile(fileID))
 }
 
-// Rename gives the file of that ID another name.
+// Rename gives the file with that ID another name.
 //
 //fork:wrap an ID of query operators renamed another file
 func (b *GridFSBucket) Rename(ctx context.Context, fileID any, newFilename string) error {

@@ -52,7 +52,7 @@ type execution struct {
 	op       Operation // a copy: its name and write concern change with the attempts
 	overload *OverloadPolicy
 	kind     retry.Kind
-	limit    retry.Limit // of the Retryable Reads and Writes specifications, for each command
+	limit    retry.Limit // by the Retryable Reads and Writes specifications, for each command
 
 	// The command being executed: all of its attempts.
 	retries       retry.Execution
@@ -74,7 +74,7 @@ type execution struct {
 	failed    WriteCommandError
 }
 
-// sentCommand is what is known of the command that the current attempt has sent.
+// sentCommand describes the command that the current attempt has sent.
 type sentCommand struct {
 	desc         description.SelectedServer
 	res          bsoncore.Document
@@ -95,7 +95,7 @@ func (ex *execution) start(ctx context.Context) {
 	ex.startCommand()
 }
 
-// startCommand resets what belongs to a single command. Each batch is a command of its own, with retries of its own.
+// startCommand resets what belongs to a single command. Each batch is a separate command with its own retries.
 func (ex *execution) startCommand() {
 	ex.history.startCommand()
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
@@ -105,7 +105,7 @@ func (ex *execution) startCommand() {
 	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
 }
 
-// command executes one command: it makes attempts until one succeeds or its failure is not to be retried.
+// command executes one command: it makes attempts until one succeeds or fails without a retry.
 func (ex *execution) command(ctx context.Context) error {
 	for {
 		fail := ex.attempt(ctx)
@@ -149,14 +149,14 @@ func (ex *execution) command(ctx context.Context) error {
 // succeed processes the reply of a successful attempt.
 func (ex *execution) succeed(ctx context.Context) error {
 	if ex.sent.moreToCome {
-		// Nothing is known of how the server fared, and nothing is deposited in the token bucket.
+		// The outcome is unknown, so nothing is deposited in the token bucket.
 		return ErrUnacknowledgedWrite
 	}
 	ex.retries.Succeeded()
 	return ex.processResponse(ctx, nil)
 }
 
-// processResponse hands the last reply to the operation, with the error that it was turned into, if any.
+// processResponse passes the last reply to the operation, with the error made of it, if any.
 func (ex *execution) processResponse(ctx context.Context, err error) error {
 	if ex.op.ProcessResponseFn == nil {
 		return nil
@@ -172,7 +172,7 @@ func (ex *execution) processResponse(ctx context.Context, err error) error {
 		return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
 	}
 	if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
-		// The cursor of the reply is pinned to the connection, and gives it back once it is read to its end or closed.
+		// The cursor of the reply is pinned to the connection, and returns it once it is exhausted or closed.
 		defer ex.releaseConnection()
 	} else {
 		ex.releaseConnection()
@@ -180,9 +180,9 @@ func (ex *execution) processResponse(ctx context.Context, err error) error {
 	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
 }
 
-// CommandingBatches is implemented by OperationBatches whose replies are processed by sending more commands, such as
-// getMore. The connection is given back before that: those commands need one too, and may have to back off. Behind a load
-// balancer they need this very one, and it is given back after them.
+// CommandingBatches is implemented by OperationBatches that send more commands, such as getMore, to process a reply. The
+// connection is returned before that, because those commands need one too and may have to back off. Behind a load balancer they
+// need the same one, and it is returned after them.
 type CommandingBatches interface {
 	OperationBatches
 	SendsCommands()
@@ -192,13 +192,13 @@ type CommandingBatches interface {
 	BeforeCommands()
 }
 
-// nextBatch prepares for the next batch, on the same connection unless that was given back, and reports whether there is one.
+// nextBatch prepares for the next batch, on the same connection unless that was returned, and reports whether there is one.
 func (ex *execution) nextBatch() bool {
 	batches := ex.op.Batches
 	if batches == nil || batches.Size() <= ex.sent.batchSize {
 		return false
 	}
-	// A batch is not a retry of the one before: it is a retryable write with a transaction number of its own.
+	// A batch is not a retry of the previous one, but a retryable write with its own transaction number.
 	if ex.retrySupported && ex.sent.retryEnabled && ex.op.Client != nil {
 		ex.op.Client.IncrementTxnNumber()
 	}

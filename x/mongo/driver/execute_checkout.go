@@ -9,7 +9,7 @@ func (ex *execution) classifyCheckout(fail *failure) {
 	if retryable || isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError) {
 		fail.err = ex.labelTransaction(ex.labelUnsentWrite(fail.err))
 	}
-	// A transaction that has begun may be pinned to the very server that is gone.
+	// A transaction that has begun may be pinned to the lost server.
 	fail.readWrite = retryable && (!ex.inTransaction() || ex.startsTxn)
 	fail.readWriteOff = fail.readWrite && !ex.op.retryEnabled() && !ex.op.IsOutputAggregate &&
 		(ex.op.Type == Read || ex.op.Type == Write)
@@ -36,8 +36,8 @@ func (op Operation) labelSelection(err error) error {
 }
 
 // retryableCheckout reports whether no command was sent because the pool was cleared, or because the handshake of a new
-// connection, including the authentication step, met an error that is retryable (retryable-reads.md and retryable-writes.md,
-// "Retryable Error").
+// connection, including the authentication step, met a retryable error (retryable-reads.md and retryable-writes.md, "Retryable
+// Error").
 func (ex *execution) retryableCheckout(err error) bool {
 	if isEstablishmentError(err) {
 		return ex.retryableHandshake(err)
@@ -46,8 +46,8 @@ func (ex *execution) retryableCheckout(err error) bool {
 	return errors.As(err, &poolErr) && poolErr.Retryable()
 }
 
-// retryableHandshake reports whether a command of the handshake failed with an error that is retryable for the command which the
-// connection was for. A server says by a label whether it is for writes.
+// retryableHandshake reports whether a handshake command failed with an error that is retryable for the command that needed the
+// connection. For writes, the server says so by a label.
 func (ex *execution) retryableHandshake(err error) bool {
 	var handshakeErr Error
 	if !errors.As(establishmentError(err), &handshakeErr) {

@@ -10,17 +10,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// history is what an execution tells of its attempts. It counts over all commands of the operation, but for retriesOfCommand.
+// history is an execution's record of its attempts. It counts over all commands of the operation, except retriesOfCommand.
 type history struct {
 	operationID int32 // the request ID of the first attempt
-	requestID   int32 // that of the latest
+	requestID   int32 // that of the last
 
 	commands         int
 	retries          int
 	retriesOfCommand int
 	throttled        int
 	backoff          time.Duration
-	announced        bool                     // a retry was announced, if perhaps not made
+	announced        bool                     // a retry was announced, though perhaps not made
 	untold           *event.RetryDecidedEvent // for the monitor, once no connection is held
 	reason           string                   // why there was no further retry, see event.RetryDecidedEvent
 }
@@ -38,7 +38,7 @@ func (h *history) startAttempt(requestID int32) {
 	h.reason = ""
 }
 
-// decided takes note of what follows from the failure of an attempt, and logs it.
+// decided records and logs the decision after a failed attempt.
 func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 	if ex.overload == nil {
 		return
@@ -103,8 +103,8 @@ func (ex *execution) commandName() string {
 	return ex.op.getCommandName(command)
 }
 
-// tellDecided tells the monitor of the last decision, if it has not been told. It gives the connection back before: the monitor may
-// wait for one.
+// tellDecided reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
+// one.
 func (ex *execution) tellDecided(ctx context.Context) {
 	decision := ex.history.untold
 	if decision == nil {
@@ -127,13 +127,13 @@ func (ex *execution) backOff(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// retried takes note that the next attempt is a retry.
+// retried records that the next attempt is a retry.
 func (h *history) retried() {
 	h.retries++
 	h.retriesOfCommand++
 }
 
-// finish reports the end of the operation and returns its error, which then tells of the retries.
+// finish reports the end of the operation and returns its error, with its RetryError.
 func (ex *execution) finish(ctx context.Context, err error) error {
 	if ex.overload == nil {
 		return err
@@ -185,7 +185,7 @@ func (ex *execution) reportFinished(ctx context.Context, err error) {
 	}
 }
 
-// tokens returns how many tokens are left, or nil if there is no bucket.
+// tokens returns the number of tokens left, or nil if there is no bucket.
 func (p *OverloadPolicy) tokens() *float64 {
 	if p.Policy.Bucket == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // Throttler is implemented by a Server of a client with adaptiveThrottling.
 type Throttler interface {
-	// Throttle returns the server's address, and what decides which attempts are not sent to it, or nil.
+	// Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
 	Throttle() (address.Address, *retry.Throttle)
 }
 
@@ -25,13 +25,13 @@ func throttleOf(server Server) (address.Address, *retry.Throttle) {
 	return "", nil
 }
 
-// throttling is by what the present attempt may be refused.
+// throttling decides whether the present attempt is refused.
 type throttling struct {
 	policy *OverloadPolicy // nil if it is not to be refused
 	first  bool            // it is the first of its command
 }
 
-// Operation knows while it is executed by what its attempts may be refused.
+// Operation holds, while it is executed, what may refuse its attempts.
 //
 //fork:extend whether an attempt is sent is decided between the selection of a server and the check-out of a connection
 type Operation struct {
@@ -46,10 +46,9 @@ func (ex *execution) throttle() {
 	}
 }
 
-// neverThrottled reports whether the command is sent whatever is known of the server: because work at the server is lost or
-// goes on otherwise (the end of a transaction, its commands after the first, what is pinned to a connection, cursors and
-// sessions), or because no reply says how it fared. What monitors servers, establishes connections or authenticates has no
-// overload policy.
+// neverThrottled reports whether the command is always sent: because work at the server would otherwise be lost or go on (the end
+// of a transaction, its commands after the first, what is pinned to a connection, cursors and sessions), or because no reply
+// tells its outcome. Commands that monitor servers, establish connections or authenticate have no overload policy.
 func (op Operation) neverThrottled() bool {
 	if c := op.Client; c != nil {
 		if c.Committing || c.Aborting || c.TransactionInProgress() || c.PinnedConnection != nil {
@@ -61,7 +60,7 @@ func (op Operation) neverThrottled() bool {
 }
 
 // selectServer selects a server that does not refuse the attempt, if there is one. If there is none, it fails with a refusal,
-// but for a share of the first attempts of commands.
+// except for a share of the first attempts of commands.
 //
 //fork:wrap with adaptiveThrottling an attempt may be refused; the result of a commit that no server is found for is unknown
 //fork:watch Operation.getServerAndConnection
@@ -94,8 +93,8 @@ func (op Operation) selectServer(
 	return nil, refusal{addr, throttle.State()}
 }
 
-// selectWilling selects a server that does not refuse the attempt, other than the one that does, of those that are as suitable;
-// it returns nil if there is none. The read preference and the latency are not relaxed for that.
+// selectWilling selects an equally suitable server that does not refuse the attempt; it returns nil if there is none. It does not
+// relax the read preference and the latency window.
 func (op Operation) selectWilling(
 	ctx context.Context,
 	requestID int32,
@@ -117,8 +116,8 @@ func (op Operation) selectWilling(
 	}
 }
 
-// otherServers is a deployment without the servers that refuse an attempt. If there is no other that is suitable, it selects
-// one of them nevertheless, as it would wait for others to appear.
+// otherServers is a deployment without the servers that refuse an attempt. If no other is suitable, it selects one of them
+// nevertheless, because otherwise it would wait for others to appear.
 type otherServers struct {
 	Deployment
 	refused []address.Address
@@ -175,8 +174,8 @@ func (r refusal) Error() string {
 		r.server, 100*(1-r.state.Rejected))
 }
 
-// checkoutFailure returns the failure of an attempt that got no connection. If it was not to be sent, the failure is for
-// applications what a rejection by the server is of which they know that nothing was executed.
+// checkoutFailure returns the failure of an attempt that got no connection. If the attempt was refused, applications see the same
+// failure as for a rejection by the server after which nothing was executed.
 func checkoutFailure(ctx context.Context, err error) *failure {
 	var refused refusal
 	if !errors.As(err, &refused) {
@@ -193,7 +192,7 @@ func checkoutFailure(ctx context.Context, err error) *failure {
 	}
 }
 
-// noteEnd lets the throttle of the server know how an attempt ended.
+// noteEnd reports the end of an attempt to the server's throttle.
 func (ex *execution) noteEnd(err error) {
 	if ex.overload == nil || ex.overload.Policy.Throttling == nil || ex.sent.moreToCome {
 		return

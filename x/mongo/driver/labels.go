@@ -10,8 +10,8 @@ type RetryableWriteLabeler interface {
 	WithRetryableWriteError() error
 }
 
-// withLabel returns the error with the label added. An error of a type that cannot have it is wrapped by one that can, and that
-// has the labels of the wrapped one too.
+// withLabel returns the error with the label added. If the error's type cannot have labels, it is wrapped by one that can, which
+// also has the labels of the wrapped one.
 func withLabel(err error, label string) error {
 	if hasLabel(err, label) {
 		return err
@@ -31,7 +31,7 @@ func withLabel(err error, label string) error {
 	}
 }
 
-// withoutLabel returns the error without the label, if it is of a type that driver code labels.
+// withoutLabel returns the error without the label, if it has a type that driver code labels.
 func withoutLabel(err error, label string) error {
 	e, ok := err.(Error)
 	if !ok {
@@ -47,13 +47,12 @@ func withoutLabel(err error, label string) error {
 	return e
 }
 
-// addLabel returns the labels with one more. It never writes to the array of the labels: errors are copied with their labels, so
-// that several can share it.
+// addLabel returns the labels with one more. It never writes to the labels' array, which copies of errors may share.
 func addLabel(labels []string, label string) []string {
 	return append(labels[:len(labels):len(labels)], label)
 }
 
-// labelsOf returns the labels that an error has which does not show them.
+// labelsOf returns the labels of an error that does not export them.
 func labelsOf(err error) []string {
 	var labels []string
 	for _, label := range []string{
@@ -67,7 +66,7 @@ func labelsOf(err error) []string {
 	return labels
 }
 
-// hasLabel reports whether the error, or the first that it wraps which has labels at all, has the label.
+// hasLabel reports whether the error, or the first wrapped error that has labels at all, has the label.
 func hasLabel(err error, label string) bool {
 	var labeled interface{ HasErrorLabel(string) bool }
 	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)

@@ -21,8 +21,8 @@ var (
 //
 //fork:extend a server that limits the rate of new connections closes them, and the error has to say so
 type ConnectionError struct {
-	server     address.Address // that a pool could not establish the connection to
-	overloaded bool            // the server may be, which is why
+	server     address.Address // to which a pool could not establish the connection
+	overloaded bool            // the server may be overloaded
 	retries    *driver.RetryError
 
 	retryableWrite bool // the connection was for a write that could be retried
@@ -35,9 +35,9 @@ func (e ConnectionError) WithRetryableWriteError() error {
 }
 
 // HasErrorLabel reports whether the error, or the one that it wraps, has the label. An I/O error or timeout while a pool
-// establishes a connection has NetworkError and, as it may be for an overload, SystemOverloadedError and RetryableError; a command
-// of the handshake that fails has the labels of its own error. If the connection was for a write, RetryableWriteError says that it
-// may be retried.
+// establishes a connection has NetworkError and, if overload may be the cause, SystemOverloadedError and RetryableError; a failed
+// handshake command has the labels of its own error. If the connection was for a write, RetryableWriteError says that it may be
+// retried.
 func (e ConnectionError) HasErrorLabel(label string) bool {
 	switch label {
 	case driver.RetryableWriteError:
@@ -53,14 +53,14 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 	return errors.As(e.Wrapped, &labeled) && labeled.HasErrorLabel(label)
 }
 
-// ServerAddress returns the address of the server that a pool could not establish the connection to. It is empty for a
+// ServerAddress returns the address of the server to which a pool could not establish the connection. It is empty for a
 // connection that broke later, and for one of no pool.
 func (e ConnectionError) ServerAddress() address.Address { return e.server }
 
-// cannotBeOverload reports whether an error that occurred while a connection was established is one that no overloaded
-// server causes: a name that is not found, a reply that is no TLS, a TLS alert, a revoked certificate, a proxy that does not
-// connect, a refused hello, a cancelled context. A broken set-up must not look like overload, as then no pool is cleared, no
-// server marked unknown, and commands are retried in vain.
+// cannotBeOverload reports whether no overloaded server can cause an error that occurred while a connection was established: a
+// name that is not found, a reply that is not TLS, a TLS alert, a revoked certificate, a proxy that does not connect, a refused
+// hello, a cancelled context. A broken set-up must not look like overload, because then no pool is cleared, no server is marked
+// unknown, and commands are retried in vain.
 //
 //fork:watch x/mongo/driver/ocsp.Error
 func cannotBeOverload(err error) bool {
@@ -81,14 +81,14 @@ func cannotBeOverload(err error) bool {
 	}
 }
 
-// isTLSAlert reports whether one side ended the TLS handshake by an alert. The standard library tells that by the name
-// of the operation alone.
+// isTLSAlert reports whether one side ended the TLS handshake by an alert. The standard library shows that only by the name of
+// the operation.
 func isTLSAlert(err *net.OpError) bool {
 	return err.Op == "remote error" || err.Op == "local error"
 }
 
-// isProxy reports whether the error is one of connecting to or through a SOCKS proxy, as golang.org/x/net/proxy, which
-// applications dial with, reports it.
+// isProxy reports whether the error comes from connecting to or through a SOCKS proxy, as reported by golang.org/x/net/proxy,
+// with which applications dial.
 func isProxy(err *net.OpError) bool {
 	return strings.HasPrefix(err.Op, "socks")
 }

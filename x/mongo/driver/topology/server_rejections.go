@@ -13,7 +13,7 @@ import (
 // Server counts its overload errors of late. The count and the pace are nil without an overload policy, and the throttle without
 // adaptiveThrottling.
 //
-//fork:extend what one operation learns of an overload helps others to choose a server
+//fork:extend what one operation learns about an overload helps others choose a server
 type Server struct {
 	rejections *retry.Rejections
 	throttle   *retry.Throttle
@@ -34,9 +34,9 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 	return s
 }
 
-// ProcessError takes note of overload errors.
+// ProcessError records overload errors.
 //
-//fork:wrap every error of a command comes this way
+//fork:wrap every command error passes here
 func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
 	if isOverload(err) {
 		s.rejected()
@@ -44,10 +44,10 @@ func (s *Server) ProcessError(err error, describer mnet.Describer) driver.Proces
 	return s.upstreamProcessError(err, describer)
 }
 
-// ProcessHandshakeError takes note of overload errors. It leaves the server and its pool as they are after one
+// ProcessHandshakeError records overload errors. After one, it leaves the server and its pool unchanged
 // (server-discovery-and-monitoring.md, "Error handling pseudocode").
 //
-//fork:wrap an overloaded server is neither unknown nor are its connections unusable
+//fork:wrap an overloaded server is not unknown, and its connections are usable
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
 	if isOverload(err) {
 		s.rejected()
@@ -56,7 +56,7 @@ func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint6
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }
 
-// rejected takes note of an overload error.
+// rejected records an overload error.
 func (s *Server) rejected() {
 	s.rejections.Add()
 	if seen := s.cfg.overloadSeen; seen != nil && !seen.Load() {
@@ -64,9 +64,9 @@ func (s *Server) rejected() {
 	}
 }
 
-// isOverload reports whether the error has the label SystemOverloadedError. Of the errors that wrap another, only those of
-// establishing a connection count: there the server can have rejected any command of the handshake, while the error of a reply
-// that could not be decrypted may be about the server of the key vault.
+// isOverload reports whether the error has the label SystemOverloadedError. Of errors that wrap another, only those of
+// establishing a connection count: the server can have rejected any handshake command, while the error of a reply that could not
+// be decrypted may concern the server of the key vault.
 func isOverload(err error) bool {
 	switch e := err.(type) {
 	case driver.Error:
