@@ -122,12 +122,3 @@ func (ds *GridFSDownloadStream) Close() error {
 	}
 	return ds.upstreamClose()
 }
-
-// fillBuffer reads the next chunk.
-//
-//fork:wrap the result of the killCursors after an error is ignored
-func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
-	ds.cursor.closing = true
-	defer func() { ds.cursor.closing = false }()
-	return ds.upstreamFillBuffer(ctx)
-}

@@ -15,7 +15,11 @@ import (
 )
 
 func sendingMethods() []sendingMethod {
-	return append(append(append([]sendingMethod(nil), onCollections...), onDatabases...), onClients...)
+	var all []sendingMethod
+	for _, methods := range [][]sendingMethod{onCollections, onDatabases, onClients, onEncryption} {
+		all = append(all, methods...)
+	}
+	return all
 }
 
 // sendNothing are the exported methods that send no command.
@@ -44,7 +48,7 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 	}
 	for _, receiver := range []any{
 		&Client{}, &Database{}, &Collection{}, &Cursor{}, &ChangeStream{}, &Session{}, IndexView{}, SearchIndexView{}, &GridFSBucket{},
-		&GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{},
+		&GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{}, &ClientEncryption{},
 	} {
 		typ := reflect.TypeOf(receiver)
 		name := typ.Name()

@@ -20,13 +20,6 @@ func (db *Database) ListCollectionNames(
 	return db.upstreamListCollectionNames(withOwnCursor(ctx), filter, opts...)
 }
 
-// createNumericalIndexIfNotExists creates an index of a GridFS bucket if it does not exist.
-//
-//fork:wrap the result of its killCursors is ignored
-func createNumericalIndexIfNotExists(ctx context.Context, iv IndexView, model IndexModel) error {
-	return upstreamCreateNumericalIndexIfNotExists(withOwnCursor(ctx), iv, model)
-}
-
 // execute sends the bulk write and reads its results.
 //
 //fork:wrap the result of its killCursors is ignored

@@ -1,0 +1,139 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	mcopts "go.mongodb.org/mongo-driver/v2/x/mongo/driver/mongocrypt/options"
+)
+
+// keyVault takes the place of libmongocrypt, which is no Go module and is only linked with the build tag cse. It encrypts nothing, but
+// asks for data keys where libmongocrypt does, by the same function, so that ClientEncryption sends the commands that it would send.
+type keyVault struct{ keys keyRetriever }
+
+var _ driver.Crypt = (*keyVault)(nil)
+
+func (v *keyVault) ask(ctx context.Context) error {
+	_, err := v.keys.cryptKeys(ctx, emptyDocument)
+	return err
+}
+
+func (v *keyVault) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
+	return cmd, v.ask(ctx)
+}
+
+func (v *keyVault) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
+	return reply, v.ask(ctx)
+}
+
+func (v *keyVault) CreateDataKey(context.Context, string, *mcopts.DataKeyOptions) (bsoncore.Document, error) {
+	return dataKey, nil
+}
+
+func (v *keyVault) EncryptExplicit(
+	ctx context.Context, _ bsoncore.Value, _ *mcopts.ExplicitEncryptionOptions,
+) (byte, []byte, error) {
+	return 0, nil, v.ask(ctx)
+}
+
+func (v *keyVault) EncryptExplicitExpression(
+	ctx context.Context, expr bsoncore.Document, _ *mcopts.ExplicitEncryptionOptions,
+) (bsoncore.Document, error) {
+	return expr, v.ask(ctx)
+}
+
+func (v *keyVault) DecryptExplicit(ctx context.Context, _ byte, _ []byte) (bsoncore.Value, error) {
+	return bsoncore.Value{}, v.ask(ctx)
+}
+
+func (v *keyVault) RewrapDataKey(
+	ctx context.Context, _ []byte, _ *mcopts.RewrapManyDataKeyOptions,
+) ([]bsoncore.Document, error) {
+	return []bsoncore.Document{dataKey}, v.ask(ctx)
+}
+
+func (v *keyVault) Close() {}
+
+func (v *keyVault) BypassAutoEncryption() bool { return false }
+
+var (
+	emptyDocument = bsoncore.NewDocumentBuilder().Build()
+	keyID         = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
+	dataKey       = bsoncore.NewDocumentBuilder().AppendBinary("_id", keyID.Subtype, keyID.Data).
+			AppendBinary("keyMaterial", 0, []byte("key")).AppendDocument("masterKey", emptyDocument).Build()
+	noKeys    = overloadtest.OK(batch("firstBatch", 0))
+	encrypted = options.CreateCollection().SetEncryptedFields(bson.D{
+		{Key: "fields", Value: bson.A{bson.D{{Key: "path", Value: "a"}, {Key: "bsonType", Value: "string"}, {Key: "keyId", Value: nil}}}},
+	})
+)
+
+func withEncryption(use func(context.Context, *ClientEncryption, *Collection) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		return use(ctx, &ClientEncryption{
+			crypt: &keyVault{keys: keyRetriever{coll: c}}, keyVaultClient: c.client, keyVaultColl: c,
+		}, c)
+	}
+}
+
+func createEncrypted(ctx context.Context, ce *ClientEncryption, c *Collection) error {
+	_, _, err := ce.CreateEncryptedCollection(ctx, c.Database(), "new", encrypted, "local", nil)
+	return err
+}
+
+func rewrapKeys(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+	_, err := ce.RewrapManyDataKey(ctx, anything)
+	return err
+}
+
+var onEncryption = []sendingMethod{
+	{name: "ClientEncryption.AddKeyAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		return ce.AddKeyAltName(ctx, keyID, "name").Err()
+	})},
+	{name: "ClientEncryption.Close", replies: []any{overloadtest.OK()}, silent: true, alone: true,
+		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, c *Collection) error {
+			if err := c.client.Ping(ctx, nil); err != nil {
+				return err
+			}
+			return ce.Close(ctx)
+		})},
+	{name: "ClientEncryption.CreateDataKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		_, err := ce.CreateDataKey(ctx, "local")
+		return err
+	})},
+	// Its data key is rejected. After that it is CreateCollection, which upstream lets hold a connection (docs/differences.md).
+	{name: "ClientEncryption.CreateEncryptedCollection", run: withEncryption(createEncrypted)},
+	{name: "ClientEncryption.Decrypt", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		_, err := ce.Decrypt(ctx, keyID)
+		return err
+	}), alone: true},
+	{name: "ClientEncryption.DeleteKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		_, err := ce.DeleteKey(ctx, keyID)
+		return err
+	})},
+	{name: "ClientEncryption.Encrypt", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		_, err := ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt())
+		return err
+	}), alone: true},
+	{name: "ClientEncryption.EncryptExpression", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
+	}), alone: true},
+	{name: "ClientEncryption.GetKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		return ce.GetKey(ctx, keyID).Err()
+	})},
+	{name: "ClientEncryption.GetKeyByAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		return ce.GetKeyByAltName(ctx, "name").Err()
+	})},
+	{name: "ClientEncryption.GetKeys", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		_, err := ce.GetKeys(ctx)
+		return err
+	})},
+	{name: "ClientEncryption.RemoveKeyAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+		return ce.RemoveKeyAltName(ctx, keyID, "name").Err()
+	})},
+	{name: "ClientEncryption.RewrapManyDataKey", run: withEncryption(rewrapKeys), alone: true},
+	{name: "ClientEncryption.RewrapManyDataKey", replies: []any{noKeys}, run: withEncryption(rewrapKeys), alone: true},
+}

@@ -1,0 +1,161 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// What GridFS reads from the server was stored by whoever may write to the bucket, and need not be of the types and sizes that drivers
+// store.
+
+// newGridFSDownloadStream returns a stream for the chunks that the cursor finds. Without a cursor the file is empty.
+//
+//fork:replace a negative chunk size let the client panic, and a large one took its memory before there was any data
+func newGridFSDownloadStream(
+	ctx context.Context,
+	cancel context.CancelFunc,
+	chunks *Cursor,
+	chunkSize int32,
+	file *GridFSFile,
+) *GridFSDownloadStream {
+	return &GridFSDownloadStream{
+		file: file, fileLen: file.Length, chunkSize: chunkSize, numChunks: countChunks(file.Length, chunkSize),
+		cursor: chunks, done: chunks == nil, ctx: ctx, cancel: cancel,
+	}
+}
+
+// countChunks returns how many chunks a file has, or a number that no file has if the length or the chunk size cannot be right.
+func countChunks(length int64, chunkSize int32) int32 {
+	const none = -1
+	if length < 0 || chunkSize <= 0 {
+		return none
+	}
+	count := length / int64(chunkSize)
+	if length%int64(chunkSize) > 0 {
+		count++
+	}
+	if count > math.MaxInt32 {
+		return none
+	}
+	return int32(count)
+}
+
+// fillBuffer reads the next chunk.
+//
+//fork:replace a chunk whose number or data has another type let the client panic; the result of a killCursors is ignored
+//fork:watch Cursor.Close
+func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
+	ds.cursor.closing = true
+	defer func() { ds.cursor.closing = false }()
+
+	if !ds.cursor.Next(ctx) {
+		return ds.endOfChunks(ctx)
+	}
+	if ds.numChunks < 0 {
+		return fmt.Errorf("%w: the file has a length of %d and chunks of %d bytes", ErrWrongSize, ds.fileLen, ds.chunkSize)
+	}
+	if err := ds.checkChunkNumber(); err != nil {
+		return err
+	}
+	ds.expectedChunk++
+
+	value, err := ds.cursor.Current.LookupErr("data")
+	if err != nil {
+		return err
+	}
+	_, data, ok := value.BinaryOK()
+	if !ok {
+		return fmt.Errorf("chunk %d of the file has data of type %v, want %v", ds.expectedChunk-1, value.Type, bson.TypeBinary)
+	}
+	if int64(len(data)) != ds.sizeOfChunk(ds.expectedChunk) {
+		return ErrWrongSize
+	}
+	ds.buffer = append(ds.buffer[:0], data...)
+	ds.bufferStart, ds.bufferEnd = 0, len(data)
+	return nil
+}
+
+// checkChunkNumber checks that the chunk at hand is the one that comes next.
+func (ds *GridFSDownloadStream) checkChunkNumber() error {
+	value, err := ds.cursor.Current.LookupErr("n")
+	if err != nil {
+		return err
+	}
+	var number int64
+	switch value.Type {
+	case bson.TypeInt32:
+		number = int64(value.Int32())
+	case bson.TypeInt64:
+		number = value.Int64()
+	default:
+		return fmt.Errorf("a chunk of the file has a number of type %v, want %v", value.Type, bson.TypeInt32)
+	}
+	if number != int64(ds.expectedChunk) {
+		return ErrMissingChunk
+	}
+	return nil
+}
+
+// sizeOfChunk returns how many bytes the n-th chunk has, from 1. Only the last may be shorter than the others.
+func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
+	if n != ds.numChunks {
+		return int64(ds.chunkSize)
+	}
+	return ds.fileLen - int64(ds.chunkSize)*int64(n-1)
+}
+
+// endOfChunks returns why there is no further chunk.
+func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
+	ds.done = true
+	if err := ds.cursor.Err(); err != nil {
+		_ = ds.cursor.Close(ctx)
+		return err
+	}
+	if ds.expectedChunk != ds.numChunks {
+		return ErrMissingChunk
+	}
+	return errNoMoreChunks
+}
+
+// createNumericalIndexIfNotExists creates an index of a bucket, unless there is one.
+//
+//fork:replace an index whose key is no document let the client panic; the result of its killCursors is ignored
+func createNumericalIndexIfNotExists(ctx context.Context, indexes IndexView, model IndexModel) error {
+	ctx = withOwnCursor(ctx)
+	exists, err := hasNumericalIndex(ctx, indexes, model)
+	if err == nil && !exists {
+		_, err = indexes.CreateOne(ctx, model)
+	}
+	return err
+}
+
+func hasNumericalIndex(ctx context.Context, indexes IndexView, model IndexModel) (bool, error) {
+	wanted, err := bson.Marshal(model.Keys)
+	if err != nil {
+		return false, err
+	}
+	cursor, err := indexes.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = cursor.Close(ctx) }()
+
+	for cursor.Next(ctx) {
+		value, err := cursor.Current.LookupErr("key")
+		if err != nil {
+			return false, err
+		}
+		key, ok := value.DocumentOK()
+		if !ok {
+			return false, fmt.Errorf("an index of the bucket has a key of type %v, want %v", value.Type, bson.TypeEmbeddedDocument)
+		}
+		if same, err := numericalIndexDocsEqual(wanted, bsoncore.Document(key)); err != nil || same {
+			return same, err
+		}
+	}
+	return false, nil
+}

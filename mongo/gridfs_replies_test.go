@@ -1,0 +1,157 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+)
+
+// otherTypes are values of types that a field may have when a server, or who writes to a bucket, stores what drivers do not.
+var otherTypes = []any{
+	nil, "text", 1.5, true, bson.D{}, bson.D{{Key: "a", Value: 1}}, bson.A{}, bson.NewObjectID(), bson.Regex{Pattern: "a"}, bson.MinKey{},
+	bson.DateTime(1), bson.Timestamp{T: 1}, bson.Decimal128{}, bson.Binary{}, bson.Binary{Subtype: 2, Data: []byte("ab")},
+	int32(-1), int32(0), int64(0), int32(math.MaxInt32), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 + 1,
+}
+
+// with returns the document with a field of another value; without it, if the value is absent.
+func with(doc bson.D, key string, value any) bson.D {
+	changed := bson.D{}
+	for _, element := range doc {
+		switch {
+		case element.Key != key:
+			changed = append(changed, element)
+		case value != absent:
+			changed = append(changed, bson.E{Key: key, Value: value})
+		}
+	}
+	return changed
+}
+
+var absent = new(int)
+
+var (
+	storedFile  = bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: int64(6)}, {Key: "chunkSize", Value: int32(4)}, {Key: "uploadDate", Value: bson.DateTime(1)}, {Key: "filename", Value: "a"}, {Key: "metadata", Value: bson.D{}}}
+	firstChunk  = bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(0)}, {Key: "data", Value: []byte("abcd")}}
+	secondChunk = bson.D{{Key: "_id", Value: 2}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(1)}, {Key: "data", Value: []byte("ef")}}
+)
+
+// download reads the file that the server has, by Read or by Skip.
+func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
+	t.Helper()
+
+	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0, file)))
+	docs := make([]any, len(chunks))
+	for i, chunk := range chunks {
+		docs[i] = chunk
+	}
+	s.Rest = overloadtest.OK(batch("firstBatch", 0, docs...))
+	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = stream.Close() }()
+	if skip {
+		_, err = stream.Skip(9)
+		return "", err
+	}
+	data, err := io.ReadAll(stream)
+	return string(data), err
+}
+
+func TestGridFSDownload(t *testing.T) {
+	data, err := download(t, false, storedFile, firstChunk, secondChunk)
+	require.NoError(t, err)
+	assert.Equal(t, "abcdef", data)
+	data, err = download(t, false, storedFile, with(firstChunk, "n", int64(0)), with(secondChunk, "n", int64(1)))
+	require.NoError(t, err)
+	assert.Equal(t, "abcdef", data)
+	_, err = download(t, true, storedFile, firstChunk, secondChunk)
+	require.NoError(t, err)
+}
+
+// TestGridFSDownloadOfAnything is about files and chunks whose fields are missing or have other types or values. Whatever they are, the
+// download ends with the file's content or with an error, and takes no more memory than the chunks have.
+func TestGridFSDownloadOfAnything(t *testing.T) {
+	fields := map[string]bson.D{"file": storedFile, "chunk": firstChunk}
+	for name, doc := range fields {
+		for _, element := range doc {
+			for i, value := range append([]any{absent}, otherTypes...) {
+				name, key, value := name, element.Key, value
+				for _, skip := range []bool{false, true} {
+					skip := skip
+					t.Run(fmt.Sprintf("%s %s/%d %T/skip %v", name, key, i, value, skip), func(t *testing.T) {
+						file, chunk := storedFile, firstChunk
+						if name == "file" {
+							file = with(file, key, value)
+						} else {
+							chunk = with(chunk, key, value)
+						}
+						data, err := download(t, skip, file, chunk, secondChunk)
+						if err == nil && !skip && key != "length" {
+							assert.Equal(t, "abcdef", data)
+						}
+						if name == "chunk" && (key == "n" && value != int32(0) && value != int64(0) || key == "data") {
+							assert.Error(t, err)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestGridFSDownloadOfWrongSizes is about the lengths and chunk sizes of files, with the chunks of another one.
+func TestGridFSDownloadOfWrongSizes(t *testing.T) {
+	sizes := []int64{math.MinInt64, math.MinInt32, -4, -1, 0, 1, 4, 5, 6, 7, 8, math.MaxInt32, 1<<32 + 6, 1<<34 + 6, math.MaxInt64}
+	for _, length := range sizes {
+		for _, chunkSize := range sizes {
+			if int64(int32(chunkSize)) != chunkSize {
+				continue
+			}
+			file := with(with(storedFile, "length", length), "chunkSize", int32(chunkSize))
+			for _, chunks := range [][]bson.D{nil, {firstChunk}, {firstChunk, secondChunk}, {secondChunk, firstChunk}} {
+				data, err := download(t, false, file, chunks...)
+				switch {
+				case length == 0:
+					assert.NoError(t, err)
+					assert.Empty(t, data)
+				case length == 6 && chunkSize == 4 && len(chunks) == 2 && chunks[0][0].Value == 1:
+					assert.NoError(t, err)
+				case length == 4 && chunkSize >= 4 && len(chunks) == 1:
+					assert.NoError(t, err)
+				default:
+					assert.Error(t, err, "length %d, chunkSize %d, %d chunks: %q", length, chunkSize, len(chunks), data)
+				}
+			}
+		}
+	}
+}
+
+// TestGridFSDownloadAllocates is about a file that claims to have large chunks: nothing is allocated for what has not come.
+func TestGridFSDownloadAllocates(t *testing.T) {
+	stream := newGridFSDownloadStream(context.Background(), func() {}, nil, math.MaxInt32, &GridFSFile{Length: math.MaxInt64, ChunkSize: math.MaxInt32})
+	assert.Equal(t, 0, cap(stream.buffer))
+}
+
+// TestGridFSUploadWithAnyIndexes is about an upload that finds indexes whose keys are not what drivers create.
+func TestGridFSUploadWithAnyIndexes(t *testing.T) {
+	named := bson.D{{Key: "v", Value: 2}, {Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}}
+	keys := append([]any{absent, bson.D{{Key: "filename", Value: "text"}}, bson.D{{Key: "files_id", Value: 1.0}, {Key: "n", Value: 1.0}}}, otherTypes...)
+	for i, key := range keys {
+		key := key
+		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0)))
+			s.Rest = overloadtest.OK(batch("firstBatch", 0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
+			_, err := connectScript(t, s).Database("db").GridFSBucket().UploadFromStream(context.Background(), "file", content())
+			_, isDocument := key.(bson.D)
+			assert.Equal(t, isDocument, err == nil, "got %v", err)
+		})
+	}
+}
