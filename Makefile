@@ -36,7 +36,7 @@ fork: ## Build the fork in build/$(BASE)
 	$(MONGOFORK) build
 
 .PHONY: editor
-editor: fork ## Let gopls work on the overlay's files where they lie
+editor: fork ## Make gopls work on the overlay's files where they lie
 	go build -o build/ ./tools/cmd/gopackagesdriver
 	@echo 'Start the editor with GOPACKAGESDRIVER=$(CURDIR)/build/gopackagesdriver BASE=$(BASE)'
 
@@ -49,7 +49,7 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	$(RIG) test --only check
 
 .PHONY: check-bases
-check-bases: ## Check, compile and test the fork on every base, as far as that needs no server
+check-bases: ## Check, compile and test the fork on every base, as far as no server is needed
 	@for base in $(BASES); do BASE=$$base $(RIG) test --only check,fork || exit; done
 
 .PHONY: test-unit
@@ -61,7 +61,7 @@ test-fork: ## Run the tests that the overlay adds to the driver, with the race d
 	$(RIG) test --only fork
 
 .PHONY: test-upstream
-test-upstream: ## Run upstream's tests in the fork; compare with what is recorded of the untouched module
+test-upstream: ## Run upstream's tests in the fork; compare with the record of the untouched module
 	$(RIG) upstream
 
 .PHONY: test-spec
@@ -72,11 +72,11 @@ test-spec: ## Run the specification's tests on real servers
 RUNS ?= 2
 
 .PHONY: baseline
-baseline: ## Measure what upstream's tests do in the untouched module, and write it to etc/bases/$(BASE)/outcomes
+baseline: ## Record the outcomes of upstream's tests in the untouched module in etc/bases/$(BASE)/outcomes
 	$(RIG) baseline --runs $(RUNS)
 
 .PHONY: check-baseline
-check-baseline: ## Measure it, and compare it with what is recorded
+check-baseline: ## Compare the outcomes of upstream's tests in the untouched module with the record
 	$(RIG) baseline --runs $(RUNS) --check
 
 .PHONY: test-integration
@@ -88,7 +88,7 @@ test-server: ## Run the specification's tests on mongod and mongos from the PATH
 	$(RIG) server --topology $(TOPOLOGY) -- $(MAKE) test-spec
 
 .PHONY: test-contrib
-test-contrib: fork ## Run the tests of the adapters, each a module of its own, with the race detector
+test-contrib: fork ## Run the tests of the adapters with the race detector
 	$(RIG) go contrib/otel test -race ./...
 	$(RIG) go contrib/prometheus test -race ./...
 	$(RIG) go contrib/dashboard test ./...
@@ -119,7 +119,7 @@ test-topologies: ## Run the specification's tests on every topology that the lab
 	$(RIG) topologies
 
 .PHONY: test-limits
-test-limits: ## Let an application meet a server's own limits, those of mongod 8.2 on the PATH if there is one
+test-limits: ## Run an application against a server's own limits, those of mongod 8.2 on the PATH if there is one
 	$(RIG) test --only limits
 
 # How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
@@ -147,7 +147,7 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
-drift: ## Say what upstream's releases changed under the overlay; in detail with TO=v2.9.3
+drift: ## Show what upstream's releases changed under the overlay; in detail with TO=v2.9.3
 	$(MONGOFORK) drift $(TO)
 
 # The version that a release has to have, if it is given; version/fork.go says which one it is.
@@ -158,7 +158,7 @@ release: ## Write the fork as a module that a GOPROXY can serve
 	$(MONGOFORK) release $(addprefix --version ,$(RELEASE))
 
 .PHONY: verify-release
-verify-release: release ## Write the release once more elsewhere, and compare the bytes
+verify-release: release ## Write the release again elsewhere, and compare the bytes
 	@rm -rf build/release-again
 	@$(MONGOFORK) release $(addprefix --version ,$(RELEASE)) -o build/release-again >build/release-again.log
 	cd build/release && sha256sum --check ../release-again/SHA256SUMS
@@ -213,7 +213,7 @@ bench-drivers: ## Build the drivers that the benchmarks compare: the fork and th
 		$(MONGOFORK) --base $$base build && $(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base || exit; done
 
 .PHONY: bench-overhead
-bench-overhead: bench-drivers ## Measure what the fork costs when all is well, against upstream's driver, on a canned and on a real server
+bench-overhead: bench-drivers ## Measure the fork's cost without overload, against upstream's driver, on a canned and on a real server
 	$(BENCH) overhead $(if $(NEWER),--newer=$(NEWER))
 
 .PHONY: bench-bucket

@@ -11,7 +11,7 @@ import (
 
 type bucketCmd struct {
 	common
-	Rounds int `default:"15" help:"How many times everything is measured, in turn."`
+	Rounds int `default:"15" help:"Number of rounds."`
 }
 
 // Validate is called by the parser.

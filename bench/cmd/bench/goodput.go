@@ -12,7 +12,7 @@ import (
 
 type goodputCmd struct {
 	overloadFlags
-	Server bool `default:"true" negatable:"" help:"Measure with a real server behind the lab as well: the one that $MONGODB_URI names, or one that is started."`
+	Server bool `default:"true" negatable:"" help:"Also measure with a real server behind the lab: the one that $MONGODB_URI names, or a new one."`
 }
 
 // Validate is called by the parser.

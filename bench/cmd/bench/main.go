@@ -23,7 +23,7 @@ type cli struct {
 	Bucket    bucketCmd    `cmd:"" help:"Measure the token bucket against other limits of retries."`
 	Size      sizeCmd      `cmd:"" help:"Measure the size of programs, and the time to build them, against upstream's driver."`
 	Goodput   goodputCmd   `cmd:"" help:"Measure the drivers for Go under overload, against upstream's, and draw the plots."`
-	Languages languagesCmd `cmd:"" help:"Measure PyMongo and the driver for Node.js under overload, as far as there are interpreters."`
+	Languages languagesCmd `cmd:"" help:"Measure PyMongo and the Node.js driver under overload, if there are interpreters."`
 	Sim       simCmd       `cmd:"" help:"Simulate overload under several retry policies and draw the plots."`
 	Report    reportCmd    `cmd:"" help:"Write docs/performance.md from the results."`
 }

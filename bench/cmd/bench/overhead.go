@@ -20,14 +20,14 @@ import (
 type overheadCmd struct {
 	common
 	Base       string        `default:"v2.5.0" env:"BASE" help:"Version of upstream that the fork is built on ($BASE)."`
-	Newer      string        `placeholder:"VERSION" help:"Compare with this release of upstream's driver as well."`
-	Rounds     int           `default:"36" help:"How many times everything is measured, in turn."`
-	Each       time.Duration `default:"80ms" help:"How long the operations of a case are to take in a round with each driver."`
-	Slices     int           `default:"4" help:"In how many parts the drivers take turns with them."`
-	Limit      time.Duration `default:"7m" help:"Begin no further round after this time."`
+	Newer      string        `placeholder:"VERSION" help:"Also compare with this release of upstream's driver."`
+	Rounds     int           `default:"36" help:"Number of rounds."`
+	Each       time.Duration `default:"80ms" help:"How long the operations of a case take in a round with each driver."`
+	Slices     int           `default:"4" help:"In how many slices the drivers take turns."`
+	Limit      time.Duration `default:"7m" help:"Start no further round after this time."`
 	Goroutines []int         `default:"1,8,64" help:"How many goroutines share a client."`
 	Workload   []string      `help:"Measure only these workloads."`
-	Server     bool          `default:"true" negatable:"" help:"Measure on a real server as well: the one that $MONGODB_URI names, or one that is started."`
+	Server     bool          `default:"true" negatable:"" help:"Also measure on a real server: the one that $MONGODB_URI names, or a new one."`
 }
 
 // Validate is called by the parser.

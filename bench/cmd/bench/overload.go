@@ -19,8 +19,8 @@ import (
 type overloadFlags struct {
 	common
 	Kind  []string `help:"Measure only these kinds of scenarios, such as storm, and only print the results."`
-	Arm   []string `sep:"none" help:"Measure only these drivers, by the names that the page has, and only print the results."`
-	Storm int      `default:"500" help:"How many clients start at once; 0 leaves that out, and only prints the results."`
+	Arm   []string `sep:"none" help:"Measure only these drivers, by their names on the page, and only print the results."`
+	Storm int      `default:"500" help:"Clients that start at once; 0 skips that, and only prints the results."`
 }
 
 // Kinds besides scenarios.

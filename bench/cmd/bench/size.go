@@ -14,7 +14,7 @@ import (
 type sizeCmd struct {
 	common
 	Base   string `default:"v2.5.0" env:"BASE" help:"Version of upstream that the fork is built on ($BASE)."`
-	Rounds int    `default:"3" help:"How many times the program is built with empty caches."`
+	Rounds int    `default:"3" help:"Number of builds with empty caches."`
 }
 
 // Validate is called by the parser.

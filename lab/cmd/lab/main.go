@@ -18,7 +18,7 @@ Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Serve serveCmd `cmd:"" help:"Serve a deployment until interrupted."`
-	Run   runCmd   `cmd:"" help:"Serve a deployment to which a scenario happens."`
+	Run   runCmd   `cmd:"" help:"Serve a deployment and run a scenario on it."`
 	Soak  soakCmd  `cmd:"" help:"Make everything go wrong for an application, and check that nothing is lost."`
 
 	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Be one application of a soak on real members."`

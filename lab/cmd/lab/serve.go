@@ -31,17 +31,17 @@ type environment struct {
 
 // labFlags configure the lab.
 type labFlags struct {
-	Backend       string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; of the replica set, where the topology is members."`
-	Mongod        string        `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod, instead of taking those of a backend."`
-	Dir           string        `type:"existingdir" default:"." placeholder:"DIR" help:"Where members that are started have their files, which are removed in the end."`
+	Backend       string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host, or of the replica set for the topology members."`
+	Mongod        string        `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod, instead of using a backend."`
+	Dir           string        `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
 	Port          int           `placeholder:"PORT" help:"Port of the first front; the others follow. 0 takes any free ports."`
-	MetricsPort   int           `placeholder:"PORT" help:"Port of /metrics, /counts, /status and of what acts on the lab. 0 takes any free port."`
-	ElectionDelay time.Duration `default:"500ms" help:"How long a replica set has no primary after it lost one."`
-	Capacity      float64       `placeholder:"N" help:"Requests that each front serves in a second; more wait, and are rejected when too many do. Without it there is no bound."`
-	Queue         int           `default:"100" help:"Requests that may wait at a front that has a capacity."`
+	MetricsPort   int           `placeholder:"PORT" help:"Port of /metrics, /counts, /status and the control requests. 0 takes any free port."`
+	ElectionDelay time.Duration `default:"500ms" help:"How long a replica set has no primary after losing one."`
+	Capacity      float64       `placeholder:"N" help:"Requests that each front serves in a second; more wait, and are rejected if too many do. The default is no limit."`
+	Queue         int           `default:"100" help:"Requests that may wait at a front with a capacity."`
 	RejectionCost float64       `default:"0.1" help:"Share of a request's work that its rejection takes."`
 	Rejection     string        `default:"462" enum:"462,462-before-8.2.6,463,473" help:"Error of requests beyond a limit or the capacity: 462 (retryable, no writes), 462 without NoWritesPerformed as before 8.2.6, 463 (retryable, no writes) or 473 (not retryable)."`
-	TLSCert       string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Certificate that clients are met with (PEM)."`
+	TLSCert       string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Certificate for client connections (PEM)."`
 	TLSKey        string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Its key (PEM)."`
 }
 

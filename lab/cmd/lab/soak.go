@@ -17,17 +17,17 @@ import (
 var errViolations = errors.New("there were violations; the report lists them, and the seed repeats the plan")
 
 type soakCmd struct {
-	Backend  string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of a server, with one host, of which a replica set is made. Its database \"soak\" is dropped."`
+	Backend  string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of a server, with one host, to make a replica set of. Its database \"soak\" is dropped."`
 	Mongod   string        `type:"existingfile" placeholder:"FILE" help:"Run on three real members of this mongod instead."`
-	Dir      string        `type:"existingdir" default:"." placeholder:"DIR" help:"Where they have their files, which are removed in the end."`
-	Seed     uint64        `placeholder:"N" help:"Of the plan of what goes wrong. 0 takes any, and prints it."`
-	Seeds    int           `default:"1" placeholder:"N" help:"How many plans there are, of this seed and the numbers after it. They share the duration. Real members only."`
+	Dir      string        `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
+	Seed     uint64        `placeholder:"N" help:"Seed of the plan of what goes wrong. 0 takes any, and prints it."`
+	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration. Real members only."`
 	Duration time.Duration `default:"2m" help:"How long the application works."`
-	Workers  int           `placeholder:"N" help:"How many workers there are of each kind; by default 4, or 1 on real members."`
-	Pace     time.Duration `placeholder:"TIME" help:"How long a worker waits between two operations, at least; by default 10ms, or 50ms on real members."`
+	Workers  int           `placeholder:"N" help:"Workers of each kind; by default 4, or 1 on real members."`
+	Pace     time.Duration `placeholder:"TIME" help:"Least wait of a worker between two operations; by default 10ms, or 50ms on real members."`
 	Adaptive bool          `default:"true" negatable:"" help:"Set adaptiveRetries."`
-	Fork     []string      `placeholder:"NAME=FILE" help:"Lab that is built with a driver which is to pass, without and with adaptiveRetries; this one by default. Real members only."`
-	Other    []string      `placeholder:"NAME=FILE" help:"Lab that is built with a driver to compare with. Real members only."`
+	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries; this one by default. Real members only."`
+	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with. Real members only."`
 	Markdown bool          `help:"Write the table as Markdown. Real members only."`
 }
 

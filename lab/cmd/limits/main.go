@@ -24,7 +24,7 @@ var errFailed = errors.New("some checks failed; the table says which")
 
 type cli struct {
 	Backend    string `required:"" env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host, a primary or router. Its database \"limits\" is dropped."`
-	ServerOnly bool   `help:"Fail if the server has no limits, instead of taking the lab's."`
+	ServerOnly bool   `help:"Fail if the server has no limits, instead of using the lab's."`
 }
 
 func main() { command.Main(run) }

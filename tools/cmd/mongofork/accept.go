@@ -10,7 +10,7 @@ type acceptCmd struct {
 	Keys           []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
 	All            bool     `help:"Accept every touched and watched declaration."`
 	New            bool     `help:"Create the lock of a base: download the module and record its hashes."`
-	From           string   `placeholder:"VERSION" help:"With --new: take over the entries that are unchanged since this base (default ${base})."`
+	From           string   `placeholder:"VERSION" help:"With --new: keep the entries that are unchanged since this base (default ${base})."`
 	Specifications string   `placeholder:"COMMIT" help:"Pin the specification tests' commit."`
 }
 

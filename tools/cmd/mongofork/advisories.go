@@ -9,7 +9,7 @@ import (
 )
 
 type advisoriesCmd struct {
-	Write bool `short:"w" help:"Write docs/security.md anew."`
+	Write bool `short:"w" help:"Update docs/security.md."`
 }
 
 func (c *advisoriesCmd) Run(a *app) error {

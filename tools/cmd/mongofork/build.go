@@ -10,7 +10,7 @@ import (
 
 type buildCmd struct {
 	Output   string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/<base>."`
-	Force    bool   `help:"Overwrite edits that were made in the output."`
+	Force    bool   `help:"Overwrite edits in the output."`
 	Pristine bool   `hidden:"" help:"Write upstream's module as it is, without go.work."`
 	allowOpen
 }

@@ -8,9 +8,9 @@ import (
 )
 
 type diffCmd struct {
-	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders or declarations to show; all if none is given."`
+	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders or declarations to show; default: all."`
 	Stat     bool     `help:"Count the lines per file instead."`
-	Upstream bool     `help:"Show upstream's declarations beside ours, whatever the lock says of them."`
+	Upstream bool     `help:"Show upstream's declarations beside ours, regardless of the lock."`
 }
 
 func (c *diffCmd) Run(a *app) error {

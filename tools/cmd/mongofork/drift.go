@@ -11,7 +11,7 @@ import (
 )
 
 type driftCmd struct {
-	Version  string `arg:"" optional:"" help:"The version to compare with, such as v2.9.3. Without it every release since the lowest base is compared with the nearest base below, and summed up."`
+	Version  string `arg:"" optional:"" help:"The version to compare with, such as v2.9.3. Without it every release since the lowest base is compared with the nearest base below it, and summarized."`
 	Diff     bool   `short:"v" help:"Print upstream's change of each declaration."`
 	JSON     bool   `name:"json" help:"Print JSON."`
 	Markdown bool   `help:"Print a Markdown table."`

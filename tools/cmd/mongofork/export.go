@@ -10,7 +10,7 @@ import (
 
 type extractCmd struct {
 	Output string `short:"o" placeholder:"DIR" help:"Read the output in this folder instead of build/<base>."`
-	DryRun bool   `short:"n" help:"Show the changes of the overlay and make none."`
+	DryRun bool   `short:"n" help:"Show the changes to the overlay without making them."`
 }
 
 func (c *extractCmd) Run(a *app) error {
@@ -59,7 +59,7 @@ func (c *patchCmd) Run(a *app) error {
 
 type releaseCmd struct {
 	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
-	Version string `placeholder:"VERSION" help:"The release's version (default: the one that the fork calls itself, <base>-<version.Fork>)."`
+	Version string `placeholder:"VERSION" help:"The release's version (default: the fork's own, <base>-<version.Fork>)."`
 	allowOpen
 }
 

@@ -25,7 +25,7 @@ const (
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder above the working directory that has etc/overlay."`
+	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder at or above the working directory that has etc/overlay."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
@@ -40,8 +40,8 @@ type cli struct {
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Clean   cleanCmd   `cmd:"" help:"Remove the output."`
 
-	Use        useCmd        `cmd:"" help:"Put the fork into an application's go.mod, or take it out."`
-	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and how each base stands to them."`
+	Use        useCmd        `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
+	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and their state on each base."`
 }
 
 // app holds what the commands work with.

@@ -13,10 +13,10 @@ import (
 
 type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
-	DryRun      bool   `short:"n" help:"Show the changes of the application and make none."`
-	Undo        bool   `xor:"mode" help:"Put upstream's driver back, at the version that was required before."`
-	Check       bool   `xor:"mode" help:"Say what the application is built with; exit with 1 unless that is a fork that fits."`
-	Release     bool   `help:"Use the released version from a module proxy in the place of the folder in build/."`
+	DryRun      bool   `short:"n" help:"Show the changes to the application without making them."`
+	Undo        bool   `xor:"mode" help:"Restore upstream's driver, at the version required before."`
+	Check       bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
+	Release     bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild   bool   `help:"Do not build the application."`
 	allowOpen
 }

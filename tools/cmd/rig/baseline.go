@@ -8,8 +8,8 @@ import (
 
 type baselineCmd struct {
 	rigFlags
-	Runs  int  `default:"2" help:"How often the tests are run in the untouched module, to see which outcomes are not the same each time."`
-	Check bool `help:"Compare with what is recorded, and write nothing."`
+	Runs  int  `default:"2" help:"Number of test runs in the untouched module, to see which outcomes vary."`
+	Check bool `help:"Compare with the record, and write nothing."`
 }
 
 // Validate is called by kong.

@@ -15,9 +15,9 @@ import (
 
 type demoCmd struct {
 	rigFlags
-	Workers    int   `default:"8" help:"How many workers use the server at the same time."`
-	Operations int   `default:"1200" help:"How many operations they do in each of the four runs."`
-	Seed       int64 `default:"1" help:"What the workers' choices are drawn from."`
+	Workers    int   `default:"8" help:"Workers that use the server at the same time."`
+	Operations int   `default:"1200" help:"Their operations in each of the four runs."`
+	Seed       int64 `default:"1" help:"Seed of the workers' choices."`
 }
 
 // Run compares the fork with upstream's driver on a replica set that sheds load.

@@ -27,11 +27,11 @@ type cli struct {
 	Upstream    upstreamCmd    `cmd:"" help:"Run upstream's tests in the fork and in the untouched module and print the difference."`
 	Spec        specCmd        `cmd:"" help:"Run the specification's tests on a real server."`
 	Integration integrationCmd `cmd:"" help:"Run all of upstream's tests that need a server, in the fork and in the untouched module, and print the difference."`
-	Baseline    baselineCmd    `cmd:"" help:"Measure what upstream's tests do in the untouched module, and record it."`
+	Baseline    baselineCmd    `cmd:"" help:"Record the outcomes of upstream's tests in the untouched module."`
 	Topologies  topologiesCmd  `cmd:"" help:"Run the specification's unified tests on every topology that the lab makes of a real server."`
 	Soak        soakCmd        `cmd:"" help:"Make everything go wrong for an application with either driver, and compare."`
 	Server      serverCmd      `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
-	Mongod      mongodCmd      `cmd:"" help:"Print the path of the pinned mongod, which is installed if it is not there yet."`
+	Mongod      mongodCmd      `cmd:"" help:"Print the path of the pinned mongod, installing it if necessary."`
 	Go          goCmd          `cmd:"" help:"Run the go command in a module below the root, with the fork of any base."`
 	Demo        demoCmd        `cmd:"" help:"Show what the fork does when the server sheds load."`
 }

@@ -20,11 +20,11 @@ const commandGrace = 10 * time.Second
 
 type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
-	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the files of the certificates."`
-	Users    bool     `help:"Start it with a key of the members and a user, whom the URI names."`
-	ForLab   bool     `help:"Find or start one that the lab can stand before: with one member, and without users."`
-	Port     []int    `placeholder:"PORT" help:"Ports that the members listen on, one for each. Free ones are found otherwise."`
-	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one the server's URI is printed and the server runs until it is interrupted."`
+	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the certificate files."`
+	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
+	ForLab   bool     `help:"Find or start one that the lab can be put before: one member, no users."`
+	Port     []int    `placeholder:"PORT" help:"The members' ports, one for each. Default: free ones."`
+	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
 }
 
 // defaultTopology is started if TLS, users or ports are requested without a topology.

@@ -21,10 +21,10 @@ import (
 
 type soakCmd struct {
 	rigFlags
-	Seed     uint64        `placeholder:"N" help:"Of the plan of what goes wrong. 0 takes any, and prints it."`
-	Seeds    int           `default:"1" placeholder:"N" help:"How many plans there are, of this seed and the numbers after it. They share the duration."`
-	Duration time.Duration `default:"2m" help:"How long the applications work. On real members all drivers work at the same time; else each works so long."`
-	ForkOnly bool          `help:"Run with the fork of this base only, not with that of the others and the untouched drivers."`
+	Seed     uint64        `placeholder:"N" help:"Seed of the plan of what goes wrong. 0 takes any, and prints it."`
+	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
+	Duration time.Duration `default:"2m" help:"How long the applications work. On real members all drivers work at the same time, otherwise each that long."`
+	ForkOnly bool          `help:"Run only with the fork of this base, not with the other forks and the untouched drivers."`
 	Markdown bool          `help:"Write the table as Markdown."`
 }
 
