@@ -61,6 +61,11 @@ func (ex *execution) committing() bool {
 // writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
 func (ex *execution) writeFailed(e WriteCommandError) error {
 	if ex.op.Batches != nil && len(e.WriteErrors) > 0 {
+		writeErrors, err := errorsOfBatch(e.WriteErrors, ex.sent.batchSize)
+		if err != nil {
+			return Error{Message: "malformed reply", Labels: e.Labels, Raw: e.Raw, Wrapped: err}
+		}
+		e.WriteErrors = writeErrors
 		for i := range e.WriteErrors {
 			e.WriteErrors[i].Index += int64(ex.currIndex)
 		}

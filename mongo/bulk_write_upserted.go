@@ -1,0 +1,22 @@
+//fork:base <v2.9.0
+
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/operation"
+)
+
+// runUpdate runs a batch of updates.
+//
+//fork:wrap an upserted document that is none of the batch let the client panic
+func (bw *bulkWrite) runUpdate(ctx context.Context, batch bulkWriteBatch) (operation.UpdateResult, error) {
+	res, err := bw.upstreamRunUpdate(ctx, batch)
+	for _, upserted := range res.Upserted {
+		if malformed := checkUpserted(upserted.Index, batch); malformed != nil {
+			return operation.UpdateResult{}, malformed
+		}
+	}
+	return res, err
+}

@@ -1,0 +1,18 @@
+//fork:base >=v2.9.0
+
+package mongo
+
+import "context"
+
+// runUpdate runs a batch of updates.
+//
+//fork:wrap an upserted document that is none of the batch let the client panic
+func (bw *bulkWrite) runUpdate(ctx context.Context, batch bulkWriteBatch) (updateResult, error) {
+	res, err := bw.upstreamRunUpdate(ctx, batch)
+	for _, upserted := range res.Upserted {
+		if malformed := checkUpserted(upserted.Index, batch); malformed != nil {
+			return updateResult{}, malformed
+		}
+	}
+	return res, err
+}
