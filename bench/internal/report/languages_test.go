@@ -40,7 +40,7 @@ func TestWriteLanguages(t *testing.T) {
 	for _, part := range []string{
 		"\nPyMongo 4.20.0 and Node driver 7.9.0, in the scenarios",
 		"goodput, as a share of its capacity, was 100 % with `upstream v2.5.0`, 80 % with `fork, adaptiveRetries, tokens spent`, 80 % with `PyMongo",
-		"those of ten clients are 61 to 303 seconds of the capacity",
+		"those of ten clients equal 61 to 303 seconds of the capacity",
 		"in this order, they sent 1.00, 1.12, 1.12 and 1.12 commands per operation.",
 		"| 10 % | 2 | 50 | 1 | PyMongo 4.20.0 | 80.0 |",
 		"| 2 % | 10 | 10 | 1 | Node driver 7.9.0 |",

@@ -74,14 +74,14 @@ func TestWriteOverhead(t *testing.T) {
 	assert.Contains(t, text, "| time, of upstream's | fork | at most 1.01 | 1.050 (1.050 to 1.050) | no, by 0.040 |")
 	assert.Contains(t, text, "| allocations per operation | fork | not one more | -1.0 (FindOne/goroutines=8) | yes |")
 	assert.NotContains(t, text, "make bench-overhead`.")
-	assert.Contains(t, text, "It was not measured on a real server yet.")
+	assert.Contains(t, text, "Not measured on a real server yet.")
 }
 
 func TestWriteOverheadOnAServer(t *testing.T) {
 	text := writePage(t, OverheadServerFile("v9.9.9"), &overhead.ServerResults{Server: "9.9 from somewhere", Results: overheadResults()})
 	assert.Contains(t, text, "on the server 9.9 from somewhere")
 	assert.Contains(t, text, "| all |  | fork | 1.050 (1.050 to 1.050) |")
-	assert.NotContains(t, text, "not measured on a real server")
+	assert.NotContains(t, text, "Not measured on a real server")
 	assert.Contains(t, text, "Not measured yet.\n")
 }
 
