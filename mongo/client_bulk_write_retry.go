@@ -10,8 +10,8 @@ var _ driver.CommandingBatches = (*modelBatches)(nil)
 //fork:watch modelBatches.processResponse
 func (mb *modelBatches) SendsCommands() {}
 
-// BeforeCommands implements the driver.CommandingBatches interface. Until the first batch is built, upstream takes it for one that can
-// be retried, whatever retryWrites says.
+// BeforeCommands implements the driver.CommandingBatches interface. Until the first batch is built, it passes for one that can be
+// retried, whatever retryWrites says.
 //
 //fork:watch modelBatches.appendBatches
 func (mb *modelBatches) BeforeCommands() {

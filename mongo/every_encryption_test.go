@@ -104,7 +104,7 @@ var onEncryption = []sendingMethod{
 		_, err := ce.CreateDataKey(ctx, "local")
 		return err
 	})},
-	// Its data key is rejected. After that it is CreateCollection, which upstream lets hold a connection (docs/differences.md).
+	// Its data key is rejected. After that it is CreateCollection, which holds a connection.
 	{name: "ClientEncryption.CreateEncryptedCollection", run: withEncryption(createEncrypted)},
 	{name: "ClientEncryption.Decrypt", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
 		_, err := ce.Decrypt(ctx, keyID)

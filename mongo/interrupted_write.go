@@ -18,7 +18,7 @@ func wrapErrors(err error) error {
 	return interruptedWrite{error: exception, interruption: interrupted}
 }
 
-// withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. Upstream takes the labels of the
+// withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. CommandErrors take the labels of the
 // command that failed; if that was one of the handshake, the error around it knows what the connection was for.
 func withOuterLabel(wrapped, err error) error {
 	e, ok := wrapped.(CommandError)

@@ -136,8 +136,8 @@ func endTransaction(ctx context.Context, coll *Collection, end func(*Session, co
 	return end(session, ctx)
 }
 
-// TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: upstream's driver
-// lets the application believe that the write was done.
+// TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
+// must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
 	ctx := context.Background()
 	tests := map[string]func(*Collection) error{

@@ -1,18 +1,5 @@
 package options
 
-import "go.mongodb.org/mongo-driver/v2/event"
-
-// ClientOptions holds the client options adaptiveRetries and adaptiveThrottling and the retry monitor, see SetAdaptiveRetries,
-// SetAdaptiveThrottling and SetRetryMonitor.
-//
-//fork:extend adaptiveRetries, adaptiveThrottling and the retry monitor are client options
-//fork:watch MergeClientOptions
-type ClientOptions struct {
-	AdaptiveRetries    *bool
-	AdaptiveThrottling *bool
-	RetryMonitor       *event.RetryMonitor
-}
-
 // SetAdaptiveRetries specifies whether the client limits its retries after overload errors by a token bucket, which keeps
 // them from prolonging the overload. The bucket belongs to the client and starts with 1000 tokens, its capacity. A retry
 // after an overload error takes one token; if there is none left, the error is returned. Each command that succeeds

@@ -8,8 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// setClientOptionsFromURIOptions also knows the options about overload, which upstream's runner takes for a mistake in the
-// test.
+// setClientOptionsFromURIOptions sets the client options that a test names by URI options, those about overload included.
 //
 //fork:wrap tests can set the options about overload
 func setClientOptionsFromURIOptions(clientOpts *options.ClientOptions, uriOpts bson.M) error {

@@ -8,8 +8,8 @@ import (
 )
 
 // backpressureSpecs are the unified tests about client backpressure in the specifications' revision of 2026-03-12, by
-// folder; no files stand for all. TestUnifiedSpec does not run them: the revision that upstream is pinned to lacks most,
-// and upstream skips the others.
+// folder; no files stand for all. TestUnifiedSpec does not run them: the revision that its files are of lacks most, and
+// its list skips the others.
 var backpressureSpecs = []struct {
 	directory string
 	files     []string

@@ -9,8 +9,8 @@ import (
 )
 
 // verifySDAMEvents compares server descriptions by the unified test format: what a test does not name matches anything, and
-// the previous description is compared with the previous one. Upstream's runner takes a description that is not named for
-// one without a type, and exchanges the two.
+// the previous description is compared with the previous one. What it calls takes a description that is not named for one
+// without a type, and exchanges the two.
 //
 //fork:wrap tests of the specification name no descriptions
 //fork:watch sdamEvent getNextServerDescriptionChangedEvent
@@ -25,7 +25,7 @@ func verifySDAMEvents(client *clientEntity, expected *expectedEvents) error {
 		if err := matchServerDescriptions(want, seen[0]); err != nil {
 			return newEventVerificationError(i, client, "%v", err)
 		}
-		adapted.SDAMEvents[i] = asUpstreamWants(want, seen[0])
+		adapted.SDAMEvents[i] = exchanged(want, seen[0])
 		seen = seen[1:]
 	}
 	return upstreamVerifySDAMEvents(client, &adapted)
@@ -43,8 +43,8 @@ func matchServerDescriptions(want sdamEvent, got *event.ServerDescriptionChanged
 	return nil
 }
 
-// asUpstreamWants returns an expectation of exactly this event in the form in which upstream's runner compares it.
-func asUpstreamWants(want sdamEvent, got *event.ServerDescriptionChangedEvent) sdamEvent {
+// exchanged returns an expectation of exactly this event in the form in which it is compared then.
+func exchanged(want sdamEvent, got *event.ServerDescriptionChangedEvent) sdamEvent {
 	named := *want.ServerDescriptionChangedEvent
 	before, after := got.PreviousDescription.Kind, got.NewDescription.Kind
 	named.PreviousDescription = &struct {

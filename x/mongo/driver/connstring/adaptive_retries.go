@@ -12,7 +12,7 @@ type ConnString struct {
 	AdaptiveThrottlingSet bool
 }
 
-// The names of the options as upstream's parser keeps unknown options.
+// The names of the options as the parser keeps unknown options.
 const (
 	adaptiveRetriesKey    = "adaptiveretries"
 	adaptiveThrottlingKey = "adaptivethrottling"

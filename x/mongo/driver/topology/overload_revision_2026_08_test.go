@@ -45,7 +45,7 @@ func TestRevisionPolicy(t *testing.T) {
 	}
 }
 
-// TestJitterIsTheDrivers is about upstream's tests, which set the jitter of all clients.
+// TestJitterIsTheDrivers is about tests that set the jitter of all clients.
 func TestJitterIsTheDrivers(t *testing.T) {
 	defer randutil.SetJitterForTesting(func() float64 { return 0.25 })()
 	assert.Equal(t, 0.25, newTopology(t, options.Client()).OverloadPolicy().Policy.Jitter())

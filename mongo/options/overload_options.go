@@ -1,0 +1,13 @@
+package options
+
+import "go.mongodb.org/mongo-driver/v2/event"
+
+// ClientOptions holds the client's options about overload, see their setters.
+//
+//fork:extend they are client options as the others
+//fork:watch MergeClientOptions
+type ClientOptions struct {
+	AdaptiveRetries    *bool
+	AdaptiveThrottling *bool
+	RetryMonitor       *event.RetryMonitor
+}
