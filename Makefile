@@ -139,6 +139,14 @@ demo: ## Show the fork and upstream's driver on a replica set that sheds load
 patch: ## Write the fork as a patch against upstream's repository
 	$(MONGOFORK) patch
 
+.PHONY: series
+series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
+	$(MONGOFORK) series
+
+.PHONY: verify-series
+verify-series: ## Apply the series; after each patch build, vet and test the tree
+	$(MONGOFORK) verify-series
+
 .PHONY: api
 api: fork ## Report what the fork adds to upstream's exported API, and what it breaks
 	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null

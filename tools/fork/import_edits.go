@@ -148,3 +148,14 @@ func isStandard(p string) bool {
 	first, _, _ := strings.Cut(p, "/")
 	return !strings.Contains(first, ".")
 }
+
+// unusedImports returns the edits that remove the imports which the file does not use.
+func (n packageNamer) unusedImports(s *SourceFile) []edit {
+	uses, drop := packageUses(s), map[*ast.ImportSpec]bool{}
+	for _, ref := range n.imports(s) {
+		if ref.name != "_" && ref.name != "." && ref.path != "C" && len(uses[ref.name]) == 0 {
+			drop[ref.spec] = true
+		}
+	}
+	return dropImports(s, drop)
+}

@@ -35,17 +35,14 @@ func (p *Project) Patch(ctx context.Context, run RunFunc, opt PatchOptions) ([]b
 	if len(Compare(before, a.Tree)) == 0 {
 		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
 	}
-	name, address, ok := strings.Cut(strings.TrimSuffix(opt.Author, ">"), " <")
-	if !ok || opt.Subject == "" {
-		return nil, fmt.Errorf("author %q, subject %q: want 'Name <address>' and a line of text", opt.Author, opt.Subject)
+	if opt.Subject == "" {
+		return nil, errors.New("the patch has no subject: give --subject a line of text")
 	}
-	dir, err := os.MkdirTemp("", "mongofork-patch-")
+	g, done, err := newGitRepo(ctx, run, opt.Author)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	g := gitRepo{ctx: ctx, dir: dir, run: run, name: name, address: address}
-	g.git("init", "--quiet")
+	defer done()
 	g.commit(before, plan.Module.Path+" "+plan.Module.Version)
 	g.commit(licensed(before, a.Tree), opt.Subject+"\n\n"+plan.message())
 	text := g.git("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
@@ -73,6 +70,21 @@ type gitRepo struct {
 	err           error
 }
 
+// newGitRepo makes an empty repository in a temporary folder, which done removes. The author has the form "Name <address>".
+func newGitRepo(ctx context.Context, run RunFunc, author string) (g *gitRepo, done func(), err error) {
+	name, address, ok := strings.Cut(strings.TrimSuffix(author, ">"), " <")
+	if !ok {
+		return nil, nil, fmt.Errorf("author %q: want 'Name <address>'", author)
+	}
+	dir, err := os.MkdirTemp("", "mongofork-patch-")
+	if err != nil {
+		return nil, nil, err
+	}
+	g = &gitRepo{ctx: ctx, dir: dir, run: run, name: name, address: address}
+	g.git("init", "--quiet")
+	return g, func() { os.RemoveAll(dir) }, g.err
+}
+
 // git runs a git command without any configuration of the user's.
 func (g *gitRepo) git(args ...string) []byte {
 	if g.err != nil {
@@ -96,6 +108,23 @@ func (g *gitRepo) commit(t Tree, message string) {
 	g.git("rm", "-r", "--quiet", "--ignore-unmatch", ".")
 	if g.err == nil {
 		g.err = t.write(g.dir)
+	}
+	g.git("add", "--all", "--force", ".")
+	g.git("commit", "--quiet", "--no-verify", "--message", message)
+}
+
+// commitChanges commits what differs between the tree that the repository holds and another.
+func (g *gitRepo) commitChanges(before, after Tree, message string) {
+	changed := Tree{}
+	for _, change := range Compare(before, after) {
+		if data, ok := after[change.Path]; ok {
+			changed[change.Path] = data
+		} else {
+			g.git("rm", "--quiet", change.Path)
+		}
+	}
+	if g.err == nil {
+		g.err = changed.write(g.dir)
 	}
 	g.git("add", "--all", "--force", ".")
 	g.git("commit", "--quiet", "--no-verify", "--message", message)

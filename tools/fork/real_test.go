@@ -284,5 +284,7 @@ func TestPatchRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
 	p := builtProject(t, overlayOf("func added() {}\n"))
 	_, err = p.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "nobody"})
-	require.ErrorContains(t, err, "want 'Name <address>' and a line of text")
+	require.ErrorContains(t, err, "want 'Name <address>'")
+	_, err = p.Patch(t.Context(), runCommand, PatchOptions{Author: "a <b>"})
+	require.ErrorContains(t, err, "the patch has no subject")
 }

@@ -63,3 +63,12 @@ func (useCmd) Help() string {
 		"BASE in the environment is not regarded. Builds that fork, edits go.mod, runs go mod tidy, builds the application, " +
 		"and runs go mod vendor where there is a vendor folder. go.mod, go.sum and vendor change together and at the end, or not at all." + exitCodes
 }
+
+func (seriesCmd) Help() string {
+	return "The steps are in etc/series; each is a commit by which the tree builds and passes its tests. " +
+		"The same sources give the same bytes." + exitCodes
+}
+
+func (verifySeriesCmd) Help() string {
+	return "Works in build/series/<base>.tree, which it overwrites. Tests of the series are run after each patch; upstream's own after the last are those of the fork." + exitCodes
+}

@@ -28,17 +28,19 @@ type cli struct {
 	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder at or above the working directory that has etc/overlay."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
-	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
-	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
-	Status  statusCmd  `cmd:"" help:"List what the overlay replaces, wraps, extends, adds and watches."`
-	Diff    diffCmd    `cmd:"" help:"Show how the fork differs from upstream."`
-	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
-	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations and the output's hash in the lock."`
-	Verify  verifyCmd  `cmd:"" help:"Build twice and compare the results with each other and with the lock."`
-	Extract extractCmd `cmd:"" help:"Bring edits of the output back to the overlay."`
-	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
-	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
-	Clean   cleanCmd   `cmd:"" help:"Remove the output."`
+	Build        buildCmd        `cmd:"" help:"Write the fork to build/<base>/."`
+	Check        checkCmd        `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
+	Status       statusCmd       `cmd:"" help:"List what the overlay replaces, wraps, extends, adds and watches."`
+	Diff         diffCmd         `cmd:"" help:"Show how the fork differs from upstream."`
+	Drift        driftCmd        `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
+	Accept       acceptCmd       `cmd:"" help:"Record upstream's present declarations and the output's hash in the lock."`
+	Verify       verifyCmd       `cmd:"" help:"Build twice and compare the results with each other and with the lock."`
+	Extract      extractCmd      `cmd:"" help:"Bring edits of the output back to the overlay."`
+	Patch        patchCmd        `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
+	Series       seriesCmd       `cmd:"" help:"Write the fork as a series of commits for git am."`
+	VerifySeries verifySeriesCmd `cmd:"" help:"Apply the series patch by patch; after each one build, vet and test the tree."`
+	Release      releaseCmd      `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
+	Clean        cleanCmd        `cmd:"" help:"Remove the output."`
 
 	Use        useCmd        `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
 	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and their state on each base."`

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"mongofork/tools/fork"
+)
+
+type seriesCmd struct {
+	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
+	Author string `default:"mongofork <mongofork@localhost>" help:"Author of the commits."`
+	allowOpen
+}
+
+func (c *seriesCmd) Run(a *app) error {
+	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
+		return err
+	}
+	patches, _, err := a.project.SeriesPatches(a.ctx, a.run, c.Author)
+	if err != nil {
+		return err
+	}
+	label := path.Join("build", "series", a.project.Base)
+	dir := filepath.Join(a.project.Root, filepath.FromSlash(label))
+	if c.Output != "" {
+		if dir, err = filepath.Abs(c.Output); err != nil {
+			return err
+		}
+		label = filepath.ToSlash(c.Output)
+	}
+	if err := fork.WriteSeries(dir, patches); err != nil {
+		return err
+	}
+	for _, p := range patches[1:] {
+		fmt.Fprintf(a.out, "%s/%s: +%d -%d, tests +%d\n", label, p.Name, p.Added, p.Removed, p.AddedTests)
+	}
+	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", label, len(patches)-1, label)
+	return nil
+}
+
+type verifySeriesCmd struct {
+	From int `default:"1" placeholder:"N" help:"Check from this patch on; those before it are only applied."`
+}
+
+func (c *verifySeriesCmd) Run(a *app) error {
+	dir := filepath.Join(a.project.Root, "build", "series", a.project.Base+".tree")
+	if err := a.project.VerifySeries(a.ctx, a.run, dir, a.out, c.From); err != nil {
+		return findings{err.Error()}
+	}
+	fmt.Fprintf(a.out, "%s: the series applies, each commit stands by itself, and the last is the fork but for what %s/%s leaves out\n",
+		a.project.Base, fork.SeriesFolder, fork.SeriesSetup)
+	return nil
+}

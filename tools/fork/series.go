@@ -1,0 +1,177 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// SeriesPatch is one patch of a series, or its cover letter.
+type SeriesPatch struct {
+	// Name is that of the file.
+	Name string
+	// Step is the name of the step that it is made of; empty for the cover letter.
+	Step string
+	Data []byte
+	// Changed are the paths of the files that it changes, in order.
+	Changed []string
+	// Added and Removed count lines, those in tests and test data apart.
+	Added, Removed, AddedTests int
+}
+
+// SeriesPatches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
+// lead to.
+func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string) ([]SeriesPatch, Tree, error) {
+	plan, err := p.Plan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := p.series(plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, done, err := newGitRepo(ctx, run, author)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	tree := Pristine(plan.Module).Tree
+	g.commit(tree, plan.Module.Path+" "+plan.Module.Version)
+	var patches []SeriesPatch
+	for i, step := range s.Steps {
+		next, err := s.Tree(i)
+		if err != nil {
+			return nil, nil, err
+		}
+		changes := Compare(tree, next)
+		if len(changes) == 0 {
+			continue
+		}
+		patches = append(patches, SeriesPatch{Step: step.Name, Changed: changedPaths(changes)})
+		g.commitChanges(tree, next, step.message(s.Options.Ticket))
+		tree = next
+	}
+	if len(patches) == 0 {
+		return nil, nil, fmt.Errorf("the series changes nothing of %s", p.Base)
+	}
+	out, err := s.format(g, patches)
+	return out, tree, err
+}
+
+// Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out.
+func (s *Series) Tree(last int) (Tree, error) {
+	o, err := s.overlay(last)
+	if err != nil {
+		return nil, err
+	}
+	plan, problems, err := Match(s.plan.Module, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.orNil())
+	}
+	a, err := AssembleInPlace(plan)
+	if err != nil {
+		return nil, err
+	}
+	return s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
+}
+
+// format writes the commits as patches, and the cover letter before them.
+func (s *Series) format(g *gitRepo, patches []SeriesPatch) ([]SeriesPatch, error) {
+	n := fmt.Sprint(len(patches))
+	list := strings.Fields(string(g.git("format-patch", "-"+n, "-o", ".git/series", "--numbered", "--no-signature", "--zero-commit",
+		"--full-index", "--no-renames", "--stat-width=100", "--filename-max-length=80")))
+	if g.err != nil {
+		return nil, g.err
+	}
+	for i, name := range list {
+		data, err := os.ReadFile(filepath.Join(g.dir, name))
+		if err != nil {
+			return nil, err
+		}
+		patches[i].Name, patches[i].Data = filepath.Base(name), data
+		patches[i].count()
+	}
+	letter := s.letter(g, n)
+	return append([]SeriesPatch{letter}, patches...), g.err
+}
+
+// letter returns the cover letter, which git am does not apply.
+func (s *Series) letter(g *gitRepo, n string) SeriesPatch {
+	zeros := strings.Repeat("0", len(n))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
+		strings.Repeat("0", 40), g.name, g.address, "Sat, 1 Jan 2000 00:00:00 +0000", zeros, n,
+		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
+		g.git("log", "--reverse", "--format=  %s", "-"+n), g.git("diff", "--shortstat", "HEAD~"+n))
+	return SeriesPatch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
+}
+
+// count counts the lines that a patch adds and removes.
+func (sp *SeriesPatch) count() {
+	test := false
+	for line := range strings.Lines(string(sp.Data)) {
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			name := strings.TrimSpace(line[strings.LastIndex(line, " b/")+3:])
+			test = strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "overloadtest/")
+		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "---"):
+		case strings.HasPrefix(line, "+") && test:
+			sp.AddedTests++
+		case strings.HasPrefix(line, "+"):
+			sp.Added++
+		case strings.HasPrefix(line, "-"):
+			sp.Removed++
+		}
+	}
+}
+
+func changedPaths(changes []FileDiff) []string {
+	var paths []string
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// named gives files and wrapped declarations the names that they have in upstream's tree.
+func (s *Series) named(plan *Plan, t Tree) (Tree, error) {
+	out := maps.Clone(t)
+	for from, to := range s.Options.Files {
+		if data, ok := out[from]; ok {
+			if _, taken := out[to]; taken {
+				return nil, fmt.Errorf("%s cannot be named %s: there is a file of this name", from, to)
+			}
+			delete(out, from)
+			out[to] = data
+		}
+	}
+	return out, s.nameWrapped(plan, out)
+}
+
+// WriteSeries writes a series to a folder, in the place of the series that is there.
+func WriteSeries(dir string, patches []SeriesPatch) error {
+	old, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*.patch"))
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	for _, p := range patches {
+		if err := writeFile(filepath.Join(dir, p.Name), p.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

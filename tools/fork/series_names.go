@@ -1,0 +1,120 @@
+package fork
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// nameWrapped replaces the names by which our wrappers call what they wrap, so that nothing is left of how the change was made.
+func (s *Series) nameWrapped(plan *Plan, t Tree) error {
+	names := wrappedNames{}
+	for _, touch := range plan.Touches {
+		if touch.How == Wrap {
+			to := s.Options.Wrapped[touch.Key.String()]
+			if !isIdent(to) {
+				return fmt.Errorf("the wrapped declaration %s has no name of its own in %s/%s", touch.Key, SeriesFolder, SeriesSetup)
+			}
+			if err := s.free(touch.Key, to); err != nil {
+				return err
+			}
+			names.add(touch.Key, to)
+		}
+	}
+	for file, data := range t {
+		if !isGoFile(file) || !strings.Contains(string(data), wrapPrefix) || names[folderKey(file)] == nil {
+			continue
+		}
+		text, err := names.apply(file, data)
+		if err != nil {
+			return err
+		}
+		t[file] = text
+	}
+	return nil
+}
+
+// free checks that neither upstream nor the overlay has a declaration of the name that a wrapped declaration is to have.
+func (s *Series) free(wrapped Key, to string) error {
+	key := Key{Package: wrapped.Package, Name: to}
+	if receiver, _, isMethod := strings.Cut(wrapped.Name, "."); isMethod {
+		key.Name = receiver + "." + to
+	}
+	theirs, err := s.plan.Module.Lookup(key)
+	if err != nil {
+		return err
+	}
+	ours := slices.ContainsFunc(s.plan.Added, func(d *OverlayDecl) bool { return d.Key == key })
+	if len(theirs) > 0 || ours {
+		return fmt.Errorf("the wrapped declaration %s cannot be named %s: there is one of this name", wrapped, to)
+	}
+	return nil
+}
+
+// wrapPrefix begins the names of wrapped declarations.
+const wrapPrefix = "upstream"
+
+// wrappedNames holds by folder, name and receiver what a wrapped declaration is to be called.
+type wrappedNames map[string]map[string]map[string]string
+
+// folderKey returns the folder of a file, as wrappedNames has it.
+func folderKey(file string) string { return path.Dir(file) }
+
+func (w wrappedNames) add(key Key, to string) {
+	receiver, name, isMethod := strings.Cut(key.Name, ".")
+	if !isMethod {
+		receiver, name = "", receiver
+	}
+	if w[key.Package] == nil {
+		w[key.Package] = map[string]map[string]string{}
+	}
+	from := UpstreamName(name)
+	if w[key.Package][from] == nil {
+		w[key.Package][from] = map[string]string{}
+	}
+	w[key.Package][from][receiver] = to
+}
+
+// apply replaces the names in a file.
+func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
+	source, err := parseSource(file, data)
+	if err != nil {
+		return nil, err
+	}
+	var edits []edit
+	for _, decl := range source.AST.Decls {
+		receiver := ""
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && len(fn.Recv.List) == 1 {
+			receiver = receiverName(fn.Recv.List[0].Type)
+		}
+		ast.Inspect(decl, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if to := w.of(folderKey(file), id.Name, receiver); to != "" {
+				at := source.offset(id.Pos())
+				edits = append(edits, edit{start: at, end: at + len(id.Name), text: []byte(to)})
+			}
+			return true
+		})
+	}
+	text, _, err := splice(data, "", edits)
+	return text, err
+}
+
+// of returns the name of what a declaration calls by name: that of its own receiver, or the only one of this name.
+func (w wrappedNames) of(folder, name, receiver string) string {
+	byReceiver := w[folder][name]
+	if to, ok := byReceiver[receiver]; ok {
+		return to
+	}
+	if len(byReceiver) == 1 {
+		for _, to := range byReceiver {
+			return to
+		}
+	}
+	return ""
+}

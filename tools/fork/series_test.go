@@ -1,0 +1,249 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const seriesAuthor = "A Tester <tester@localhost>"
+
+// stepFile is a step of a series that says everything and brings what more says.
+func stepFile(title, more string) []byte {
+	return []byte("title: " + title + "\nwhy: |\n  It was wrong.\n\n  It is right now.\nusers: nothing\nspecification: none\ntests: its own\n" + more)
+}
+
+// seriesOverlay is an overlay whose one file of two subjects two steps bring, with a fragment, a wrapped declaration and an import
+// that only the later step needs.
+func seriesOverlay() Tree {
+	return Tree{
+		"pool/policy.go": []byte(`package pool
+
+import "strings"
+
+// limit is the limit.
+const limit = 3
+
+// limitName names the limit in words.
+func limitName() string {
+	name := "limit"
+	name = strings.ToUpper(name)
+	return name
+}
+
+// shout is what the second step wants.
+func shout(s string) string { return strings.ToUpper(s) + limitName() }
+`),
+		"pool/get.go": []byte(`package pool
+
+import "context"
+
+// Get counts.
+//
+//fork:wrap count the calls
+func (p *Pool) Get(ctx context.Context, name string) (int, error) {
+	calls++
+	return p.upstreamGet(ctx, name)
+}
+
+var calls = limit
+`),
+		"pool/own.go":              []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
+		"etc/series/1-limit.yaml":  stepFile("Have a limit", "files: [pool/policy.go]\n"),
+		"etc/series/2-calls.yaml":  stepFile("Count calls", "files: [pool/get.go]\ndeclarations: [pool shout]\nfragments:\n  - file: pool/policy.go\n    lines: |2\n      \tname = strings.ToUpper(name)\n"),
+		"etc/series/series.yaml":   []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\nwrapped: {pool Pool.Get: lend}\n"),
+		"etc/series/0-absent.yaml": stepFile("Change another base", ""),
+	}
+}
+
+func seriesOf(t *testing.T, p *Project) ([]SeriesPatch, Tree) {
+	t.Helper()
+	patches, tree, err := p.SeriesPatches(t.Context(), runCommand, seriesAuthor)
+	require.NoError(t, err)
+	return patches, tree
+}
+
+// A series has one commit for each step that brings something, and each holds what its step brings and nothing else.
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, seriesOverlay())
+	patches, tree := seriesOf(t, p)
+	var names []string
+	for _, patch := range patches {
+		names = append(names, patch.Name)
+	}
+	require.Equal(t, []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-calls.patch"}, names)
+
+	letter, first, second := string(patches[0].Data), string(patches[1].Data), string(patches[2].Data)
+	require.Contains(t, letter, "Subject: [PATCH 0/2] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count calls\n")
+	require.Contains(t, first, "Subject: [PATCH 1/2] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nWhat changes for users: nothing\n\n"+
+		"Specification: none\n\nTests: its own\n---\n")
+	require.Contains(t, first, "+const limit = 3\n")
+	for _, later := range []string{"shout", "strings", "fork:", "pool.go", "lend"} {
+		require.NotContains(t, first, later)
+	}
+	for _, now := range []string{"+\tname = strings.ToUpper(name)\n", "+import \"strings\"\n", "+func shout(", "+\treturn p.lend(ctx, name)\n", "+func (p *Pool) lend(ctx"} {
+		require.Contains(t, second, now)
+	}
+	require.NotContains(t, letter+first+second, "upstream")
+	require.NotContains(t, tree, "pool/own.go", "what is left out")
+	require.Contains(t, tree, "pool/count.go", "under its name in upstream's tree")
+	require.NotContains(t, tree, "pool/get.go")
+	require.Equal(t, 10, patches[1].Added)
+
+	again, _ := seriesOf(t, p)
+	require.Equal(t, patches, again, "the same sources give the same bytes")
+}
+
+// Applied in order, the patches lead to the fork's own tree.
+func TestSeriesApplies(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, seriesOverlay())
+	dir := t.TempDir()
+	var out bytes.Buffer
+	require.NoError(t, p.VerifySeries(t.Context(), withoutGo(runCommand), dir, &out, 1))
+	require.Equal(t, 2, strings.Count(out.String(), "packages built and vetted"), out.String())
+	_, tree := seriesOf(t, p)
+	for name, data := range tree {
+		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		require.Equal(t, string(data), string(applied), name)
+	}
+}
+
+// withoutGo runs git alone: the made-up module cannot be compiled.
+func withoutGo(run RunFunc) RunFunc {
+	return func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+		if name == "go" {
+			return nil, nil
+		}
+		return run(ctx, dir, env, name, args...)
+	}
+}
+
+// What a step does not say, or says of what is not there, is a problem, and nothing is written.
+func TestSeriesRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, file, text, want string
+	}{
+		{name: "unlisted", file: "etc/series/2-calls.yaml", text: string(stepFile("Count calls", "files: []\n")),
+			want: "no step of the series brings this file"},
+		{name: "twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "files: [pool/get.go]\n")),
+			want: "pool/get.go is listed twice in the series"},
+		{name: "no such file", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "files: [pool/none.go]\n")),
+			want: "the overlay has no file pool/none.go"},
+		{name: "no message", file: "etc/series/0-absent.yaml", text: "title: Count\nwhy: it is\nusers: x\nspecification: x\n",
+			want: "the step has no tests"},
+		{name: "long title", file: "etc/series/0-absent.yaml", text: string(stepFile(strings.Repeat("long ", 13), "")),
+			want: "the title is longer than a line of 60 bytes"},
+		{name: "no order", file: "etc/series/2-calls.yaml", text: string(stepFile("Count", "files: [pool/own.go, pool/get.go]\n")),
+			want: "the files are not in order"},
+		{name: "no key", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "declarations: [shout]\n")),
+			want: "declarations: key"},
+		{name: "key twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "declarations: [pool shout]\n")),
+			want: "pool shout is listed twice in the series"},
+		{name: "no such key", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "declarations: [pool whisper]\n")),
+			want: "no base of the overlay declares pool whisper"},
+		{name: "unknown fragment", file: "etc/series/2-calls.yaml",
+			text: string(stepFile("Count", "files: [pool/get.go]\nfragments:\n  - {file: pool/policy.go, lines: none}\n")),
+			want: "a fragment of pool/policy.go is there 0 times, not once"},
+		{name: "fragment of a later file", file: "etc/series/1-limit.yaml",
+			text: string(stepFile("Count", "files: [pool/policy.go]\nfragments:\n  - {file: pool/get.go, lines: calls++}\n")),
+			want: "a fragment of pool/get.go, which no earlier step brings"},
+		{name: "unknown field", file: "etc/series/1-limit.yaml", text: "titel: x\n", want: "the file cannot be read: "},
+		{name: "no reason", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go]}\nwrapped: {pool Pool.Get: lend}\n",
+			want: "files are left out without a reason"},
+		{name: "unnamed", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go], reason: ours}\n",
+			want: "the wrapped declaration pool Pool.Get has no name of its own in etc/series/series.yaml"},
+		{name: "wrapped name taken", file: "etc/series/series.yaml",
+			text: "left:\n  - {files: [pool/own.go], reason: ours}\nwrapped: {pool Pool.Get: Put}\n",
+			want: "the wrapped declaration pool Pool.Get cannot be named Put: there is one of this name"},
+		{name: "name taken", file: "etc/series/series.yaml",
+			text: "left:\n  - {files: [pool/own.go], reason: ours}\nwrapped: {pool Pool.Get: lend}\nfiles: {pool/get.go: pool/pool.go}\n",
+			want: "pool/get.go cannot be named pool/pool.go: there is a file of this name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := builtProject(t, seriesOverlay())
+			p.put(t, tt.file, tt.text)
+			_, _, err := p.SeriesPatches(t.Context(), runCommand, seriesAuthor)
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+// A commit after which the tree does not compile is named.
+func TestSeriesWithABrokenStep(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, seriesOverlay())
+	broken := func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+		if name == "go" && args[0] == "vet" {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return withoutGo(runCommand)(ctx, dir, env, name, args...)
+	}
+	err := p.VerifySeries(t.Context(), broken, t.TempDir(), io.Discard, 1)
+	require.ErrorContains(t, err, "0001-T-1-Have-a-limit.patch: go vet")
+	err = p.VerifySeries(t.Context(), broken, t.TempDir(), io.Discard, 3)
+	require.NoError(t, err, "patches that are only applied")
+}
+
+// The repository's own series: complete on every base, and with what is left out its last tree is that of the patch.
+func TestSeriesOfEveryBase(t *testing.T) {
+	t.Parallel()
+	realModule(t)
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	require.NoError(t, err)
+	for _, base := range bases {
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
+			plan, err := p.Plan(t.Context())
+			require.NoError(t, err)
+			s, err := p.series(plan)
+			require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", base)
+			before := Pristine(plan.Module).Tree
+			var commits int
+			for i := range s.Steps {
+				next, err := s.Tree(i)
+				require.NoError(t, err)
+				if len(Compare(before, next)) > 0 {
+					commits++
+				}
+				before = next
+			}
+			require.GreaterOrEqual(t, commits, 8)
+			require.LessOrEqual(t, commits, 16)
+			requireNoTrace(t, Pristine(plan.Module).Tree, before)
+
+			whole, err := s.Tree(s.never())
+			require.NoError(t, err)
+			a, err := AssembleInPlace(plan)
+			require.NoError(t, err)
+			want, err := s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
+			require.NoError(t, err)
+			require.Empty(t, changedPaths(Compare(want, whole)), "with what is left out, the series is the patch")
+		})
+	}
+}
+
+// requireNoTrace checks that nothing tells how the series was made.
+func requireNoTrace(t *testing.T, upstream, tree Tree) {
+	t.Helper()
+	for name, data := range tree {
+		if bytes.Equal(upstream[name], data) {
+			continue
+		}
+		for _, trace := range []string{"fork:", "mongofork", "upstream"} {
+			count := func(text []byte) int { return bytes.Count(bytes.ToLower(text), []byte(trace)) }
+			require.Equal(t, count(upstream[name]), count(data), "%q in %s", trace, name)
+		}
+	}
+}
