@@ -96,6 +96,7 @@ func armsOf(driver string) []goodput.Arm {
 		{Name: goodput.Adaptive, Options: adaptive},
 		{Name: goodput.Single, Options: adaptive, Clients: 1},
 		{Name: goodput.Drained, Options: adaptive, Drain: true},
+		{Name: goodput.Throttling, Options: "adaptiveThrottling=true"},
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 	Adaptive   = "fork, adaptiveRetries"
 	Single     = "fork, adaptiveRetries, 1 client" // regardless of the scenario
 	Drained    = "fork, adaptiveRetries, tokens spent"
+	Throttling = "fork, adaptiveThrottling"
 	PyMongo    = "PyMongo " + pyMongoVersion
 	NodeDriver = "Node driver " + nodeDriverVersion
 )

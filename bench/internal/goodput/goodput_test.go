@@ -51,14 +51,15 @@ func TestMeasure(t *testing.T) {
 		Arms: []Arm{
 			{Name: Fork, Program: load},
 			{Name: Drained, Program: load, Options: "adaptiveRetries=true", Drain: true},
+			{Name: Throttling, Program: load, Options: "adaptiveThrottling=true"},
 		},
 		Lab: lab, Backend: backend.URI(), Database: "bench", Root: "/",
-		Scenarios: []Scenario{brief(lasting(0.1, 4), Fork, Drained), brief(members()[1], Fork)},
+		Scenarios: []Scenario{brief(lasting(0.1, 4), Fork, Drained, Throttling), brief(members()[1], Fork)},
 		Storm:     Storm{Clients: 3, PerSecond: 100, Queue: 100, Limit: time.Minute, Arms: []string{Fork}},
 	}
 	results, err := Measure(context.Background(), config)
 	require.NoError(t, err)
-	require.Len(t, results.Runs, 3)
+	require.Len(t, results.Runs, 4)
 	for _, run := range results.Runs {
 		r := run.Report
 		assert.Positive(t, r.Arrived)
@@ -75,7 +76,7 @@ func TestMeasure(t *testing.T) {
 	config.Scenarios, config.Storm = config.Scenarios[:1], Storm{}
 	results, err = MeasureServer(context.Background(), config)
 	require.NoError(t, err)
-	require.Len(t, results.Runs, 2)
+	require.Len(t, results.Runs, 3)
 	assert.Positive(t, results.Runs[0].Report.Served)
 }
 

@@ -9,7 +9,6 @@ import (
 // of the processors that they would disturb the others, and have servers that are slower. Beside them is the fork, and the
 // driver that does not retry as the common measure.
 func LanguageScenarios() []Scenario {
-	const severalSeeds = 3
 	all := slices.Concat(
 		[]Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)},
 		spikes(), []Scenario{flap()}, bursts()[:severalSeeds], shared(), members(),
@@ -36,6 +35,8 @@ func stormOf(clients int, arms ...string) Storm {
 }
 
 // NewStorm returns the storm of the drivers for Go, NewLanguageStorm that of drivers of other languages.
-func NewStorm(clients int) Storm { return stormOf(clients, NoRetry, TwoRetries, Fork, Adaptive) }
+func NewStorm(clients int) Storm {
+	return stormOf(clients, NoRetry, TwoRetries, Fork, Adaptive, Throttling)
+}
 
 func NewLanguageStorm(clients int) Storm { return stormOf(clients, languageArms("")...) }

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/bench/internal/connstring"
 	"mongofork/bench/internal/openloop"
 	"mongofork/bench/internal/result"
+	"mongofork/tools/connstring"
 )
 
 // Config is the configuration of a measurement.

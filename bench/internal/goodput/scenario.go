@@ -23,7 +23,7 @@ const (
 // The most operations a second that two processors can send with all their retries. Where a load would be more, the servers
 // are slower.
 const (
-	mostCompiled    = 400 // by four programs in Go
+	mostCompiled    = 400 // by five programs in Go, one of which throttles itself
 	mostInterpreted = 100 // by two in Go and two in other languages, which take a millisecond of a processor for each command
 )
 
@@ -83,7 +83,7 @@ func (s Scenario) topology() string {
 // base holds what scenarios have in common.
 func base(kind string, load arrival.Load, duration time.Duration) Scenario {
 	return Scenario{
-		Kind: kind, RejectionCost: 0.1, Arms: []string{NoRetry, TwoRetries, Fork, Adaptive},
+		Kind: kind, RejectionCost: 0.1, Arms: []string{NoRetry, TwoRetries, Fork, Adaptive, Throttling},
 		Plan: openloop.Plan{
 			Clients: 10, Capacity: Capacity, Load: load, Duration: duration, Interval: duration, Patience: operationPatience, Seed: 1,
 		},

@@ -10,7 +10,7 @@ import (
 // Scenarios returns all scenarios of the drivers for Go, in the order in which they are run.
 func Scenarios() []Scenario {
 	control := base(Control, arrival.Load{Base: 0.5}, 5*time.Second)
-	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(), shared(), members())
+	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(), severally(shared()), severally(members()))
 }
 
 // withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
@@ -19,27 +19,35 @@ func withSingle(arms []string) []string { return append(slices.Clone(arms), Sing
 // lasting is an overload that lasts. The tokens of buckets are spent before: what they hold at the start ends soon.
 func lasting(cost, load float64) Scenario {
 	s := base(Sustained, arrival.Load{Base: load}, 5*time.Second)
-	s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained}
+	s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained, Throttling}
 	s.Plan.Warmup, s.Plan.Cooldown = 3*time.Second, 500*time.Millisecond
 	return s.limitedTo(mostCompiled)
 }
 
-// sustained are overloads that last. Where the bucket comes close to its goal there are several seeds. At higher loads a
-// rejection cost of 50 % leaves nothing to compare, and at lower ones one of 2 % costs next to nothing.
+// severalSeeds is how many seeds those scenarios have that goals are about.
+const severalSeeds = 3
+
+// sustained are overloads that last, under several seeds. At higher loads a rejection cost of 50 % leaves nothing to compare, and
+// at lower ones one of 2 % costs next to nothing.
 func sustained() []Scenario {
-	const severalSeeds = 3
-	return slices.Concat(
-		lasting(0.1, 1.1).seeds(severalSeeds),
-		[]Scenario{lasting(0.1, 1.5), lasting(0.1, 2), lasting(0.1, 4)},
-		lasting(0.5, 1.1).seeds(severalSeeds),
-		[]Scenario{lasting(0.5, 1.5), lasting(0.5, 2)},
-		[]Scenario{lasting(0.02, 4), lasting(0.02, 10)},
-	)
+	return severally([]Scenario{
+		lasting(0.1, 1.1), lasting(0.1, 1.5), lasting(0.1, 2), lasting(0.1, 4),
+		lasting(0.5, 1.1), lasting(0.5, 1.5), lasting(0.5, 2),
+		lasting(0.02, 4), lasting(0.02, 10),
+	})
+}
+
+// severally repeats scenarios under several seeds.
+func severally(scenarios []Scenario) []Scenario {
+	var all []Scenario
+	for _, s := range scenarios {
+		all = append(all, s.seeds(severalSeeds)...)
+	}
+	return all
 }
 
 // spikes are a spike of three times the capacity, under several seeds.
 func spikes() []Scenario {
-	const severalSeeds = 3
 	s := base(Spike, arrival.Load{
 		Base: 0.8, Peak: 3, Start: 3 * time.Second, Burst: 5 * time.Second, Period: time.Hour,
 	}, 14*time.Second)
@@ -58,11 +66,11 @@ func flap() Scenario {
 
 // bursts are short bursts, under several seeds.
 func bursts() []Scenario {
-	const severalSeeds = 10
+	const manySeeds = 10
 	period := 3500 * time.Millisecond
 	s := base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period-time.Second)
 	s.Arms = withSingle(s.Arms)
-	return s.seeds(severalSeeds)
+	return s.seeds(manySeeds)
 }
 
 // shared is one load that is shared by many clients or has but one, with fresh buckets.

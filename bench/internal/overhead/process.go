@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mongofork/bench/internal/connstring"
+	"mongofork/tools/connstring"
 	"mongofork/tools/redact"
 )
 

@@ -70,17 +70,18 @@ func TestWriteGoodput(t *testing.T) {
 	assert.Contains(t, text, "25 % of the processors' time")
 	assert.Contains(t, text, "started in time")
 	for _, row := range []string{
-		"| commands per operation at 2 × the capacity, tokens spent | at most 1.15 | 1.120 | yes |",
-		"| commands per operation at 4 × the capacity, tokens spent | at most 1.05 | 1.120 | no, by 0.070 |",
-		"rejection cost 10 %, of that without retries | at least 0.95 | 0.800 | no, by 0.150 |",
-		"rejection cost 50 %, of that without retries | at least 0.85 | 0.800 | no, by 0.050 |",
+		"| commands per operation at 2 × the capacity, tokens spent; median of 3 seeds | at most 1.15 | 1.120 (1.120 to 1.120) | yes |",
+		"| commands per operation at 4 × the capacity, tokens spent; median of 3 seeds | at most 1.05 | 1.120 (1.120 to 1.120) | no, by 0.070 |",
+		"rejection cost 10 %, of that without retries; median of 3 seeds | at least 0.95 | 0.800 (0.800 to 0.800) | no, by 0.150 |",
+		"rejection cost 50 %, of that without retries; median of 3 seeds | at least 0.85 | 0.800 (0.800 to 0.800) | no, by 0.050 |",
 		"| errors in short bursts, of those without retries; 10 clients; median of 10 seeds | at most 0.25 | 1.200 (1.200 to 1.200) | no, by 0.950 |",
 		"| errors in a long spike, of those without retries; 1 client; median of 3 seeds | at most 1.15 | 1.200 (1.200 to 1.200) | no, by 0.050 |",
 		"| recovery after a long spike, compared with no retry; 10 clients; median of 3 seeds | at most 0.5 s later | 0.0 s (0.0 s to 0.0 s) | yes |",
-		"| 2 % | 10 | 40 | 1 | fork | 100.0 |",
+		"| 2 % | 10 | 40 | 3 | fork | 100.0 (100.0 to 100.0) |",
+		"| 2 % | 10 | 40 | 3 | fork, adaptiveThrottling | 100.0 (100.0 to 100.0) |",
 		"Not measured yet: `make bench-languages`.",
 		"the servers are slower",
-		"| one of 3 members gets 1.25 × what it admits: share of reads that succeed | at least 0.99 | 0.400 | no, by 0.590 |",
+		"| one of 3 members gets 1.25 × what it admits: share of reads that succeed; median of 3 seeds | at least 0.99 | 0.400 (0.400 to 0.400) | no, by 0.590 |",
 		"| connection storm: clients that connect | 500 | 497 | no, by 3 |",
 		"| connection storm: pools cleared | 0 | 0 | yes |",
 		"| connection storm: pools with connections cleared | 0 | not measured | not measured |",
@@ -124,7 +125,8 @@ func TestRecoveryGoal(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	r := fakeResults()
 	r.Runs[1].Report.Lag.P99 = 101 * time.Millisecond
-	r.Runs[4].Report.Served = 1
+	r.Runs[5].Report.Served = 1
+	ofKind(r, goodput.Sustained, goodput.Throttling)[0].Report.Served = 1 // the clients hold back
 	text := verdict(r)
 	assert.Contains(t, text, "In 2 of ")
 	assert.Contains(t, text, "(control 1, sustained 1)")

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -371,6 +372,59 @@ func TestThrottledEvents(t *testing.T) {
 }
 
 // TestThrottledTransactionStarts: a transaction whose first command was refused has not begun, and begins with the retry.
+// TestThrottledLog: an attempt that was not sent has the lines of one that was rejected, with its own reason and no connection.
+func TestThrottledLog(t *testing.T) {
+	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
+	five := []string{scheduled, scheduled, scheduled, scheduled, scheduled}
+	reads := func(on bool) func(*overloadtest.Script) {
+		return func(s *overloadtest.Script) { s.Policy.Policy.RetryReads = on }
+	}
+	tests := []struct {
+		name  string
+		level logger.Level
+		set   func(*overloadtest.Script)
+		want  []string
+	}{
+		{"until the limit", logger.LevelDebug, reads(true), append(append([]string{}, five...), refused, ended)},
+		{"on level info only the end of the retries", logger.LevelInfo, reads(true), []string{refused}},
+		{"without retries", logger.LevelDebug, reads(false), []string{refused}},
+		{"off", logger.LevelOff, reads(true), nil},
+		{"until the server accepts", logger.LevelDebug, func(s *overloadtest.Script) {
+			s.Replies = []any{overloadtest.OK()}
+			s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
+		}, []string{scheduled, ended}},
+		{"a server that refuses nothing", logger.LevelDebug, func(s *overloadtest.Script) {
+			s.Replies = []any{overloadtest.OK()}
+			s.Throttles["a:27017"] = newThrottle()
+		}, nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := throttled(t, nil, []string{"a"})
+			tt.set(s)
+			sink := logTo(t, s, tt.level)
+			_ = s.Execute(context.Background(), s.Read())
+			assert.Equal(t, tt.want, sink.lines)
+			for i, keys := range sink.keys {
+				if sink.lines[i] == ended {
+					continue
+				}
+				assert.Equal(t, event.RetryReasonThrottled, keys["reason"])
+				assert.Equal(t, "anything", keys["commandName"])
+				assert.Equal(t, "a", keys["serverHost"])
+				assert.Equal(t, int64(27017), keys["serverPort"])
+				if tt.level == logger.LevelDebug {
+					assert.Equal(t, i+1, keys["attempt"])
+				}
+				assert.Contains(t, keys["failure"], "(Throttled) not sent to a:27017")
+				_, has := keys["driverConnectionId"]
+				assert.False(t, has, "there was no connection")
+			}
+		})
+	}
+}
+
 func TestThrottledTransactionStarts(t *testing.T) {
 	s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
 	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
