@@ -68,6 +68,10 @@ test-upstream: ## Run upstream's tests in the fork; compare with the record of t
 test-spec: ## Run the specification's tests on real servers
 	$(RIG) spec
 
+.PHONY: test-throttling
+test-throttling: ## Run the specification's tests about overload with adaptiveThrottling on
+	$(RIG) spec --with adaptiveThrottling=true --except etc/throttled
+
 # How often "make baseline" runs upstream's tests in the untouched module.
 RUNS ?= 2
 

@@ -72,6 +72,8 @@ type specCmd struct {
 	rigFlags
 	Revision string `placeholder:"NAME" help:"Run only the tests of this revision of the specifications, such as 2026-03-12."`
 	File     string `placeholder:"NAME" help:"Run only the test file of this name, such as getMore-retried. Needs --revision."`
+	With     string `placeholder:"OPTIONS" help:"Run only what is about overload, with these options in the connection string, such as adaptiveThrottling=true."`
+	Except   string `placeholder:"FILE" help:"Tests that may fail: a line for each has its name, or that of its file, and the reason."`
 }
 
 // Validate is called by kong.
@@ -84,7 +86,34 @@ func (c *specCmd) Validate() error {
 
 // Run runs the suite "spec".
 func (c *specCmd) Run(ctx context.Context) error {
-	return c.run(ctx, []string{"spec"}, suite.Options{Revision: c.Revision, File: c.File})
+	rig, err := c.open()
+	if err != nil {
+		return err
+	}
+	options := suite.Options{Revision: c.Revision, File: c.File, Overload: c.With != ""}
+	if options.Except, err = c.exceptions(); err != nil {
+		return err
+	}
+	if c.With != "" {
+		rig.UseURIOptions(c.With)
+	}
+	return runSuites(ctx, rig, []string{"spec"}, options)
+}
+
+// exceptions reads the file of the flag, if there is one.
+func (c *specCmd) exceptions() ([]suite.Exception, error) {
+	if c.Except == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Except)
+	if err != nil {
+		return nil, err
+	}
+	exceptions, err := suite.ParseExceptions(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s, %w", c.Except, err)
+	}
+	return exceptions, nil
 }
 
 // run runs the named suites and prints the report.
@@ -93,6 +122,10 @@ func (f rigFlags) run(ctx context.Context, names []string, options suite.Options
 	if err != nil {
 		return err
 	}
+	return runSuites(ctx, rig, names, options)
+}
+
+func runSuites(ctx context.Context, rig *suite.Rig, names []string, options suite.Options) error {
 	start := time.Now()
 	suites := rig.Run(ctx, names, options)
 	fmt.Fprintf(os.Stderr, "total: %v\n", time.Since(start).Round(time.Second))

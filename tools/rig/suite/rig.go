@@ -119,6 +119,10 @@ type Options struct {
 	// File restricts the specification suites to the test file of this name,
 	// without ".json".
 	File string
+	// Overload restricts the suite "spec" to what is about overload, which runs in the fork alone.
+	Overload bool
+	// Except are what may fail in the suite "spec".
+	Except []Exception
 }
 
 // Names lists the suites in the order in which they run.

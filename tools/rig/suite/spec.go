@@ -50,6 +50,7 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 		}
 	}
 	beside.Wait()
+	except(results, options.Except)
 	return results
 }
 
@@ -85,6 +86,9 @@ func (r *Rig) specParts(options Options) []specPart {
 	}
 	if options.Revision == "" && options.File == "" {
 		parts = append(parts, specPart{"integration", false, r.integration})
+	}
+	if options.Overload {
+		parts = slices.DeleteFunc(parts, func(part specPart) bool { return part.unified })
 	}
 	return parts
 }

@@ -62,6 +62,23 @@ func TestSpecOfOneRevision(t *testing.T) {
 	assert.Equal(t, []string{"spec 2026-03-12", "spec 2026-03-12 overload", "integration"}, names)
 }
 
+// TestSpecWithURIOptions: what is about overload runs in the fork alone, and its clients have the options.
+func TestSpecWithURIOptions(t *testing.T) {
+	f := newFixture(t, specAnswers(specFile+"/one passed", specFile+"/two passed"))
+	f.UseURIOptions("adaptiveThrottling=true")
+	var names []string
+	for _, result := range f.Run(t.Context(), []string{"spec"}, Options{Overload: true}) {
+		names = append(names, result.Name)
+		assert.Empty(t, result.Failures, result.Name)
+	}
+	assert.Equal(t, []string{"spec 2026-03-12", "integration"}, names)
+	require.NotEmpty(t, f.tests.runs)
+	for _, run := range f.tests.runs {
+		assert.Contains(t, run.Env, "MONGODB_URI=mongodb://started/?adaptiveThrottling=true")
+	}
+	assert.Equal(t, f.servers, f.closed)
+}
+
 func TestSpecFailure(t *testing.T) {
 	f := newFixture(t, specAnswers(specFile+"/one failed broken", specFile+"/two passed"))
 	s := f.Run(t.Context(), []string{"spec"}, Options{Revision: "2026-03-12"})[0]
