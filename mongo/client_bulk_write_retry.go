@@ -4,8 +4,8 @@ import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
 var _ driver.CommandingBatches = (*modelBatches)(nil)
 
-// SendsCommands implements the driver.CommandingBatches interface: the results of a client bulk write come as a cursor,
-// which takes a getMore to read to its end.
+// SendsCommands implements the driver.CommandingBatches interface: the results of a client bulk write come as a cursor, and
+// reading it to the end takes getMore commands.
 //
 //fork:watch modelBatches.processResponse
 func (mb *modelBatches) SendsCommands() {}

@@ -9,12 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// What GridFS reads from the server was stored by whoever may write to the bucket, and need not be of the types and sizes that drivers
-// store.
+// What GridFS reads was stored by anybody who may write to the bucket, and need not have the types and sizes that drivers store.
 
 // newGridFSDownloadStream returns a stream for the chunks that the cursor finds. Without a cursor the file is empty.
 //
-//fork:replace a negative chunk size let the client panic, and a large one took its memory before there was any data
+//fork:replace a negative chunk size made the client panic, and a large one took its memory before there was any data
 func newGridFSDownloadStream(
 	ctx context.Context,
 	cancel context.CancelFunc,
@@ -28,7 +27,7 @@ func newGridFSDownloadStream(
 	}
 }
 
-// countChunks returns how many chunks a file has, or a number that no file has if the length or the chunk size cannot be right.
+// countChunks returns the number of a file's chunks, or an impossible number if the length or the chunk size cannot be right.
 func countChunks(length int64, chunkSize int32) int32 {
 	const none = -1
 	if length < 0 || chunkSize <= 0 {
@@ -46,7 +45,7 @@ func countChunks(length int64, chunkSize int32) int32 {
 
 // fillBuffer reads the next chunk.
 //
-//fork:replace a chunk whose number or data has another type let the client panic; the result of a killCursors is ignored
+//fork:replace a chunk whose number or data has another type made the client panic; the result of a killCursors is ignored
 //fork:watch Cursor.Close
 func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 	ds.cursor.closing = true
@@ -79,7 +78,7 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 	return nil
 }
 
-// checkChunkNumber checks that the chunk at hand is the one that comes next.
+// checkChunkNumber checks that the chunk is the next one.
 func (ds *GridFSDownloadStream) checkChunkNumber() error {
 	value, err := ds.cursor.Current.LookupErr("n")
 	if err != nil {
@@ -100,7 +99,7 @@ func (ds *GridFSDownloadStream) checkChunkNumber() error {
 	return nil
 }
 
-// sizeOfChunk returns how many bytes the n-th chunk has, from 1. Only the last may be shorter than the others.
+// sizeOfChunk returns the number of bytes of the n-th chunk, from 1. Only the last may be shorter than the others.
 func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
 	if n != ds.numChunks {
 		return int64(ds.chunkSize)
@@ -123,7 +122,7 @@ func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
 
 // createNumericalIndexIfNotExists creates an index of a bucket, unless there is one.
 //
-//fork:replace an index whose key is no document let the client panic; the result of its killCursors is ignored
+//fork:replace an index whose key is not a document made the client panic; the result of its killCursors is ignored
 func createNumericalIndexIfNotExists(ctx context.Context, indexes IndexView, model IndexModel) error {
 	ctx = withOwnCursor(ctx)
 	exists, err := hasNumericalIndex(ctx, indexes, model)

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// wrapErrors turns errors of the driver's packages into those that applications see.
+// wrapErrors converts errors of the driver's packages to those that applications see.
 //
 //fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's; labels of the outer error
 func wrapErrors(err error) error {
@@ -29,8 +29,8 @@ func withOuterLabel(wrapped, err error) error {
 	return e
 }
 
-// interruptedWrite is the error of a write that a server executed with an error, and for whose retry there was no time. It wraps
-// the WriteException; errors.Is also finds the context's error in it.
+// interruptedWrite is the error of a write that a server executed with an error and that there was no time to retry. It wraps the
+// WriteException; errors.Is also finds the context's error in it.
 type interruptedWrite struct {
 	error
 	interruption driver.InterruptedWriteError
@@ -49,7 +49,7 @@ func (e interruptedWrite) Is(target error) bool {
 	return errors.Is(e.interruption.Unwrap(), target)
 }
 
-// As lets errors.As find what methods that write many documents return.
+// As lets errors.As find the error type that methods for many documents return.
 func (e interruptedWrite) As(target any) bool {
 	var exception WriteException
 	if !errors.As(e.error, &exception) {

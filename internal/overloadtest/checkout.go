@@ -11,7 +11,7 @@ type NoServer struct{ Err error }
 // NoConnection is a reply to no command: the next gets no connection.
 type NoConnection struct{ Err error }
 
-// PoolCleared is the error that a command gets which waits for a connection when the pool is cleared.
+// PoolCleared is the error of a command that waits for a connection when the pool is cleared.
 type PoolCleared struct{ retryableWrite bool }
 
 var _ driver.RetryableWriteLabeler = PoolCleared{}
@@ -30,14 +30,14 @@ func (PoolCleared) Error() string { return "the pool was cleared" }
 // Retryable implements the driver.RetryablePoolError interface.
 func (PoolCleared) Retryable() bool { return true }
 
-// PoolPaused is the error that a command gets which asks for a connection after that.
+// PoolPaused is the error of a command that asks for a connection after that.
 func PoolPaused() error {
 	return driver.Error{
 		Message: PoolCleared{}.Error(), Labels: []string{driver.TransientTransactionError}, Wrapped: PoolCleared{},
 	}
 }
 
-// BrokenHandshake is the error of a connection to "a:27017" that a command of the handshake failed on.
+// BrokenHandshake is the error of a connection to "a:27017" on which a handshake command failed.
 type BrokenHandshake struct{ Cause driver.Error }
 
 var (

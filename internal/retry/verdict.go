@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// NoDeadline is the Remaining time of a failure whose operation has no deadline.
+// NoDeadline is the Remaining time of an operation without a deadline.
 const NoDeadline time.Duration = math.MaxInt64
 
-// Failure is what the policy has to know of a failed attempt.
+// Failure describes a failed attempt to the policy.
 type Failure struct {
-	// Overload says that the error has the label SystemOverloadedError.
+	// Overload is whether the error has the label SystemOverloadedError.
 	Overload bool
-	// Retryable says that the error has the label RetryableError. Together with Overload it makes the error a retryable
-	// overload error.
+	// Retryable is whether the error has the label RetryableError. Together with Overload it makes the error a retryable overload
+	// error.
 	Retryable bool
-	// ReadWrite says that the error is retryable under the Retryable Reads or Retryable Writes specification.
+	// ReadWrite is whether the error is retryable under the Retryable Reads or Retryable Writes specification.
 	ReadWrite bool
-	// Refused says that a Throttle refused the attempt: nothing was sent, and no server had any work. Overload and Retryable have
-	// to be set as well.
+	// Refused is whether a Throttle refused the attempt: nothing was sent, and no server had any work. Overload and Retryable
+	// have to be set as well.
 	Refused bool
-	// FirstBackoff, if it is positive, is what the server wants in the place of the policy's.
+	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
-	// ReadWriteOff says that the error would be retryable under those specifications if retryReads or retryWrites were on.
-	// It explains a refusal and changes none.
+	// ReadWriteOff is whether those specifications would retry if retryReads or retryWrites were on. It explains a refusal and
+	// changes none.
 	ReadWriteOff bool
-	// Remaining is the time until the deadline of the operation or of who waits for it, or NoDeadline.
+	// Remaining is the time until the deadline of the operation or its caller, or NoDeadline.
 	Remaining time.Duration
-	// ContextDone says that nobody waits for a retry any more.
+	// ContextDone is whether nobody waits for a retry any longer.
 	ContextDone bool
 }
 
-// Verdict is what to do after a failed attempt. If Retry is false the error is to be returned.
+// Verdict is the decision after a failed attempt. If Retry is false, return the error.
 type Verdict struct {
 	Retry   bool
-	Backoff time.Duration // to wait before the retry; only ever positive after an overload error
+	Backoff time.Duration // the wait before the retry; positive only after an overload error
 	Reason  Reason
 }
 
@@ -46,7 +46,7 @@ const (
 	Overloaded Reason = iota + 1
 	// Throttled is the reason for a retry after an attempt that was not sent.
 	Throttled
-	// RetryableReadWrite is the reason for a retry by the Retryable Reads or Retryable Writes specification alone.
+	// RetryableReadWrite is the reason for a retry under only the Retryable Reads or Retryable Writes specification.
 	RetryableReadWrite
 	// NotRetryable refuses a retry because no policy covers the error.
 	NotRetryable
@@ -54,13 +54,13 @@ const (
 	LabelMissing
 	// OptionOff refuses a retry because retryReads or retryWrites is off.
 	OptionOff
-	// LimitReached refuses a retry because the command has been retried as often as it may be.
+	// LimitReached refuses a retry because the command has used up its retries.
 	LimitReached
 	// DeadlineTooClose refuses a retry because its backoff would pass the operation's deadline.
 	DeadlineTooClose
 	// BucketEmpty refuses a retry because the client's token bucket holds no token for it.
 	BucketEmpty
-	// ContextDone refuses a retry because nobody waits for it any more.
+	// ContextDone refuses a retry because nobody waits for it any longer.
 	ContextDone
 )
 

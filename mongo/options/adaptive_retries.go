@@ -1,14 +1,13 @@
 package options
 
-// SetAdaptiveRetries specifies whether the client limits its retries after overload errors by a token bucket, which keeps
-// them from prolonging the overload. The bucket belongs to the client and starts with 1000 tokens, its capacity. A retry
-// after an overload error takes one token; if there is none left, the error is returned. Each command that succeeds
-// returns 0.1 tokens, and one more if it was a retry. A retry that fails with an error that is no overload error returns
-// one token.
+// SetAdaptiveRetries specifies whether the client limits its retries after overload errors by a token bucket, which keeps them
+// from prolonging the overload. The bucket belongs to the client and starts with 1000 tokens, its capacity. A retry after an
+// overload error takes one token; if none is left, the error is returned. Each command that succeeds returns 0.1 tokens, and one
+// more if it was a retry. A retry that fails with an error other than an overload error returns one token.
 //
-// With the bucket the client still retries through a short overload. In a long one its retries settle at about a tenth
-// of the commands that succeed, and the application sees more of the overload errors. Without the bucket each command is
-// retried as often as the limit for it allows. Retries by RetryReads and RetryWrites after other errors take no tokens.
+// With the bucket the client still retries through a short overload. In a long one its retries settle at about a tenth of the
+// commands that succeed, and the application sees more overload errors. Without the bucket each command is retried up to its
+// limit. Retries by RetryReads and RetryWrites after other errors take no tokens.
 //
 // This can also be set through the "adaptiveRetries" URI option (e.g. "adaptiveRetries=true"). The default is false.
 //

@@ -12,8 +12,8 @@ package options
 //
 // Retryable writes: on replica sets and sharded clusters, InsertOne, InsertMany, UpdateOne, ReplaceOne, DeleteOne,
 // FindOneAndUpdate, FindOneAndReplace, FindOneAndDelete, and bulk writes without models that update or delete many documents, are
-// also retried after network errors and when the primary changes: at once: only once or, if the operation has a timeout, until it
-// ends. Unacknowledged writes are not.
+// also retried after network errors and when the primary changes: at once, and only once or, if the operation has a timeout,
+// until it ends. Unacknowledged writes are not.
 //
 // Once a command has met an overload error, 5 retries are the limit of both policies together.
 //
@@ -39,7 +39,7 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 //
 // Retryable reads: Find, FindOne, Aggregate without a $out or $merge stage, Distinct, CountDocuments, EstimatedDocumentCount,
 // Watch, and the methods that list databases, collections and indexes, are also retried after network errors and when the primary
-// changes: at once: only once or, if the operation has a timeout, until it ends.
+// changes: at once, and only once or, if the operation has a timeout, until it ends.
 //
 // Once a command has met an overload error, 5 retries are the limit of both policies together.
 //

@@ -1,5 +1,5 @@
 // Package editor shows an editor the overlay's files where they lie, as part of the assembled fork. It answers for gopls as the
-// driver of golang.org/x/tools/go/packages does, with the overlay's files in the place of their copies below build/.
+// driver of golang.org/x/tools/go/packages does, with the overlay's files instead of their copies below build/.
 package editor
 
 import (
@@ -24,7 +24,7 @@ type Workspace struct {
 	Overlay []string
 }
 
-// extends begins a directive whose declaration is no part of the assembled file.
+// extends begins a directive whose declaration is not part of the assembled file.
 const extends = "\n//fork:extend "
 
 // Source returns the overlay's file for one in the assembled fork, or the path itself where there is none. A file that extends
@@ -79,7 +79,7 @@ func (w Workspace) Modules() ([]string, error) {
 	return modules, err
 }
 
-// WriteWork writes a go.work with all modules, in which the fork takes the driver's place.
+// WriteWork writes a go.work with all modules, in which the fork replaces the driver.
 func (w Workspace) WriteWork(file string, modules []string) error {
 	work := &modfile.WorkFile{Syntax: &modfile.FileSyntax{Name: file}}
 	if err := work.AddGoStmt("1.25.0"); err != nil {

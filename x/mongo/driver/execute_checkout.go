@@ -2,7 +2,7 @@ package driver
 
 import "errors"
 
-// classifyCheckout finds out whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
+// classifyCheckout determines whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
 // or to get a connection to it, and labels its error as they and the Transactions specification say.
 func (ex *execution) classifyCheckout(fail *failure) {
 	retryable := ex.retryableCheckout(fail.err)
@@ -26,8 +26,8 @@ func (ex *execution) labelUnsentWrite(err error) error {
 }
 
 // labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
-// (transactions.md, "UnknownTransactionCommitResult"). Errors that come at once, such as that of a client which is disconnected, do
-// not get it: who commits until the result is known would not stop.
+// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as that of a disconnected client, do not get it: a
+// caller that commits until the result is known would not stop.
 func (op Operation) labelSelection(err error) error {
 	if op.Client == nil || !op.Client.Committing || !isContextError(err) {
 		return err

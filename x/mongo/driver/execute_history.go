@@ -86,8 +86,8 @@ func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 	}
 }
 
-// commandName returns the name of the command. A command of the application is not given a name before it has been built, which takes a
-// connection; without one it is built here, as for a server that nothing is known of. The name is empty if that fails.
+// commandName returns the name of the command. An application's command has no name before it has been built, which takes a
+// connection; without one it is built here, as for an unknown server. The name is empty if that fails.
 func (ex *execution) commandName() string {
 	if ex.op.Name != "" {
 		return ex.op.Name

@@ -6,14 +6,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// Connect begins to monitor the server. It has to be called before the server is used, and returns ErrServerConnected if it was
-// called before.
+// Connect begins to monitor the server. Call it before using the server; it returns ErrServerConnected if it was called before.
 //
-// The pool stays paused until a check of the server succeeds (connection-monitoring-and-pooling.md, "Creating a Connection
-// Pool"; server-monitoring.md, "Marking the connection pool as ready"). No command meets it before, as none selects a server
-// that is unknown. A pool whose server is not monitored, such as that of a load balancer, is ready at once.
+// The pool stays paused until a check of the server succeeds (connection-monitoring-and-pooling.md, "Creating a Connection Pool";
+// server-monitoring.md, "Marking the connection pool as ready"). Commands do not notice, because none selects an unknown server.
+// A pool whose server is not monitored, such as that of a load balancer, is ready at once.
 //
-//fork:replace a heartbeat that fails before the server was ever known cleared an empty pool, and minPoolSize connected to it
+//fork:replace a heartbeat that failed before the server was known cleared an empty pool, and minPoolSize connected to it
 //fork:watch Server.updateDescription Server.Disconnect pool.ready Topology.selectServerFromDescription
 func (s *Server) Connect(updateCallback updateTopologyCallback) error {
 	if !atomic.CompareAndSwapInt64(&s.state, serverDisconnected, serverConnected) {

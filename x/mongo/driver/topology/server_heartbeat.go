@@ -13,13 +13,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// check checks the server. If the server has closed the connection of the check before, because it limits the rate of new
-// connections, it is given time first.
+// check checks the server. If the server closed the connection of the previous check, because it limits the rate of new
+// connections, check waits first.
 //
 // That goes beyond server-monitoring.md, "Requesting an immediate check": while operations wait for the server, checks are
 // further apart than minHeartbeatFrequencyMS.
 //
-//fork:wrap clients that a server turns away must not all come back twice a second, at the same time
+//fork:wrap clients that a server rejects must not all come back twice a second, at the same time
 //fork:watch Server.update Server.setupHeartbeatConnection checkServerWithSignal Server.ProcessError
 func (s *Server) check(ctx context.Context) (description.Server, error) {
 	if s.pace.wait(ctx, s.done) != nil {
@@ -33,8 +33,8 @@ func (s *Server) check(ctx context.Context) (description.Server, error) {
 	return desc, err
 }
 
-// start measures round trip times until the monitor is disconnected. The connection for that is one more; for a server that limits
-// their rate the first measurement, which the monitor's own makes up for, is left out.
+// start measures round trip times until the monitor is disconnected. This takes one more connection; for a server that limits
+// their rate the first measurement is left out, because the monitor makes its own.
 //
 //fork:wrap operations need the connection more
 //fork:watch rttMonitor.connect rttMonitor.disconnect
@@ -46,18 +46,18 @@ func (r *rttMonitor) start() {
 
 // rttConfig holds the pace of the server's monitor.
 //
-//fork:extend what the monitor has met decides when the round trip time is measured
+//fork:extend the monitor's experience decides when the round trip time is measured
 type rttConfig struct {
 	pace *heartbeatPace
 }
 
-// heartbeatPace says how long to wait for checks of a server that closes the connections for them. But for skip it is used by the
-// goroutine of the monitor alone. A nil heartbeatPace lets nothing wait.
+// heartbeatPace says how long to wait between checks of a server that closes their connections. Only the monitor's goroutine uses
+// it, except for skip. A nil heartbeatPace never waits.
 type heartbeatPace struct {
 	overload *driver.OverloadPolicy
 	longest  time.Duration // heartbeatFrequencyMS
 
-	next time.Time // before which there is no check; zero if there may be one at any time
+	next time.Time // no check before this time; zero if one is possible at any time
 	met  atomic.Bool
 }
 
@@ -70,7 +70,7 @@ func (p *heartbeatPace) wait(ctx context.Context, disconnected <-chan struct{}) 
 	if wait <= 0 {
 		return nil
 	}
-	// The context alone does not do: checkServerWithSignal misses a signal that comes before it listens.
+	// The context is not enough: checkServerWithSignal misses a signal that comes before it listens.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -83,7 +83,7 @@ func (p *heartbeatPace) wait(ctx context.Context, disconnected <-chan struct{}) 
 	return p.overload.Clock.Sleep(ctx, wait)
 }
 
-// connected takes note of how it ended to establish a connection for a check.
+// connected records the result of establishing a connection for a check.
 func (p *heartbeatPace) connected(err error) {
 	switch {
 	case p == nil:
@@ -103,8 +103,8 @@ func (p *heartbeatPace) skip(ctx context.Context, interval time.Duration) error 
 	return p.overload.Clock.Sleep(ctx, interval)
 }
 
-// turnedAway reports whether a connection could not be established because the server, which had accepted it, closed it. That
-// is what a server does that limits the rate of new connections. One that cannot be reached, or does not answer, is another matter.
+// turnedAway reports whether a connection could not be established because the server accepted and then closed it, as a server
+// does that limits the rate of new connections. An unreachable or unresponsive server is another matter.
 func turnedAway(err error) bool {
 	if err == nil || cannotBeOverload(err) {
 		return false
