@@ -32,7 +32,7 @@ func (op Operation) Execute(ctx context.Context) error {
 		}
 	}
 
-	ex := execution{op: op}
+	ex := operationRun{op: op}
 	ex.start(ctx)
 	defer ex.release()
 	for {
@@ -47,8 +47,8 @@ func (op Operation) Execute(ctx context.Context) error {
 	}
 }
 
-// execution is the state of one call of Operation.Execute.
-type execution struct {
+// operationRun is the state of one call of Operation.Execute.
+type operationRun struct {
 	op       Operation // a copy: its name and write concern change with the attempts
 	overload *OverloadPolicy
 	kind     retry.Kind
@@ -84,7 +84,7 @@ type sentCommand struct {
 }
 
 // start prepares for the first command.
-func (ex *execution) start(ctx context.Context) {
+func (ex *operationRun) start(ctx context.Context) {
 	if batches, ok := ex.op.Batches.(CommandingBatches); ok {
 		batches.BeforeCommands()
 	}
@@ -96,7 +96,7 @@ func (ex *execution) start(ctx context.Context) {
 }
 
 // startCommand resets what belongs to a single command. Each batch is a separate command with its own retries.
-func (ex *execution) startCommand() {
+func (ex *operationRun) startCommand() {
 	ex.history.startCommand()
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
 	ex.deprioritized = nil
@@ -106,7 +106,7 @@ func (ex *execution) startCommand() {
 }
 
 // command executes one command: it makes attempts until one succeeds or fails without a retry.
-func (ex *execution) command(ctx context.Context) error {
+func (ex *operationRun) command(ctx context.Context) error {
 	for {
 		fail := ex.attempt(ctx)
 		if fail == nil {
@@ -147,7 +147,7 @@ func (ex *execution) command(ctx context.Context) error {
 }
 
 // succeed processes the reply of a successful attempt.
-func (ex *execution) succeed(ctx context.Context) error {
+func (ex *operationRun) succeed(ctx context.Context) error {
 	if ex.sent.moreToCome {
 		// The outcome is unknown, so nothing is deposited in the token bucket.
 		return ErrUnacknowledgedWrite
@@ -157,7 +157,7 @@ func (ex *execution) succeed(ctx context.Context) error {
 }
 
 // processResponse passes the last reply to the operation, with the error made of it, if any.
-func (ex *execution) processResponse(ctx context.Context, err error) error {
+func (ex *operationRun) processResponse(ctx context.Context, err error) error {
 	if ex.op.ProcessResponseFn == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ type CommandingBatches interface {
 }
 
 // nextBatch prepares for the next batch, on the same connection unless that was returned, and reports whether there is one.
-func (ex *execution) nextBatch() bool {
+func (ex *operationRun) nextBatch() bool {
 	batches := ex.op.Batches
 	if batches == nil || batches.Size() <= ex.sent.batchSize {
 		return false
@@ -209,7 +209,7 @@ func (ex *execution) nextBatch() bool {
 }
 
 // batchErrors returns the write errors and write concern errors of all batches.
-func (ex *execution) batchErrors() error {
+func (ex *operationRun) batchErrors() error {
 	if len(ex.failed.WriteErrors) == 0 && ex.failed.WriteConcernError == nil {
 		return nil
 	}

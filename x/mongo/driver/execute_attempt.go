@@ -24,8 +24,8 @@ const (
 	sending
 )
 
-// failure is the failure of one attempt.
-type failure struct {
+// failedAttempt is one failed attempt.
+type failedAttempt struct {
 	err       error
 	stage     stage
 	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
@@ -41,7 +41,7 @@ type failure struct {
 }
 
 // attempt sends the command once. It returns nil if the server executed it.
-func (ex *execution) attempt(ctx context.Context) *failure {
+func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
 	requestID := wiremessage.NextRequestID()
 	ex.history.startAttempt(requestID)
 	if ex.conn == nil {
@@ -52,29 +52,29 @@ func (ex *execution) attempt(ctx context.Context) *failure {
 		}
 		ex.srvr, ex.conn = srvr, conn
 		if err := ex.bindSession(); err != nil {
-			return &failure{err: err, stage: preparing}
+			return &failedAttempt{err: err, stage: preparing}
 		}
 	}
 	ex.begin()
 
 	started, err := ex.buildCommand(ctx, requestID)
 	if err != nil {
-		return &failure{err: err, stage: preparing, outOfTime: outOfTime(ctx, err, preparing)}
+		return &failedAttempt{err: err, stage: preparing, outOfTime: outOfTime(ctx, err, preparing)}
 	}
 	sent, err := ex.send(ctx, started)
 	switch {
 	case err == nil:
 		return nil
 	case sent:
-		return &failure{err: err, stage: sending}
+		return &failedAttempt{err: err, stage: sending}
 	default:
-		return &failure{err: err, stage: sending, outOfTime: outOfTime(ctx, err, sending)}
+		return &failedAttempt{err: err, stage: sending, outOfTime: outOfTime(ctx, err, sending)}
 	}
 }
 
 // bindSession gives an implicit session its server session, once there is a connection, so that an application never has more
 // implicit sessions than connections.
-func (ex *execution) bindSession() error {
+func (ex *operationRun) bindSession() error {
 	client := ex.op.Client
 	if client == nil || client.Server != nil || !client.IsImplicit {
 		return nil
@@ -88,7 +88,7 @@ func (ex *execution) bindSession() error {
 // begin determines whether the first server found supports retries, which then holds for the whole operation
 // (retryable-writes.md, "Supported Server Versions"), and gives a retryable write its transaction number once, for all attempts.
 // A server without retryable writes would reject the number.
-func (ex *execution) begin() {
+func (ex *operationRun) begin() {
 	if ex.begun {
 		return
 	}
@@ -103,7 +103,7 @@ func (ex *execution) begin() {
 }
 
 // buildCommand writes the command's wire message to the buffer.
-func (ex *execution) buildCommand(ctx context.Context, requestID int32) (startedInformation, error) {
+func (ex *operationRun) buildCommand(ctx context.Context, requestID int32) (startedInformation, error) {
 	rtt := ex.srvr.RTTMonitor()
 	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
 	if err != nil {
@@ -141,7 +141,7 @@ func (ex *execution) buildCommand(ctx context.Context, requestID int32) (started
 
 // send publishes the command, sends it, and publishes its end: each started event has its counterpart. It reports whether the
 // server may have received the command.
-func (ex *execution) send(ctx context.Context, started startedInformation) (sent bool, err error) {
+func (ex *operationRun) send(ctx context.Context, started startedInformation) (sent bool, err error) {
 	ex.op.publishStartedEvent(ctx, started)
 	begin := time.Now()
 
@@ -172,7 +172,7 @@ func (ex *execution) send(ctx context.Context, started startedInformation) (sent
 
 // compress replaces the wire message in the buffer by a compressed one if both sides agreed on that. It runs after the started
 // event, which reads the plain message.
-func (ex *execution) compress(command string) error {
+func (ex *operationRun) compress(command string) error {
 	compressor := ex.conn.Compressor
 	if compressor == nil || !ex.op.canCompress(command) {
 		return nil
@@ -186,7 +186,7 @@ func (ex *execution) compress(command string) error {
 }
 
 // roundTrip sends the message, reads the reply and reports the result to the server.
-func (ex *execution) roundTrip(ctx context.Context) error {
+func (ex *operationRun) roundTrip(ctx context.Context) error {
 	var err error
 	if ex.sent.moreToCome {
 		ex.sent.res, err = ex.op.moreToComeRoundTrip(ctx, ex.conn, *ex.wm)

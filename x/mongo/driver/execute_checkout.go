@@ -4,7 +4,7 @@ import "errors"
 
 // classifyCheckout determines whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
 // or to get a connection to it, and labels its error as they and the Transactions specification say.
-func (ex *execution) classifyCheckout(fail *failure) {
+func (ex *operationRun) classifyCheckout(fail *failedAttempt) {
 	retryable := ex.retryableCheckout(fail.err)
 	if retryable || isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError) {
 		fail.err = ex.labelTransaction(ex.labelUnsentWrite(fail.err))
@@ -18,7 +18,7 @@ func (ex *execution) classifyCheckout(fail *failure) {
 // labelUnsentWrite adds the label RetryableWriteError to the error of a write for which there was no connection, because it could not be
 // established or the pool was cleared, if retryWrites is on (retryable-writes.md, "RetryableWriteError Labels"). As with all errors,
 // commands of a transaction other than commit and abort do not get it.
-func (ex *execution) labelUnsentWrite(err error) error {
+func (ex *operationRun) labelUnsentWrite(err error) error {
 	if ex.op.Type != Write || !ex.op.retryEnabled() || ex.inTransaction() {
 		return err
 	}
@@ -38,7 +38,7 @@ func (op Operation) labelSelection(err error) error {
 // retryableCheckout reports whether no command was sent because the pool was cleared, or because the handshake of a new
 // connection, including the authentication step, met a retryable error (retryable-reads.md and retryable-writes.md, "Retryable
 // Error").
-func (ex *execution) retryableCheckout(err error) bool {
+func (ex *operationRun) retryableCheckout(err error) bool {
 	if isEstablishmentError(err) {
 		return ex.retryableHandshake(err)
 	}
@@ -48,7 +48,7 @@ func (ex *execution) retryableCheckout(err error) bool {
 
 // retryableHandshake reports whether a handshake command failed with an error that is retryable for the command that needed the
 // connection. For writes, the server says so by a label.
-func (ex *execution) retryableHandshake(err error) bool {
+func (ex *operationRun) retryableHandshake(err error) bool {
 	var handshakeErr Error
 	if !errors.As(establishmentError(err), &handshakeErr) {
 		return false

@@ -11,7 +11,7 @@ type attemptErrors struct {
 }
 
 // record records the failure of an attempt that is followed by another.
-func (errs *attemptErrors) record(fail *failure) {
+func (errs *attemptErrors) record(fail *failedAttempt) {
 	if fail.stage == throttled {
 		// The server's word counts more than the client's own decision.
 		return
@@ -31,7 +31,7 @@ func (errs *attemptErrors) record(fail *failure) {
 //
 // If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
 // "TransientTransactionError").
-func (errs *attemptErrors) toReturn(last *failure) error {
+func (errs *attemptErrors) toReturn(last *failedAttempt) error {
 	err := errs.relevant(last)
 	if errs.inTxn && last.hasErrorLabel(TransientTransactionError) {
 		return withLabel(err, TransientTransactionError)
@@ -40,7 +40,7 @@ func (errs *attemptErrors) toReturn(last *failure) error {
 }
 
 // relevant returns the error for toReturn, without the label.
-func (errs *attemptErrors) relevant(last *failure) error {
+func (errs *attemptErrors) relevant(last *failedAttempt) error {
 	switch {
 	case last.attempted(errs.kind) || errs.first == nil:
 		return last.err
@@ -53,14 +53,14 @@ func (errs *attemptErrors) relevant(last *failure) error {
 
 // attempted reports whether the command was sent and, unless it is a read, the server may have executed it, that is, did not deny
 // it.
-func (fail *failure) attempted(kind retry.Kind) bool {
+func (fail *failedAttempt) attempted(kind retry.Kind) bool {
 	return fail.stage == sending && fail.outOfTime == nil && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
 }
 
 // hasErrorLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its
 // own: if a reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error
 // while a command is built never means a rejection.
-func (fail *failure) hasErrorLabel(label string) bool {
+func (fail *failedAttempt) hasErrorLabel(label string) bool {
 	if fail.stage == preparing {
 		return false
 	}
@@ -77,13 +77,13 @@ func (fail *failure) hasErrorLabel(label string) bool {
 }
 
 // isRetryableOverloadError reports whether the error has both labels of a retryable overload error.
-func (fail *failure) isRetryableOverloadError() bool {
+func (fail *failedAttempt) isRetryableOverloadError() bool {
 	return fail.hasErrorLabel(ErrSystemOverloadedError) && fail.hasErrorLabel(ErrRetryableError)
 }
 
 // classify determines whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the labels that
 // these specifications require.
-func (ex *execution) classify(fail *failure) {
+func (ex *operationRun) classify(fail *failedAttempt) {
 	switch fail.stage {
 	case selecting:
 		ex.classifyCheckout(fail)
@@ -99,7 +99,7 @@ func (ex *execution) classify(fail *failure) {
 
 // retryableReadWrite reports whether the Retryable Reads or Retryable Writes specification retries after the error, regardless of
 // the options.
-func (ex *execution) retryableReadWrite(err error) bool {
+func (ex *operationRun) retryableReadWrite(err error) bool {
 	desc := ex.sent.desc
 	switch e := err.(type) {
 	case WriteCommandError:
@@ -116,7 +116,7 @@ func (ex *execution) retryableReadWrite(err error) bool {
 
 // addRetryableWriteError adds the label RetryableWriteError if the server does not: servers before 4.4 never do, and none does
 // for a network error. Commands of a transaction other than commit and abort never get it.
-func (ex *execution) addRetryableWriteError(err error, retryable bool) error {
+func (ex *operationRun) addRetryableWriteError(err error, retryable bool) error {
 	if !ex.sent.retryEnabled || ex.inTransaction() {
 		return err
 	}
@@ -137,7 +137,7 @@ func (ex *execution) addRetryableWriteError(err error, retryable bool) error {
 }
 
 // unsupportedStorageEngine reports whether a retryable write failed because the server's storage engine supports none.
-func (ex *execution) unsupportedStorageEngine(err error) bool {
+func (ex *operationRun) unsupportedStorageEngine(err error) bool {
 	if !ex.retrySupported || ex.op.Type != Write {
 		return false
 	}

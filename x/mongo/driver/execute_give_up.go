@@ -7,7 +7,7 @@ import (
 
 // giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
 // an unordered write goes on with the next batch.
-func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
+func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt) error {
 	switch {
 	case fail.outOfTime != nil && ex.errs.first != nil:
 		return ex.interrupted(ex.errs.toReturn(fail), fail.outOfTime, noTime)
@@ -26,7 +26,7 @@ func (ex *execution) giveUp(ctx context.Context, fail *failure) error {
 }
 
 // labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed.
-func (ex *execution) labelCommitResult(err error) error {
+func (ex *operationRun) labelCommitResult(err error) error {
 	e, ok := err.(Error)
 	if ok && ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e)) {
 		return withLabel(e, UnknownTransactionCommitResult)
@@ -54,12 +54,12 @@ func confirmable(code int32) bool {
 // maxTimeMSExpired is the server's error code for a command that exceeded its maxTimeMS.
 const maxTimeMSExpired = 50
 
-func (ex *execution) committing() bool {
+func (ex *operationRun) committing() bool {
 	return ex.op.Client != nil && ex.op.Client.Committing
 }
 
 // writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
-func (ex *execution) writeFailed(e WriteCommandError) error {
+func (ex *operationRun) writeFailed(e WriteCommandError) error {
 	if ex.op.Batches != nil && len(e.WriteErrors) > 0 {
 		writeErrors, err := errorsOfBatch(e.WriteErrors, ex.sent.batchSize)
 		if err != nil {
@@ -91,7 +91,7 @@ func (ex *execution) writeFailed(e WriteCommandError) error {
 
 // commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
 // is unknown, unless the write concern cannot be satisfied at all.
-func (ex *execution) commitFailed(e WriteCommandError) error {
+func (ex *operationRun) commitFailed(e WriteCommandError) error {
 	wce := e.WriteConcernError
 	failed := Error{
 		Code:    int32(wce.Code),

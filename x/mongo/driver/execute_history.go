@@ -39,7 +39,7 @@ func (h *history) startAttempt(requestID int32) {
 }
 
 // decided records and logs the decision after a failed attempt.
-func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
+func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
 	if ex.overload == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (ex *execution) decided(fail *failure, verdict retry.Verdict) {
 
 // commandName returns the name of the command. An application's command has no name before it has been built, which takes a
 // connection; without one it is built here, as for an unknown server. The name is empty if that fails.
-func (ex *execution) commandName() string {
+func (ex *operationRun) commandName() string {
 	if ex.op.Name != "" {
 		return ex.op.Name
 	}
@@ -105,7 +105,7 @@ func (ex *execution) commandName() string {
 
 // tellDecided reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
 // one.
-func (ex *execution) tellDecided(ctx context.Context) {
+func (ex *operationRun) tellDecided(ctx context.Context) {
 	decision := ex.history.untold
 	if decision == nil {
 		return
@@ -116,7 +116,7 @@ func (ex *execution) tellDecided(ctx context.Context) {
 }
 
 // backOff waits before a retry. It returns the context's error if the context ends first.
-func (ex *execution) backOff(ctx context.Context, d time.Duration) error {
+func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	start := ex.overload.Clock.Now()
 	err := ex.overload.sleep(callerOf(ctx), d)
 	if err != nil {
@@ -134,7 +134,7 @@ func (h *history) retried() {
 }
 
 // finish reports the end of the operation and returns its error, with its RetryError.
-func (ex *execution) finish(ctx context.Context, err error) error {
+func (ex *operationRun) finish(ctx context.Context, err error) error {
 	if ex.overload == nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (ex *execution) finish(ctx context.Context, err error) error {
 }
 
 // reportFinished reports the end of an operation for which a retry was announced.
-func (ex *execution) reportFinished(ctx context.Context, err error) {
+func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 	if err == ErrUnacknowledgedWrite {
 		err = nil
 	}

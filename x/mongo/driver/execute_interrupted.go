@@ -32,7 +32,7 @@ func outOfTime(ctx context.Context, err error, s stage) error {
 }
 
 // checkDeadline returns an error if there is not even time for the fastest observed round trip.
-func (ex *execution) checkDeadline(ctx context.Context) error {
+func (ex *operationRun) checkDeadline(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (ex *execution) checkDeadline(ctx context.Context) error {
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
 // otherwise, and wraps the cause.
-func (ex *execution) interrupted(err, cause error, when string) error {
+func (ex *operationRun) interrupted(err, cause error, when string) error {
 	if e, ok := err.(WriteCommandError); ok {
 		if failed := ex.writeFailed(e); failed != nil {
 			err = failed

@@ -1,7 +1,7 @@
 package driver
 
 // release ends the execution: the connection and the buffer go back to their pools.
-func (ex *execution) release() {
+func (ex *operationRun) release() {
 	ex.releaseConnection()
 
 	// Buffers in a pool should have similar sizes. The garbage collector gets those that are mostly empty, or larger than the
@@ -14,7 +14,7 @@ func (ex *execution) release() {
 
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next
 // server is selected.
-func (ex *execution) releaseConnection() {
+func (ex *operationRun) releaseConnection() {
 	if ex.conn != nil {
 		_ = ex.conn.Close()
 	}

@@ -35,7 +35,7 @@ func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 }
 
 // describe describes a failure to the retry policy.
-func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure {
+func (ex *operationRun) describe(ctx context.Context, fail *failedAttempt) retry.Failure {
 	return retry.Failure{
 		Overload:     fail.hasErrorLabel(ErrSystemOverloadedError),
 		Retryable:    fail.hasErrorLabel(ErrRetryableError),
@@ -50,7 +50,7 @@ func (ex *execution) describe(ctx context.Context, fail *failure) retry.Failure 
 }
 
 // prepareRetry prepares everything for the next attempt, and waits for the backoff. An error ends the operation.
-func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict retry.Verdict) error {
+func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, verdict retry.Verdict) error {
 	if fail.stage == sending && !fail.isRetryableOverloadError() {
 		ex.strengthenCommit()
 	}
@@ -77,12 +77,12 @@ func (ex *execution) prepareRetry(ctx context.Context, fail *failure, verdict re
 
 // contextDone reports whether the operation's context ended the attempt. A connection that was not established in time says
 // nothing about that context.
-func (fail *failure) contextDone() bool {
+func (fail *failedAttempt) contextDone() bool {
 	return fail.stage == sending && isContextError(fail.err)
 }
 
 // reset records the failure and gives up its server and connection, so that the next attempt selects anew.
-func (ex *execution) reset(fail *failure) {
+func (ex *operationRun) reset(fail *failedAttempt) {
 	ex.errs.record(fail)
 	ex.releaseConnection()
 
@@ -94,14 +94,14 @@ func (ex *execution) reset(fail *failure) {
 
 // deprioritize adds the failed server to the deprioritized servers. After an overload error it does so on any topology, if the
 // policy retargets; after other retryable errors only on sharded clusters (retryable-reads.md and retryable-writes.md).
-func (ex *execution) deprioritize(fail *failure) {
+func (ex *operationRun) deprioritize(fail *failedAttempt) {
 	if server := ex.failedServer(fail); server != "" {
 		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: server})
 	}
 }
 
 // failedServer returns the server of the failed attempt, or the empty address if it is unknown.
-func (ex *execution) failedServer(fail *failure) address.Address {
+func (ex *operationRun) failedServer(fail *failedAttempt) address.Address {
 	var establishment EstablishmentError
 	switch {
 	case fail.server != "":
@@ -118,7 +118,7 @@ func (ex *execution) failedServer(fail *failure) address.Address {
 // strengthenCommit makes a repeated commitTransaction wait for the majority, as the first may have committed (transactions.md,
 // "Majority write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern
 // stays.
-func (ex *execution) strengthenCommit() {
+func (ex *operationRun) strengthenCommit() {
 	if client := ex.op.Client; client != nil && client.Committing {
 		client.UpdateCommitTransactionWriteConcern()
 		ex.op.WriteConcern = client.CurrentWc
@@ -127,7 +127,7 @@ func (ex *execution) strengthenCommit() {
 
 // reauthenticate reauthenticates the connection if the server asks for it. Sending the command again then counts as a retry under
 // no policy, because the server has not executed it.
-func (ex *execution) reauthenticate(ctx context.Context, fail *failure) (bool, error) {
+func (ex *operationRun) reauthenticate(ctx context.Context, fail *failedAttempt) (bool, error) {
 	const reauthenticationRequired = 391
 
 	serverErr, ok := fail.err.(Error)

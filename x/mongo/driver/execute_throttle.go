@@ -39,7 +39,7 @@ type Operation struct {
 }
 
 // throttle prepares for the attempts of a command.
-func (ex *execution) throttle() {
+func (ex *operationRun) throttle() {
 	ex.op.throttling = throttling{}
 	if ex.overload != nil && ex.overload.Policy.Throttling != nil && !ex.op.neverThrottled() {
 		ex.op.throttling.policy = ex.overload
@@ -176,12 +176,12 @@ func (r refusal) Error() string {
 
 // checkoutFailure returns the failure of an attempt that got no connection. If the attempt was refused, applications see the same
 // failure as for a rejection by the server after which nothing was executed.
-func checkoutFailure(ctx context.Context, err error) *failure {
+func checkoutFailure(ctx context.Context, err error) *failedAttempt {
 	var refused refusal
 	if !errors.As(err, &refused) {
-		return &failure{err: err, stage: selecting, outOfTime: outOfTime(ctx, err, selecting)}
+		return &failedAttempt{err: err, stage: selecting, outOfTime: outOfTime(ctx, err, selecting)}
 	}
-	return &failure{
+	return &failedAttempt{
 		stage:  throttled,
 		server: refused.server,
 		err: Error{
@@ -193,10 +193,10 @@ func checkoutFailure(ctx context.Context, err error) *failure {
 }
 
 // noteEnd reports the end of an attempt to the server's throttle.
-func (ex *execution) noteEnd(err error) {
+func (ex *operationRun) noteEnd(err error) {
 	if ex.overload == nil || ex.overload.Policy.Throttling == nil || ex.sent.moreToCome {
 		return
 	}
 	_, throttle := throttleOf(ex.srvr)
-	throttle.Ended(err != nil && (&failure{err: err, stage: sending}).hasErrorLabel(ErrSystemOverloadedError))
+	throttle.Ended(err != nil && (&failedAttempt{err: err, stage: sending}).hasErrorLabel(ErrSystemOverloadedError))
 }

@@ -1,7 +1,7 @@
 package driver
 
 // inTransaction reports whether the command is one of a transaction, other than the one that ends it.
-func (ex *execution) inTransaction() bool {
+func (ex *operationRun) inTransaction() bool {
 	client := ex.op.Client
 	return client != nil && !client.Committing && !client.Aborting && client.TransactionRunning()
 }
@@ -9,7 +9,7 @@ func (ex *execution) inTransaction() bool {
 // labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
 // occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
 // commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
-func (ex *execution) labelTransaction(err error) error {
+func (ex *operationRun) labelTransaction(err error) error {
 	switch {
 	case ex.committing():
 		return withLabel(withoutLabel(err, TransientTransactionError), UnknownTransactionCommitResult)
@@ -22,7 +22,7 @@ func (ex *execution) labelTransaction(err error) error {
 
 // unpin releases the server or connection to which the session's transaction is pinned, once the transaction's state there is
 // lost (transactions.md, "When to unpin"). A rejected command that is sent again does not lose it.
-func (ex *execution) unpin(fail *failure) error {
+func (ex *operationRun) unpin(fail *failedAttempt) error {
 	if !fail.hasErrorLabel(TransientTransactionError) && !fail.hasErrorLabel(UnknownTransactionCommitResult) {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (ex *execution) unpin(fail *failure) error {
 
 // unpinForRetry unpins the transaction if the next attempt may go elsewhere: an abort is unpinned before a server is selected for
 // its retry (transactions.md, "When to unpin"), and a command that did not start the transaction leaves no state on the server.
-func (ex *execution) unpinForRetry() error {
+func (ex *operationRun) unpinForRetry() error {
 	client := ex.op.Client
 	if client == nil || !ex.startsTxn && !client.Aborting {
 		return nil

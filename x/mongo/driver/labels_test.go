@@ -33,14 +33,14 @@ func TestWithLabelChangesACopy(t *testing.T) {
 // TestExecutionLabelsACopy is about each place that labels an error.
 func TestExecutionLabelsACopy(t *testing.T) {
 	array := []string{NetworkError, "untouched", "untouched", "untouched"}
-	ex := execution{sent: sentCommand{retryEnabled: true}}
+	ex := operationRun{sent: sentCommand{retryEnabled: true}}
 	ex.op.Type = Write
 
 	_ = ex.addRetryableWriteError(Error{Labels: array[:1]}, true)
 	_ = ex.commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}})
 	ex.errs.inTxn = true
-	ex.errs.record(&failure{err: Error{Labels: array[:1]}, stage: sending})
-	_ = ex.errs.toReturn(&failure{err: Error{Labels: []string{TransientTransactionError}}, stage: selecting})
+	ex.errs.record(&failedAttempt{err: Error{Labels: array[:1]}, stage: sending})
+	_ = ex.errs.toReturn(&failedAttempt{err: Error{Labels: []string{TransientTransactionError}}, stage: selecting})
 	assert.Equal(t, []string{NetworkError, "untouched", "untouched", "untouched"}, array)
 }
 
