@@ -162,7 +162,7 @@ func (as Advisories) check(plan *Plan, file string) Problems {
 			if err != nil {
 				ps.add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
 			} else if !ours[key] {
-				ps.add(file, a.line, "name what mends it; go run ./tools/cmd/mongofork status --all lists the declarations",
+				ps.add(file, a.line, "name what fixes it; go run ./tools/cmd/mongofork status --all lists the declarations",
 					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
 			}
 		}
@@ -191,7 +191,7 @@ func (as Advisories) Count(version string) map[AdvisoryState]int {
 // Summary summarizes in a line the advisories' states for a version.
 func (as Advisories) Summary(version string) string {
 	n := as.Count(version)
-	text := fmt.Sprintf("advisories: %d known, %d mended by upstream, %d by the fork, %d open", len(as), n[MendedUpstream], n[MendedHere], n[Open])
+	text := fmt.Sprintf("advisories: %d known, %d fixed by upstream, %d by the fork, %d open", len(as), n[MendedUpstream], n[MendedHere], n[Open])
 	if ids := as.open(version); len(ids) > 0 {
 		text += ": " + strings.Join(ids, ", ")
 	}
@@ -232,7 +232,7 @@ func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
 	for _, a := range list {
 		_, accepted := a.Accepted[p.Base]
 		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) && (handedOut || !accepted) {
-			ps.add(AdvisoryFile, a.line, "mend it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
+			ps.add(AdvisoryFile, a.line, "correct it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
 				"advisory %s is open on %s: %s", a.ID, p.Base, a.Title)
 		}
 	}

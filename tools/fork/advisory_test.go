@@ -35,8 +35,8 @@ func TestAdvisoryState(t *testing.T) {
 	} {
 		require.Equal(t, want, list[0].State(version), version)
 	}
-	require.Equal(t, "advisories: 1 known, 0 mended by upstream, 1 by the fork, 0 open", list.Summary("v2.0.0"))
-	require.Equal(t, "advisories: 1 known, 0 mended by upstream, 0 by the fork, 1 open: CVE-1", list.Summary("v1.0.0"))
+	require.Equal(t, "advisories: 1 known, 0 fixed by upstream, 1 by the fork, 0 open", list.Summary("v2.0.0"))
+	require.Equal(t, "advisories: 1 known, 0 fixed by upstream, 0 by the fork, 1 open: CVE-1", list.Summary("v1.0.0"))
 	require.Equal(t, []string{"CVE-1"}, list.Affecting("v2.0.0"), "what upstream's own release has")
 	require.Empty(t, list.Affecting("v2.0.1"))
 }
@@ -96,7 +96,7 @@ func TestOpenAdvisoriesAreRefused(t *testing.T) {
 	open := advisory(map[string]string{"mended": ""})
 	p := builtProject(t, Tree{AdvisoryFile: []byte(open + advisory(map[string]string{"id": "fixed", "affected": `["<v2.0.0"]`, "mended": ""}))})
 	require.EqualError(t, p.RefuseOpen(nil, false), "etc/advisories.yaml:1: advisory CVE-1 is open on v2.0.0: A title\n"+
-		"  mend: mend it in the overlay, or take another base; --allow-open CVE-1 takes it nevertheless")
+		"  fix: correct it in the overlay, or take another base; --allow-open CVE-1 takes it nevertheless")
 	require.NoError(t, p.RefuseOpen([]string{"CVE-1"}, false))
 	p.put(t, AdvisoryFile, advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: nobody uses it}"}))
 	require.NoError(t, p.RefuseOpen(nil, false), "accepted where it is built")
@@ -124,7 +124,7 @@ func TestSecurityPage(t *testing.T) {
 	require.True(t, changed)
 	page := p.read(t, SecurityPage)
 	for _, want := range []string{
-		"| [CVE-1](#cve-1) | >=v1.0.0 <v2.0.1 or =v2.2.0 | **open** |\n", "| mended by the fork |\n", "| mended by upstream |\n",
+		"| [CVE-1](#cve-1) | >=v1.0.0 <v2.0.1 or =v2.2.0 | **open** |\n", "| fixed by the fork |\n", "| fixed by upstream |\n",
 		"\nThe fork on v2.0.0: **open**.\n", "\nThe fork on v2.0.0: `pool added`; tested by `pool TestAdded`.\n",
 		"\nA title. Somebody reads all.\n", "fixed in v2.0.1.\n",
 	} {

@@ -109,15 +109,15 @@ func TestExtractRefused(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(p.output().Dir, "event", "event.go")))
 	_, err := p.Extract(t.Context(), p.output(), false)
 	require.EqualError(t, err, `build/v2.0.0/README.md:1: an edit inside upstream's text (outside any declaration), which this repository does not hold
-  mend: write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force
+  fix: write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force
 build/v2.0.0/event/event.go: a deleted file is upstream's: an overlay cannot remove files
-  mend: go run ./tools/cmd/mongofork build --force to drop the edit
+  fix: go run ./tools/cmd/mongofork build --force to drop the edit
 build/v2.0.0/notes.txt: a new file outside the overlay's folders
-  mend: move it to an overlay folder, or remove it
+  fix: move it to an overlay folder, or remove it
 build/v2.0.0/pool/pool.go:9: an edit inside upstream's text (outside any declaration), which this repository does not hold
-  mend: write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force
+  fix: write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force
 build/v2.0.0/pool/pool.go:45: an edit inside upstream's text (method Pool.Get), which this repository does not hold
-  mend: write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force`)
+  fix: write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force`)
 	require.Equal(t, string(extractable["pool/whole.go"]), p.read(t, "pool/whole.go"), "one problem, and nothing is changed")
 }
 
@@ -126,14 +126,14 @@ func TestExtractDeletedOverlayFile(t *testing.T) {
 	p := extraction(t)
 	require.NoError(t, os.Remove(filepath.Join(p.output().Dir, "pool", "whole.go")))
 	_, err := p.Extract(t.Context(), p.output(), false)
-	require.EqualError(t, err, "build/v2.0.0/pool/whole.go: a deleted file is not extracted\n  mend: git rm pool/whole.go && go run ./tools/cmd/mongofork build --force")
+	require.EqualError(t, err, "build/v2.0.0/pool/whole.go: a deleted file is not extracted\n  fix: git rm pool/whole.go && go run ./tools/cmd/mongofork build --force")
 }
 
 func TestExtractUnformatted(t *testing.T) {
 	t.Parallel()
 	p := extraction(t, [3]string{"pool/whole.go", "whole() {}", "whole() {  }"})
 	_, err := p.Extract(t.Context(), p.output(), false)
-	require.EqualError(t, err, "build/v2.0.0/pool/whole.go: the file is not gofmt-formatted\n  mend: gofmt -w build/v2.0.0/pool/whole.go")
+	require.EqualError(t, err, "build/v2.0.0/pool/whole.go: the file is not gofmt-formatted\n  fix: gofmt -w build/v2.0.0/pool/whole.go")
 }
 
 func TestExtractBothChanged(t *testing.T) {

@@ -57,9 +57,9 @@ func TestLockDisagrees(t *testing.T) {
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool taken", 1))
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
-		"  mend: go run ./tools/cmd/mongofork diff --upstream 'pool retryable', then go run ./tools/cmd/mongofork accept 'pool retryable'")
+		"  fix: go run ./tools/cmd/mongofork diff --upstream 'pool retryable', then go run ./tools/cmd/mongofork accept 'pool retryable'")
 	require.ErrorContains(t, err, p.LockFile()+":6: replace pool taken is locked, but no directive of the overlay names it\n"+
-		"  mend: go run ./tools/cmd/mongofork accept 'pool taken'")
+		"  fix: go run ./tools/cmd/mongofork accept 'pool taken'")
 
 	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "taken"}}})
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestNewLock(t *testing.T) {
 
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	_, err = next.Plan(t.Context())
-	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  mend: name another base (v2.0.0); "+
+	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name another base (v2.0.0); "+
 		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
 	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
 	require.NoError(t, err)

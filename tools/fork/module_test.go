@@ -34,13 +34,13 @@ func TestTamperedModule(t *testing.T) {
 	p.Source = staleSource{original, "README.md", "A changed module.\n"}
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2@v2.0.0 is h1:")
-	require.ErrorContains(t, err, "  mend: go clean -modcache, then run the command again")
+	require.ErrorContains(t, err, "  fix: go clean -modcache, then run the command again")
 	require.Len(t, err, 1)
 
 	p.Source = staleSource{original, "go.mod", "module example.com/driver/v2\n\ngo 1.23\n"}
 	err = build(t, p, false)
 	require.ErrorContains(t, err, "the hash of the go.mod file of example.com/driver/v2@v2.0.0 is h1:")
-	require.ErrorContains(t, err, "the go directive of example.com/driver/v2@v2.0.0 is 1.23, but the lock has 1.19\n  mend: restore the lock from version control; if it is right: go clean -modcache, then run the command again")
+	require.ErrorContains(t, err, "the go directive of example.com/driver/v2@v2.0.0 is 1.23, but the lock has 1.19\n  fix: restore the lock from version control; if it is right: go clean -modcache, then run the command again")
 
 	// Another module under the same version: what the go command states differs too.
 	changed := upstream(t)
@@ -56,7 +56,7 @@ func TestLockForAnotherBase(t *testing.T) {
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	p.put(t, next.LockFile(), p.read(t, p.LockFile()))
 	_, err := next.Plan(t.Context())
-	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  mend: go run ./tools/cmd/mongofork accept --new --base v2.1.0")
+	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  fix: go run ./tools/cmd/mongofork accept --new --base v2.1.0")
 }
 
 func TestModuleCacheErrors(t *testing.T) {

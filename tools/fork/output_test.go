@@ -67,15 +67,15 @@ func TestOutputEdited(t *testing.T) {
 
 	_, err = o.Write(newTree, false)
 	require.EqualError(t, err, `out/a/one: edited since it was built
-  mend: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it
+  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it
 out/notes: foreign since it was built
-  mend: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it`)
+  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it`)
 	got, err := ReadTree(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
 
 	_, err = o.Write(oldTree, false)
-	require.ErrorContains(t, err, "out/two: deleted since it was built\n  mend: go run ./tools/cmd/mongofork build --force to restore it")
+	require.ErrorContains(t, err, "out/two: deleted since it was built\n  fix: go run ./tools/cmd/mongofork build --force to restore it")
 
 	_, err = o.Write(newTree, true)
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestOutputForeign(t *testing.T) {
 	require.NoError(t, oldTree.write(o.Dir))
 	for _, force := range []bool{false, true} {
 		_, err := o.Write(newTree, force)
-		require.EqualError(t, err, "out: the folder was not made by mongofork: it has no manifest\n  mend: move it away, or choose another folder with -o")
+		require.EqualError(t, err, "out: the folder was not made by mongofork: it has no manifest\n  fix: move it away, or choose another folder with -o")
 	}
 	got, err := ReadTree(o.Dir)
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestOutputClean(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "two"), []byte("edited"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/mine"), nil, 0o644))
 	_, err = o.Clean(false)
-	require.EqualError(t, err, "out/two: edited since it was built\n  mend: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it")
+	require.EqualError(t, err, "out/two: edited since it was built\n  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it")
 
 	removed, err = o.Clean(true)
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func (p Problem) String() string {
 	}
 	b.WriteString(": " + p.Message)
 	if p.Mend != "" {
-		b.WriteString("\n  mend: " + p.Mend)
+		b.WriteString("\n  fix: " + p.Mend)
 	}
 	return b.String()
 }

@@ -19,7 +19,7 @@ func TestVerify(t *testing.T) {
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	_, err = p.Verify(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.0.0/fork.lock: the output's hash is h1:")
-	require.ErrorContains(t, err, "mend: go run ./tools/cmd/mongofork diff, then go run ./tools/cmd/mongofork accept")
+	require.ErrorContains(t, err, "fix: go run ./tools/cmd/mongofork diff, then go run ./tools/cmd/mongofork accept")
 	_, err = p.Accept(t.Context(), AcceptOptions{})
 	require.NoError(t, err)
 	after, err := p.Verify(t.Context())
@@ -99,7 +99,7 @@ func TestOverlayLinkIsRefused(t *testing.T) {
 	if err := os.Symlink("../conn/.keep", filepath.Join(p.Root, "pool", "link.txt")); err != nil {
 		t.Skipf("this system has no symbolic links: %v", err)
 	}
-	require.EqualError(t, build(t, p, false), "pool/link.txt: not a regular file; module zips and go mod vendor drop it\n  mend: replace it with a copy")
+	require.EqualError(t, build(t, p, false), "pool/link.txt: not a regular file; module zips and go mod vendor drop it\n  fix: replace it with a copy")
 }
 
 func TestLibraryName(t *testing.T) {

@@ -45,7 +45,7 @@ func TestRelease(t *testing.T) {
 
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
-	require.ErrorContains(t, err, base+".zip: this version was released with different content\n  mend: raise Fork in version/fork.go, then make lock")
+	require.ErrorContains(t, err, base+".zip: this version was released with different content\n  fix: raise Fork in version/fork.go, then make lock")
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.10")
 	require.NoError(t, err)
 	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
@@ -81,7 +81,7 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	dir := t.TempDir()
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.3")
 	require.EqualError(t, err, "version: the fork calls itself v2.0.0-acme.3, not v2.0.0-fork.3\n"+
-		"  mend: leave --version out, or change the constant Fork and go run ./tools/cmd/mongofork accept on every base")
+		"  fix: leave --version out, or change the constant Fork and go run ./tools/cmd/mongofork accept on every base")
 	r, err := p.Release(t.Context(), dir, version)
 	require.NoError(t, err)
 	require.Equal(t, version, r.Version)

@@ -61,11 +61,11 @@ func (as Advisories) vulnerabilities(ref, version string) *[]cdx.Vulnerability {
 		v := cdx.Vulnerability{ID: a.ID, Description: a.Title, Detail: a.Impact, Affects: &[]cdx.Affects{{Ref: ref}}}
 		switch a.State(version) {
 		case MendedHere:
-			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASResolvedWithPedigree, Detail: "mended by the fork: " + strings.Join(a.Mended[version].By, ", ")}
+			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASResolvedWithPedigree, Detail: "fixed by the fork: " + strings.Join(a.Mended[version].By, ", ")}
 		case Open:
 			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASExploitable}
 		default:
-			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASNotAffected, Justification: cdx.IAJCodeNotPresent, Detail: "mended by upstream in " + a.Fixed}
+			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASNotAffected, Justification: cdx.IAJCodeNotPresent, Detail: "fixed by upstream in " + a.Fixed}
 		}
 		list = append(list, v)
 	}

@@ -76,7 +76,7 @@ func (as Advisories) markdown(bases []string) string {
 	return b.String()
 }
 
-var stateText = map[AdvisoryState]string{MendedUpstream: "mended by upstream", MendedHere: "mended by the fork", Open: "**open**"}
+var stateText = map[AdvisoryState]string{MendedUpstream: "fixed by upstream", MendedHere: "fixed by the fork", Open: "**open**"}
 
 // affected returns the ranges for a reader.
 func (a Advisory) affected() string { return strings.Join(a.Affected, " or ") }

@@ -55,7 +55,7 @@ func (cleanCmd) Help() string {
 }
 
 func (advisoriesCmd) Help() string {
-	return "Reads etc/advisories.yaml. A base is mended by upstream, mended by the fork, or open; a fork of a base with an open advisory is refused." + exitCodes
+	return "Reads etc/advisories.yaml. A base is fixed by upstream, fixed by the fork, or open; a fork of a base with an open advisory is refused." + exitCodes
 }
 
 func (useCmd) Help() string {

@@ -155,11 +155,11 @@ func TestFork(t *testing.T) {
 
 func TestBuildErrorIsReportedOnce(t *testing.T) {
 	f := newFixture(t, same("p TestA passed"))
-	f.tools.fail = map[string]error{"v1.0.0 build": errors.New("x.go:1: no such declaration\n  mend: something")}
+	f.tools.fail = map[string]error{"v1.0.0 build": errors.New("x.go:1: no such declaration\n  fix: something")}
 	results := f.Run(t.Context(), []string{"fork", "upstream"}, Options{})
 	assert.Equal(t, "0 passed, 2 failed, 0 skipped", counts(results...))
 	assert.Contains(t, results[0].Failures[0].What, "no such declaration")
-	assert.Equal(t, []string{"  mend: something"}, results[0].Failures[0].Output)
+	assert.Equal(t, []string{"  fix: something"}, results[0].Failures[0].Output)
 	assert.Equal(t, errNotBuilt.Error(), results[1].Failures[0].What)
 }
 
