@@ -26,7 +26,7 @@ type soakCmd struct {
 	Workers  int           `placeholder:"N" help:"Workers of each kind; by default 4, or 1 on real members."`
 	Pace     time.Duration `placeholder:"TIME" help:"Least wait of a worker between two operations; by default 10ms, or 50ms on real members."`
 	Adaptive bool          `default:"true" negatable:"" help:"Set adaptiveRetries."`
-	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries; this one by default. Real members only."`
+	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling; this one by default. Real members only."`
 	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with. Real members only."`
 	Markdown bool          `help:"Write the table as Markdown. Real members only."`
 }
@@ -118,7 +118,11 @@ func (c *soakCmd) arms() ([]conduct.Arm, error) {
 		if !ok {
 			return nil, fmt.Errorf("--fork=%s: give NAME=FILE", fork)
 		}
-		arms = append(arms, conduct.Arm{Name: name, Binary: binary}, conduct.Arm{Name: name + ", adaptive", Binary: binary, Adaptive: true})
+		arms = append(arms,
+			conduct.Arm{Name: name, Binary: binary},
+			conduct.Arm{Name: name + ", adaptive", Binary: binary, Adaptive: true},
+			conduct.Arm{Name: name + ", throttling", Binary: binary, Throttling: true},
+		)
 	}
 	return arms, nil
 }

@@ -34,8 +34,9 @@ const ArmCommand = "soak-arm"
 type Arm struct {
 	Name string
 	// Binary is the lab, built with the driver.
-	Binary   string
-	Adaptive bool
+	Binary string
+	// Adaptive and Throttling are those of its soak.Config.
+	Adaptive, Throttling bool
 	// Reference marks it as a reference: whatever it finds is not a failure.
 	Reference bool
 }
@@ -86,7 +87,8 @@ func (c *Config) runArm(ctx context.Context, own *members.Own, i int, start time
 	ctx, cancel := context.WithTimeout(ctx, time.Until(start)+c.Duration+patience)
 	defer cancel()
 	input := soak.Config{
-		Seed: c.Seed, Duration: c.Duration, Workers: c.Workers, Pace: c.Pace, Start: start, Adaptive: c.Arms[i].Adaptive,
+		Seed: c.Seed, Duration: c.Duration, Workers: c.Workers, Pace: c.Pace, Start: start,
+		Adaptive: c.Arms[i].Adaptive, Throttling: c.Arms[i].Throttling,
 		Backend: own.Direct(), SetName: own.Name(), Database: fmt.Sprintf("soak%d", i),
 	}
 	for _, m := range own.Members() {

@@ -51,8 +51,9 @@ type Config struct {
 	SetName string   `json:"setName,omitempty"`
 	// Start is when the plan begins; the zero time stands for at once.
 	Start time.Time `json:"start"`
-	// Adaptive sets adaptiveRetries, which a driver that does not know it ignores.
-	Adaptive bool `json:"adaptive"`
+	// Adaptive sets adaptiveRetries, and Throttling adaptiveThrottling. A driver that does not know them ignores them.
+	Adaptive   bool `json:"adaptive"`
+	Throttling bool `json:"throttling,omitempty"`
 	// Progress gets a line for each event.
 	Progress io.Writer `json:"-"`
 }
@@ -185,6 +186,9 @@ func (r *run) run(ctx context.Context, l *deployment.Lab) error {
 	}
 	if r.config.Adaptive {
 		uri += "&adaptiveRetries=true"
+	}
+	if r.config.Throttling {
+		uri += "&adaptiveThrottling=true"
 	}
 	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetDialer(r.dialer))
 	if err != nil {
