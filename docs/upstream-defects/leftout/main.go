@@ -1,0 +1,40 @@
+// Commands that are rejected twice by an overloaded server, which find gets over.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"mongofork.internal/defects/server"
+)
+
+func main() {
+	s := server.Start(func(n int64, _ string) bson.D {
+		if n <= 2 {
+			return server.Overloaded()
+		}
+		return server.OK()
+	})
+	client, err := mongo.Connect(s.Options().SetMaxAdaptiveRetries(2))
+	if err != nil {
+		panic(err)
+	}
+	ctx, db := context.Background(), client.Database("db")
+	for _, command := range []struct {
+		name string
+		run  func() error
+	}{
+		{name: "find", run: func() error { _, err := db.Collection("coll").Find(ctx, bson.D{}); return err }},
+		{name: "create", run: func() error { return db.CreateCollection(ctx, "coll") }},
+		{name: "drop", run: func() error { return db.Collection("coll").Drop(ctx) }},
+		{name: "dropDatabase", run: func() error { return db.Drop(ctx) }},
+		{name: "dropSearchIndex", run: func() error { return db.Collection("coll").SearchIndexes().DropOne(ctx, "index") }},
+	} {
+		s.Commands.Store(0)
+		err := command.run()
+		fmt.Printf("%s: %d commands, then: %v\n", command.name, s.Commands.Load(), err)
+	}
+}

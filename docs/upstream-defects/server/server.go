@@ -1,0 +1,122 @@
+// Package server is a primary on loopback that answers commands as a program wants, to show what a client makes of that.
+package server
+
+import (
+	"encoding/binary"
+	"io"
+	"log"
+	"net"
+	"sync/atomic"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Server answers commands.
+type Server struct {
+	// Refuse is how many connections are closed as soon as they are accepted.
+	Refuse atomic.Int64
+	// Commands counts the commands besides hello.
+	Commands atomic.Int64
+
+	listener net.Listener
+	answer   func(n int64, command string) bson.D
+}
+
+// Start starts a server. The function returns the reply to the n-th command, from 1; nil closes the connection.
+func Start(answer func(n int64, command string) bson.D) *Server {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return (&Server{listener: listener, answer: answer}).start()
+}
+
+func (s *Server) start() *Server {
+	go func() {
+		for {
+			nc, err := s.listener.Accept()
+			if err != nil {
+				return
+			}
+			if s.Refuse.Add(-1) >= 0 {
+				_ = nc.Close()
+				continue
+			}
+			go s.serve(nc)
+		}
+	}()
+	return s
+}
+
+// Options returns the options of a client of the server. With a server API the client speaks OP_MSG alone.
+func (s *Server) Options() *options.ClientOptions {
+	return options.Client().ApplyURI("mongodb://" + s.listener.Addr().String() + "/?replicaSet=rs").
+		SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1))
+}
+
+func (s *Server) serve(nc net.Conn) {
+	defer nc.Close()
+	const header, flags, kind = 16, 4, 1
+	for {
+		head := make([]byte, header)
+		if _, err := io.ReadFull(nc, head); err != nil {
+			return
+		}
+		body := make([]byte, binary.LittleEndian.Uint32(head)-header)
+		if _, err := io.ReadFull(nc, body); err != nil {
+			return
+		}
+		command := bson.Raw(body[flags+kind:])
+		first, err := command.IndexErr(0)
+		if err != nil {
+			panic(err)
+		}
+		reply := s.hello()
+		if name := first.Key(); name != "hello" {
+			if reply = s.answer(s.Commands.Add(1), name); reply == nil {
+				return
+			}
+		}
+		doc, err := bson.Marshal(reply)
+		if err != nil {
+			log.Fatal(err)
+		}
+		wm := binary.LittleEndian.AppendUint32(nil, uint32(header+flags+kind+len(doc)))
+		wm = append(wm, 0, 0, 0, 0)
+		wm = append(wm, head[4:8]...) // in reply to
+		wm = append(wm, head[12:]...) // OP_MSG
+		wm = append(append(wm, 0, 0, 0, 0, 0), doc...)
+		if _, err := nc.Write(wm); err != nil {
+			return
+		}
+	}
+}
+
+func (s *Server) hello() bson.D {
+	addr := s.listener.Addr().String()
+	return bson.D{
+		{Key: "ok", Value: 1}, {Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "rs"},
+		{Key: "hosts", Value: bson.A{addr}}, {Key: "me", Value: addr}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
+		{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: 25}, {Key: "maxBsonObjectSize", Value: 16 << 20},
+		{Key: "maxMessageSizeBytes", Value: 48000000}, {Key: "maxWriteBatchSize", Value: 100000},
+	}
+}
+
+// Error returns a reply that is an error.
+func Error(code int, labels ...string) bson.D {
+	return bson.D{
+		{Key: "ok", Value: 0}, {Key: "code", Value: code}, {Key: "codeName", Value: "Error"}, {Key: "errmsg", Value: "rejected"},
+		{Key: "errorLabels", Value: labels},
+	}
+}
+
+// Overloaded returns the reply by which an overloaded server rejects a command.
+func Overloaded() bson.D { return Error(462, "SystemOverloadedError", "RetryableError") }
+
+// OK is the reply to a command that succeeds, and to a find that finds nothing.
+func OK() bson.D {
+	return bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
+		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+	}}}
+}
