@@ -146,7 +146,7 @@ func (v *seriesCheck) tests() (folders, tests int, err error) {
 	byFolder := map[string][]string{}
 	for name := range strings.Lines(out) {
 		name = strings.TrimSpace(name)
-		if _, theirs := v.upstream[name]; theirs || !isGoFile(name) {
+		if _, theirs := v.upstream[name]; theirs || !isGoFile(name) || strings.HasPrefix(name, serverTests) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
@@ -171,6 +171,9 @@ func (v *seriesCheck) tests() (folders, tests int, err error) {
 	}
 	return len(byFolder), tests, v.git.err
 }
+
+// serverTests holds the tests that need a server; they are vetted alone.
+const serverTests = "internal/integration/"
 
 // isTestName reports whether go test runs a function of this name.
 func isTestName(name string) bool {
