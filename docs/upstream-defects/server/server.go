@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -16,6 +17,10 @@ import (
 type Server struct {
 	// Refuse is how many connections are closed as soon as they are accepted.
 	Refuse atomic.Int64
+	// RefuseHello is whether new connections are closed after their first hello was read.
+	RefuseHello atomic.Bool
+	// Streams is whether the server offers the streaming protocol of monitoring. It is to be set before a client connects.
+	Streams bool
 	// Commands counts the commands besides hello.
 	Commands atomic.Int64
 
@@ -43,7 +48,7 @@ func (s *Server) start() *Server {
 				_ = nc.Close()
 				continue
 			}
-			go s.serve(nc)
+			go s.serve(nc, s.RefuseHello.Load())
 		}
 	}()
 	return s
@@ -55,7 +60,7 @@ func (s *Server) Options() *options.ClientOptions {
 		SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1))
 }
 
-func (s *Server) serve(nc net.Conn) {
+func (s *Server) serve(nc net.Conn, refuse bool) {
 	defer nc.Close()
 	const header, flags, kind = 16, 4, 1
 	for {
@@ -72,7 +77,13 @@ func (s *Server) serve(nc net.Conn) {
 		if err != nil {
 			panic(err)
 		}
+		if refuse {
+			return
+		}
 		reply := s.hello()
+		if wait, ok := command.Lookup("maxAwaitTimeMS").AsInt64OK(); ok {
+			time.Sleep(time.Duration(wait) * time.Millisecond)
+		}
 		if name := first.Key(); name != "hello" {
 			if reply = s.answer(s.Commands.Add(1), name); reply == nil {
 				return
@@ -95,12 +106,17 @@ func (s *Server) serve(nc net.Conn) {
 
 func (s *Server) hello() bson.D {
 	addr := s.listener.Addr().String()
-	return bson.D{
+	reply := bson.D{
 		{Key: "ok", Value: 1}, {Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "rs"},
 		{Key: "hosts", Value: bson.A{addr}}, {Key: "me", Value: addr}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
 		{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: 25}, {Key: "maxBsonObjectSize", Value: 16 << 20},
 		{Key: "maxMessageSizeBytes", Value: 48000000}, {Key: "maxWriteBatchSize", Value: 100000},
 	}
+	if s.Streams {
+		version := bson.D{{Key: "processId", Value: bson.ObjectID{1}}, {Key: "counter", Value: int64(1)}}
+		reply = append(reply, bson.E{Key: "topologyVersion", Value: version})
+	}
+	return reply
 }
 
 // Error returns a reply that is an error.

@@ -19,10 +19,22 @@ import (
 // That goes beyond server-monitoring.md, "Requesting an immediate check": while operations wait for the server, checks are
 // further apart than minHeartbeatFrequencyMS.
 //
+// The check ends when the server is disconnected. The signal that checkServerWithSignal listens for is not enough: it is lost if it
+// comes before checkServerWithSignal listens, and Disconnect then waits for the reply to a streaming hello.
+//
 //fork:wrap clients that a server rejects must not all come back twice a second, at the same time
 //fork:watch Server.update Server.setupHeartbeatConnection checkServerWithSignal Server.ProcessError
 func (s *Server) check(ctx context.Context) (description.Server, error) {
-	if s.pace.wait(ctx, s.done) != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if s.pace.wait(ctx) != nil {
 		return emptyDescription, errCheckCancelled
 	}
 	before := s.conn
@@ -61,8 +73,8 @@ type heartbeatPace struct {
 	met  atomic.Bool
 }
 
-// wait waits until the server may be checked. It returns an error if the context ends or the server is disconnected first.
-func (p *heartbeatPace) wait(ctx context.Context, disconnected <-chan struct{}) error {
+// wait waits until the server may be checked, or returns the context's error.
+func (p *heartbeatPace) wait(ctx context.Context) error {
 	if p == nil || p.next.IsZero() {
 		return nil
 	}
@@ -70,16 +82,6 @@ func (p *heartbeatPace) wait(ctx context.Context, disconnected <-chan struct{}) 
 	if wait <= 0 {
 		return nil
 	}
-	// The context is not enough: checkServerWithSignal misses a signal that comes before it listens.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-disconnected:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return p.overload.Clock.Sleep(ctx, wait)
 }
 
