@@ -6,8 +6,6 @@ var _ driver.CommandingBatches = (*modelBatches)(nil)
 
 // SendsCommands implements the driver.CommandingBatches interface: the results of a client bulk write come as a cursor, and
 // reading it to the end takes getMore commands.
-//
-//fork:watch modelBatches.processResponse
 func (mb *modelBatches) SendsCommands() {}
 
 // BeforeCommands implements the driver.CommandingBatches interface. Until the first batch is built, it passes for one that can be

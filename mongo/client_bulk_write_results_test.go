@@ -1,0 +1,119 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// bulkWriteModels are of all kinds that results are read differently for.
+var bulkWriteModels = map[string]ClientWriteModel{
+	"insert": NewClientInsertOneModel().SetDocument(bson.D{{Key: "_id", Value: "new"}}),
+	"update": NewClientUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true),
+	"delete": NewClientDeleteOneModel().SetFilter(anything),
+}
+
+// bulkWriteOfTwo writes two models of a kind. The server's results come with its reply, or by a getMore.
+func bulkWriteOfTwo(t *testing.T, kind string, ordered, getMore bool, results ...any) (*ClientBulkWriteResult, error) {
+	t.Helper()
+	replies := []any{overloadtest.OK(batch("firstBatch", 0, results...))}
+	if getMore {
+		replies = []any{overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0, results...))}
+	}
+	s := overloadtest.New(t, replies...)
+	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels[kind]}
+	opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(true)
+	res, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write, write}, opts)
+	s.Finish()
+	return res, err
+}
+
+// forEachBulkWrite runs a test for each kind of model and way to get the results.
+func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error))) {
+	t.Helper()
+	for kind := range bulkWriteModels {
+		for _, ordered := range []bool{true, false} {
+			for _, getMore := range []bool{false, true} {
+				kind, ordered, getMore := kind, ordered, getMore
+				t.Run(fmt.Sprintf("%s/ordered %v/getMore %v", kind, ordered, getMore), func(t *testing.T) {
+					test(t, func(results ...any) (*ClientBulkWriteResult, error) {
+						return bulkWriteOfTwo(t, kind, ordered, getMore, results...)
+					})
+				})
+			}
+		}
+	}
+}
+
+func resultOf(index any, ok float64) bson.D {
+	result := bson.D{
+		{Key: "ok", Value: ok}, {Key: "idx", Value: int32(0)}, {Key: "n", Value: int32(1)}, {Key: "nModified", Value: int32(1)},
+		{Key: "upserted", Value: bson.D{{Key: "_id", Value: 5}}}, {Key: "code", Value: int32(11000)}, {Key: "errmsg", Value: "duplicate"},
+		{Key: "errInfo", Value: bson.D{}},
+	}
+	return with(result, "idx", index)
+}
+
+// TestClientBulkWriteResultOfNoModel is about results of a batch of two that are of neither.
+func TestClientBulkWriteResultOfNoModel(t *testing.T) {
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
+		indexes := []any{
+			absent, nil, "text", "0", 0.5, -0.5, -1.0, math.NaN(), math.Inf(1), true, bson.D{}, bson.A{int32(0)}, bson.MinKey{}, bson.Undefined{},
+			int32(-1), int32(2), int32(math.MinInt32), int32(math.MaxInt32), int64(-1), int64(2), int64(math.MinInt64), int64(math.MaxInt64),
+			int64(1) << 32, int64(1)<<32 - 1,
+		}
+		for _, index := range indexes {
+			for _, ok := range []float64{0, 1} {
+				_, err := run(resultOf(index, ok))
+				assert.Error(t, err, "idx %v, ok %v", index, ok)
+				_, err = run(resultOf(int32(1), 1), resultOf(index, ok))
+				assert.Error(t, err, "idx %v, ok %v, after a good one", index, ok)
+			}
+		}
+	})
+}
+
+// TestClientBulkWriteResultOfAModel is about results that do name their model.
+func TestClientBulkWriteResultOfAModel(t *testing.T) {
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
+		for _, index := range []any{int32(1), int64(1), 1.0} {
+			res, err := run(resultOf(index, 1))
+			require.NoError(t, err, "%T", index)
+			assert.Equal(t, 1, len(res.InsertResults)+len(res.UpdateResults)+len(res.DeleteResults))
+			if update, ok := res.UpdateResults[1]; ok {
+				assert.Equal(t, ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)}, update)
+			}
+
+			_, err = run(resultOf(index, 0))
+			var failed ClientBulkWriteException
+			require.True(t, errors.As(err, &failed), "%T: got %T (%v)", index, err, err)
+			assert.Equal(t, 11000, failed.WriteErrors[1].Code, "%T", index)
+		}
+	})
+}
+
+// TestClientBulkWriteResultOfOtherTypes is about the other fields of a result.
+func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
+		for _, field := range []string{"ok", "n", "nModified", "upserted", "code", "errmsg", "errInfo"} {
+			for _, value := range append([]any{absent}, otherTypes...) {
+				for _, ok := range []float64{0, 1} {
+					result := with(resultOf(int32(0), ok), field, value)
+					_, err := run(result)
+					_, regex := value.(bson.Regex)
+					if regex || ok == 0 && field != "ok" || field == "ok" && value == absent {
+						assert.Error(t, err, "%v", result)
+					}
+				}
+			}
+		}
+	})
+}
