@@ -190,7 +190,7 @@ func TestRepositoryReleaseIsReproducible(t *testing.T) {
 	}
 }
 
-// A fresh application that uses what the fork adds, and an adapter, needs the released files only. It can tell that it was
+// A fresh application that uses what the fork adds, and the adapters, needs the released files only. It can tell that it was
 // made for a newer driver than the fork is built on.
 func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 	if testing.Short() {
@@ -203,6 +203,7 @@ func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 import (
 	"fmt"
 
+	"mongofork.internal/otel"
 	"mongofork.internal/prometheus"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -211,9 +212,16 @@ import (
 )
 
 func main() {
+	retries, err := mongootel.New()
+	if err != nil {
+		panic(err)
+	}
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true").
 		SetRetryMonitor(mongoprom.NewCollector(nil).Monitor()))
 	if err != nil {
+		panic(err)
+	}
+	if _, err := retries.ObserveTokens(client.RetryTokens); err != nil {
 		panic(err)
 	}
 	fmt.Println(client.RetryTokens())
@@ -226,7 +234,8 @@ func main() {
 	require.NoError(t, err)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.9.3"
-	_, binary := buildWithRelease(t, release, required, released, program, "mongofork.internal/prometheus v0.0.0-"+level(realBase, released))
+	_, binary := buildWithRelease(t, release, required, released, program,
+		"mongofork.internal/prometheus v0.0.0-"+level(realBase, released), "mongofork.internal/otel v0.0.0-"+level(realBase, released))
 	out, err := runCommand(t.Context(), t.TempDir(), nil, binary)
 	require.NoError(t, err)
 	require.Equal(t, names+required+" true\n", string(out))
