@@ -89,3 +89,17 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestCreateSearchIndexWithoutName is about replies that name no search index.
+func TestCreateSearchIndexWithoutName(t *testing.T) {
+	for _, reply := range []bson.D{
+		overloadtest.OK(),
+		overloadtest.OK(bson.E{Key: "indexesCreated", Value: bson.A{}}),
+	} {
+		s := overloadtest.New(t, reply)
+		view := connectScript(t, s).Database("db").Collection("coll").SearchIndexes()
+		_, err := view.CreateOne(context.Background(), SearchIndexModel{Definition: bson.D{}})
+		assert.Error(t, err, "%v", reply)
+		s.Finish()
+	}
+}
