@@ -122,12 +122,12 @@ func TestRetryableWritesProse6(t *testing.T) {
 		code        int32
 		noWrites    bool
 	}{
-		{"case 1: only errors without NoWritesPerformed",
-			overloadtest.Failure(shutdown, overload...), overloadtest.Failure(notPrimary, overload...), notPrimary, false},
-		{"case 2: only errors with NoWritesPerformed",
-			overloadtest.Failure(shutdown, nothingWritten...), overloadtest.Failure(notPrimary, nothingWritten...), shutdown, true},
-		{"case 3: both",
-			overloadtest.Failure(shutdown, overload...), overloadtest.Failure(shutdown, nothingWritten...), shutdown, false},
+		{name: "case 1: only errors without NoWritesPerformed",
+			first: overloadtest.Failure(shutdown, overload...), rest: overloadtest.Failure(notPrimary, overload...), code: notPrimary, noWrites: false},
+		{name: "case 2: only errors with NoWritesPerformed",
+			first: overloadtest.Failure(shutdown, nothingWritten...), rest: overloadtest.Failure(notPrimary, nothingWritten...), code: shutdown, noWrites: true},
+		{name: "case 3: both",
+			first: overloadtest.Failure(shutdown, overload...), rest: overloadtest.Failure(shutdown, nothingWritten...), code: shutdown, noWrites: false},
 	}
 	for _, tt := range tests {
 		tt := tt

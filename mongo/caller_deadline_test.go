@@ -55,162 +55,162 @@ var cleanUps = []struct {
 	fails    bool
 }{
 	{
-		"Cursor.All, decoding fails", []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
-		func(ctx context.Context, c *Collection) error {
+		name: "Cursor.All, decoding fails", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
+		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
 				return err
 			}
 			return cursor.All(ctx, &[]struct{ X int }{})
-		}, []string{"find", "killCursors"}, true,
+		}, commands: []string{"find", "killCursors"}, fails: true,
 	},
 	{
-		"Cursor.All, getMore fails", []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
-		func(ctx context.Context, c *Collection) error {
+		name: "Cursor.All, getMore fails", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
+		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
 				return err
 			}
 			return cursor.All(ctx, &[]bson.D{})
-		}, []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}, true,
+		}, commands: []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
 	},
 	{
-		"Cursor.Close", []any{overloadtest.OK(batch("firstBatch", 7))},
-		func(ctx context.Context, c *Collection) error {
+		name: "Cursor.Close", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
+		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
 				return err
 			}
 			return cursor.Close(ctx)
-		}, []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}, true,
+		}, commands: []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}, fails: true,
 	},
 	{
-		"ListCollectionNames", []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: 1}}))},
-		func(ctx context.Context, c *Collection) error {
+		name: "ListCollectionNames", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: 1}}))},
+		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.Database().ListCollectionNames(ctx, bson.D{})
 			return err
-		}, []string{"listCollections", "killCursors"}, true,
+		}, commands: []string{"listCollections", "killCursors"}, fails: true,
 	},
 	{
-		"ChangeStream.Next, resume", []any{
+		name: "ChangeStream.Next, resume", replies: []any{
 			overloadtest.OK(batch("firstBatch", 7)), overloadtest.Failure(1, resumableErrorLabel),
 		},
-		func(ctx context.Context, c *Collection) error {
+		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Watch(ctx, Pipeline{})
 			if err != nil {
 				return err
 			}
 			stream.Next(ctx)
 			return stream.Err()
-		}, []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate", "aggregate", "aggregate"}, true,
+		}, commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate", "aggregate", "aggregate"}, fails: true,
 	},
 	{
-		"ChangeStream.Next, no resume token", []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
-		func(ctx context.Context, c *Collection) error {
+		name: "ChangeStream.Next, no resume token", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
+		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Watch(ctx, Pipeline{})
 			if err != nil {
 				return err
 			}
 			stream.Next(ctx)
 			return stream.Err()
-		}, []string{"aggregate", "killCursors"}, true,
+		}, commands: []string{"aggregate", "killCursors"}, fails: true,
 	},
 	{
-		"ChangeStream.Close", []any{overloadtest.OK(batch("firstBatch", 7))},
-		func(ctx context.Context, c *Collection) error {
+		name: "ChangeStream.Close", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
+		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Watch(ctx, Pipeline{})
 			if err != nil {
 				return err
 			}
 			return stream.Close(ctx)
-		}, []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}, true,
+		}, commands: []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}, fails: true,
 	},
 	{
-		"GridFSDownloadStream.Read", []any{
+		name: "GridFSDownloadStream.Read", replies: []any{
 			overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
 			overloadtest.OK(batch("firstBatch", 7)),
 		},
-		func(ctx context.Context, c *Collection) error {
+		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 			if err != nil {
 				return err
 			}
 			_, err = stream.Read(make([]byte, 9))
 			return err
-		}, []string{"find", "find", "getMore", "getMore", "getMore", "getMore", "killCursors"}, true,
+		}, commands: []string{"find", "find", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
 	},
 	{
-		"GridFSDownloadStream.Close", []any{
+		name: "GridFSDownloadStream.Close", replies: []any{
 			overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
 			overloadtest.OK(batch("firstBatch", 7)),
 		},
-		func(ctx context.Context, c *Collection) error {
+		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 			if err != nil {
 				return err
 			}
 			return stream.Close()
-		}, []string{"find", "find", "killCursors", "killCursors", "killCursors", "killCursors"}, true,
+		}, commands: []string{"find", "find", "killCursors", "killCursors", "killCursors", "killCursors"}, fails: true,
 	},
 	{
-		"GridFSBucket.UploadFromStream, indexes", []any{
+		name: "GridFSBucket.UploadFromStream, indexes", replies: []any{
 			overloadtest.OK(batch("firstBatch", 0)),
 			overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}})),
 		},
-		func(ctx context.Context, c *Collection) error {
+		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", bytes.NewReader([]byte("content")))
 			return err
-		}, []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"}, true,
+		}, commands: []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"}, fails: true,
 	},
 	{
-		"Client.BulkWrite", []any{overloadtest.OK(batch("firstBatch", 7))},
-		func(ctx context.Context, c *Collection) error {
+		name: "Client.BulkWrite", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
+		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: bson.D{}}},
 			})
 			return err
-		}, []string{"bulkWrite", "getMore", "getMore", "getMore", "getMore", "killCursors"}, true,
+		}, commands: []string{"bulkWrite", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
 	},
 	{
-		"Session.CommitTransaction", []any{overloadtest.OK()},
-		func(ctx context.Context, c *Collection) error {
+		name: "Session.CommitTransaction", replies: []any{overloadtest.OK()},
+		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, (*Session).CommitTransaction)
 		},
-		[]string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}, true,
+		commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}, fails: true,
 	},
 	{
-		"Session.AbortTransaction", []any{overloadtest.OK()},
-		func(ctx context.Context, c *Collection) error {
+		name: "Session.AbortTransaction", replies: []any{overloadtest.OK()},
+		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, (*Session).AbortTransaction)
 		},
-		[]string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, false,
+		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, fails: false,
 	},
 	{
-		"Session.EndSession", []any{overloadtest.OK()},
-		func(ctx context.Context, c *Collection) error {
+		name: "Session.EndSession", replies: []any{overloadtest.OK()},
+		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil })
-		}, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, false,
+		}, commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, fails: false,
 	},
 	{
-		"WithTransaction, commit", []any{overloadtest.OK()},
-		func(ctx context.Context, c *Collection) error {
+		name: "WithTransaction, commit", replies: []any{overloadtest.OK()},
+		run: func(ctx context.Context, c *Collection) error {
 			return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, bson.D{}); return err })
-		}, []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}, true,
+		}, commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}, fails: true,
 	},
 	{
-		"WithTransaction, abort", []any{overloadtest.Failure(1)},
-		func(ctx context.Context, c *Collection) error {
+		name: "WithTransaction, abort", replies: []any{overloadtest.Failure(1)},
+		run: func(ctx context.Context, c *Collection) error {
 			return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, bson.D{}); return err })
-		}, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, true,
+		}, commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, fails: true,
 	},
 	{
-		"Client.Disconnect", []any{overloadtest.OK()},
-		func(ctx context.Context, c *Collection) error {
+		name: "Client.Disconnect", replies: []any{overloadtest.OK()},
+		run: func(ctx context.Context, c *Collection) error {
 			if err := c.client.Ping(ctx, nil); err != nil {
 				return err
 			}
 			return c.client.Disconnect(ctx)
-		}, []string{"ping", "endSessions"}, false,
+		}, commands: []string{"ping", "endSessions"}, fails: false,
 	},
 }
 

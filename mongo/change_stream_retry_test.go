@@ -33,14 +33,56 @@ func TestChangeStreamRetries(t *testing.T) {
 		commands []string
 		slept    int
 	}{
-		{"overload", reading, []any{overloadtest.Overloaded(), overloadtest.Overloaded(), opened}, false, []string{"aggregate", "aggregate", "aggregate"}, 2},
-		{"overload, given up", reading, overloadtest.Repeat(6, overloadtest.Overloaded()), true, []string{"aggregate", "aggregate", "aggregate", "aggregate", "aggregate", "aggregate"}, 5},
-		{"retryable read", reading, []any{overloadtest.ShuttingDown(), opened}, false, []string{"aggregate", "aggregate"}, 0},
-		{"retryable read, given up", reading, overloadtest.Repeat(2, overloadtest.ShuttingDown()), true, []string{"aggregate", "aggregate"}, 0},
-		{"retryReads off", withoutReads, []any{overloadtest.ShuttingDown()}, true, []string{"aggregate"}, 0},
-		{"overload of getMore", reading, []any{opened, overloadtest.Overloaded(), event}, false, []string{"aggregate", "getMore", "getMore"}, 1},
-		{"resumed", reading, []any{opened, overloadtest.Failure(1, resumableErrorLabel), overloadtest.OK(), opened, event}, false,
-			[]string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"}, 0},
+		{
+			name:     "overload",
+			opts:     reading,
+			replies:  []any{overloadtest.Overloaded(), overloadtest.Overloaded(), opened},
+			failing:  false,
+			commands: []string{"aggregate", "aggregate", "aggregate"},
+			slept:    2,
+		},
+		{
+			name:     "overload, given up",
+			opts:     reading,
+			replies:  overloadtest.Repeat(6, overloadtest.Overloaded()),
+			failing:  true,
+			commands: []string{"aggregate", "aggregate", "aggregate", "aggregate", "aggregate", "aggregate"},
+			slept:    5,
+		},
+		{
+			name:     "retryable read",
+			opts:     reading,
+			replies:  []any{overloadtest.ShuttingDown(), opened},
+			failing:  false,
+			commands: []string{"aggregate", "aggregate"},
+			slept:    0,
+		},
+		{
+			name:     "retryable read, given up",
+			opts:     reading,
+			replies:  overloadtest.Repeat(2, overloadtest.ShuttingDown()),
+			failing:  true,
+			commands: []string{"aggregate", "aggregate"},
+			slept:    0,
+		},
+		{
+			name:     "retryReads off",
+			opts:     withoutReads,
+			replies:  []any{overloadtest.ShuttingDown()},
+			failing:  true,
+			commands: []string{"aggregate"},
+			slept:    0,
+		},
+		{
+			name:     "overload of getMore",
+			opts:     reading,
+			replies:  []any{opened, overloadtest.Overloaded(), event},
+			failing:  false,
+			commands: []string{"aggregate", "getMore", "getMore"},
+			slept:    1,
+		},
+		{name: "resumed", opts: reading, replies: []any{opened, overloadtest.Failure(1, resumableErrorLabel), overloadtest.OK(), opened, event}, failing: false,
+			commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"}, slept: 0},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -24,10 +24,10 @@ func TestCommitThatFindsNoServer(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{"none in time", waited(context.DeadlineExceeded), true},
-		{"cancelled", waited(context.Canceled), true},
-		{"client is disconnected", topology.ErrTopologyClosed, false},
-		{"server is too old", errors.New("wire version"), false},
+		{name: "none in time", err: waited(context.DeadlineExceeded), want: true},
+		{name: "cancelled", err: waited(context.Canceled), want: true},
+		{name: "client is disconnected", err: topology.ErrTopologyClosed, want: false},
+		{name: "server is too old", err: errors.New("wire version"), want: false},
 	}
 	for _, tt := range tests {
 		tt := tt

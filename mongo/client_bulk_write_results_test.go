@@ -109,7 +109,7 @@ func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
 					result := with(resultOf(int32(0), ok), field, value)
 					_, err := run(result)
 					_, regex := value.(bson.Regex)
-					if regex || ok == 0 && field != "ok" || field == "ok" && value == absent {
+					if regex || (ok == 0 && field != "ok") || (field == "ok" && value == absent) {
 						assert.Error(t, err, "%v", result)
 					}
 				}

@@ -26,7 +26,8 @@ func sendingMethods() []sendingMethod {
 var sendNothing = []string{
 	"ChangeStream.Decode", "ChangeStream.Err", "ChangeStream.ID", "ChangeStream.RemainingBatchLength", "ChangeStream.ResumeToken",
 	"ChangeStream.SetBatchSize",
-	"Client.AppendDriverInfo", "Client.Database", "Client.NumberSessionsInProgress", "Client.RetryTokens", "Client.StartSession", "Client.ThrottleProbabilities", "Client.Timeout",
+	"Client.AppendDriverInfo", "Client.Database", "Client.NumberSessionsInProgress",
+	"Client.RetryTokens", "Client.StartSession", "Client.ThrottleProbabilities", "Client.Timeout",
 	"Collection.Clone", "Collection.Database", "Collection.Indexes", "Collection.Name", "Collection.SearchIndexes",
 	"Cursor.Decode", "Cursor.Err", "Cursor.ID", "Cursor.RemainingBatchLength", "Cursor.SetBatchSize", "Cursor.SetComment", "Cursor.SetMaxAwaitTime",
 	"Database.Client", "Database.Collection", "Database.GridFSBucket", "Database.Name", "Database.ReadConcern", "Database.ReadPreference",
@@ -71,20 +72,20 @@ type overloadEnding struct {
 }
 
 var overloadEndings = []overloadEnding{
-	{"deadline", options.Client(), func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+	{name: "deadline", opts: options.Client(), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.Background(), patience)
-	}, nil},
-	{"timeout", options.Client().SetTimeout(patience), func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+	}, cause: nil},
+	{name: "timeout", opts: options.Client().SetTimeout(patience), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
 		return context.Background(), func() {}
-	}, nil},
-	{"cancelled", options.Client(), func(s *overloadtest.Script) (context.Context, context.CancelFunc) {
+	}, cause: nil},
+	{name: "cancelled", opts: options.Client(), begin: func(s *overloadtest.Script) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s.OnSleep = cancel
 		return ctx, cancel
-	}, context.Canceled},
-	{"limit", options.Client(), func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+	}, cause: context.Canceled},
+	{name: "limit", opts: options.Client(), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
 		return context.Background(), func() {}
-	}, nil},
+	}, cause: nil},
 }
 
 // TestEveryOperationInEndlessOverload lets each method meet servers that reject everything.

@@ -32,30 +32,30 @@ func TestGridFSFileID(t *testing.T) {
 		paths   [][]string // of the filter, in each command
 	}{
 		"delete": {
-			func(any) []any { return []any{one, one} },
-			func(b *GridFSBucket, id any) error { return b.Delete(ctx, id) },
-			[][]string{{"deletes", "0", "q", "_id"}, {"deletes", "0", "q", "files_id"}},
+			replies: func(any) []any { return []any{one, one} },
+			run:     func(b *GridFSBucket, id any) error { return b.Delete(ctx, id) },
+			paths:   [][]string{{"deletes", "0", "q", "_id"}, {"deletes", "0", "q", "files_id"}},
 		},
 		"rename": {
-			func(any) []any { return []any{one} },
-			func(b *GridFSBucket, id any) error { return b.Rename(ctx, id, "new") },
-			[][]string{{"updates", "0", "q", "_id"}},
+			replies: func(any) []any { return []any{one} },
+			run:     func(b *GridFSBucket, id any) error { return b.Rename(ctx, id, "new") },
+			paths:   [][]string{{"updates", "0", "q", "_id"}},
 		},
 		"download": {
-			func(id any) []any { return []any{found("db.fs.files", file(id)), found("db.fs.chunks")} },
-			func(b *GridFSBucket, id any) error { _, err := b.OpenDownloadStream(ctx, id); return err },
-			[][]string{{"filter", "_id"}, {"filter", "files_id"}},
+			replies: func(id any) []any { return []any{found("db.fs.files", file(id)), found("db.fs.chunks")} },
+			run:     func(b *GridFSBucket, id any) error { _, err := b.OpenDownloadStream(ctx, id); return err },
+			paths:   [][]string{{"filter", "_id"}, {"filter", "files_id"}},
 		},
 		"abort": {
-			func(any) []any { return []any{found("db.fs.files", file(1)), one} },
-			func(b *GridFSBucket, id any) error {
+			replies: func(any) []any { return []any{found("db.fs.files", file(1)), one} },
+			run: func(b *GridFSBucket, id any) error {
 				stream, err := b.OpenUploadStreamWithID(ctx, id, "name")
 				if err != nil {
 					return err
 				}
 				return stream.Abort()
 			},
-			[][]string{nil, {"deletes", "0", "q", "files_id"}},
+			paths: [][]string{nil, {"deletes", "0", "q", "files_id"}},
 		},
 	}
 	for name, tt := range tests {

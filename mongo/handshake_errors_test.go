@@ -124,16 +124,16 @@ func TestFailedAuthenticationIsRetried(t *testing.T) {
 		ok       bool
 		attempts int64 // to authenticate
 	}{
-		{"read, closed", find, []any{io.EOF}, true, 2},
-		{"write, closed", insert, []any{io.EOF}, true, 2},
-		{"runCommand, closed", ping, []any{io.EOF}, false, 1},
-		{"read, 91", find, []any{forReads}, true, 2},
-		{"write, 91 with its label", insert, []any{shuttingDown}, true, 2},
-		{"write, 91 without", insert, []any{forReads}, false, 1},
-		{"no more than once", find, []any{io.EOF, io.EOF, io.EOF}, false, 2},
-		{"wrong password", find, []any{overloadtest.Failure(18)}, false, 1},
-		{"overloaded", insert, []any{overloadtest.Overloaded()}, true, 2},
-		{"runCommand, overloaded", ping, []any{overloadtest.Overloaded()}, true, 2},
+		{name: "read, closed", run: find, failures: []any{io.EOF}, ok: true, attempts: 2},
+		{name: "write, closed", run: insert, failures: []any{io.EOF}, ok: true, attempts: 2},
+		{name: "runCommand, closed", run: ping, failures: []any{io.EOF}, ok: false, attempts: 1},
+		{name: "read, 91", run: find, failures: []any{forReads}, ok: true, attempts: 2},
+		{name: "write, 91 with its label", run: insert, failures: []any{shuttingDown}, ok: true, attempts: 2},
+		{name: "write, 91 without", run: insert, failures: []any{forReads}, ok: false, attempts: 1},
+		{name: "no more than once", run: find, failures: []any{io.EOF, io.EOF, io.EOF}, ok: false, attempts: 2},
+		{name: "wrong password", run: find, failures: []any{overloadtest.Failure(18)}, ok: false, attempts: 1},
+		{name: "overloaded", run: insert, failures: []any{overloadtest.Overloaded()}, ok: true, attempts: 2},
+		{name: "runCommand, overloaded", run: ping, failures: []any{overloadtest.Overloaded()}, ok: true, attempts: 2},
 	}
 	for _, tt := range tests {
 		tt := tt

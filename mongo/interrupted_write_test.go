@@ -34,37 +34,49 @@ func TestInterruptedWrite(t *testing.T) {
 		// also finds the write concern error in the exception that the method returns if it is none of its own.
 		also func(error) *WriteConcernError
 	}{
-		{"InsertOne", func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err }, nil},
-		{"InsertMany", func(ctx context.Context, c *Collection) error {
+		{
+			name: "InsertOne",
+			run:  func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
+			also: nil,
+		},
+		{name: "InsertMany", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.InsertMany(ctx, []any{bson.D{}})
 			return err
-		}, bulk},
-		{"DeleteOne", func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err }, nil},
-		{"UpdateMany", func(ctx context.Context, c *Collection) error {
+		}, also: bulk},
+		{
+			name: "DeleteOne",
+			run:  func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
+			also: nil,
+		},
+		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
 			return err
-		}, nil},
-		{"FindOneAndDelete", func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() }, nil},
-		{"BulkWrite", func(ctx context.Context, c *Collection) error {
+		}, also: nil},
+		{
+			name: "FindOneAndDelete",
+			run:  func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
+			also: nil,
+		},
+		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
 			return err
-		}, bulk},
-		{"client BulkWrite", func(ctx context.Context, c *Collection) error {
+		}, also: bulk},
+		{name: "client BulkWrite", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
 			})
 			return err
-		}, func(err error) *WriteConcernError {
+		}, also: func(err error) *WriteConcernError {
 			var exception ClientBulkWriteException
 			if errors.As(err, &exception) && len(exception.WriteConcernErrors) == 1 {
 				return &exception.WriteConcernErrors[0]
 			}
 			return nil
 		}},
-		{"Drop", func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, nil},
-		{"RunCommand", func(ctx context.Context, c *Collection) error {
+		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, also: nil},
+		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
 			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
-		}, nil},
+		}, also: nil},
 	}
 	for _, tt := range tests {
 		tt := tt

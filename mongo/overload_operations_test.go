@@ -28,84 +28,144 @@ func TestOverloadEveryOperation(t *testing.T) {
 		// replies are those of each command: the first command, and the others if there are more, are overloaded twice.
 		replies []any
 	}{
-		{"create", func(c *Collection) error { return c.Database().CreateCollection(ctx, "new") }, []any{ok}},
-		{"create a view", func(c *Collection) error { return c.Database().CreateView(ctx, "view", "coll", Pipeline{}) }, []any{ok}},
-		{"drop", func(c *Collection) error { return c.Drop(ctx) }, []any{ok}},
-		{"dropDatabase", func(c *Collection) error { return c.Database().Drop(ctx) }, []any{ok}},
-		{"createIndexes", func(c *Collection) error { _, err := c.Indexes().CreateOne(ctx, index); return err }, []any{ok}},
-		{"dropIndexes", func(c *Collection) error { return c.Indexes().DropOne(ctx, "x_1") }, []any{ok}},
-		{"listIndexes", func(c *Collection) error { _, err := c.Indexes().List(ctx); return err }, []any{none}},
-		{"createSearchIndexes", func(c *Collection) error {
+		{name: "create", run: func(c *Collection) error { return c.Database().CreateCollection(ctx, "new") }, replies: []any{ok}},
+		{
+			name:    "create a view",
+			run:     func(c *Collection) error { return c.Database().CreateView(ctx, "view", "coll", Pipeline{}) },
+			replies: []any{ok},
+		},
+		{name: "drop", run: func(c *Collection) error { return c.Drop(ctx) }, replies: []any{ok}},
+		{name: "dropDatabase", run: func(c *Collection) error { return c.Database().Drop(ctx) }, replies: []any{ok}},
+		{
+			name:    "createIndexes",
+			run:     func(c *Collection) error { _, err := c.Indexes().CreateOne(ctx, index); return err },
+			replies: []any{ok},
+		},
+		{name: "dropIndexes", run: func(c *Collection) error { return c.Indexes().DropOne(ctx, "x_1") }, replies: []any{ok}},
+		{
+			name:    "listIndexes",
+			run:     func(c *Collection) error { _, err := c.Indexes().List(ctx); return err },
+			replies: []any{none},
+		},
+		{name: "createSearchIndexes", run: func(c *Collection) error {
 			_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: all})
 			return err
-		}, []any{overloadtest.OK(bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "id", Value: "1"}, {Key: "name", Value: "a"}}}})}},
-		{"updateSearchIndex", func(c *Collection) error { return c.SearchIndexes().UpdateOne(ctx, "a", all) }, []any{ok}},
-		{"dropSearchIndex", func(c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, []any{ok}},
-		{"rename by runCommand", func(c *Collection) error {
+		}, replies: []any{overloadtest.OK(bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "id", Value: "1"}, {Key: "name", Value: "a"}}}})}},
+		{
+			name:    "updateSearchIndex",
+			run:     func(c *Collection) error { return c.SearchIndexes().UpdateOne(ctx, "a", all) },
+			replies: []any{ok},
+		},
+		{
+			name:    "dropSearchIndex",
+			run:     func(c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") },
+			replies: []any{ok},
+		},
+		{name: "rename by runCommand", run: func(c *Collection) error {
 			return c.Database().RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "db.coll"}}).Err()
-		}, []any{ok}},
-		{"explain by runCommand", func(c *Collection) error {
+		}, replies: []any{ok}},
+		{name: "explain by runCommand", run: func(c *Collection) error {
 			return c.Database().RunCommand(ctx, bson.D{{Key: "explain", Value: all}}).Err()
-		}, []any{ok}},
-		{"insert", func(c *Collection) error { _, err := c.InsertOne(ctx, all); return err }, []any{ok}},
-		{"insert in batches", func(c *Collection) error { _, err := c.InsertMany(ctx, []any{all, all, all}); return err }, []any{ok, ok}},
-		{"update one", func(c *Collection) error { _, err := c.UpdateOne(ctx, all, inc); return err }, []any{ok}},
-		{"update many", func(c *Collection) error { _, err := c.UpdateMany(ctx, all, inc); return err }, []any{ok}},
-		{"delete one", func(c *Collection) error { _, err := c.DeleteOne(ctx, all); return err }, []any{ok}},
-		{"delete many", func(c *Collection) error { _, err := c.DeleteMany(ctx, all); return err }, []any{ok}},
-		{"findAndModify", func(c *Collection) error { return c.FindOneAndUpdate(ctx, all, inc).Err() }, []any{value}},
-		{"bulk write", func(c *Collection) error {
+		}, replies: []any{ok}},
+		{name: "insert", run: func(c *Collection) error { _, err := c.InsertOne(ctx, all); return err }, replies: []any{ok}},
+		{
+			name:    "insert in batches",
+			run:     func(c *Collection) error { _, err := c.InsertMany(ctx, []any{all, all, all}); return err },
+			replies: []any{ok, ok},
+		},
+		{
+			name:    "update one",
+			run:     func(c *Collection) error { _, err := c.UpdateOne(ctx, all, inc); return err },
+			replies: []any{ok},
+		},
+		{
+			name:    "update many",
+			run:     func(c *Collection) error { _, err := c.UpdateMany(ctx, all, inc); return err },
+			replies: []any{ok},
+		},
+		{name: "delete one", run: func(c *Collection) error { _, err := c.DeleteOne(ctx, all); return err }, replies: []any{ok}},
+		{name: "delete many", run: func(c *Collection) error { _, err := c.DeleteMany(ctx, all); return err }, replies: []any{ok}},
+		{
+			name:    "findAndModify",
+			run:     func(c *Collection) error { return c.FindOneAndUpdate(ctx, all, inc).Err() },
+			replies: []any{value},
+		},
+		{name: "bulk write", run: func(c *Collection) error {
 			_, err := c.BulkWrite(ctx, []WriteModel{
 				NewInsertOneModel().SetDocument(all), NewUpdateManyModel().SetFilter(all).SetUpdate(inc), NewDeleteOneModel().SetFilter(all),
 			})
 			return err
-		}, []any{ok, ok, ok}},
-		{"client bulk write in batches", func(c *Collection) error {
+		}, replies: []any{ok, ok, ok}},
+		{name: "client bulk write in batches", run: func(c *Collection) error {
 			insert := &ClientInsertOneModel{Document: all}
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "a", Model: insert}, {Database: "db", Collection: "a", Model: insert}, {Database: "db", Collection: "a", Model: insert},
 			})
 			return err
-		}, []any{none, none}},
-		{"client bulk write with a getMore", func(c *Collection) error {
+		}, replies: []any{none, none}},
+		{name: "client bulk write with a getMore", run: func(c *Collection) error {
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: all}},
 			})
 			return err
-		}, []any{overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0))}},
-		{"find, getMore", func(c *Collection) error {
+		}, replies: []any{overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0))}},
+		{name: "find, getMore", run: func(c *Collection) error {
 			cursor, err := c.Find(ctx, all)
 			if err != nil {
 				return err
 			}
 			return cursor.All(ctx, &[]bson.D{})
-		}, []any{overloadtest.OK(batch("firstBatch", 7, all)), overloadtest.OK(batch("nextBatch", 0))}},
-		{"find, killCursors", func(c *Collection) error {
+		}, replies: []any{overloadtest.OK(batch("firstBatch", 7, all)), overloadtest.OK(batch("nextBatch", 0))}},
+		{name: "find, killCursors", run: func(c *Collection) error {
 			cursor, err := c.Find(ctx, all)
 			if err != nil {
 				return err
 			}
 			return cursor.Close(ctx)
-		}, []any{overloadtest.OK(batch("firstBatch", 7)), ok}},
-		{"aggregate", func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }, []any{none}},
-		{"aggregate with $out", func(c *Collection) error {
+		}, replies: []any{overloadtest.OK(batch("firstBatch", 7)), ok}},
+		{
+			name:    "aggregate",
+			run:     func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
+			replies: []any{none},
+		},
+		{name: "aggregate with $out", run: func(c *Collection) error {
 			_, err := c.Aggregate(ctx, Pipeline{{{Key: "$out", Value: "other"}}})
 			return err
-		}, []any{none}},
-		{"count", func(c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }, []any{overloadtest.OK(bson.E{Key: "n", Value: 1})}},
-		{"distinct", func(c *Collection) error { return c.Distinct(ctx, "x", all).Err() }, []any{overloadtest.OK(bson.E{Key: "values", Value: bson.A{}})}},
-		{"listCollections", func(c *Collection) error { _, err := c.Database().ListCollectionNames(ctx, all); return err }, []any{none}},
-		{"listDatabases", func(c *Collection) error { _, err := c.client.ListDatabaseNames(ctx, all); return err },
-			[]any{overloadtest.OK(bson.E{Key: "databases", Value: bson.A{}})}},
-		{"GridFS upload", func(c *Collection) error {
+		}, replies: []any{none}},
+		{
+			name:    "count",
+			run:     func(c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err },
+			replies: []any{overloadtest.OK(bson.E{Key: "n", Value: 1})},
+		},
+		{
+			name:    "distinct",
+			run:     func(c *Collection) error { return c.Distinct(ctx, "x", all).Err() },
+			replies: []any{overloadtest.OK(bson.E{Key: "values", Value: bson.A{}})},
+		},
+		{
+			name:    "listCollections",
+			run:     func(c *Collection) error { _, err := c.Database().ListCollectionNames(ctx, all); return err },
+			replies: []any{none},
+		},
+		{name: "listDatabases", run: func(c *Collection) error { _, err := c.client.ListDatabaseNames(ctx, all); return err },
+			replies: []any{overloadtest.OK(bson.E{Key: "databases", Value: bson.A{}})}},
+		{name: "GridFS upload", run: func(c *Collection) error {
 			_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", bytes.NewReader([]byte("content")))
 			return err
-		}, []any{overloadtest.OK(batch("firstBatch", 0, bson.D{})), ok, ok}},
-		{"GridFS rename", func(c *Collection) error {
+		}, replies: []any{overloadtest.OK(batch("firstBatch", 0, bson.D{})), ok, ok}},
+		{name: "GridFS rename", run: func(c *Collection) error {
 			return c.Database().GridFSBucket().Rename(ctx, 1, "other")
-		}, []any{overloadtest.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1})}},
-		{"commitTransaction", func(c *Collection) error { return endTransaction(ctx, c, (*Session).CommitTransaction) }, []any{ok, ok}},
-		{"abortTransaction", func(c *Collection) error { return endTransaction(ctx, c, (*Session).AbortTransaction) }, []any{ok, ok}},
+		}, replies: []any{overloadtest.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1})}},
+		{
+			name:    "commitTransaction",
+			run:     func(c *Collection) error { return endTransaction(ctx, c, (*Session).CommitTransaction) },
+			replies: []any{ok, ok},
+		},
+		{
+			name:    "abortTransaction",
+			run:     func(c *Collection) error { return endTransaction(ctx, c, (*Session).AbortTransaction) },
+			replies: []any{ok, ok},
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -133,13 +133,23 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		connections []int
 		failing     bool
 	}{
-		{"getMore for each of two batches", []any{more, last, more, last}, []int{1, 1, 2, 2}, false},
-		{"getMore for the first", []any{more, last, all}, []int{1, 1, 2}, false},
-		{"getMore for the second", []any{all, more, last}, []int{1, 2, 2}, false},
-		{"no getMore", []any{all, all}, []int{1, 2}, false},
-		{"overload everywhere", []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
-			[]int{1, 2, 2, 2, 3, 4, 4, 4}, false},
-		{"getMore fails, and the cursor is killed", []any{more, overloadtest.Failure(1), overloadtest.OK()}, []int{1, 1, 1}, true},
+		{
+			name:        "getMore for each of two batches",
+			replies:     []any{more, last, more, last},
+			connections: []int{1, 1, 2, 2},
+			failing:     false,
+		},
+		{name: "getMore for the first", replies: []any{more, last, all}, connections: []int{1, 1, 2}, failing: false},
+		{name: "getMore for the second", replies: []any{all, more, last}, connections: []int{1, 2, 2}, failing: false},
+		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}, failing: false},
+		{name: "overload everywhere", replies: []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
+			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}, failing: false},
+		{
+			name:        "getMore fails, and the cursor is killed",
+			replies:     []any{more, overloadtest.Failure(1), overloadtest.OK()},
+			connections: []int{1, 1, 1},
+			failing:     true,
+		},
 	}
 	insert := &ClientInsertOneModel{Document: bson.D{}}
 	var writes []ClientBulkWrite

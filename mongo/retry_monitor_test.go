@@ -37,13 +37,37 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 		opts    *options.ClientOptions
 		decided int
 	}{
-		{"a retry that succeeds", insert, []any{overloaded}, options.Client(), 1},
-		{"a retry that meets write errors", insert, []any{overloaded, conflict}, options.Client(), 1},
-		{"a retry that fails", insert, []any{overloaded, overloadtest.Failure(1)}, options.Client(), 2},
-		{"a retry that is refused", insert, []any{overloaded}, options.Client().SetRetryWrites(false), 1},
-		{"a retry that is refused, of write concern errors", insert, []any{writeConcern}, options.Client().SetRetryWrites(false), 1},
-		{"a cursor", func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
-			[]any{overloaded, overloadtest.OK(batch("firstBatch", 0, bson.D{}))}, options.Client(), 1},
+		{name: "a retry that succeeds", run: insert, replies: []any{overloaded}, opts: options.Client(), decided: 1},
+		{
+			name:    "a retry that meets write errors",
+			run:     insert,
+			replies: []any{overloaded, conflict},
+			opts:    options.Client(),
+			decided: 1,
+		},
+		{
+			name:    "a retry that fails",
+			run:     insert,
+			replies: []any{overloaded, overloadtest.Failure(1)},
+			opts:    options.Client(),
+			decided: 2,
+		},
+		{
+			name:    "a retry that is refused",
+			run:     insert,
+			replies: []any{overloaded},
+			opts:    options.Client().SetRetryWrites(false),
+			decided: 1,
+		},
+		{
+			name:    "a retry that is refused, of write concern errors",
+			run:     insert,
+			replies: []any{writeConcern},
+			opts:    options.Client().SetRetryWrites(false),
+			decided: 1,
+		},
+		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
+			replies: []any{overloaded, overloadtest.OK(batch("firstBatch", 0, bson.D{}))}, opts: options.Client(), decided: 1},
 	}
 	for _, tt := range tests {
 		tt := tt

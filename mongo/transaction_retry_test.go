@@ -60,14 +60,40 @@ func TestShardedTransactionRetries(t *testing.T) {
 		end     func(*Session, context.Context) error
 		want    string
 	}{
-		{"the first command, elsewhere", []any{overloaded, overloaded, ok, ok, ok}, (*Session).CommitTransaction, "abccc"},
-		{"another, on the same", []any{ok, overloaded, ok, ok}, (*Session).CommitTransaction, "aaaa"},
-		{"a rejected commit, on the same", []any{ok, ok, overloaded, ok}, (*Session).CommitTransaction, "aaaa"},
-		{"a commit of unknown result, elsewhere", []any{ok, ok, overloadtest.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
-			(*Session).CommitTransaction, "aaab"},
-		{"a rejected abort, elsewhere", []any{ok, ok, overloaded, overloaded, ok}, (*Session).AbortTransaction, "aaabc"},
-		{"an abort that fails otherwise, elsewhere", []any{ok, ok, overloadtest.ShuttingDown(), ok}, (*Session).AbortTransaction, "aaab"},
-		{"both kinds of failures of an abort", []any{ok, ok, overloadtest.ShuttingDown(), overloaded, ok}, (*Session).AbortTransaction, "aaabc"},
+		{
+			name:    "the first command, elsewhere",
+			replies: []any{overloaded, overloaded, ok, ok, ok},
+			end:     (*Session).CommitTransaction,
+			want:    "abccc",
+		},
+		{name: "another, on the same", replies: []any{ok, overloaded, ok, ok}, end: (*Session).CommitTransaction, want: "aaaa"},
+		{
+			name:    "a rejected commit, on the same",
+			replies: []any{ok, ok, overloaded, ok},
+			end:     (*Session).CommitTransaction,
+			want:    "aaaa",
+		},
+		{name: "a commit of unknown result, elsewhere",
+			replies: []any{ok, ok, overloadtest.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
+			end:     (*Session).CommitTransaction, want: "aaab"},
+		{
+			name:    "a rejected abort, elsewhere",
+			replies: []any{ok, ok, overloaded, overloaded, ok},
+			end:     (*Session).AbortTransaction,
+			want:    "aaabc",
+		},
+		{
+			name:    "an abort that fails otherwise, elsewhere",
+			replies: []any{ok, ok, overloadtest.ShuttingDown(), ok},
+			end:     (*Session).AbortTransaction,
+			want:    "aaab",
+		},
+		{
+			name:    "both kinds of failures of an abort",
+			replies: []any{ok, ok, overloadtest.ShuttingDown(), overloaded, ok},
+			end:     (*Session).AbortTransaction,
+			want:    "aaabc",
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -115,17 +141,21 @@ func TestTransactionLabelsOfRetries(t *testing.T) {
 		replies []any
 		code    int32 // of the error returned
 	}{
-		{"no server", []any{ok, lost}, 0},
-		{"no server after an overload", []any{ok, overloaded, lost}, 462},
-		{"no server after two", []any{ok, overloaded, overloaded, lost}, 462},
-		{"pool is paused", []any{ok, none(overloadtest.PoolPaused())}, 0},
-		{"pool is cleared", []any{ok, none(overloadtest.PoolCleared{})}, 0},
-		{"pool is paused after an overload", []any{ok, overloaded, none(overloadtest.PoolPaused())}, 462},
-		{"pool is cleared after an overload", []any{ok, overloaded, none(overloadtest.PoolCleared{})}, 462},
-		{"connection breaks in the handshake", []any{ok, none(overloadtest.ClosedHandshake())}, 0},
-		{"connection breaks in the handshake after an overload", []any{ok, overloaded, none(overloadtest.ClosedHandshake())}, 462},
-		{"conflict that says it has written nothing, after an overload",
-			[]any{ok, overloaded, overloadtest.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)}, 462},
+		{name: "no server", replies: []any{ok, lost}, code: 0},
+		{name: "no server after an overload", replies: []any{ok, overloaded, lost}, code: 462},
+		{name: "no server after two", replies: []any{ok, overloaded, overloaded, lost}, code: 462},
+		{name: "pool is paused", replies: []any{ok, none(overloadtest.PoolPaused())}, code: 0},
+		{name: "pool is cleared", replies: []any{ok, none(overloadtest.PoolCleared{})}, code: 0},
+		{name: "pool is paused after an overload", replies: []any{ok, overloaded, none(overloadtest.PoolPaused())}, code: 462},
+		{name: "pool is cleared after an overload", replies: []any{ok, overloaded, none(overloadtest.PoolCleared{})}, code: 462},
+		{name: "connection breaks in the handshake", replies: []any{ok, none(overloadtest.ClosedHandshake())}, code: 0},
+		{
+			name:    "connection breaks in the handshake after an overload",
+			replies: []any{ok, overloaded, none(overloadtest.ClosedHandshake())},
+			code:    462,
+		},
+		{name: "conflict that says it has written nothing, after an overload",
+			replies: []any{ok, overloaded, overloadtest.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)}, code: 462},
 	}
 	for _, tt := range tests {
 		tt := tt

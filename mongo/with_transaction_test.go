@@ -191,15 +191,63 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 		label   string
 		timeout bool
 	}{
-		{"commit, unauthorized", []any{ok, late, overloadtest.Failure(13)}, 13, "", false},
-		{"commit, duplicate key", []any{ok, late, overloadtest.Failure(11000)}, 11000, "", false},
-		{"commit, unsatisfiable write concern", []any{ok, late, writeConcernError(100)}, 100, "", false},
-		{"commit, maxTimeMS expired", []any{ok, late, overloadtest.Failure(50, unknown)}, 50, unknown, true},
-		{"commit, result unknown", []any{ok, late, overloadtest.Failure(64, unknown)}, 64, unknown, true},
-		{"commit, write concern not reached", []any{ok, late, writeConcernError(64)}, 64, unknown, true},
-		{"commit, transient", []any{ok, late, aborted}, 251, driver.TransientTransactionError, true},
-		{"callback, duplicate key", []any{late, overloadtest.Failure(11000), ok /* abort */}, 11000, "", false},
-		{"callback, transient", []any{late, aborted, ok /* abort */}, 251, driver.TransientTransactionError, true},
+		{name: "commit, unauthorized", replies: []any{ok, late, overloadtest.Failure(13)}, code: 13, label: "", timeout: false},
+		{
+			name:    "commit, duplicate key",
+			replies: []any{ok, late, overloadtest.Failure(11000)},
+			code:    11000,
+			label:   "",
+			timeout: false,
+		},
+		{
+			name:    "commit, unsatisfiable write concern",
+			replies: []any{ok, late, writeConcernError(100)},
+			code:    100,
+			label:   "",
+			timeout: false,
+		},
+		{
+			name:    "commit, maxTimeMS expired",
+			replies: []any{ok, late, overloadtest.Failure(50, unknown)},
+			code:    50,
+			label:   unknown,
+			timeout: true,
+		},
+		{
+			name:    "commit, result unknown",
+			replies: []any{ok, late, overloadtest.Failure(64, unknown)},
+			code:    64,
+			label:   unknown,
+			timeout: true,
+		},
+		{
+			name:    "commit, write concern not reached",
+			replies: []any{ok, late, writeConcernError(64)},
+			code:    64,
+			label:   unknown,
+			timeout: true,
+		},
+		{
+			name:    "commit, transient",
+			replies: []any{ok, late, aborted},
+			code:    251,
+			label:   driver.TransientTransactionError,
+			timeout: true,
+		},
+		{
+			name:    "callback, duplicate key",
+			replies: []any{late, overloadtest.Failure(11000), ok /* abort */},
+			code:    11000,
+			label:   "",
+			timeout: false,
+		},
+		{
+			name:    "callback, transient",
+			replies: []any{late, aborted, ok /* abort */},
+			code:    251,
+			label:   driver.TransientTransactionError,
+			timeout: true,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

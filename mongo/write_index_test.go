@@ -67,13 +67,13 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 		inserted []any
 		errors   int
 	}{
-		{[]any{0}, []any{1}, 1},
-		{[]any{1}, []any{0}, 1},
-		{[]any{0, 1}, []any{}, 2},
-		{[]any{1, 0}, []any{}, 2},
-		{[]any{1, 1}, []any{0}, 1},
-		{[]any{0, 0}, []any{1}, 1},
-		{[]any{1, 0, 1, 0}, []any{}, 2},
+		{indexes: []any{0}, inserted: []any{1}, errors: 1},
+		{indexes: []any{1}, inserted: []any{0}, errors: 1},
+		{indexes: []any{0, 1}, inserted: []any{}, errors: 2},
+		{indexes: []any{1, 0}, inserted: []any{}, errors: 2},
+		{indexes: []any{1, 1}, inserted: []any{0}, errors: 1},
+		{indexes: []any{0, 0}, inserted: []any{1}, errors: 1},
+		{indexes: []any{1, 0, 1, 0}, inserted: []any{}, errors: 2},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -27,17 +27,27 @@ func TestRequired(t *testing.T) {
 		want string
 		new  bool
 	}{
-		{"no information", nil, "", false},
-		{"the driver's own tests", &debug.BuildInfo{Main: debug.Module{Path: modulePath}}, "", false},
-		{"the same", program("v2.5.0"), "v2.5.0", false},
-		{"an older one", program("v2.4.9"), "v2.4.9", false},
-		{"a newer patch", program("v2.5.1"), "v2.5.1", true},
-		{"a newer minor version", program("v2.6.0"), "v2.6.0", true},
-		{"more digits", program("v2.10.0"), "v2.10.0", true},
-		{"a release of the fork", program("v2.5.0-fork.3"), "v2.5.0-fork.3", false},
-		{"on the way to a newer one", program("v2.6.0-beta1"), "v2.6.0-beta1", true},
-		{"a commit", program("v2.5.1-0.20260101000000-0123456789ab"), "v2.5.1-0.20260101000000-0123456789ab", true},
-		{"a placeholder", program("v2.0.0-00010101000000-000000000000"), "v2.0.0-00010101000000-000000000000", false},
+		{name: "no information", info: nil, want: "", new: false},
+		{name: "the driver's own tests", info: &debug.BuildInfo{Main: debug.Module{Path: modulePath}}, want: "", new: false},
+		{name: "the same", info: program("v2.5.0"), want: "v2.5.0", new: false},
+		{name: "an older one", info: program("v2.4.9"), want: "v2.4.9", new: false},
+		{name: "a newer patch", info: program("v2.5.1"), want: "v2.5.1", new: true},
+		{name: "a newer minor version", info: program("v2.6.0"), want: "v2.6.0", new: true},
+		{name: "more digits", info: program("v2.10.0"), want: "v2.10.0", new: true},
+		{name: "a release of the fork", info: program("v2.5.0-fork.3"), want: "v2.5.0-fork.3", new: false},
+		{name: "on the way to a newer one", info: program("v2.6.0-beta1"), want: "v2.6.0-beta1", new: true},
+		{
+			name: "a commit",
+			info: program("v2.5.1-0.20260101000000-0123456789ab"),
+			want: "v2.5.1-0.20260101000000-0123456789ab",
+			new:  true,
+		},
+		{
+			name: "a placeholder",
+			info: program("v2.0.0-00010101000000-000000000000"),
+			want: "v2.0.0-00010101000000-000000000000",
+			new:  false,
+		},
 	} {
 		got, newer := requiredIn(tc.info, "v2.5.0")
 		assert.Equal(t, tc.want, got, tc.name)

@@ -61,126 +61,126 @@ func TestExecutionFailed(t *testing.T) {
 		limit  Limit
 		steps  []step
 	}{
-		{"overload is retried five times with doubling backoff", both, Write, Once, []step{
-			{overloaded, backoff(50)},
-			{overloaded, backoff(100)},
-			{overloaded, backoff(200)},
-			{overloaded, backoff(400)},
-			{overloaded, backoff(800)},
-			{overloaded, refused(LimitReached)},
+		{name: "overload is retried five times with doubling backoff", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: overloaded, want: backoff(100)},
+			{fails: overloaded, want: backoff(200)},
+			{fails: overloaded, want: backoff(400)},
+			{fails: overloaded, want: backoff(800)},
+			{fails: overloaded, want: refused(LimitReached)},
 		}},
-		{"commands that no other policy retries are retried", both, Generic, Never, []step{
-			{overloaded, backoff(50)},
-			{other, refused(NotRetryable)},
+		{name: "commands that no other policy retries are retried", policy: both, kind: Generic, limit: Never, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: other, want: refused(NotRetryable)},
 		}},
-		{"without overload the old limit holds", both, Read, Once, []step{
-			{readWrite, again},
-			{readWrite, refused(LimitReached)},
+		{name: "without overload the old limit holds", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: readWrite, want: again},
+			{fails: readWrite, want: refused(LimitReached)},
 		}},
-		{"under a timeout the old limit is none", both, Read, Unlimited, []step{
-			{readWrite, again}, {readWrite, again}, {readWrite, again}, {readWrite, again},
-			{readWrite, again}, {readWrite, again}, {readWrite, again}, {readWrite, again},
+		{name: "under a timeout the old limit is none", policy: both, kind: Read, limit: Unlimited, steps: []step{
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
 		}},
-		{"after an overload error the limit is five for every policy", both, Read, Once, []step{
-			{overloaded, backoff(50)},
-			{readWrite, again}, {readWrite, again}, {readWrite, again}, {readWrite, again},
-			{readWrite, refused(LimitReached)},
+		{name: "after an overload error the limit is five for every policy", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: refused(LimitReached)},
 		}},
-		{"also under a timeout", both, Read, Unlimited, []step{
-			{readWrite, again}, {readWrite, again},
-			{overloaded, backoff(200)},
-			{readWrite, again}, {readWrite, again},
-			{readWrite, refused(LimitReached)},
+		{name: "also under a timeout", policy: both, kind: Read, limit: Unlimited, steps: []step{
+			{fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: overloaded, want: backoff(200)},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: refused(LimitReached)},
 		}},
-		{"retries before the overload count against the limit of five", both, Read, Unlimited, []step{
-			{readWrite, again}, {readWrite, again}, {readWrite, again},
-			{readWrite, again}, {readWrite, again}, {readWrite, again},
-			{overloaded, refused(LimitReached)},
+		{name: "retries before the overload count against the limit of five", policy: both, kind: Read, limit: Unlimited, steps: []step{
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: overloaded, want: refused(LimitReached)},
 		}},
-		{"the exponent counts all attempts", both, Write, Once, []step{
-			{readWrite, again},
-			{overloaded, backoff(100)},
-			{readWrite, again},
-			{overloaded, backoff(400)},
+		{name: "the exponent counts all attempts", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: readWrite, want: again},
+			{fails: overloaded, want: backoff(100)},
+			{fails: readWrite, want: again},
+			{fails: overloaded, want: backoff(400)},
 		}},
-		{"an overload error that is retryable otherwise backs off", both, Read, Once, []step{
-			{Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, backoff(50)},
-			{Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, backoff(100)},
+		{name: "an overload error that is retryable otherwise backs off", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, want: backoff(50)},
+			{fails: Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, want: backoff(100)},
 		}},
-		{"the limit and the first backoff are the policy's", twice, Write, Once, []step{
-			{overloaded, backoff(100)},
-			{overloaded, backoff(200)},
-			{overloaded, refused(LimitReached)},
+		{name: "the limit and the first backoff are the policy's", policy: twice, kind: Write, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(100)},
+			{fails: overloaded, want: backoff(200)},
+			{fails: overloaded, want: refused(LimitReached)},
 		}},
-		{"a limit of none is none", none, Write, Once, []step{
-			{overloaded, refused(LimitReached)},
+		{name: "a limit of none is none", policy: none, kind: Write, limit: Once, steps: []step{
+			{fails: overloaded, want: refused(LimitReached)},
 		}},
-		{"and holds for every policy, once an overload error was seen", none, Read, Unlimited, []step{
-			{readWrite, again}, {readWrite, again},
-			{Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, refused(LimitReached)},
+		{name: "and holds for every policy, once an overload error was seen", policy: none, kind: Read, limit: Unlimited, steps: []step{
+			{fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, want: refused(LimitReached)},
 		}},
-		{"a first backoff of the server's takes the place of the policy's", both, Write, Once, []step{
-			{serverWants, backoff(15)},
-			{serverWants, backoff(30)},
-			{overloaded, backoff(200)},
+		{name: "a first backoff of the server's takes the place of the policy's", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: serverWants, want: backoff(15)},
+			{fails: serverWants, want: backoff(30)},
+			{fails: overloaded, want: backoff(200)},
 		}},
-		{"SystemOverloadedError alone is not retried", both, Write, Once, []step{
-			{overloadedOnly, refused(LabelMissing)},
+		{name: "SystemOverloadedError alone is not retried", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: overloadedOnly, want: refused(LabelMissing)},
 		}},
-		{"an error that retryReads would retry says so", &Policy{RetryWrites: true, Jitter: fixedJitter}, Read, Never, []step{
-			{Failure{ReadWriteOff: true, Remaining: NoDeadline}, refused(OptionOff)},
+		{name: "an error that retryReads would retry says so", policy: &Policy{RetryWrites: true, Jitter: fixedJitter}, kind: Read, limit: Never, steps: []step{
+			{fails: Failure{ReadWriteOff: true, Remaining: NoDeadline}, want: refused(OptionOff)},
 		}},
-		{"but not if the option is on", both, Read, Never, []step{
-			{Failure{ReadWriteOff: true, Remaining: NoDeadline}, refused(NotRetryable)},
+		{name: "but not if the option is on", policy: both, kind: Read, limit: Never, steps: []step{
+			{fails: Failure{ReadWriteOff: true, Remaining: NoDeadline}, want: refused(NotRetryable)},
 		}},
-		{"nor if the command is exempt", nil, Read, Never, []step{
-			{Failure{ReadWriteOff: true, Remaining: NoDeadline}, refused(NotRetryable)},
+		{name: "nor if the command is exempt", policy: nil, kind: Read, limit: Never, steps: []step{
+			{fails: Failure{ReadWriteOff: true, Remaining: NoDeadline}, want: refused(NotRetryable)},
 		}},
-		{"RetryableError alone is not retried", both, Write, Once, []step{
-			{retryableOnly, refused(NotRetryable)},
+		{name: "RetryableError alone is not retried", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: retryableOnly, want: refused(NotRetryable)},
 		}},
-		{"reads need retryReads", newPolicy(false, true), Read, Never, []step{
-			{overloaded, refused(OptionOff)},
+		{name: "reads need retryReads", policy: newPolicy(false, true), kind: Read, limit: Never, steps: []step{
+			{fails: overloaded, want: refused(OptionOff)},
 		}},
-		{"reads do not need retryWrites", newPolicy(true, false), Read, Never, []step{
-			{overloaded, backoff(50)},
+		{name: "reads do not need retryWrites", policy: newPolicy(true, false), kind: Read, limit: Never, steps: []step{
+			{fails: overloaded, want: backoff(50)},
 		}},
-		{"writes need retryWrites", newPolicy(true, false), Write, Never, []step{
-			{overloaded, refused(OptionOff)},
+		{name: "writes need retryWrites", policy: newPolicy(true, false), kind: Write, limit: Never, steps: []step{
+			{fails: overloaded, want: refused(OptionOff)},
 		}},
-		{"writes do not need retryReads", newPolicy(false, true), Write, Never, []step{
-			{overloaded, backoff(50)},
+		{name: "writes do not need retryReads", policy: newPolicy(false, true), kind: Write, limit: Never, steps: []step{
+			{fails: overloaded, want: backoff(50)},
 		}},
-		{"runCommand needs retryReads", newPolicy(false, true), Generic, Never, []step{
-			{overloaded, refused(OptionOff)},
+		{name: "runCommand needs retryReads", policy: newPolicy(false, true), kind: Generic, limit: Never, steps: []step{
+			{fails: overloaded, want: refused(OptionOff)},
 		}},
-		{"runCommand needs retryWrites", newPolicy(true, false), Generic, Never, []step{
-			{overloaded, refused(OptionOff)},
+		{name: "runCommand needs retryWrites", policy: newPolicy(true, false), kind: Generic, limit: Never, steps: []step{
+			{fails: overloaded, want: refused(OptionOff)},
 		}},
-		{"the end of a transaction needs no option", newPolicy(false, false), TransactionEnd, Once, []step{
-			{overloaded, backoff(50)},
-			{readWrite, again},
+		{name: "the end of a transaction needs no option", policy: newPolicy(false, false), kind: TransactionEnd, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: readWrite, want: again},
 		}},
-		{"a backoff that passes the deadline is refused", both, Write, Once, []step{
-			{within(overloaded, 50*time.Millisecond), backoff(50)},
-			{within(overloaded, 99*time.Millisecond), refused(DeadlineTooClose)},
+		{name: "a backoff that passes the deadline is refused", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: within(overloaded, 50*time.Millisecond), want: backoff(50)},
+			{fails: within(overloaded, 99*time.Millisecond), want: refused(DeadlineTooClose)},
 		}},
-		{"a retry without backoff does not mind the deadline", both, Write, Once, []step{
-			{within(readWrite, 0), again},
+		{name: "a retry without backoff does not mind the deadline", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: within(readWrite, 0), want: again},
 		}},
-		{"nothing is retried that nobody waits for", both, Write, Once, []step{
-			{overloaded, backoff(50)},
-			{Failure{Overload: true, Retryable: true, Remaining: NoDeadline, ContextDone: true}, refused(ContextDone)},
+		{name: "nothing is retried that nobody waits for", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: Failure{Overload: true, Retryable: true, Remaining: NoDeadline, ContextDone: true}, want: refused(ContextDone)},
 		}},
-		{"nor what only cleans up", both, CleanUp, Never, []step{
-			{overloaded, refused(NotRetryable)},
+		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never, steps: []step{
+			{fails: overloaded, want: refused(NotRetryable)},
 		}},
-		{"an exempt command knows no overload", nil, Generic, Never, []step{
-			{overloaded, refused(NotRetryable)},
+		{name: "an exempt command knows no overload", policy: nil, kind: Generic, limit: Never, steps: []step{
+			{fails: overloaded, want: refused(NotRetryable)},
 		}},
-		{"an exempt command keeps the old rules", nil, Read, Once, []step{
-			{Failure{Overload: true, Retryable: true, ReadWrite: true, Remaining: NoDeadline}, again},
-			{readWrite, refused(LimitReached)},
+		{name: "an exempt command keeps the old rules", policy: nil, kind: Read, limit: Once, steps: []step{
+			{fails: Failure{Overload: true, Retryable: true, ReadWrite: true, Remaining: NoDeadline}, want: again},
+			{fails: readWrite, want: refused(LimitReached)},
 		}},
 	}
 	for _, tt := range tests {

@@ -13,11 +13,11 @@ func TestHeartbeatBackoff(t *testing.T) {
 		frequency time.Duration
 		want      time.Duration
 	}{
-		{"never sooner than the specification permits", 0, frequency, 500 * time.Millisecond},
-		{"jitter", 0.5, frequency, 1500 * time.Millisecond},
-		{"longest", 1, frequency, 2500 * time.Millisecond},
-		{"a frequent heartbeat", 1, 700 * time.Millisecond, 700 * time.Millisecond},
-		{"the most frequent heartbeat", 1, minHeartbeatInterval, minHeartbeatInterval},
+		{name: "never sooner than the specification permits", jitter: 0, frequency: frequency, want: 500 * time.Millisecond},
+		{name: "jitter", jitter: 0.5, frequency: frequency, want: 1500 * time.Millisecond},
+		{name: "longest", jitter: 1, frequency: frequency, want: 2500 * time.Millisecond},
+		{name: "a frequent heartbeat", jitter: 1, frequency: 700 * time.Millisecond, want: 700 * time.Millisecond},
+		{name: "the most frequent heartbeat", jitter: 1, frequency: minHeartbeatInterval, want: minHeartbeatInterval},
 	}
 	for _, tt := range tests {
 		if got := HeartbeatBackoff(tt.jitter, tt.frequency); got != tt.want {

@@ -30,15 +30,25 @@ func TestRejectionsDecay(t *testing.T) {
 		name  string
 		steps []step
 	}{
-		{"none", []step{{0, 0, 0}, {time.Hour, 0, 0}}},
-		{"one", []step{{0, 1, 1}, {207 * ms, 0, 1}, {2 * ms, 0, 0}, {time.Hour, 0, 0}}},
-		{"the first moment is like any other", []step{{0, 1, 1}, {0, 1, 2}, {0, 1, 3}}},
-		{"ten at once", []step{{50 * ms, 10, 10}, {300 * ms, 0, 4}, {300 * ms, 0, 1}, {400 * ms, 0, 0}}},
+		{name: "none", steps: []step{{after: 0, add: 0, want: 0}, {after: time.Hour, add: 0, want: 0}}},
+		{name: "one", steps: []step{{after: 0, add: 1, want: 1}, {after: 207 * ms, add: 0, want: 1}, {after: 2 * ms, add: 0, want: 0}, {after: time.Hour, add: 0, want: 0}}},
+		{name: "the first moment is like any other", steps: []step{{after: 0, add: 1, want: 1}, {after: 0, add: 1, want: 2}, {after: 0, add: 1, want: 3}}},
+		{name: "ten at once", steps: []step{
+			{after: 50 * ms, add: 10, want: 10}, {after: 300 * ms, add: 0, want: 4}, {after: 300 * ms, add: 0, want: 1},
+			{after: 400 * ms, add: 0, want: 0},
+		}},
 		// 10/e + 10 = 13.68, and that twice as long: 5.03 + 1
-		{"more", []step{{0, 10, 10}, {300 * ms, 10, 14}, {300 * ms, 1, 6}}},
-		{"again after it was forgotten", []step{{0, 1, 1}, {time.Hour, 0, 0}, {time.Hour, 2, 2}}},
-		{"again without a look meanwhile", []step{{0, 1, 1}, {10000 * time.Hour, 2, 2}}},
-		{"no more than the bound", []step{{0, 3 * maxRejections, maxRejections}, {1800 * ms, 0, 3}, {500 * ms, 0, 0}}},
+		{name: "more", steps: []step{{after: 0, add: 10, want: 10}, {after: 300 * ms, add: 10, want: 14}, {after: 300 * ms, add: 1, want: 6}}},
+		{name: "again after it was forgotten", steps: []step{{after: 0, add: 1, want: 1}, {after: time.Hour, add: 0, want: 0}, {after: time.Hour, add: 2, want: 2}}},
+		{name: "again without a look meanwhile", steps: []step{{after: 0, add: 1, want: 1}, {after: 10000 * time.Hour, add: 2, want: 2}}},
+		{
+			name: "no more than the bound",
+			steps: []step{{after: 0, add: 3 * maxRejections, want: maxRejections}, {after: 1800 * ms, add: 0, want: 3}, {
+				after: 500 * ms,
+				add:   0,
+				want:  0,
+			}},
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

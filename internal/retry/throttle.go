@@ -90,7 +90,7 @@ func (t *Throttle) Refused() {
 
 // Ended records the end of an attempt that was sent, and whether the server rejected it.
 func (t *Throttle) Ended(rejected bool) {
-	if rejected && t != nil || t.Active() {
+	if (rejected && t != nil) || t.Active() {
 		t.ended(rejected)
 	}
 }

@@ -26,41 +26,44 @@ func TestThrottleSteps(t *testing.T) {
 		name  string
 		steps []step
 	}{
-		{"nothing", []step{{want: none}, {after: time.Hour, want: none}}},
-		{"nothing is rejected", []step{{accepted: 1000, want: none}, {after: time.Second, accepted: 1, want: none}}},
-		{"one rejection", []step{{rejected: 1, want: ThrottleState{0.5, 1}}}},
-		{"what was accepted before is not known", []step{{accepted: 1000, want: none}, {rejected: 1, want: ThrottleState{0.5, 1}}}},
+		{name: "nothing", steps: []step{{want: none}, {after: time.Hour, want: none}}},
+		{name: "nothing is rejected", steps: []step{{accepted: 1000, want: none}, {after: time.Second, accepted: 1, want: none}}},
+		{name: "one rejection", steps: []step{{rejected: 1, want: ThrottleState{0.5, 1}}}},
+		{
+			name:  "what was accepted before is not known",
+			steps: []step{{accepted: 1000, want: none}, {rejected: 1, want: ThrottleState{0.5, 1}}},
+		},
 		// (2 - 1.1*1) / 3
-		{"half is rejected", []step{{rejected: 1, accepted: 1, want: ThrottleState{0.3, 0.5}}}},
-		{"less is rejected than the slack", []step{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21}}}},
-		{"all are rejected", []step{{rejected: 999, want: ThrottleState{0.999, 1}}}},
+		{name: "half is rejected", steps: []step{{rejected: 1, accepted: 1, want: ThrottleState{0.3, 0.5}}}},
+		{name: "less is rejected than the slack", steps: []step{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21}}}},
+		{name: "all are rejected", steps: []step{{rejected: 999, want: ThrottleState{0.999, 1}}}},
 		// (10 - 1.1*1) / 11
-		{"refusals count", []step{{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9}}}},
-		{"refusals alone do not", []step{{refused: 100, want: none}}},
+		{name: "refusals count", steps: []step{{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9}}}},
+		{name: "refusals alone do not", steps: []step{{refused: 100, want: none}}},
 		// Weights of e^-0.3: 20*w = 14.816, 10*w = 7.408, and K as it was.
-		{"K is patient", []step{
+		{name: "K is patient", steps: []step{
 			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5}},
 			{after: 300 * ms, want: ThrottleState{(14.816364 - 1.1*7.408182) / 15.816364, 0.5}},
 		}},
 		// A time Recovery later K is 1.1*e: 20*e^-0.9 - 1.1*e*10*e^-0.9 is negative.
-		{"K recovers", []step{
+		{name: "K recovers", steps: []step{
 			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5}},
 			{after: 900 * ms, want: ThrottleState{0, 0.5}},
 		}},
-		{"nothing accepted is not multiplied", []step{
+		{name: "nothing accepted is not multiplied", steps: []step{
 			{rejected: 9, want: ThrottleState{0.9, 1}},
 			{after: time.Second, want: ThrottleState{9 / math.E / (9/math.E + 1), 1}},
 		}},
-		{"a rejection is forgotten", []step{
+		{name: "a rejection is forgotten", steps: []step{
 			{rejected: 1e6, want: ThrottleState{1e6 / (1e6 + 1), 1}},
 			{after: 8*time.Second + 1, want: none},
 			{rejected: 1, want: ThrottleState{0.5, 1}},
 		}},
-		{"also without a look meanwhile", []step{
+		{name: "also without a look meanwhile", steps: []step{
 			{rejected: 1e6, want: ThrottleState{1e6 / (1e6 + 1), 1}},
 			{after: 10000 * time.Hour, rejected: 1, want: ThrottleState{0.5, 1}},
 		}},
-		{"a clock that goes back", []step{
+		{name: "a clock that goes back", steps: []step{
 			{rejected: 9, want: ThrottleState{0.9, 1}},
 			{after: -time.Hour, want: ThrottleState{0.9, 1}},
 			{after: time.Hour, accepted: 1, want: ThrottleState{(10 - 1.1) / 11, 0.9}},
@@ -97,7 +100,7 @@ func TestThrottleRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		draw float64
 		want bool
-	}{{0, true}, {0.29, true}, {0.31, false}, {0.99, false}} {
+	}{{draw: 0, want: true}, {draw: 0.29, want: true}, {draw: 0.31, want: false}, {draw: 0.99, want: false}} {
 		if got := throttle.Refuses(tt.draw); got != tt.want {
 			t.Errorf("draw %v: refused is %v, want %v at a probability of 0.3", tt.draw, got, tt.want)
 		}
@@ -110,7 +113,13 @@ func TestThrottlingSpares(t *testing.T) {
 		first bool
 		draw  float64
 		want  bool
-	}{{true, 0, false}, {true, 0.74, false}, {true, 0.75, true}, {true, 0.99, true}, {false, 0.99, false}} {
+	}{
+		{first: true, draw: 0, want: false},
+		{first: true, draw: 0.74, want: false},
+		{first: true, draw: 0.75, want: true},
+		{first: true, draw: 0.99, want: true},
+		{first: false, draw: 0.99, want: false},
+	} {
 		if got := rule.Spares(tt.first, tt.draw); got != tt.want {
 			t.Errorf("first %v, draw %v: %v, want %v", tt.first, tt.draw, got, tt.want)
 		}

@@ -15,17 +15,33 @@ func TestAdaptiveRetries(t *testing.T) {
 		opts *ClientOptions
 		want *bool
 	}{
-		{"default", Client(), nil},
-		{"set", Client().SetAdaptiveRetries(true), &yes},
-		{"set to false", Client().SetAdaptiveRetries(false), &no},
-		{"URI without it", Client().ApplyURI("mongodb://example.com"), nil},
-		{"URI", Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), &yes},
-		{"URI false", Client().ApplyURI("mongodb://example.com/?adaptiveRetries=false"), &no},
-		{"a setter overrides the URI", Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true").SetAdaptiveRetries(false), &no},
-		{"the URI overrides a setter", Client().SetAdaptiveRetries(false).ApplyURI("mongodb://example.com/?adaptiveRetries=true"), &yes},
-		{"a URI without it keeps the setter's", Client().SetAdaptiveRetries(true).ApplyURI("mongodb://example.com"), &yes},
-		{"the later of merged options", MergeClientOptions(Client().SetAdaptiveRetries(true), Client().SetAdaptiveRetries(false)), &no},
-		{"merged options that lack it", MergeClientOptions(Client().SetAdaptiveRetries(true), Client()), &yes},
+		{name: "default", opts: Client(), want: nil},
+		{name: "set", opts: Client().SetAdaptiveRetries(true), want: &yes},
+		{name: "set to false", opts: Client().SetAdaptiveRetries(false), want: &no},
+		{name: "URI without it", opts: Client().ApplyURI("mongodb://example.com"), want: nil},
+		{name: "URI", opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), want: &yes},
+		{name: "URI false", opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=false"), want: &no},
+		{
+			name: "a setter overrides the URI",
+			opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true").SetAdaptiveRetries(false),
+			want: &no,
+		},
+		{
+			name: "the URI overrides a setter",
+			opts: Client().SetAdaptiveRetries(false).ApplyURI("mongodb://example.com/?adaptiveRetries=true"),
+			want: &yes,
+		},
+		{
+			name: "a URI without it keeps the setter's",
+			opts: Client().SetAdaptiveRetries(true).ApplyURI("mongodb://example.com"),
+			want: &yes,
+		},
+		{
+			name: "the later of merged options",
+			opts: MergeClientOptions(Client().SetAdaptiveRetries(true), Client().SetAdaptiveRetries(false)),
+			want: &no,
+		},
+		{name: "merged options that lack it", opts: MergeClientOptions(Client().SetAdaptiveRetries(true), Client()), want: &yes},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -15,17 +15,37 @@ func TestAdaptiveThrottling(t *testing.T) {
 		opts *ClientOptions
 		want *bool
 	}{
-		{"default", Client(), nil},
-		{"set", Client().SetAdaptiveThrottling(true), &yes},
-		{"set to false", Client().SetAdaptiveThrottling(false), &no},
-		{"URI without it", Client().ApplyURI("mongodb://example.com"), nil},
-		{"URI", Client().ApplyURI("mongodb://example.com/?adaptiveThrottling=true"), &yes},
-		{"URI false", Client().ApplyURI("mongodb://example.com/?adaptiveThrottling=false"), &no},
-		{"a setter overrides the URI", Client().ApplyURI("mongodb://example.com/?adaptiveThrottling=true").SetAdaptiveThrottling(false), &no},
-		{"the URI overrides a setter", Client().SetAdaptiveThrottling(false).ApplyURI("mongodb://example.com/?adaptiveThrottling=true"), &yes},
-		{"the other option does not matter", Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), nil},
-		{"the later of merged options", MergeClientOptions(Client().SetAdaptiveThrottling(true), Client().SetAdaptiveThrottling(false)), &no},
-		{"merged options that lack it", MergeClientOptions(Client().SetAdaptiveThrottling(true), Client()), &yes},
+		{name: "default", opts: Client(), want: nil},
+		{name: "set", opts: Client().SetAdaptiveThrottling(true), want: &yes},
+		{name: "set to false", opts: Client().SetAdaptiveThrottling(false), want: &no},
+		{name: "URI without it", opts: Client().ApplyURI("mongodb://example.com"), want: nil},
+		{name: "URI", opts: Client().ApplyURI("mongodb://example.com/?adaptiveThrottling=true"), want: &yes},
+		{name: "URI false", opts: Client().ApplyURI("mongodb://example.com/?adaptiveThrottling=false"), want: &no},
+		{
+			name: "a setter overrides the URI",
+			opts: Client().ApplyURI("mongodb://example.com/?adaptiveThrottling=true").SetAdaptiveThrottling(false),
+			want: &no,
+		},
+		{
+			name: "the URI overrides a setter",
+			opts: Client().SetAdaptiveThrottling(false).ApplyURI("mongodb://example.com/?adaptiveThrottling=true"),
+			want: &yes,
+		},
+		{
+			name: "the other option does not matter",
+			opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"),
+			want: nil,
+		},
+		{
+			name: "the later of merged options",
+			opts: MergeClientOptions(Client().SetAdaptiveThrottling(true), Client().SetAdaptiveThrottling(false)),
+			want: &no,
+		},
+		{
+			name: "merged options that lack it",
+			opts: MergeClientOptions(Client().SetAdaptiveThrottling(true), Client()),
+			want: &yes,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -15,12 +15,16 @@ func TestRetryMonitor(t *testing.T) {
 		opts *ClientOptions
 		want *event.RetryMonitor
 	}{
-		{"default", Client(), nil},
-		{"set", Client().SetRetryMonitor(first), first},
-		{"the later of two", Client().SetRetryMonitor(first).SetRetryMonitor(second), second},
-		{"unset", Client().SetRetryMonitor(first).SetRetryMonitor(nil), nil},
-		{"the later of merged options", MergeClientOptions(Client().SetRetryMonitor(first), Client().SetRetryMonitor(second)), second},
-		{"merged options that lack it", MergeClientOptions(Client().SetRetryMonitor(first), Client()), first},
+		{name: "default", opts: Client(), want: nil},
+		{name: "set", opts: Client().SetRetryMonitor(first), want: first},
+		{name: "the later of two", opts: Client().SetRetryMonitor(first).SetRetryMonitor(second), want: second},
+		{name: "unset", opts: Client().SetRetryMonitor(first).SetRetryMonitor(nil), want: nil},
+		{
+			name: "the later of merged options",
+			opts: MergeClientOptions(Client().SetRetryMonitor(first), Client().SetRetryMonitor(second)),
+			want: second,
+		},
+		{name: "merged options that lack it", opts: MergeClientOptions(Client().SetRetryMonitor(first), Client()), want: first},
 	}
 	for _, tt := range tests {
 		tt := tt

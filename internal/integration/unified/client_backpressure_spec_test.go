@@ -15,14 +15,14 @@ var backpressureSpecs = []struct {
 	files     []string
 }{
 	{directory: "client-backpressure/tests"},
-	{"server-discovery-and-monitoring/tests/unified", []string{
+	{directory: "server-discovery-and-monitoring/tests/unified", files: []string{
 		"backpressure-network-error-fail-replicaset.json",
 		"backpressure-network-error-fail-single.json",
 		"backpressure-network-timeout-fail-replicaset.json",
 		"backpressure-network-timeout-fail-single.json",
 		"backpressure-server-description-unchanged-on-min-pool-size-population-error.json",
 	}},
-	{"transactions/tests/unified", []string{
+	{directory: "transactions/tests/unified", files: []string{
 		"backpressure-retryable-abort.json",
 		"backpressure-retryable-commit.json",
 		"backpressure-retryable-reads.json",

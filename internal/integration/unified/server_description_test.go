@@ -16,12 +16,16 @@ func TestVerifyServerDescriptionChangedEvent(t *testing.T) {
 		name, expected string
 		ok             bool
 	}{
-		{"nothing is named", `{}`, true},
-		{"both are named", `{"previousDescription": {"type": "Unknown"}, "newDescription": {"type": "Standalone"}}`, true},
-		{"one is named", `{"newDescription": {"type": "Standalone"}}`, true},
-		{"a description without a type", `{"newDescription": {}}`, true},
-		{"another previous one", `{"previousDescription": {"type": "Standalone"}}`, false},
-		{"another new one", `{"newDescription": {"type": "Unknown"}}`, false},
+		{name: "nothing is named", expected: `{}`, ok: true},
+		{
+			name:     "both are named",
+			expected: `{"previousDescription": {"type": "Unknown"}, "newDescription": {"type": "Standalone"}}`,
+			ok:       true,
+		},
+		{name: "one is named", expected: `{"newDescription": {"type": "Standalone"}}`, ok: true},
+		{name: "a description without a type", expected: `{"newDescription": {}}`, ok: true},
+		{name: "another previous one", expected: `{"previousDescription": {"type": "Standalone"}}`, ok: false},
+		{name: "another new one", expected: `{"newDescription": {"type": "Unknown"}}`, ok: false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var want sdamEvent

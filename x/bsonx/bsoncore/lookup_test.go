@@ -82,10 +82,10 @@ func TestLookup(t *testing.T) {
 		keys []string
 		want string
 	}{
-		{[]string{"d"}, inner.String()},
-		{[]string{"d", "n"}, `{"$numberInt":"7"}`},
-		{[]string{"a", "0"}, `"s"`},
-		{[]string{"a", "1", "n"}, `{"$numberInt":"7"}`},
+		{keys: []string{"d"}, want: inner.String()},
+		{keys: []string{"d", "n"}, want: `{"$numberInt":"7"}`},
+		{keys: []string{"a", "0"}, want: `"s"`},
+		{keys: []string{"a", "1", "n"}, want: `{"$numberInt":"7"}`},
 	} {
 		val, err := doc.LookupErr(found.keys...)
 		require.NoError(t, err)
@@ -99,13 +99,13 @@ func TestLookup(t *testing.T) {
 		keys []string
 		want error
 	}{
-		{nil, bsoncore.ErrEmptyKey},
-		{[]string{"x"}, bsoncore.ErrElementNotFound},
-		{[]string{"x", "n"}, bsoncore.ErrElementNotFound},
-		{[]string{"d", "x"}, bsoncore.ErrElementNotFound},
-		{[]string{"a", "2"}, bsoncore.ErrElementNotFound},
-		{[]string{"i", "n"}, bsoncore.InvalidDepthTraversalError{Key: "i", Type: bsoncore.TypeInt32}},
-		{[]string{"a", "0", "n"}, bsoncore.InvalidDepthTraversalError{Key: "0", Type: bsoncore.TypeString}},
+		{keys: nil, want: bsoncore.ErrEmptyKey},
+		{keys: []string{"x"}, want: bsoncore.ErrElementNotFound},
+		{keys: []string{"x", "n"}, want: bsoncore.ErrElementNotFound},
+		{keys: []string{"d", "x"}, want: bsoncore.ErrElementNotFound},
+		{keys: []string{"a", "2"}, want: bsoncore.ErrElementNotFound},
+		{keys: []string{"i", "n"}, want: bsoncore.InvalidDepthTraversalError{Key: "i", Type: bsoncore.TypeInt32}},
+		{keys: []string{"a", "0", "n"}, want: bsoncore.InvalidDepthTraversalError{Key: "0", Type: bsoncore.TypeString}},
 	} {
 		_, err := doc.LookupErr(test.keys...)
 		assert.Equal(t, test.want, err, "%v", test.keys)

@@ -6,7 +6,7 @@ import "errors"
 // or to get a connection to it, and labels its error as they and the Transactions specification say.
 func (ex *operationRun) classifyCheckout(fail *failedAttempt) {
 	retryable := ex.retryableCheckout(fail.err)
-	if retryable || isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError) {
+	if retryable || (isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError)) {
 		fail.err = ex.labelTransaction(ex.labelUnsentWrite(fail.err))
 	}
 	// A transaction that has begun may be pinned to the lost server.

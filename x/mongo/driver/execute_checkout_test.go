@@ -26,17 +26,25 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		err  error
 		want retried
 	}{
-		{"pool cleared", overloadtest.PoolCleared{}, both},
-		{"pool paused", overloadtest.PoolPaused(), both},
-		{"pool cleared, wrapped", fmt.Errorf("queue: %w", overloadtest.PoolCleared{}), both},
-		{"connection closed in the handshake", overloadtest.ClosedHandshake(), both},
-		{"the same, wrapped", fmt.Errorf("wrapped: %w", overloadtest.ClosedHandshake()), both},
-		{"handshake: ShutdownInProgress with the label for writes", handshake(91, driver.RetryableWriteError), both},
-		{"handshake: ShutdownInProgress", handshake(91), retried{read: true}},
-		{"handshake: SocketException", handshake(9001), retried{read: true}},
-		{"handshake: AuthenticationFailed", handshake(18), never},
-		{"no connection for another reason", errors.New("closed"), never},
-		{"a retryable error that is none of a connection", driver.Error{Code: 91, Labels: []string{driver.RetryableWriteError}}, never},
+		{name: "pool cleared", err: overloadtest.PoolCleared{}, want: both},
+		{name: "pool paused", err: overloadtest.PoolPaused(), want: both},
+		{name: "pool cleared, wrapped", err: fmt.Errorf("queue: %w", overloadtest.PoolCleared{}), want: both},
+		{name: "connection closed in the handshake", err: overloadtest.ClosedHandshake(), want: both},
+		{name: "the same, wrapped", err: fmt.Errorf("wrapped: %w", overloadtest.ClosedHandshake()), want: both},
+		{
+			name: "handshake: ShutdownInProgress with the label for writes",
+			err:  handshake(91, driver.RetryableWriteError),
+			want: both,
+		},
+		{name: "handshake: ShutdownInProgress", err: handshake(91), want: retried{read: true}},
+		{name: "handshake: SocketException", err: handshake(9001), want: retried{read: true}},
+		{name: "handshake: AuthenticationFailed", err: handshake(18), want: never},
+		{name: "no connection for another reason", err: errors.New("closed"), want: never},
+		{
+			name: "a retryable error that is none of a connection",
+			err:  driver.Error{Code: 91, Labels: []string{driver.RetryableWriteError}},
+			want: never,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -44,19 +52,19 @@ func TestExecuteWithoutConnection(t *testing.T) {
 			op   func(*overloadtest.Script) driver.Operation
 			want bool
 		}{
-			"read":    {(*overloadtest.Script).Read, tt.want.read},
-			"write":   {(*overloadtest.Script).Write, tt.want.write},
-			"command": {(*overloadtest.Script).Command, tt.want.command},
-			"first of a transaction": {func(s *overloadtest.Script) driver.Operation {
+			"read":    {op: (*overloadtest.Script).Read, want: tt.want.read},
+			"write":   {op: (*overloadtest.Script).Write, want: tt.want.write},
+			"command": {op: (*overloadtest.Script).Command, want: tt.want.command},
+			"first of a transaction": {op: func(s *overloadtest.Script) driver.Operation {
 				op := s.Transaction()
 				op.RetryMode = overloadtest.RetryOncePerCommand()
 				return op
-			}, tt.want.transaction},
-			"without retries": {func(s *overloadtest.Script) driver.Operation {
+			}, want: tt.want.transaction},
+			"without retries": {op: func(s *overloadtest.Script) driver.Operation {
 				op := s.Write()
 				op.RetryMode = nil
 				return op
-			}, false},
+			}, want: false},
 		}
 		for name, op := range ops {
 			op := op

@@ -139,7 +139,7 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 		return err
 	}
 	h := &ex.history
-	if err != nil && (h.announced || h.reason != "" && h.reason != event.RetryReasonNotRetryable) {
+	if err != nil && (h.announced || (h.reason != "" && h.reason != event.RetryReasonNotRetryable)) {
 		err = withRetryError(err, &RetryError{
 			Attempts:  h.commands + h.retries,
 			Retries:   h.retries,

@@ -49,10 +49,10 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 		reply any
 		check func(*testing.T, error)
 	}{
-		"overload":      {overloadtest.Overloaded(), hasCode(462)},
-		"shutdown":      {overloadtest.ShuttingDown(), hasCode(91)},
-		"write concern": {retryableWriteConcern, hasWriteConcernError},
-		"network error": {io.ErrUnexpectedEOF, func(t *testing.T, err error) {
+		"overload":      {reply: overloadtest.Overloaded(), check: hasCode(462)},
+		"shutdown":      {reply: overloadtest.ShuttingDown(), check: hasCode(91)},
+		"write concern": {reply: retryableWriteConcern, check: hasWriteConcernError},
+		"network error": {reply: io.ErrUnexpectedEOF, check: func(t *testing.T, err error) {
 			var serverErr driver.Error
 			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
 			assert.True(t, serverErr.NetworkError(), "the server may have executed the command: %v", err)

@@ -54,7 +54,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 	if fail.stage == sending && !fail.isRetryableOverloadError() {
 		ex.strengthenCommit()
 	}
-	if verdict.Reason == retry.Overloaded && ex.overload.Retarget || ex.op.Deployment.Kind() == description.TopologyKindSharded {
+	if (verdict.Reason == retry.Overloaded && ex.overload.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded {
 		ex.deprioritize(fail)
 	}
 	if err := ex.unpinForRetry(); err != nil {

@@ -98,10 +98,16 @@ func TestThrottledErrors(t *testing.T) {
 		code  int32 // zero for that of a refusal
 		sent  int
 	}{
-		{"a rejected read", (*overloadtest.Script).Read, overloadtest.Overloaded(), 462, 1},
-		{"a rejected write", (*overloadtest.Script).Write, overloadtest.Rejected(), 462, 1},
-		{"a write that may have been executed", (*overloadtest.Script).Write, overloadtest.ShuttingDown(), 91, 1},
-		{"nothing", (*overloadtest.Script).Write, nil, 0, 0},
+		{name: "a rejected read", op: (*overloadtest.Script).Read, reply: overloadtest.Overloaded(), code: 462, sent: 1},
+		{name: "a rejected write", op: (*overloadtest.Script).Write, reply: overloadtest.Rejected(), code: 462, sent: 1},
+		{
+			name:  "a write that may have been executed",
+			op:    (*overloadtest.Script).Write,
+			reply: overloadtest.ShuttingDown(),
+			code:  91,
+			sent:  1,
+		},
+		{name: "nothing", op: (*overloadtest.Script).Write, reply: nil, code: 0, sent: 0},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -214,11 +220,46 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 		secondary []string
 		want      address.Address // that the command is sent to; empty for none
 	}{
-		{"the second of two", []string{"a"}, []string{"b"}, readpref.NearestMode, []string{"b"}, "b:27017"},
-		{"the third of three", []string{"a", "b"}, []string{"c"}, readpref.NearestMode, []string{"b", "c"}, "c:27017"},
-		{"all refuse", []string{"a", "b", "c"}, nil, readpref.NearestMode, []string{"b", "c"}, ""},
-		{"a secondary is not suitable", []string{"a"}, []string{"b"}, readpref.PrimaryMode, []string{"b"}, ""},
-		{"the primary is not as suitable as secondaries", []string{"b"}, []string{"a"}, readpref.SecondaryPreferredMode, []string{"b"}, ""},
+		{
+			name:      "the second of two",
+			rejecting: []string{"a"},
+			accepting: []string{"b"},
+			mode:      readpref.NearestMode,
+			secondary: []string{"b"},
+			want:      "b:27017",
+		},
+		{
+			name:      "the third of three",
+			rejecting: []string{"a", "b"},
+			accepting: []string{"c"},
+			mode:      readpref.NearestMode,
+			secondary: []string{"b", "c"},
+			want:      "c:27017",
+		},
+		{
+			name:      "all refuse",
+			rejecting: []string{"a", "b", "c"},
+			accepting: nil,
+			mode:      readpref.NearestMode,
+			secondary: []string{"b", "c"},
+			want:      "",
+		},
+		{
+			name:      "a secondary is not suitable",
+			rejecting: []string{"a"},
+			accepting: []string{"b"},
+			mode:      readpref.PrimaryMode,
+			secondary: []string{"b"},
+			want:      "",
+		},
+		{
+			name:      "the primary is not as suitable as secondaries",
+			rejecting: []string{"b"},
+			accepting: []string{"a"},
+			mode:      readpref.SecondaryPreferredMode,
+			secondary: []string{"b"},
+			want:      "",
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -307,16 +348,21 @@ func TestThrottleLearns(t *testing.T) {
 		op    func(*overloadtest.Script) driver.Operation
 		want  float64 // the share that was not accepted, after one rejection before
 	}{
-		{"success", overloadtest.OK(), (*overloadtest.Script).Read, 1.0 / 2},
-		{"another error", overloadtest.Failure(1), (*overloadtest.Script).Read, 1.0 / 2},
-		{"a broken connection", io.ErrUnexpectedEOF, (*overloadtest.Script).Transaction, 1.0 / 2},
-		{"a rejection", overloadtest.Failure(462, driver.ErrSystemOverloadedError), (*overloadtest.Script).Read, 1},
-		{"a rejected write concern", overloadedWriteConcern, (*overloadtest.Script).Write, 1},
-		{"a write without a reply", nil, func(s *overloadtest.Script) driver.Operation {
+		{name: "success", reply: overloadtest.OK(), op: (*overloadtest.Script).Read, want: 1.0 / 2},
+		{name: "another error", reply: overloadtest.Failure(1), op: (*overloadtest.Script).Read, want: 1.0 / 2},
+		{name: "a broken connection", reply: io.ErrUnexpectedEOF, op: (*overloadtest.Script).Transaction, want: 1.0 / 2},
+		{
+			name:  "a rejection",
+			reply: overloadtest.Failure(462, driver.ErrSystemOverloadedError),
+			op:    (*overloadtest.Script).Read,
+			want:  1,
+		},
+		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*overloadtest.Script).Write, want: 1},
+		{name: "a write without a reply", reply: nil, op: func(s *overloadtest.Script) driver.Operation {
 			op := s.Command()
 			op.Type, op.WriteConcern = driver.Write, writeconcern.Unacknowledged()
 			return op
-		}, 1},
+		}, want: 1},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -385,18 +431,23 @@ func TestThrottledLog(t *testing.T) {
 		set   func(*overloadtest.Script)
 		want  []string
 	}{
-		{"until the limit", logger.LevelDebug, reads(true), append(append([]string{}, five...), refused, ended)},
-		{"on level info only the end of the retries", logger.LevelInfo, reads(true), []string{refused}},
-		{"without retries", logger.LevelDebug, reads(false), []string{refused}},
-		{"off", logger.LevelOff, reads(true), nil},
-		{"until the server accepts", logger.LevelDebug, func(s *overloadtest.Script) {
+		{
+			name:  "until the limit",
+			level: logger.LevelDebug,
+			set:   reads(true),
+			want:  append(append([]string{}, five...), refused, ended),
+		},
+		{name: "on level info only the end of the retries", level: logger.LevelInfo, set: reads(true), want: []string{refused}},
+		{name: "without retries", level: logger.LevelDebug, set: reads(false), want: []string{refused}},
+		{name: "off", level: logger.LevelOff, set: reads(true), want: nil},
+		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
 			s.Replies = []any{overloadtest.OK()}
 			s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
-		}, []string{scheduled, ended}},
-		{"a server that refuses nothing", logger.LevelDebug, func(s *overloadtest.Script) {
+		}, want: []string{scheduled, ended}},
+		{name: "a server that refuses nothing", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
 			s.Replies = []any{overloadtest.OK()}
 			s.Throttles["a:27017"] = newThrottle()
-		}, nil},
+		}, want: nil},
 	}
 	for _, tt := range tests {
 		tt := tt

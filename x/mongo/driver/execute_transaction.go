@@ -33,7 +33,7 @@ func (ex *operationRun) unpin(fail *failedAttempt) error {
 // its retry (transactions.md, "When to unpin"), and a command that did not start the transaction leaves no state on the server.
 func (ex *operationRun) unpinForRetry() error {
 	client := ex.op.Client
-	if client == nil || !ex.startsTxn && !client.Aborting {
+	if client == nil || (!ex.startsTxn && !client.Aborting) {
 		return nil
 	}
 	return client.ClearPinnedResources()

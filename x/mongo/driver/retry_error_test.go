@@ -24,23 +24,36 @@ func TestRetryError(t *testing.T) {
 		replies []any
 		want    *driver.RetryError
 	}{
-		{"limit", (*overloadtest.Script).Write, false, overloadtest.Repeat(6, overloadtest.Overloaded()),
-			&driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
-		{"the error that may have written", (*overloadtest.Script).Write, false, then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...),
-			&driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
-		{"a plain retryable read", (*overloadtest.Script).Read, false, []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
-			&driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit}},
-		{"option off", (*overloadtest.Script).Command, true, []any{overloadtest.Overloaded()},
-			&driver.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
-		{"label missing", (*overloadtest.Script).Read, false, []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
-			&driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing}},
-		{"another error after a retry", (*overloadtest.Script).Write, false, []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
-			&driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable}},
-		{"a batch", batchedWrite, false, overloadedBatch,
-			&driver.RetryError{Attempts: 7, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
+		{name: "limit", op: (*overloadtest.Script).Write, off: false, replies: overloadtest.Repeat(6, overloadtest.Overloaded()),
+			want: &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
+		{name: "the error that may have written", op: (*overloadtest.Script).Write, off: false,
+			replies: then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...),
+			want:    &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
+		{name: "a plain retryable read", op: (*overloadtest.Script).Read, off: false, replies: []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
+			want: &driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit}},
+		{name: "option off", op: (*overloadtest.Script).Command, off: true, replies: []any{overloadtest.Overloaded()},
+			want: &driver.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
+		{name: "label missing", op: (*overloadtest.Script).Read, off: false, replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			want: &driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing}},
+		{name: "another error after a retry", op: (*overloadtest.Script).Write, off: false, replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			want: &driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable}},
+		{name: "a batch", op: batchedWrite, off: false, replies: overloadedBatch,
+			want: &driver.RetryError{Attempts: 7, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
 
-		{"an error that has nothing to do with retries", (*overloadtest.Script).Write, false, []any{overloadtest.Failure(1)}, nil},
-		{"write errors", (*overloadtest.Script).Write, false, []any{overloadtest.Overloaded(), writeError}, nil},
+		{
+			name:    "an error that has nothing to do with retries",
+			op:      (*overloadtest.Script).Write,
+			off:     false,
+			replies: []any{overloadtest.Failure(1)},
+			want:    nil,
+		},
+		{
+			name:    "write errors",
+			op:      (*overloadtest.Script).Write,
+			off:     false,
+			replies: []any{overloadtest.Overloaded(), writeError},
+			want:    nil,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -18,24 +18,40 @@ func TestRetryKind(t *testing.T) {
 		op   Operation
 		want retry.Kind
 	}{
-		{"runCommand", Operation{}, retry.Generic},
-		{"a command of a name that is not known", Operation{Name: "other"}, retry.Generic},
-		{"read", Operation{Type: Read}, retry.Read},
-		{"write", Operation{Type: Write}, retry.Write},
-		{"aggregate with $out or $merge", Operation{Type: Read, IsOutputAggregate: true}, retry.Write},
-		{"getMore", Operation{Legacy: LegacyGetMore}, retry.Read},
-		{"killCursors", Operation{Legacy: LegacyKillCursors}, retry.Read},
-		{"endSessions", Operation{Name: driverutil.EndSessionsOp}, retry.CleanUp},
-		{"createIndexes", Operation{Name: driverutil.CreateIndexesOp}, retry.Write},
-		{"dropIndexes", Operation{Name: driverutil.DropIndexesOp}, retry.Write},
-		{"drop", Operation{Name: driverutil.DropOp}, retry.Write},
-		{"dropDatabase", Operation{Name: driverutil.DropDatabaseOp}, retry.Write},
-		{"create and search indexes", Operation{Deployment: WriteDeployment(deployment)}, retry.Write},
-		{"marked twice", Operation{Deployment: WriteDeployment(mark(deployment, retry.Generic))}, retry.Write},
-		{"getMore of a runCommand cursor", Operation{Legacy: LegacyGetMore, Deployment: mark(deployment, retry.Generic)}, retry.Generic},
-		{"commitTransaction", Operation{Type: Write, Client: &session.Client{Committing: true}}, retry.TransactionEnd},
-		{"abortTransaction", Operation{Type: Write, Client: &session.Client{Aborting: true}}, retry.TransactionEnd},
-		{"write in a transaction", Operation{Type: Write, Client: &session.Client{TransactionState: session.InProgress}}, retry.Write},
+		{name: "runCommand", op: Operation{}, want: retry.Generic},
+		{name: "a command of a name that is not known", op: Operation{Name: "other"}, want: retry.Generic},
+		{name: "read", op: Operation{Type: Read}, want: retry.Read},
+		{name: "write", op: Operation{Type: Write}, want: retry.Write},
+		{name: "aggregate with $out or $merge", op: Operation{Type: Read, IsOutputAggregate: true}, want: retry.Write},
+		{name: "getMore", op: Operation{Legacy: LegacyGetMore}, want: retry.Read},
+		{name: "killCursors", op: Operation{Legacy: LegacyKillCursors}, want: retry.Read},
+		{name: "endSessions", op: Operation{Name: driverutil.EndSessionsOp}, want: retry.CleanUp},
+		{name: "createIndexes", op: Operation{Name: driverutil.CreateIndexesOp}, want: retry.Write},
+		{name: "dropIndexes", op: Operation{Name: driverutil.DropIndexesOp}, want: retry.Write},
+		{name: "drop", op: Operation{Name: driverutil.DropOp}, want: retry.Write},
+		{name: "dropDatabase", op: Operation{Name: driverutil.DropDatabaseOp}, want: retry.Write},
+		{name: "create and search indexes", op: Operation{Deployment: WriteDeployment(deployment)}, want: retry.Write},
+		{name: "marked twice", op: Operation{Deployment: WriteDeployment(mark(deployment, retry.Generic))}, want: retry.Write},
+		{
+			name: "getMore of a runCommand cursor",
+			op:   Operation{Legacy: LegacyGetMore, Deployment: mark(deployment, retry.Generic)},
+			want: retry.Generic,
+		},
+		{
+			name: "commitTransaction",
+			op:   Operation{Type: Write, Client: &session.Client{Committing: true}},
+			want: retry.TransactionEnd,
+		},
+		{
+			name: "abortTransaction",
+			op:   Operation{Type: Write, Client: &session.Client{Aborting: true}},
+			want: retry.TransactionEnd,
+		},
+		{
+			name: "write in a transaction",
+			op:   Operation{Type: Write, Client: &session.Client{TransactionState: session.InProgress}},
+			want: retry.Write,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -54,14 +54,56 @@ func TestRetryLog(t *testing.T) {
 		replies []any
 		want    []string
 	}{
-		{"a retry that succeeds", read, logger.LevelDebug, []any{overloadtest.Overloaded(), overloadtest.OK()}, []string{scheduled, ended}},
-		{"a plain retry", read, logger.LevelDebug, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, []string{scheduled, refused, ended}},
-		{"an error after a retry", write, logger.LevelDebug, []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, []string{scheduled, refused, ended}},
-		{"a refused retry", write, logger.LevelDebug, []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)}, []string{refused}},
-		{"an error that has nothing to do with retries", write, logger.LevelDebug, []any{overloadtest.Failure(1)}, nil},
-		{"success", write, logger.LevelDebug, []any{overloadtest.OK()}, nil},
-		{"on level info only refusals", write, logger.LevelInfo, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, []string{refused}},
-		{"off", write, logger.LevelOff, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, nil},
+		{
+			name:    "a retry that succeeds",
+			op:      read,
+			level:   logger.LevelDebug,
+			replies: []any{overloadtest.Overloaded(), overloadtest.OK()},
+			want:    []string{scheduled, ended},
+		},
+		{
+			name:    "a plain retry",
+			op:      read,
+			level:   logger.LevelDebug,
+			replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()},
+			want:    []string{scheduled, refused, ended},
+		},
+		{
+			name:    "an error after a retry",
+			op:      write,
+			level:   logger.LevelDebug,
+			replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			want:    []string{scheduled, refused, ended},
+		},
+		{
+			name:    "a refused retry",
+			op:      write,
+			level:   logger.LevelDebug,
+			replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			want:    []string{refused},
+		},
+		{
+			name:    "an error that has nothing to do with retries",
+			op:      write,
+			level:   logger.LevelDebug,
+			replies: []any{overloadtest.Failure(1)},
+			want:    nil,
+		},
+		{name: "success", op: write, level: logger.LevelDebug, replies: []any{overloadtest.OK()}, want: nil},
+		{
+			name:    "on level info only refusals",
+			op:      write,
+			level:   logger.LevelInfo,
+			replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()},
+			want:    []string{refused},
+		},
+		{
+			name:    "off",
+			op:      write,
+			level:   logger.LevelOff,
+			replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()},
+			want:    nil,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -108,10 +150,10 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 		server     address.Address
 		host, port any
 	}{
-		{"host and port", "a:27017", "a", int64(27017)},
-		{"IPv6", "[::1]:27017", "::1", int64(27017)},
-		{"a Unix domain socket", "/tmp/mongodb-27017.sock", "/tmp/mongodb-27017.sock", nil},
-		{"not known", "", nil, nil},
+		{name: "host and port", server: "a:27017", host: "a", port: int64(27017)},
+		{name: "IPv6", server: "[::1]:27017", host: "::1", port: int64(27017)},
+		{name: "a Unix domain socket", server: "/tmp/mongodb-27017.sock", host: "/tmp/mongodb-27017.sock", port: nil},
+		{name: "not known", server: "", host: nil, port: nil},
 	}
 	for _, tt := range tests {
 		tt := tt

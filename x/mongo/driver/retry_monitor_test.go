@@ -87,33 +87,69 @@ func TestRetryMonitorReasons(t *testing.T) {
 		replies []any
 		want    []string
 	}{
-		{"nothing failed", read, nil, []any{overloadtest.OK()}, nil},
-		{"overloaded", write, nil, []any{overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK()}, []string{
+		{name: "nothing failed", op: read, set: nil, replies: []any{overloadtest.OK()}, want: nil},
+		{name: "overloaded", op: write, set: nil, replies: []any{overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK()}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: retry after 100ms, overloaded",
 			`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
 		}},
-		{"a plain retryable read", read, nil, []any{overloadtest.ShuttingDown(), overloadtest.OK()}, []string{
+		{name: "a plain retryable read", op: read, set: nil, replies: []any{overloadtest.ShuttingDown(), overloadtest.OK()}, want: []string{
 			"attempt 1: retry after 0s, retryable",
 			`succeeded: attempts 2, retries 1, backoff 0s, ""`,
 		}},
-		{"a plain retryable write", write, nil, []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, []string{
+		{name: "a plain retryable write", op: write, set: nil, replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, want: []string{
 			"attempt 1: retry after 0s, retryable",
 			"attempt 2: refused, limit",
 			`failed: attempts 2, retries 1, backoff 0s, "limit"`,
 		}},
-		{"not retryable", write, nil, []any{overloadtest.Failure(1)}, []string{"attempt 1: refused, notRetryable"}},
-		{"not retryable any more", write, nil, []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, []string{
+		{
+			name:    "not retryable",
+			op:      write,
+			set:     nil,
+			replies: []any{overloadtest.Failure(1)},
+			want:    []string{"attempt 1: refused, notRetryable"},
+		},
+		{name: "not retryable any more", op: write, set: nil, replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: refused, notRetryable",
 			`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
 		}},
-		{"label missing", read, nil, []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)}, []string{"attempt 1: refused, labelMissing"}},
-		{"option off", command, retriesOff, []any{overloadtest.Overloaded()}, []string{"attempt 1: refused, optionOff"}},
-		{"option off for a plain retryable read", withoutRetry(read), retriesOff, []any{overloadtest.ShuttingDown()}, []string{"attempt 1: refused, optionOff"}},
-		{"option off for a plain retryable write", withoutRetry(write), retriesOff, []any{overloadtest.ShuttingDown()}, []string{"attempt 1: refused, optionOff"}},
-		{"option on, but no retryable write", withoutRetry(write), nil, []any{overloadtest.ShuttingDown()}, []string{"attempt 1: refused, notRetryable"}},
-		{"limit", write, nil, overloadtest.Repeat(6, overloadtest.Rejected()), []string{
+		{
+			name:    "label missing",
+			op:      read,
+			set:     nil,
+			replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			want:    []string{"attempt 1: refused, labelMissing"},
+		},
+		{
+			name:    "option off",
+			op:      command,
+			set:     retriesOff,
+			replies: []any{overloadtest.Overloaded()},
+			want:    []string{"attempt 1: refused, optionOff"},
+		},
+		{
+			name:    "option off for a plain retryable read",
+			op:      withoutRetry(read),
+			set:     retriesOff,
+			replies: []any{overloadtest.ShuttingDown()},
+			want:    []string{"attempt 1: refused, optionOff"},
+		},
+		{
+			name:    "option off for a plain retryable write",
+			op:      withoutRetry(write),
+			set:     retriesOff,
+			replies: []any{overloadtest.ShuttingDown()},
+			want:    []string{"attempt 1: refused, optionOff"},
+		},
+		{
+			name:    "option on, but no retryable write",
+			op:      withoutRetry(write),
+			set:     nil,
+			replies: []any{overloadtest.ShuttingDown()},
+			want:    []string{"attempt 1: refused, notRetryable"},
+		},
+		{name: "limit", op: write, set: nil, replies: overloadtest.Repeat(6, overloadtest.Rejected()), want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: retry after 100ms, overloaded",
 			"attempt 3: retry after 200ms, overloaded",
@@ -122,22 +158,34 @@ func TestRetryMonitorReasons(t *testing.T) {
 			"attempt 6: refused, limit",
 			`failed: attempts 6, retries 5, backoff 1.55s, "limit"`,
 		}},
-		{"bucket empty", write, func(s *overloadtest.Script) { s.Policy.Policy.Bucket = emptyBucket() }, []any{overloadtest.Overloaded()}, []string{"attempt 1: refused, bucketEmpty"}},
-		{"context done during an attempt", read, nil, []any{overloadtest.Overloaded(), context.DeadlineExceeded}, []string{
+		{
+			name:    "bucket empty",
+			op:      write,
+			set:     func(s *overloadtest.Script) { s.Policy.Policy.Bucket = emptyBucket() },
+			replies: []any{overloadtest.Overloaded()},
+			want:    []string{"attempt 1: refused, bucketEmpty"},
+		},
+		{name: "context done during an attempt", op: read, set: nil, replies: []any{overloadtest.Overloaded(), context.DeadlineExceeded}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: refused, contextDone",
 			`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
 		}},
-		{"write errors of a retry", write, nil, []any{overloadtest.Overloaded(), writeError}, []string{
+		{name: "write errors of a retry", op: write, set: nil, replies: []any{overloadtest.Overloaded(), writeError}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			`failed: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
-		{"write errors at once", write, nil, []any{writeError}, nil},
-		{"a connection that the server closes", command, nil, []any{establishmentError{server: "a:27017"}, overloadtest.OK()}, []string{
+		{name: "write errors at once", op: write, set: nil, replies: []any{writeError}, want: nil},
+		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"}, overloadtest.OK()}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
-		{"an exempt command", command, func(s *overloadtest.Script) { s.Policy = nil }, []any{overloadtest.Overloaded()}, nil},
+		{
+			name:    "an exempt command",
+			op:      command,
+			set:     func(s *overloadtest.Script) { s.Policy = nil },
+			replies: []any{overloadtest.Overloaded()},
+			want:    nil,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -346,8 +394,8 @@ func BenchmarkExecute(b *testing.B) {
 		name    string
 		monitor *event.RetryMonitor
 	}{
-		{"without retry monitor", nil},
-		{"with retry monitor", &event.RetryMonitor{
+		{name: "without retry monitor", monitor: nil},
+		{name: "with retry monitor", monitor: &event.RetryMonitor{
 			Decided:  func(context.Context, *event.RetryDecidedEvent) {},
 			Finished: func(context.Context, *event.RetryFinishedEvent) {},
 		}},

@@ -36,8 +36,8 @@ func TestAdaptiveOptions(t *testing.T) {
 		func(c *connstring.ConnString) bool { return c.AdaptiveThrottlingSet },
 	}
 	options := map[string]struct{ this, other option }{
-		"adaptiveRetries": {retries, throttling}, "ADAPTIVEretries": {retries, throttling},
-		"adaptiveThrottling": {throttling, retries}, "ADAPTIVEthrottling": {throttling, retries},
+		"adaptiveRetries": {this: retries, other: throttling}, "ADAPTIVEretries": {this: retries, other: throttling},
+		"adaptiveThrottling": {this: throttling, other: retries}, "ADAPTIVEthrottling": {this: throttling, other: retries},
 	}
 	for name, option := range options {
 		for _, tt := range tests {

@@ -22,16 +22,16 @@ func TestWritesWithoutType(t *testing.T) {
 		name    string
 		execute func(driver.Deployment) error
 	}{
-		{"create", func(d driver.Deployment) error {
+		{name: "create", execute: func(d driver.Deployment) error {
 			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(context.Background())
 		}},
-		{"createSearchIndexes", func(d driver.Deployment) error {
+		{name: "createSearchIndexes", execute: func(d driver.Deployment) error {
 			return operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d).Execute(context.Background())
 		}},
-		{"dropSearchIndex", func(d driver.Deployment) error {
+		{name: "dropSearchIndex", execute: func(d driver.Deployment) error {
 			return operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d).Execute(context.Background())
 		}},
-		{"updateSearchIndex", func(d driver.Deployment) error {
+		{name: "updateSearchIndex", execute: func(d driver.Deployment) error {
 			return operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d).Execute(context.Background())
 		}},
 	}

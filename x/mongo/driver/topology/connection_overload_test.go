@@ -35,29 +35,33 @@ func TestEstablishmentErrorMayBeOverload(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{"closed by the server", io.EOF, true},
-		{"closed in the middle of a reply", io.ErrUnexpectedEOF, true},
-		{"reset", opError("read", syscall.ECONNRESET), true},
-		{"broken pipe", opError("write", syscall.EPIPE), true},
-		{"refused", opError("dial", syscall.ECONNREFUSED), true},
-		{"dial timeout", opError("dial", os.ErrDeadlineExceeded), true},
-		{"read timeout", os.ErrDeadlineExceeded, true},
-		{"connectTimeoutMS", context.DeadlineExceeded, true},
-		{"wrapped by hello", driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}, true},
+		{name: "closed by the server", err: io.EOF, want: true},
+		{name: "closed in the middle of a reply", err: io.ErrUnexpectedEOF, want: true},
+		{name: "reset", err: opError("read", syscall.ECONNRESET), want: true},
+		{name: "broken pipe", err: opError("write", syscall.EPIPE), want: true},
+		{name: "refused", err: opError("dial", syscall.ECONNREFUSED), want: true},
+		{name: "dial timeout", err: opError("dial", os.ErrDeadlineExceeded), want: true},
+		{name: "read timeout", err: os.ErrDeadlineExceeded, want: true},
+		{name: "connectTimeoutMS", err: context.DeadlineExceeded, want: true},
+		{
+			name: "wrapped by hello",
+			err:  driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}},
+			want: true,
+		},
 
-		{"cancelled", context.Canceled, false},
-		{"name not found", opError("dial", &net.DNSError{IsNotFound: true}), false},
-		{"name server timed out", opError("dial", &net.DNSError{IsTimeout: true}), false},
-		{"certificate of an unknown authority", x509.UnknownAuthorityError{}, false},
-		{"certificate for another host", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}, false},
-		{"certificate expired", x509.CertificateInvalidError{Reason: x509.Expired}, false},
-		{"reply is no TLS", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, false},
-		{"alert by the server", opError("remote error", errors.New("tls: bad certificate")), false},
-		{"alert by the client", opError("local error", errors.New("tls: unexpected message")), false},
-		{"OCSP", &ocsp.Error{}, false},
-		{"SOCKS5 proxy refuses", opError("socks connect", errors.New("connection refused")), false},
-		{"SOCKS5 proxy closes", opError("socks connect", io.EOF), false},
-		{"server refuses hello", driver.Error{Code: 18, Message: "no"}, false},
+		{name: "cancelled", err: context.Canceled, want: false},
+		{name: "name not found", err: opError("dial", &net.DNSError{IsNotFound: true}), want: false},
+		{name: "name server timed out", err: opError("dial", &net.DNSError{IsTimeout: true}), want: false},
+		{name: "certificate of an unknown authority", err: x509.UnknownAuthorityError{}, want: false},
+		{name: "certificate for another host", err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}, want: false},
+		{name: "certificate expired", err: x509.CertificateInvalidError{Reason: x509.Expired}, want: false},
+		{name: "reply is no TLS", err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, want: false},
+		{name: "alert by the server", err: opError("remote error", errors.New("tls: bad certificate")), want: false},
+		{name: "alert by the client", err: opError("local error", errors.New("tls: unexpected message")), want: false},
+		{name: "OCSP", err: &ocsp.Error{}, want: false},
+		{name: "SOCKS5 proxy refuses", err: opError("socks connect", errors.New("connection refused")), want: false},
+		{name: "SOCKS5 proxy closes", err: opError("socks connect", io.EOF), want: false},
+		{name: "server refuses hello", err: driver.Error{Code: 18, Message: "no"}, want: false},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -118,30 +122,30 @@ func TestConnectOverloadLabels(t *testing.T) {
 		opts    []ConnectionOption
 		labeled bool
 	}{
-		{"closed at once", func(net.Conn) {}, nil, true},
-		{"closed during hello", func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) }, nil, true},
-		{"closed during authentication", func(nc net.Conn) {
+		{name: "closed at once", serve: func(net.Conn) {}, opts: nil, labeled: true},
+		{name: "closed during hello", serve: func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) }, opts: nil, labeled: true},
+		{name: "closed during authentication", serve: func(nc net.Conn) {
 			_, _ = nc.Read(make([]byte, 1))
 			_, _ = nc.Write(message)
-		}, nil, false},
-		{"closed during the TLS handshake", func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) },
-			[]ConnectionOption{withTLS(trusting)}, true},
-		{"closed during hello over TLS", func(nc net.Conn) {
+		}, opts: nil, labeled: false},
+		{name: "closed during the TLS handshake", serve: func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) },
+			opts: []ConnectionOption{withTLS(trusting)}, labeled: true},
+		{name: "closed during hello over TLS", serve: func(nc net.Conn) {
 			secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}})
 			_, _ = secure.Read(make([]byte, 1))
-		}, []ConnectionOption{withTLS(trusting)}, true},
-		{"plain text in reply to TLS", func(nc net.Conn) {
+		}, opts: []ConnectionOption{withTLS(trusting)}, labeled: true},
+		{name: "plain text in reply to TLS", serve: func(nc net.Conn) {
 			_, _ = nc.Write([]byte("this is no TLS record\n"))
 			_, _ = io.Copy(io.Discard, nc)
-		}, []ConnectionOption{withTLS(trusting)}, false},
-		{"certificate of an unknown authority", func(nc net.Conn) {
+		}, opts: []ConnectionOption{withTLS(trusting)}, labeled: false},
+		{name: "certificate of an unknown authority", serve: func(nc net.Conn) {
 			_ = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
-		}, []ConnectionOption{withTLS(&tls.Config{RootCAs: x509.NewCertPool()})}, false},
-		{"alert: the server has no certificate", func(nc net.Conn) {
+		}, opts: []ConnectionOption{withTLS(&tls.Config{RootCAs: x509.NewCertPool()})}, labeled: false},
+		{name: "alert: the server has no certificate", serve: func(nc net.Conn) {
 			_ = tls.Server(nc, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 				return nil, errors.New("none")
 			}}).Handshake()
-		}, []ConnectionOption{withTLS(trusting)}, false},
+		}, opts: []ConnectionOption{withTLS(trusting)}, labeled: false},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -228,15 +232,27 @@ func TestConnectionErrorLabels(t *testing.T) {
 		err  ConnectionError
 		want []string
 	}{
-		{"none", ConnectionError{Wrapped: io.EOF}, nil},
-		{"wraps nothing", ConnectionError{}, nil},
-		{"overload", ConnectionError{Wrapped: io.EOF, overloaded: true}, overload},
-		{"a command's", ConnectionError{Wrapped: network}, []string{driver.NetworkError}},
-		{"a command's that something wraps", ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)}, []string{driver.NetworkError}},
-		{"a command's and overload", ConnectionError{Wrapped: network, overloaded: true}, overload},
-		{"a server's", ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, rejected},
-		{"of a write", ConnectionError{Wrapped: network, retryableWrite: true}, []string{driver.NetworkError, driver.RetryableWriteError}},
-		{"of a connection error", ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}}, overload},
+		{name: "none", err: ConnectionError{Wrapped: io.EOF}, want: nil},
+		{name: "wraps nothing", err: ConnectionError{}, want: nil},
+		{name: "overload", err: ConnectionError{Wrapped: io.EOF, overloaded: true}, want: overload},
+		{name: "a command's", err: ConnectionError{Wrapped: network}, want: []string{driver.NetworkError}},
+		{
+			name: "a command's that something wraps",
+			err:  ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)},
+			want: []string{driver.NetworkError},
+		},
+		{name: "a command's and overload", err: ConnectionError{Wrapped: network, overloaded: true}, want: overload},
+		{name: "a server's", err: ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, want: rejected},
+		{
+			name: "of a write",
+			err:  ConnectionError{Wrapped: network, retryableWrite: true},
+			want: []string{driver.NetworkError, driver.RetryableWriteError},
+		},
+		{
+			name: "of a connection error",
+			err:  ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}},
+			want: overload,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

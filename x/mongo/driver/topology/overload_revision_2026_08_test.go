@@ -26,13 +26,23 @@ func TestRevisionPolicy(t *testing.T) {
 		maxRetries retry.Limit
 		retarget   bool
 	}{
-		{"default", options.Client(), 2, false},
-		{"maxAdaptiveRetries", options.Client().SetMaxAdaptiveRetries(7), 7, false},
-		{"no retries", options.Client().SetMaxAdaptiveRetries(0), retry.Never, false},
-		{"more than can be counted", options.Client().SetMaxAdaptiveRetries(math.MaxUint), retry.Unlimited, false},
-		{"URI", options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3&enableOverloadRetargeting=true"), 3, true},
-		{"retargeting", options.Client().SetEnableOverloadRetargeting(true), 2, true},
-		{"retargeting off", options.Client().SetEnableOverloadRetargeting(false), 2, false},
+		{name: "default", opts: options.Client(), maxRetries: 2, retarget: false},
+		{name: "maxAdaptiveRetries", opts: options.Client().SetMaxAdaptiveRetries(7), maxRetries: 7, retarget: false},
+		{name: "no retries", opts: options.Client().SetMaxAdaptiveRetries(0), maxRetries: retry.Never, retarget: false},
+		{
+			name:       "more than can be counted",
+			opts:       options.Client().SetMaxAdaptiveRetries(math.MaxUint),
+			maxRetries: retry.Unlimited,
+			retarget:   false,
+		},
+		{
+			name:       "URI",
+			opts:       options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3&enableOverloadRetargeting=true"),
+			maxRetries: 3,
+			retarget:   true,
+		},
+		{name: "retargeting", opts: options.Client().SetEnableOverloadRetargeting(true), maxRetries: 2, retarget: true},
+		{name: "retargeting off", opts: options.Client().SetEnableOverloadRetargeting(false), maxRetries: 2, retarget: false},
 	}
 	for _, tt := range tests {
 		tt := tt

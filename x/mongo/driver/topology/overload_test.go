@@ -28,11 +28,11 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 		reads, writes bool
 		bucket        bool
 	}{
-		{"default", options.Client(), true, true, false},
-		{"retryReads off", options.Client().SetRetryReads(false), false, true, false},
-		{"retryWrites off", options.Client().SetRetryWrites(false), true, false, false},
-		{"adaptiveRetries", options.Client().SetAdaptiveRetries(true), true, true, true},
-		{"adaptiveRetries off", options.Client().SetAdaptiveRetries(false), true, true, false},
+		{name: "default", opts: options.Client(), reads: true, writes: true, bucket: false},
+		{name: "retryReads off", opts: options.Client().SetRetryReads(false), reads: false, writes: true, bucket: false},
+		{name: "retryWrites off", opts: options.Client().SetRetryWrites(false), reads: true, writes: false, bucket: false},
+		{name: "adaptiveRetries", opts: options.Client().SetAdaptiveRetries(true), reads: true, writes: true, bucket: true},
+		{name: "adaptiveRetries off", opts: options.Client().SetAdaptiveRetries(false), reads: true, writes: true, bucket: false},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -131,53 +131,53 @@ func TestHeartbeatsBackOff(t *testing.T) {
 		options *options.ClientOptions
 		steps   []step
 	}{
-		{"the server is well", options.Client(), []step{
-			{"first", (*watched).answer, 0, known},
-			{"second", (*watched).answer, 0, known},
+		{name: "the server is well", options: options.Client(), steps: []step{
+			{name: "first", before: (*watched).answer, slept: 0, kind: known},
+			{name: "second", before: (*watched).answer, slept: 0, kind: known},
 		}},
-		{"turned away again and again, then admitted", options.Client(), []step{
-			{"first", closed, 0, unknown},
-			{"second", closed, second(1.5), unknown},
-			{"third", closed, second(1.5), unknown},
-			{"fourth", closed, second(1.5), unknown},
-			{"admitted", (*watched).answer, second(1.5), known},
-			{"well", (*watched).answer, 0, known},
+		{name: "turned away again and again, then admitted", options: options.Client(), steps: []step{
+			{name: "first", before: closed, slept: 0, kind: unknown},
+			{name: "second", before: closed, slept: second(1.5), kind: unknown},
+			{name: "third", before: closed, slept: second(1.5), kind: unknown},
+			{name: "fourth", before: closed, slept: second(1.5), kind: unknown},
+			{name: "admitted", before: (*watched).answer, slept: second(1.5), kind: known},
+			{name: "well", before: (*watched).answer, slept: 0, kind: known},
 		}},
-		{"it counts from the end of the check before", options.Client(), []step{
-			{"first", closed, 0, unknown},
-			{"half a second later", later(second(0.5), closed), second(1), unknown},
-			{"ten seconds later", later(second(10), closed), 0, unknown},
-			{"right after", closed, second(1.5), unknown},
+		{name: "it counts from the end of the check before", options: options.Client(), steps: []step{
+			{name: "first", before: closed, slept: 0, kind: unknown},
+			{name: "half a second later", before: later(second(0.5), closed), slept: second(1), kind: unknown},
+			{name: "ten seconds later", before: later(second(10), closed), slept: 0, kind: unknown},
+			{name: "right after", before: closed, slept: second(1.5), kind: unknown},
 		}},
-		{"no later than the heartbeat", options.Client().SetHeartbeatInterval(700 * time.Millisecond), []step{
-			{"first", closed, 0, unknown},
-			{"second", closed, second(0.7), unknown},
+		{name: "no later than the heartbeat", options: options.Client().SetHeartbeatInterval(700 * time.Millisecond), steps: []step{
+			{name: "first", before: closed, slept: 0, kind: unknown},
+			{name: "second", before: closed, slept: second(0.7), kind: unknown},
 		}},
-		{"every way to be closed", options.Client(), []step{
-			{"in the middle", readFails(io.ErrUnexpectedEOF), 0, unknown},
-			{"reset", readFails(opError("read", syscall.ECONNRESET)), second(1.5), unknown},
-			{"broken pipe", readFails(opError("write", syscall.EPIPE)), second(1.5), unknown},
-			{"end", closed, second(1.5), unknown},
+		{name: "every way to be closed", options: options.Client(), steps: []step{
+			{name: "in the middle", before: readFails(io.ErrUnexpectedEOF), slept: 0, kind: unknown},
+			{name: "reset", before: readFails(opError("read", syscall.ECONNRESET)), slept: second(1.5), kind: unknown},
+			{name: "broken pipe", before: readFails(opError("write", syscall.EPIPE)), slept: second(1.5), kind: unknown},
+			{name: "end", before: closed, slept: second(1.5), kind: unknown},
 		}},
-		{"a server that is down is found when it is up", options.Client(), []step{
-			{"refused", failed(opError("dial", syscall.ECONNREFUSED)), 0, unknown},
-			{"no such host", failed(opError("dial", &net.DNSError{IsNotFound: true})), 0, unknown},
-			{"no answer", readFails(opError("read", context.DeadlineExceeded)), 0, unknown},
-			{"up", (*watched).answer, 0, known},
+		{name: "a server that is down is found when it is up", options: options.Client(), steps: []step{
+			{name: "refused", before: failed(opError("dial", syscall.ECONNREFUSED)), slept: 0, kind: unknown},
+			{name: "no such host", before: failed(opError("dial", &net.DNSError{IsNotFound: true})), slept: 0, kind: unknown},
+			{name: "no answer", before: readFails(opError("read", context.DeadlineExceeded)), slept: 0, kind: unknown},
+			{name: "up", before: (*watched).answer, slept: 0, kind: known},
 		}},
-		{"another error starts anew", options.Client(), []step{
-			{"first", closed, 0, unknown},
-			{"second", closed, second(1.5), unknown},
-			{"refused", failed(opError("dial", syscall.ECONNREFUSED)), second(1.5), unknown},
-			{"closed", closed, 0, unknown},
-			{"closed again", closed, second(1.5), unknown},
+		{name: "another error starts anew", options: options.Client(), steps: []step{
+			{name: "first", before: closed, slept: 0, kind: unknown},
+			{name: "second", before: closed, slept: second(1.5), kind: unknown},
+			{name: "refused", before: failed(opError("dial", syscall.ECONNREFUSED)), slept: second(1.5), kind: unknown},
+			{name: "closed", before: closed, slept: 0, kind: unknown},
+			{name: "closed again", before: closed, slept: second(1.5), kind: unknown},
 		}},
 		// server-monitoring.md, "Network or command error during server check": "the client MUST NOT sleep".
-		{"a known server is checked again at once", options.Client(), []step{
-			{"well", (*watched).answer, 0, known},
-			{"lost", func(w *watched) { w.broken.Store(true); closed(w) }, 0, unknown},
-			{"at once", closed, 0, unknown},
-			{"only then", (*watched).answer, second(1.5), known},
+		{name: "a known server is checked again at once", options: options.Client(), steps: []step{
+			{name: "well", before: (*watched).answer, slept: 0, kind: known},
+			{name: "lost", before: func(w *watched) { w.broken.Store(true); closed(w) }, slept: 0, kind: unknown},
+			{name: "at once", before: closed, slept: 0, kind: unknown},
+			{name: "only then", before: (*watched).answer, slept: second(1.5), kind: known},
 		}},
 	}
 	for _, tt := range tests {
@@ -249,8 +249,8 @@ func TestRoundTripTimeWaits(t *testing.T) {
 		closed bool
 		slept  []time.Duration
 	}{
-		{"the server is well", false, nil},
-		{"the server turned the monitor away", true, []time.Duration{10 * time.Second}},
+		{name: "the server is well", closed: false, slept: nil},
+		{name: "the server turned the monitor away", closed: true, slept: []time.Duration{10 * time.Second}},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -94,8 +94,8 @@ func TestSelectionAvoidsServersThatReject(t *testing.T) {
 		topology description.TopologyKind
 		server   description.ServerKind
 	}{
-		"replica set":     {description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary},
-		"sharded cluster": {description.TopologyKindSharded, description.ServerKindMongos},
+		"replica set":     {topology: description.TopologyKindReplicaSetNoPrimary, server: description.ServerKindRSSecondary},
+		"sharded cluster": {topology: description.TopologyKindSharded, server: description.ServerKindMongos},
 	}
 	for name, kind := range kinds {
 		kind := kind
@@ -152,13 +152,13 @@ func TestServerCountsOverloadErrors(t *testing.T) {
 		err  error
 		want int64
 	}{
-		{"no error", nil, 0},
-		{"command error", errRejected, 1},
-		{"not retryable", driver.Error{Labels: []string{driver.ErrSystemOverloadedError}}, 1},
-		{"write error", writeError, 1},
-		{"other label", driver.Error{Labels: []string{driver.ErrRetryableError}}, 0},
-		{"no labels", errors.New("other"), 0},
-		{"the error of another server that it wraps", fmt.Errorf("no key: %w", errRejected), 0},
+		{name: "no error", err: nil, want: 0},
+		{name: "command error", err: errRejected, want: 1},
+		{name: "not retryable", err: driver.Error{Labels: []string{driver.ErrSystemOverloadedError}}, want: 1},
+		{name: "write error", err: writeError, want: 1},
+		{name: "other label", err: driver.Error{Labels: []string{driver.ErrRetryableError}}, want: 0},
+		{name: "no labels", err: errors.New("other"), want: 0},
+		{name: "the error of another server that it wraps", err: fmt.Errorf("no key: %w", errRejected), want: 0},
 	}
 	for _, tt := range tests {
 		tt := tt

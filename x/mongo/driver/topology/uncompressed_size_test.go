@@ -23,18 +23,18 @@ func TestUncompressedSize(t *testing.T) {
 		size int32
 		ok   bool
 	}{
-		{0, 0, true},
-		{0, int32(defaultMaxMessageSize) - header, true},
-		{0, int32(defaultMaxMessageSize) - header + 1, false},
-		{0, math.MaxInt32, false},
-		{0, math.MaxInt32 - header, false},
-		{0, math.MaxInt32 - header + 1, false},
-		{1000, 1000 - header, true},
-		{1000, 1000 - header + 1, false},
-		{math.MaxInt32, math.MaxInt32 - header, true},
-		{math.MaxInt32, math.MaxInt32 - header + 1, false},
-		{0, -1, true}, // which the decompression refuses
-		{0, math.MinInt32, true},
+		{max: 0, size: 0, ok: true},
+		{max: 0, size: int32(defaultMaxMessageSize) - header, ok: true},
+		{max: 0, size: int32(defaultMaxMessageSize) - header + 1, ok: false},
+		{max: 0, size: math.MaxInt32, ok: false},
+		{max: 0, size: math.MaxInt32 - header, ok: false},
+		{max: 0, size: math.MaxInt32 - header + 1, ok: false},
+		{max: 1000, size: 1000 - header, ok: true},
+		{max: 1000, size: 1000 - header + 1, ok: false},
+		{max: math.MaxInt32, size: math.MaxInt32 - header, ok: true},
+		{max: math.MaxInt32, size: math.MaxInt32 - header + 1, ok: false},
+		{max: 0, size: -1, ok: true}, // which the decompression refuses
+		{max: 0, size: math.MinInt32, ok: true},
 	}
 	for _, tt := range tests {
 		tt := tt
