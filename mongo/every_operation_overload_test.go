@@ -26,8 +26,7 @@ func sendingMethods() []sendingMethod {
 var sendNothing = []string{
 	"ChangeStream.Decode", "ChangeStream.Err", "ChangeStream.ID", "ChangeStream.RemainingBatchLength", "ChangeStream.ResumeToken",
 	"ChangeStream.SetBatchSize",
-	"Client.AppendDriverInfo", "Client.Database", "Client.NumberSessionsInProgress",
-	"Client.RetryTokens", "Client.StartSession", "Client.ThrottleProbabilities", "Client.Timeout",
+	"Client.AppendDriverInfo", "Client.Database", "Client.NumberSessionsInProgress", "Client.RetryTokens", "Client.StartSession", "Client.ThrottleProbabilities", "Client.Timeout",
 	"Collection.Clone", "Collection.Database", "Collection.Indexes", "Collection.Name", "Collection.SearchIndexes",
 	"Cursor.Decode", "Cursor.Err", "Cursor.ID", "Cursor.RemainingBatchLength", "Cursor.SetBatchSize", "Cursor.SetComment", "Cursor.SetMaxAwaitTime",
 	"Database.Client", "Database.Collection", "Database.GridFSBucket", "Database.Name", "Database.ReadConcern", "Database.ReadPreference",
