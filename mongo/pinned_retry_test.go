@@ -122,8 +122,8 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 	result := func(idx int) bson.D {
 		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
 	}
-	more := overloadtest.OK(batch("firstBatch", 7, result(0)))
-	last := overloadtest.OK(batch("nextBatch", 0, result(1)))
+	more := overloadtest.OK(batch("firstBatch", 7))
+	last := overloadtest.OK(batch("nextBatch", 0, result(0)))
 	all := overloadtest.OK(batch("firstBatch", 0, result(0)))
 	overloaded := overloadtest.Overloaded()
 
