@@ -71,7 +71,11 @@ func TestPinnedVenvFollowsThePins(t *testing.T) {
 
 func TestLockWaitIsLimitedByItsContext(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "lock")
+	// Not t.TempDir, whose clean-up fails if the wait that was given up opens the file once more.
+	dir, err := os.MkdirTemp("", "lock")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "lock")
 	unlock, err := lock(t.Context(), path)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
