@@ -109,7 +109,13 @@ func usedBy(scenarios []goodput.Scenario, arm goodput.Arm) bool {
 func (f *overloadFlags) chosen(config goodput.Config) goodput.Config {
 	config.Arms = f.chosenArms(config.Arms)
 	config.Scenarios = slices.DeleteFunc(slices.Clone(config.Scenarios), func(s goodput.Scenario) bool {
-		return !f.wants(s.Kind) || !slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return slices.Contains(s.Arms, a.Name) })
+		chosen := func(arm string) bool {
+			return slices.ContainsFunc(config.Arms, func(a goodput.Arm) bool { return a.Name == arm })
+		}
+		if s.Shared {
+			return !f.wants(s.Kind) || slices.ContainsFunc(s.Arms, func(arm string) bool { return !chosen(arm) })
+		}
+		return !f.wants(s.Kind) || !slices.ContainsFunc(s.Arms, chosen)
 	})
 	return config
 }

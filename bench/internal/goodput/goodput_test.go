@@ -73,11 +73,19 @@ func TestMeasure(t *testing.T) {
 	require.Len(t, results.Storms, 1)
 	assert.Equal(t, 3, results.Storms[0].Report.Connected)
 
-	config.Scenarios, config.Storm = config.Scenarios[:1], Storm{}
+	together := brief(mixed()[0], Fork, Throttling)
+	together.Plan.Clients = 2
+	config.Scenarios, config.Storm = append(config.Scenarios[:1], together), Storm{}
 	results, err = MeasureServer(context.Background(), config)
 	require.NoError(t, err)
-	require.Len(t, results.Runs, 3)
+	require.Len(t, results.Runs, 5)
 	assert.Positive(t, results.Runs[0].Report.Served)
+	for i, run := range results.Runs[3:] {
+		assert.Equal(t, together.Arms[1-i], run.Beside)
+		assert.Positive(t, run.Report.Arrived)
+		assert.Len(t, run.Report.Clients, 1, "half of the clients")
+	}
+	assert.NotEqual(t, results.Runs[3].Plan.Seed, results.Runs[4].Plan.Seed, "arrivals of their own")
 }
 
 func TestMeasureServerErrors(t *testing.T) {
@@ -184,6 +192,11 @@ func TestScenarios(t *testing.T) {
 		assert.NotEmpty(t, s.Arms, s)
 		assert.NoError(t, s.Plan.Load.Check(), s)
 		assert.Contains(t, Kinds(), s.Kind)
+		if s.Shared {
+			assert.Len(t, s.Arms, 2, s)
+			assert.Zero(t, s.Plan.Clients%2, s)
+			continue
+		}
 		assert.Contains(t, s.Arms, NoRetry, "which the others are compared with")
 	}
 }

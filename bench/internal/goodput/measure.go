@@ -80,24 +80,29 @@ func (c Config) arms(names []string) []Arm {
 	return some
 }
 
-// sideBySide runs a scenario with all its arms at the same time, each with its own servers.
+// sideBySide runs a scenario with all its arms at the same time, each with its own servers unless they share them.
 func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
 	arms := c.arms(s.Arms)
 	runs := make([]Run, len(arms))
 	var used atomic.Int64
 	began, before := time.Now(), result.ReadProcessors(c.Root)
-	group, ctx := errgroup.WithContext(ctx)
-	for i, arm := range arms {
-		runs[i] = Run{Scenario: s, Arm: arm.Name}
-		group.Go(func() error {
-			var err error
-			if runs[i].Report, err = c.run(ctx, s, arm, &used); err != nil {
-				return fmt.Errorf("%s: %w", arm.Name, err)
-			}
-			return nil
-		})
+	start := func(shared *server) error {
+		group, ctx := errgroup.WithContext(ctx)
+		for i, arm := range arms {
+			runs[i] = Run{Scenario: s.of(i), Arm: arm.Name}
+			group.Go(func() (err error) {
+				runs[i].Report, err = c.run(ctx, runs[i].Scenario, arm, shared, &used)
+				return err
+			})
+		}
+		return group.Wait()
 	}
-	err := group.Wait()
+	var err error
+	if s.Shared {
+		err = c.withServer(ctx, s, &used, start)
+	} else {
+		err = start(nil)
+	}
 	idle := result.ReadProcessors(c.Root).IdleSince(before)
 	available := time.Since(began) * time.Duration(runtime.NumCPU())
 	for i := range runs {
@@ -106,18 +111,40 @@ func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
 	return runs, err
 }
 
-// run runs a scenario with one arm, and adds the processor time that it took.
-func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64) (*openloop.Report, error) {
+// withServer calls a function with the servers of a scenario, and adds the processor time that they took.
+func (c Config) withServer(ctx context.Context, s Scenario, used *atomic.Int64, use func(*server) error) error {
 	server, err := startServer(ctx, c.Lab, c.Backend, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { used.Add(int64(server.close())) }()
 	if s.Limit > 0 {
 		if err := server.limitRequests(ctx, s.Limit); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	return use(server)
+}
+
+// run runs a scenario with one arm, on servers of its own unless there are shared ones.
+func (c Config) run(ctx context.Context, s Scenario, arm Arm, shared *server, used *atomic.Int64) (report *openloop.Report, err error) {
+	use := func(server *server) error {
+		report, err = c.load(ctx, s, arm, server.URI, used)
+		return err
+	}
+	if shared != nil {
+		err = use(shared)
+	} else {
+		err = c.withServer(ctx, s, used, use)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arm.Name, err)
+	}
+	return report, nil
+}
+
+// load puts the load of a scenario on servers with one arm, and adds the processor time that it took.
+func (c Config) load(ctx context.Context, s Scenario, arm Arm, uri string, used *atomic.Int64) (*openloop.Report, error) {
 	plan := s.Plan
 	plan.Database, plan.Drain = c.Database, arm.Drain
 	if arm.Clients > 0 {
@@ -127,7 +154,7 @@ func (c Config) run(ctx context.Context, s Scenario, arm Arm, used *atomic.Int64
 	if s.Members > 0 {
 		uriOptions = append(uriOptions, "readPreference=nearest")
 	}
-	plan.URI = connstring.With(server.URI, uriOptions...)
+	plan.URI = connstring.With(uri, uriOptions...)
 	report, took, err := arm.load(ctx, plan)
 	used.Add(int64(took))
 	return report, err

@@ -27,6 +27,9 @@ const (
 	mostInterpreted = 100 // by two in Go and two in other languages, which take a millisecond of a processor for each command
 )
 
+// besideSeed is the distance between the seeds of arms that share a server; greater than that of any two seeds of a scenario.
+const besideSeed = 1000
+
 // operationPatience is how long operations may take after the load has ended.
 const operationPatience = 3 * time.Second
 
@@ -39,11 +42,12 @@ const (
 	Flap      = "flap"
 	Clients   = "clients"
 	Member    = "member"
+	Mixed     = "mixed"
 )
 
 // Kinds returns all kinds of scenarios.
 func Kinds() []string {
-	return []string{Control, Sustained, Spike, Bursts, Flap, Clients, Member}
+	return []string{Control, Sustained, Spike, Bursts, Flap, Clients, Member, Mixed}
 }
 
 // Scenario is a load and the servers that it meets.
@@ -59,6 +63,10 @@ type Scenario struct {
 	Plan openloop.Plan `json:"plan"`
 	// Arms are which arms meet it at the same time.
 	Arms []string `json:"-"`
+	// Shared makes the arms share one server, its load and the clients, instead of each having all of them.
+	Shared bool `json:"shared,omitempty"`
+	// Beside is, where arms share a server, the other arm.
+	Beside string `json:"beside,omitempty"`
 }
 
 func (s Scenario) String() string {
@@ -98,6 +106,18 @@ func (s Scenario) seeds(n uint64) []Scenario {
 		all[i].Plan.Seed = uint64(i) + 1
 	}
 	return all
+}
+
+// of returns what one of the arms meets: all, or its share of the load with arrivals of its own.
+func (s Scenario) of(arm int) Scenario {
+	if !s.Shared {
+		return s
+	}
+	s.Beside = s.Arms[len(s.Arms)-1-arm]
+	s.Plan.Clients /= len(s.Arms)
+	s.Plan.Capacity /= float64(len(s.Arms))
+	s.Plan.Seed += uint64(arm) * besideSeed
+	return s
 }
 
 // limitedTo makes the servers so slow that their load is at most that many operations a second.

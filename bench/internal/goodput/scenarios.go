@@ -10,7 +10,8 @@ import (
 // Scenarios returns all scenarios of the drivers for Go, in the order in which they are run.
 func Scenarios() []Scenario {
 	control := base(Control, arrival.Load{Base: 0.5}, 5*time.Second)
-	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(), severally(shared()), severally(members()))
+	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(),
+		severally(shared()), severally(members()), severally(mixed()))
 }
 
 // withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
@@ -73,13 +74,31 @@ func bursts() []Scenario {
 	return s.seeds(manySeeds)
 }
 
-// shared is one load that is shared by many clients or has but one, with fresh buckets.
+// shared is one load that is shared by many clients or has but one, with fresh buckets, from the first second. A hundred clients
+// have four operations a second each, from which a client learns little, or twenty.
 func shared() []Scenario {
 	var all []Scenario
 	for _, clients := range []int{1, 10, 100} {
-		s := base(Clients, arrival.Load{Base: 2}, 6*time.Second)
+		s := base(Clients, arrival.Load{Base: 2}, 30*time.Second)
 		s.Plan.Clients, s.Plan.Cooldown = clients, time.Second
 		all = append(all, s)
+	}
+	busy := all[len(all)-1]
+	busy.Arms, busy.Plan.Capacity = []string{NoRetry, Throttling}, 5*Capacity
+	return append(all, busy)
+}
+
+// mixed are fleets of two drivers that share a server: each of those without throttling beside as many clients that throttle, and
+// beside as many that retry up to five times.
+func mixed() []Scenario {
+	var all []Scenario
+	for _, neighbour := range []string{NoRetry, TwoRetries, Fork} {
+		for _, other := range []string{Throttling, Fork} {
+			s := base(Mixed, arrival.Load{Base: 2}, 10*time.Second)
+			s.Arms, s.Shared = []string{neighbour, other}, true
+			s.Plan.Warmup, s.Plan.Cooldown = 2*time.Second, time.Second
+			all = append(all, s)
+		}
 	}
 	return all
 }

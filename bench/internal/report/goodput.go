@@ -44,7 +44,9 @@ func runTable(groups [][]goodput.Run, columns ...column) table.Writer {
 func allTable(runs []goodput.Run) table.Writer {
 	kind := label("scenario", func(r goodput.Run) string { return r.Kind })
 	first := []column{kind, loadColumn(), costColumn(), clientsColumn(), seedsColumn()}
-	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), []column{fairnessColumn()}, trustColumns())...)
+	beside := label("beside", func(r goodput.Run) string { return r.Beside })
+	last := []column{beside, fairnessColumn()}
+	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), last, trustColumns())...)
 }
 
 // kindTable is the page's table for a kind of scenario.

@@ -12,11 +12,16 @@ type encounter struct {
 	kind                    string
 	cost                    float64
 	clients, members, limit int
+	capacity                float64
+	beside                  string
 	load                    arrival.Load
 }
 
 func encounterOf(r goodput.Run) encounter {
-	return encounter{r.Kind, r.RejectionCost, r.Plan.Clients, r.Members, r.Limit, r.Plan.Load}
+	return encounter{
+		kind: r.Kind, cost: r.RejectionCost, clients: r.Plan.Clients, members: r.Members, limit: r.Limit, capacity: r.Plan.Capacity,
+		beside: r.Beside, load: r.Plan.Load,
+	}
 }
 
 // grouped groups runs that differ in nothing but their seeds. Groups, and the runs of each, are in the order of the runs.
