@@ -24,21 +24,21 @@ const (
 )
 
 // OverheadFile is the file of results for the fork of a base on the canned server.
-func OverheadFile(base string) string { return overheadPrefix + base + ".json" }
+func OverheadFile(base string) string { return overheadPrefix + base + result.Extension }
 
 // OverheadServerFile is the same for a real server.
-func OverheadServerFile(base string) string { return overheadServerPrefix + base + ".json" }
+func OverheadServerFile(base string) string { return overheadServerPrefix + base + result.Extension }
 
 // readOverheads reads what the folder has of all bases, in the order of their versions.
 func readOverheads(folder string) ([]forkOverhead, error) {
 	var bases []string
 	for _, prefix := range []string{overheadPrefix, overheadServerPrefix} {
-		found, err := filepath.Glob(filepath.Join(folder, prefix+"v*.json"))
+		found, err := filepath.Glob(filepath.Join(folder, prefix+"v*"+result.Extension))
 		if err != nil {
 			return nil, err
 		}
 		for _, path := range found {
-			bases = append(bases, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), ".json"))
+			bases = append(bases, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), result.Extension))
 		}
 	}
 	slices.SortFunc(bases, semver.Compare)

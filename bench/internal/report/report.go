@@ -19,13 +19,13 @@ import (
 
 // The files of results, in the folder of the page's pictures, beside OverheadFile and OverheadServerFile.
 const (
-	BucketFile        = "bucket.json"
-	SizeFile          = "size.json"
-	GoodputFile       = "goodput.json"
-	GoodputServerFile = "goodput-server.json"
-	LanguagesFile     = "languages.json"
-	SimulationFile    = "simulation.json"
-	ThrottlingFile    = "simulation-throttling.json"
+	BucketFile        = "bucket" + result.Extension
+	SizeFile          = "size" + result.Extension
+	GoodputFile       = "goodput" + result.Extension
+	GoodputServerFile = "goodput-server" + result.Extension
+	LanguagesFile     = "languages" + result.Extension
+	SimulationFile    = "simulation" + result.Extension
+	ThrottlingFile    = "simulation-throttling" + result.Extension
 )
 
 //go:embed performance.md.tmpl

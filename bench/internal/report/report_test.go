@@ -96,7 +96,7 @@ func TestReadOverheads(t *testing.T) {
 	for _, name := range []string{
 		OverheadFile("v2.10.0"), OverheadFile("v2.9.3"), OverheadServerFile("v2.9.3"), OverheadServerFile("v2.5.0"), BucketFile,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("{}"), 0o600))
+		require.NoError(t, result.File[any]{}.Write(filepath.Join(folder, name)))
 	}
 	all, err := readOverheads(folder)
 	require.NoError(t, err)

@@ -1,14 +1,20 @@
-// Package result keeps the raw results of benchmarks as JSON files, each with what is needed to judge and repeat it.
+// Package result keeps the raw results of benchmarks as files of compressed JSON, each with what is needed to judge and repeat it.
 package result
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
+
+// Extension is that of files of results. "gzip -dc" prints one; "gzip -9n" makes one of plain JSON.
+const Extension = ".json.gz"
 
 // File is a file of results.
 type File[T any] struct {
@@ -19,17 +25,26 @@ type File[T any] struct {
 	Results T        `json:"results"`
 }
 
-// Write writes the file as indented JSON. The former file is replaced as a whole or not at all.
+// Write writes the file as indented JSON, compressed. The same results give the same bytes: the header has neither a name nor a
+// time. The former file is replaced as a whole or not at all.
 func (f File[T]) Write(path string) error {
 	content, err := json.MarshalIndent(f, "", "\t")
 	if err != nil {
 		return fmt.Errorf("results for %s: %w", path, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	var compressed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(content, '\n')); err != nil {
+		return err
+	}
+	if err := errors.Join(w.Close(), os.MkdirAll(filepath.Dir(path), 0o755)); err != nil {
 		return err
 	}
 	temporary := path + ".new"
-	if err := os.WriteFile(temporary, append(content, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(temporary, compressed.Bytes(), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)
@@ -45,8 +60,21 @@ func Read[T any](path string) (*File[T], error) {
 		return nil, err
 	}
 	f := new(File[T])
-	if err := json.Unmarshal(content, f); err != nil {
+	if err := decode(content, f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// decode reads all before it decodes any, so that what is cut off or damaged is found.
+func decode(compressed []byte, to any) error {
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return err
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(content, to)
 }

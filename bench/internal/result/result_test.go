@@ -1,6 +1,8 @@
 package result
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,12 +14,21 @@ import (
 )
 
 func TestWriteAndRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "a.json")
+	path := filepath.Join(t.TempDir(), "new", "a"+Extension)
 	written := File[[]int]{Command: "make a", Setting: &Setting{Go: "go1"}, Results: []int{1, 2}}
 	require.NoError(t, written.Write(path))
 	read, err := Read[[]int](path)
 	require.NoError(t, err)
 	assert.Equal(t, &written, read)
+
+	first, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, written.Write(path))
+	second, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, first, second)
+	assert.Zero(t, first[3], "the header has neither a name nor a comment")
+	assert.Equal(t, make([]byte, 4), first[4:8], "nor a time")
 }
 
 func TestReadNothing(t *testing.T) {
@@ -27,10 +38,28 @@ func TestReadNothing(t *testing.T) {
 }
 
 func TestReadBroken(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.json")
-	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
-	_, err := Read[int](path)
-	assert.ErrorContains(t, err, path)
+	path := filepath.Join(t.TempDir(), "a"+Extension)
+	require.NoError(t, File[[]int]{Results: []int{1, 2}}.Write(path))
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	damaged := bytes.Clone(whole)
+	damaged[len(damaged)-8] ^= 1 // the sum of the content
+	for name, content := range map[string][]byte{
+		"empty": nil, "plain": []byte("{}"), "cut off": whole[:len(whole)-1], "damaged": damaged, "no JSON": compress(t, "{"),
+	} {
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		_, err := Read[[]int](path)
+		assert.ErrorContains(t, err, path, name)
+	}
+}
+
+func compress(t *testing.T, text string) []byte {
+	var content bytes.Buffer
+	w := gzip.NewWriter(&content)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return content.Bytes()
 }
 
 func TestCurrentSetting(t *testing.T) {
