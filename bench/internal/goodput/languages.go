@@ -5,15 +5,22 @@ import (
 	"time"
 )
 
+// sharedTime is how long the overload lasts that is shared by so many clients: less than the tokens of ten.
+const sharedTime = 6 * time.Second
+
 // LanguageScenarios returns the scenarios of drivers of other languages, in the order in which they are run. Those take so much
 // of the processors that they would disturb the others, and have servers that are slower. Beside them is the fork, and the
 // driver that does not retry as the common measure.
 func LanguageScenarios() []Scenario {
 	all := slices.Concat(
 		[]Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)},
-		spikes(), []Scenario{flap()}, bursts()[:severalSeeds], shared(), members(),
+		spikes(), []Scenario{flap()}, bursts()[:severalSeeds], shared()[:3], members(),
 	)
 	for i := range all {
+		if all[i].Kind == Clients {
+			all[i].Plan.Duration = sharedTime
+			all[i].Plan.Interval = sharedTime
+		}
 		all[i] = all[i].limitedTo(mostInterpreted)
 		all[i].Arms = languageArms(all[i].Kind)
 	}
