@@ -15,7 +15,7 @@ type Verb string
 const (
 	Replace Verb = "replace" // our declaration stands in for upstream's
 	Wrap    Verb = "wrap"    // as replace, and upstream's stays callable under another name
-	Extend  Verb = "extend"  // our struct's fields are added to upstream's
+	Extend  Verb = "extend"  // our struct's fields, or our literal's elements, are added to upstream's
 	Watch   Verb = "watch"   // declarations that are depended on, but not touched
 	Base    Verb = "base"    // the versions of upstream that a file is for
 )

@@ -74,9 +74,13 @@ func uses(fn *ast.FuncDecl, name string) bool {
 
 func (mt *matcher) extended(t Touch) {
 	d := t.Ours
+	if d.fn != nil {
+		mt.literal(t)
+		return
+	}
 	ours, theirs := d.structType(), t.Theirs.structType()
 	if ours == nil || theirs == nil {
-		mt.fail(d, "extend structs only", "both declarations have to define a struct (%s)", t.Theirs.at())
+		mt.fail(d, "extend structs and functions only", "both declarations have to define a struct (%s)", t.Theirs.at())
 		return
 	}
 	if len(ours.Fields.List) == 0 {
@@ -92,8 +96,15 @@ func (mt *matcher) extended(t Touch) {
 	}
 }
 
-// commonFields returns the names of our struct's fields that theirs has too.
+// commonFields returns the names of our struct's fields that theirs has too, or of our literal's keys.
 func commonFields(ours, theirs *Decl) []string {
+	if ours.fn != nil {
+		our, their := extendedLiteral(ours, theirs)
+		if their == nil {
+			return nil
+		}
+		return commonKeys(our, their)
+	}
 	has := map[string]bool{}
 	if st := theirs.structType(); st != nil {
 		for _, field := range st.Fields.List {

@@ -2,9 +2,13 @@ package fork
 
 import "bytes"
 
-// extension copies the fields of our struct to the end of upstream's. A blank
-// line before them keeps gofmt from realigning upstream's fields.
+// extension copies the fields of our struct to the end of upstream's, or the
+// elements of our function's literal. A blank line before fields keeps gofmt
+// from realigning upstream's.
 func extension(ours, theirs *Decl) edit {
+	if ours.fn != nil {
+		return literalExtension(ours, theirs)
+	}
 	from, to := fieldRange(ours)
 	closing := theirs.File.offset(theirs.structType().Fields.Closing)
 	e := edit{text: ours.File.Src[from:to], from: ours.File.Path, at: from}
