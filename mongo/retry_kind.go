@@ -5,40 +5,37 @@ package mongo
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// execute creates the collection or view.
+// execute names the creation of a collection or view.
 //
-//fork:wrap create is a write for the overload retry policy
+//fork:extend create is a write for the overload retry policy
 func (c *createOp) execute(ctx context.Context) error {
-	c.deployment = driver.WriteDeployment(c.deployment)
-	return c.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.CreateOp}.Execute(ctx)
 }
 
-// execute creates the search indexes.
+// execute names the creation of search indexes.
 //
-//fork:wrap createSearchIndexes is a write for the overload retry policy
+//fork:extend createSearchIndexes is a write for the overload retry policy
 func (csi *createSearchIndexesOp) execute(ctx context.Context) error {
-	csi.deployment = driver.WriteDeployment(csi.deployment)
-	return csi.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.CreateSearchIndexesOp}.Execute(ctx)
 }
 
-// execute drops the search index.
+// execute names the removal of a search index.
 //
-//fork:wrap dropSearchIndex is a write for the overload retry policy
+//fork:extend dropSearchIndex is a write for the overload retry policy
 func (dsi *dropSearchIndexOp) execute(ctx context.Context) error {
-	dsi.deployment = driver.WriteDeployment(dsi.deployment)
-	return dsi.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.DropSearchIndexOp}.Execute(ctx)
 }
 
-// execute updates the search index.
+// execute names the update of a search index.
 //
-//fork:wrap updateSearchIndex is a write for the overload retry policy
+//fork:extend updateSearchIndex is a write for the overload retry policy
 func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
-	usi.deployment = driver.WriteDeployment(usi.deployment)
-	return usi.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.UpdateSearchIndexOp}.Execute(ctx)
 }
 
 // RunCommandCursor runs a command whose reply holds a cursor, and opens that cursor. If the reply holds none, RunCommandCursor

@@ -31,13 +31,6 @@ type throttling struct {
 	first  bool            // it is the first of its command
 }
 
-// Operation holds, while it is executed, what may refuse its attempts.
-//
-//fork:extend whether an attempt is sent is decided between the selection of a server and the check-out of a connection
-type Operation struct {
-	throttling throttling
-}
-
 // throttle prepares for the attempts of a command.
 func (ex *operationRun) throttle() {
 	ex.op.throttling = throttling{}

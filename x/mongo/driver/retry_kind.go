@@ -7,16 +7,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// retryKind returns which of the client's options permits retries after overload errors. Commands of users (runCommand) have
-// neither type nor name, and must not be inspected.
+// retryKind returns which of the client's options permits retries after overload errors. Before their first attempt, commands of
+// users (runCommand) have neither type nor name, and must not be inspected.
 func (op Operation) retryKind(ctx context.Context) retry.Kind {
-	if op.cleansUp(ctx) {
-		return retry.CleanUp
-	}
-	if marked, ok := op.Deployment.(markedDeployment); ok {
-		return marked.kind
-	}
 	switch {
+	case op.cleansUp(ctx):
+		return retry.CleanUp
+	case op.runCommand:
+		return retry.Generic
 	case op.Client != nil && (op.Client.Committing || op.Client.Aborting):
 		return retry.TransactionEnd
 	case op.Type == Write || op.IsOutputAggregate:
@@ -25,7 +23,9 @@ func (op Operation) retryKind(ctx context.Context) retry.Kind {
 		return retry.Read
 	}
 	switch op.Name {
-	case driverutil.CreateIndexesOp, driverutil.DropIndexesOp, driverutil.DropOp, driverutil.DropDatabaseOp:
+	case driverutil.CreateOp, driverutil.CreateIndexesOp, driverutil.CreateSearchIndexesOp,
+		driverutil.DropOp, driverutil.DropDatabaseOp, driverutil.DropIndexesOp, driverutil.DropSearchIndexOp,
+		driverutil.UpdateSearchIndexOp:
 		return retry.Write
 	}
 	return retry.Generic
@@ -41,27 +41,14 @@ func (op Operation) cleansUp(ctx context.Context) bool {
 	}
 }
 
-// markedDeployment is a deployment for operations whose kind the operation itself does not tell.
-type markedDeployment struct {
-	Deployment
-	kind retry.Kind
-}
+// Operation knows what it is besides a getMore or killCursors, and whether it may be refused.
+//
+//fork:extend the getMore of a runCommand cursor is a runCommand; adaptiveThrottling decides for each attempt
+type Operation struct {
+	// runCommand is set for the commands of the cursor of a runCommand.
+	runCommand bool
 
-// OverloadPolicy implements the OverloadRetrier interface.
-func (d markedDeployment) OverloadPolicy() *OverloadPolicy { return overloadPolicy(d.Deployment) }
-
-// WriteDeployment returns the deployment for operations that are writes although they have no Type and no Name. A nil
-// deployment stays nil.
-func WriteDeployment(d Deployment) Deployment { return mark(d, retry.Write) }
-
-func mark(d Deployment, kind retry.Kind) Deployment {
-	if d == nil {
-		return nil
-	}
-	if marked, ok := d.(markedDeployment); ok {
-		d = marked.Deployment
-	}
-	return markedDeployment{Deployment: d, kind: kind}
+	throttling throttling
 }
 
 // BatchCursor remembers whether it is the cursor of a runCommand.
@@ -75,14 +62,16 @@ type BatchCursor struct {
 // both retryReads and retryWrites.
 func (bc *BatchCursor) MarkRunCommand() { bc.runCommand = true }
 
-// getOperationDeployment returns the deployment for getMore and killCursors.
+// getMore says whether it is for the cursor of a runCommand.
 //
-//fork:wrap the getMore of a runCommand cursor is a runCommand for the overload retry policy
-//fork:watch BatchCursor.getMore BatchCursor.KillCursor
-func (bc *BatchCursor) getOperationDeployment() Deployment {
-	deployment := bc.upstreamGetOperationDeployment()
-	if bc.runCommand {
-		return mark(deployment, retry.Generic)
-	}
-	return deployment
+//fork:extend the getMore of a runCommand cursor is a runCommand for the overload retry policy
+func (bc *BatchCursor) getMore(ctx context.Context) {
+	bc.err = Operation{runCommand: bc.runCommand}.Execute(ctx)
+}
+
+// KillCursor says whether it is for the cursor of a runCommand.
+//
+//fork:extend the killCursors of a runCommand cursor is a runCommand for the overload retry policy
+func (bc *BatchCursor) KillCursor(ctx context.Context) error {
+	return Operation{runCommand: bc.runCommand}.Execute(ctx)
 }

@@ -11,8 +11,6 @@ import (
 )
 
 func TestRetryKind(t *testing.T) {
-	deployment := SingleServerDeployment{}
-
 	tests := []struct {
 		name string
 		op   Operation
@@ -30,13 +28,12 @@ func TestRetryKind(t *testing.T) {
 		{name: "dropIndexes", op: Operation{Name: driverutil.DropIndexesOp}, want: retry.Write},
 		{name: "drop", op: Operation{Name: driverutil.DropOp}, want: retry.Write},
 		{name: "dropDatabase", op: Operation{Name: driverutil.DropDatabaseOp}, want: retry.Write},
-		{name: "create and search indexes", op: Operation{Deployment: WriteDeployment(deployment)}, want: retry.Write},
-		{name: "marked twice", op: Operation{Deployment: WriteDeployment(mark(deployment, retry.Generic))}, want: retry.Write},
-		{
-			name: "getMore of a runCommand cursor",
-			op:   Operation{Legacy: LegacyGetMore, Deployment: mark(deployment, retry.Generic)},
-			want: retry.Generic,
-		},
+		{name: "create", op: Operation{Name: driverutil.CreateOp}, want: retry.Write},
+		{name: "createSearchIndexes", op: Operation{Name: driverutil.CreateSearchIndexesOp}, want: retry.Write},
+		{name: "dropSearchIndex", op: Operation{Name: driverutil.DropSearchIndexOp}, want: retry.Write},
+		{name: "updateSearchIndex", op: Operation{Name: driverutil.UpdateSearchIndexOp}, want: retry.Write},
+		{name: "getMore of a runCommand cursor", op: Operation{Legacy: LegacyGetMore, runCommand: true}, want: retry.Generic},
+		{name: "killCursors of a runCommand cursor", op: Operation{Legacy: LegacyKillCursors, runCommand: true}, want: retry.Generic},
 		{
 			name: "commitTransaction",
 			op:   Operation{Type: Write, Client: &session.Client{Committing: true}},
@@ -66,19 +63,8 @@ func TestRetryKindOfCleanUp(t *testing.T) {
 	ctx := WithCleanUp(context.Background())
 	killCursors := Operation{Legacy: LegacyKillCursors}
 	assert.Equal(t, retry.CleanUp, killCursors.retryKind(ctx))
-	killCursors.Deployment = mark(SingleServerDeployment{}, retry.Generic)
+	killCursors.runCommand = true
 	assert.Equal(t, retry.CleanUp, killCursors.retryKind(ctx), "of a runCommand cursor")
 	assert.Equal(t, retry.Read, Operation{Legacy: LegacyGetMore}.retryKind(ctx))
 	assert.Equal(t, retry.Write, Operation{Type: Write}.retryKind(ctx))
-}
-
-func TestWriteDeploymentOfNone(t *testing.T) {
-	assert.Nil(t, WriteDeployment(nil))
-}
-
-func TestRunCommandCursorIsMarked(t *testing.T) {
-	cursor := &BatchCursor{}
-	assert.Equal(t, retry.Read, Operation{Legacy: LegacyGetMore, Deployment: cursor.getOperationDeployment()}.retryKind(context.Background()))
-	cursor.MarkRunCommand()
-	assert.Equal(t, retry.Generic, Operation{Legacy: LegacyGetMore, Deployment: cursor.getOperationDeployment()}.retryKind(context.Background()))
 }

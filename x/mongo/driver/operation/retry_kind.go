@@ -5,39 +5,36 @@ package operation
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// Execute creates the collection or view.
+// Execute names the creation of a collection or view.
 //
-//fork:wrap create is a write for the overload retry policy
+//fork:extend create is a write for the overload retry policy
 func (c *Create) Execute(ctx context.Context) error {
-	c.deployment = driver.WriteDeployment(c.deployment)
-	return c.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.CreateOp}.Execute(ctx)
 }
 
-// Execute creates the search indexes.
+// Execute names the creation of search indexes.
 //
-//fork:wrap createSearchIndexes is a write for the overload retry policy
+//fork:extend createSearchIndexes is a write for the overload retry policy
 func (csi *CreateSearchIndexes) Execute(ctx context.Context) error {
-	csi.deployment = driver.WriteDeployment(csi.deployment)
-	return csi.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.CreateSearchIndexesOp}.Execute(ctx)
 }
 
-// Execute drops the search index.
+// Execute names the removal of a search index.
 //
-//fork:wrap dropSearchIndex is a write for the overload retry policy
+//fork:extend dropSearchIndex is a write for the overload retry policy
 func (dsi *DropSearchIndex) Execute(ctx context.Context) error {
-	dsi.deployment = driver.WriteDeployment(dsi.deployment)
-	return dsi.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.DropSearchIndexOp}.Execute(ctx)
 }
 
-// Execute updates the search index.
+// Execute names the update of a search index.
 //
-//fork:wrap updateSearchIndex is a write for the overload retry policy
+//fork:extend updateSearchIndex is a write for the overload retry policy
 func (usi *UpdateSearchIndex) Execute(ctx context.Context) error {
-	usi.deployment = driver.WriteDeployment(usi.deployment)
-	return usi.upstreamExecute(ctx)
+	return driver.Operation{Name: driverutil.UpdateSearchIndexOp}.Execute(ctx)
 }
 
 // ResultCursor returns the cursor that the command opened. It returns an error if the Command was not made by

@@ -1,0 +1,77 @@
+package driver_test
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// TestRunCommandCursorIsMarked is about the commands of the cursor of a runCommand, which are retried with both options only.
+func TestRunCommandCursorIsMarked(t *testing.T) {
+	tests := []struct {
+		name    string
+		send    func(*driver.BatchCursor) error
+		marked  bool
+		retried bool
+	}{
+		{name: "getMore", send: getMore, retried: true},
+		{name: "getMore, runCommand", send: getMore, marked: true},
+		{name: "killCursors", send: killCursor, retried: true},
+		{name: "killCursors, runCommand", send: killCursor, marked: true},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			opened := overloadtest.OK(bson.E{Key: "cursor", Value: bson.D{
+				{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+			}})
+			replies := []any{opened, overloadtest.Overloaded()}
+			if tt.retried {
+				replies = append(replies, overloadtest.Failure(43)) // the cursor is gone
+			}
+			s := overloadtest.New(t, replies...)
+			s.Policy.Policy.RetryWrites = false
+			cursor := openCursor(t, s)
+			if tt.marked {
+				cursor.MarkRunCommand()
+			}
+			assert.Error(t, tt.send(cursor))
+			s.Finish()
+		})
+	}
+}
+
+func getMore(cursor *driver.BatchCursor) error {
+	cursor.Next(context.Background()) // the first batch, which is empty
+	cursor.Next(context.Background())
+	return cursor.Err()
+}
+
+func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(context.Background()) }
+
+// openCursor opens a cursor by the reply to a command.
+func openCursor(t *testing.T, s *overloadtest.Script) *driver.BatchCursor {
+	t.Helper()
+	var cursor *driver.BatchCursor
+	op := s.Command()
+	op.ProcessResponseFn = func(_ context.Context, reply bsoncore.Document, info driver.ResponseInfo) error {
+		doc, err := driver.ExtractCursorDocument(reply)
+		if err != nil {
+			return err
+		}
+		response, err := driver.NewCursorResponse(doc, info)
+		if err != nil {
+			return err
+		}
+		cursor, err = driver.NewBatchCursor(response, nil, nil, driver.CursorOptions{})
+		return err
+	}
+	require.NoError(t, op.Execute(context.Background()))
+	return cursor
+}
