@@ -1,6 +1,27 @@
 package driver
 
-import "errors"
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// selectServer selects a server for an attempt.
+//
+//fork:wrap the result of a commit that no server is found for is unknown; with adaptiveThrottling an attempt may be refused
+//fork:watch Operation.getServerAndConnection
+func (op Operation) selectServer(
+	ctx context.Context,
+	requestID int32,
+	deprioritized []description.Server,
+) (Server, error) {
+	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
+	if err != nil {
+		return nil, op.labelSelection(err)
+	}
+	return op.unlessRefused(ctx, requestID, deprioritized, server)
+}
 
 // classifyCheckout determines whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
 // or to get a connection to it, and labels its error as they and the Transactions specification say.

@@ -52,19 +52,16 @@ func (op Operation) neverThrottled() bool {
 		op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
 }
 
-// selectServer selects a server that does not refuse the attempt, if there is one. If there is none, it fails with a refusal,
-// except for a share of the first attempts of commands.
-//
-//fork:wrap with adaptiveThrottling an attempt may be refused; the result of a commit that no server is found for is unknown
-//fork:watch Operation.getServerAndConnection
-func (op Operation) selectServer(
+// unlessRefused returns the selected server, or another that does not refuse the attempt if that one does. If there is none, it fails
+// with a refusal, except for a share of the first attempts of commands.
+func (op Operation) unlessRefused(
 	ctx context.Context,
 	requestID int32,
 	deprioritized []description.Server,
+	server Server,
 ) (Server, error) {
-	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-	if err != nil || op.throttling.policy == nil {
-		return server, op.labelSelection(err)
+	if op.throttling.policy == nil {
+		return server, nil
 	}
 	addr, throttle := throttleOf(server)
 	if !throttle.Active() {
