@@ -149,7 +149,7 @@ series: ## Write the fork as a series of patches against upstream's repository, 
 
 .PHONY: verify-series
 verify-series: ## Apply the series; after each patch build, vet and test the tree
-	$(MONGOFORK) verify-series
+	$(MONGOFORK) verify-series --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
 
 .PHONY: api
 api: fork ## Report what the fork adds to upstream's exported API, and what it breaks

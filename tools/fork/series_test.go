@@ -2,10 +2,6 @@ package fork
 
 import (
 	"bytes"
-	"context"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -101,32 +97,6 @@ func TestSeries(t *testing.T) {
 	require.Equal(t, patches, again, "the same sources give the same bytes")
 }
 
-// Applied in order, the patches lead to the fork's own tree.
-func TestSeriesApplies(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, seriesOverlay())
-	dir := t.TempDir()
-	var out bytes.Buffer
-	require.NoError(t, p.VerifySeries(t.Context(), withoutGo(runCommand), dir, &out, 1))
-	require.Equal(t, 2, strings.Count(out.String(), "packages built and vetted"), out.String())
-	_, tree := seriesOf(t, p)
-	for name, data := range tree {
-		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-		require.NoError(t, err)
-		require.Equal(t, string(data), string(applied), name)
-	}
-}
-
-// withoutGo runs git alone: the made-up module cannot be compiled.
-func withoutGo(run RunFunc) RunFunc {
-	return func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
-		if name == "go" {
-			return nil, nil
-		}
-		return run(ctx, dir, env, name, args...)
-	}
-}
-
 // What a step does not say, or says of what is not there, is a problem, and nothing is written.
 func TestSeriesRefused(t *testing.T) {
 	t.Parallel()
@@ -177,22 +147,6 @@ func TestSeriesRefused(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
-}
-
-// A commit after which the tree does not compile is named.
-func TestSeriesWithABrokenStep(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, seriesOverlay())
-	broken := func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
-		if name == "go" && args[0] == "vet" {
-			return nil, io.ErrUnexpectedEOF
-		}
-		return withoutGo(runCommand)(ctx, dir, env, name, args...)
-	}
-	err := p.VerifySeries(t.Context(), broken, t.TempDir(), io.Discard, 1)
-	require.ErrorContains(t, err, "0001-T-1-Have-a-limit.patch: go vet")
-	err = p.VerifySeries(t.Context(), broken, t.TempDir(), io.Discard, 3)
-	require.NoError(t, err, "patches that are only applied")
 }
 
 // The repository's own series: complete on every base, and with what is left out its last tree is that of the patch.

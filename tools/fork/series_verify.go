@@ -1,65 +1,126 @@
 package fork
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// VerifySeries applies a series to upstream's tree, in dir, one patch after another as git am does. After each the tree has to be
-// formatted, to compile and to pass go vet with its tests, and the tests that the series has brought so far have to pass. After the
-// last one it has to be the fork, but for what is left out. What was done is told to out.
-func (p *Project) VerifySeries(ctx context.Context, run RunFunc, dir string, out io.Writer, from int) error {
-	patches, want, err := p.SeriesPatches(ctx, run, "mongofork <mongofork@localhost>")
+// SeriesCheck says how a series is verified.
+type SeriesCheck struct {
+	// Dir is where the patches are applied. What is in it is removed.
+	Dir string
+	// From is the number of the first patch after which the tree is checked, from 1 on; those before it are only applied.
+	From int
+	// APIDiff and Linter are apidiff and golangci-lint as "go run" names them. Without one of them its part is left out, and the
+	// output says so.
+	APIDiff, Linter string
+	// Out is told what was done.
+	Out io.Writer
+}
+
+// VerifySeries applies a series to upstream's tree, one patch after another as git am does. After each the tree has to be formatted,
+// to compile and to pass go vet; the series' tests so far and upstream's own have to pass where the patch can make a difference; the
+// exported API has to stay compatible; and upstream's linters must not find more than in upstream's tree. After the last patch the
+// tree has to be the fork, but for what is left out.
+func (p *Project) VerifySeries(ctx context.Context, run RunFunc, c SeriesCheck) error {
+	patches, _, err := p.SeriesPatches(ctx, run, "mongofork <mongofork@localhost>")
 	if err != nil {
 		return err
 	}
-	pristine, err := p.Pristine(ctx)
+	goal, err := p.seriesGoal(ctx)
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	v, err := p.newSeriesTree(ctx, run, c)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	patches = patches[1:]
+	first := min(max(c.From, 1), len(patches)+1) - 1
+	if err := v.begin(patches[first:]); err != nil {
 		return err
 	}
-	v := &seriesCheck{ctx: ctx, dir: dir, run: run, upstream: pristine.Tree,
-		git: &gitRepo{ctx: ctx, dir: dir, run: run, name: "mongofork", address: "mongofork@localhost"}}
-	v.git.git("init", "--quiet")
-	v.git.commit(pristine.Tree, "upstream")
-	for i, patch := range patches[1:] {
+	for i, patch := range patches {
 		if err := v.apply(patch); err != nil {
 			return err
 		}
-		if i+1 < from {
+		if i < first {
 			continue
 		}
-		done, err := v.check(patch)
+		done, err := v.check(patch, i == len(patches)-1)
 		if err != nil {
-			return fmt.Errorf("%s: %w (the tree is in %s)", patch.Name, err, dir)
+			return fmt.Errorf("%s: %w (the tree is in %s)", patch.Name, err, c.Dir)
 		}
-		fmt.Fprintf(out, "%s: %s\n", patch.Name, done)
+		fmt.Fprintf(c.Out, "%s: %s\n", patch.Name, strings.Join(done, "; "))
 	}
-	return v.compare(want)
+	return v.compare(goal)
 }
 
-type seriesCheck struct {
+// seriesTree is upstream's tree with the patches that were applied.
+type seriesTree struct {
 	ctx      context.Context
-	dir      string
 	run      RunFunc
+	opt      SeriesCheck
+	dir      string
+	module   string
 	upstream Tree
 	git      *gitRepo
+	api      seriesAPI
+	lint     seriesLint
+	known    map[string]string // reason by upstream's test, "folder test"
 }
 
-func (v *seriesCheck) apply(patch SeriesPatch) error {
+// newSeriesTree writes upstream's tree.
+func (p *Project) newSeriesTree(ctx context.Context, run RunFunc, c SeriesCheck) (*seriesTree, error) {
+	pristine, err := p.Pristine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := p.knownFailures()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(c.Dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	v := &seriesTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine.Tree, known: known,
+		git: &gitRepo{ctx: ctx, dir: c.Dir, run: run, name: "mongofork", address: "mongofork@localhost"}}
+	v.git.git("init", "--quiet")
+	v.git.commit(pristine.Tree, "upstream")
+	return v, v.git.err
+}
+
+// begin looks at upstream's tree, for what is compared after each of the patches.
+func (v *seriesTree) begin(patches []SeriesPatch) error {
+	module, err := v.goTool("list", "-m")
+	if err != nil {
+		return err
+	}
+	v.module = strings.TrimSpace(module)
+	var changed []string
+	for _, patch := range patches {
+		changed = append(changed, patch.Changed...)
+	}
+	v.api = seriesAPI{tool: v.opt.APIDiff, module: v.module, dir: filepath.Join(v.dir, ".git"), goTool: v.goTool}
+	v.lint = seriesLint{tool: v.opt.Linter, goTool: v.goTool}
+	if len(patches) == 0 {
+		return nil
+	}
+	if err := v.api.begin(); err != nil {
+		return err
+	}
+	return v.lint.begin(v.folders(changed))
+}
+
+func (v *seriesTree) apply(patch SeriesPatch) error {
 	file := filepath.Join(v.dir, ".git", patch.Name)
 	if v.git.err == nil {
 		v.git.err = os.WriteFile(file, patch.Data, 0o644)
@@ -69,132 +130,57 @@ func (v *seriesCheck) apply(patch SeriesPatch) error {
 }
 
 // goTool runs the go command in the tree.
-func (v *seriesCheck) goTool(args ...string) (string, error) {
-	out, err := v.run(v.ctx, v.dir, []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}, "go", args...)
+func (v *seriesTree) goTool(args ...string) (string, error) {
+	out, err := v.run(v.ctx, v.dir, seriesEnv, "go", args...)
 	if err != nil {
 		err = fmt.Errorf("go %s: %w: %s", strings.Join(args[:min(len(args), 6)], " "), err, out)
 	}
 	return string(out), err
 }
 
+// seriesEnv is the environment of the go command in the tree.
+var seriesEnv = []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}
+
 // check checks the tree after a patch and says what was looked at.
-func (v *seriesCheck) check(patch SeriesPatch) (string, error) {
-	var unformatted []string
-	for _, name := range patch.Changed {
-		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
-		if err == nil && isGoFile(name) && !isFormatted(data) {
-			unformatted = append(unformatted, name)
-		}
-	}
-	if len(unformatted) > 0 {
-		return "", fmt.Errorf("gofmt: %s", strings.Join(unformatted, ", "))
+func (v *seriesTree) check(patch SeriesPatch, last bool) ([]string, error) {
+	if err := v.formatted(patch.Changed); err != nil {
+		return nil, err
 	}
 	if _, err := v.goTool("build", "./..."); err != nil {
-		return "", err
+		return nil, err
 	}
-	packages, err := v.affected(patch.Changed)
+	affected, err := v.affected(patch.Changed)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	// Upstream's own tests do not pass these two checks.
-	if _, err := v.goTool(append([]string{"vet", "-composites=false", "-lostcancel=false"}, packages...)...); err != nil {
-		return "", err
-	}
-	folders, tests, err := v.tests()
-	return fmt.Sprintf("%d packages built and vetted; %d tests in %d folders passed", len(packages), tests, folders), err
-}
-
-// affected returns the packages of the changed files and those that import them, directly or not, for their tests too.
-func (v *seriesCheck) affected(changed []string) ([]string, error) {
-	list, err := v.goTool("list", "-e", "-test", "-f", "{{.ImportPath}} {{join .Deps \" \"}}", "./...")
-	if err != nil {
+	if _, err := v.goTool(append([]string{"vet", "-composites=false", "-lostcancel=false"}, affected...)...); err != nil {
 		return nil, err
 	}
-	module, err := v.goTool("list", "-m")
-	if err != nil {
-		return nil, err
-	}
-	touched := map[string]bool{}
-	for _, name := range changed {
-		if isGoFile(name) {
-			touched[path.Join(strings.TrimSpace(module), path.Dir(name))] = true
+	done := []string{fmt.Sprintf("%d packages vetted", len(affected))}
+	touched := v.folders(patch.Changed)
+	for _, part := range []func() (string, error){
+		func() (string, error) { return v.tests(affected, touched, last) },
+		v.api.check,
+		func() (string, error) { return v.lint.check(touched) },
+	} {
+		said, err := part()
+		if err != nil {
+			return nil, err
 		}
+		done = append(done, said)
 	}
-	var packages []string
-	for line := range strings.Lines(list) {
-		fields := strings.Fields(line)
-		name, isTest := strings.CutSuffix(fields[0], ".test")
-		if !isTest && !touched[name] && !slices.ContainsFunc(fields[1:], func(dep string) bool { return touched[dep] }) {
-			continue
-		}
-		if isTest && !slices.ContainsFunc(fields[1:], func(dep string) bool { return touched[dep] }) {
-			continue
-		}
-		packages = append(packages, name)
-	}
-	slices.Sort(packages)
-	packages = slices.DeleteFunc(slices.Compact(packages), func(name string) bool { return strings.HasSuffix(name, "_test") })
-	if len(packages) == 0 {
-		packages = []string{"./..."}
-	}
-	return packages, nil
+	return done, nil
 }
 
-// tests runs the tests that the series has brought so far. The go command remembers those that nothing changed for.
-func (v *seriesCheck) tests() (folders, tests int, err error) {
-	out := string(v.git.git("ls-files", "*_test.go"))
-	byFolder := map[string][]string{}
-	for name := range strings.Lines(out) {
-		name = strings.TrimSpace(name)
-		if _, theirs := v.upstream[name]; theirs || !isGoFile(name) || strings.HasPrefix(name, serverTests) {
-			continue
-		}
+// formatted checks the formatting of files.
+func (v *seriesTree) formatted(names []string) error {
+	unformatted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
-		if err != nil {
-			return 0, 0, err
-		}
-		source, err := parseSource(name, data)
-		if err != nil {
-			return 0, 0, err
-		}
-		for _, d := range source.Decls {
-			if d.Kind == Func && isTestName(d.Key.Name) {
-				byFolder[path.Dir(name)] = append(byFolder[path.Dir(name)], d.Key.Name)
-			}
-		}
+		return err != nil || !isGoFile(name) || isFormatted(data)
+	})
+	if len(unformatted) > 0 {
+		return fmt.Errorf("gofmt: %s", strings.Join(unformatted, ", "))
 	}
-	for _, folder := range sortedKeys(byFolder) {
-		if _, err := v.goTool("test", "-run", "^("+strings.Join(byFolder[folder], "|")+")$", "./"+folder); err != nil {
-			return 0, 0, err
-		}
-		tests += len(byFolder[folder])
-	}
-	return len(byFolder), tests, v.git.err
-}
-
-// serverTests holds the tests that need a server; they are vetted alone.
-const serverTests = "internal/integration/"
-
-// isTestName reports whether go test runs a function of this name.
-func isTestName(name string) bool {
-	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// compare compares the tree that the patches have led to with the one that they were made of.
-func (v *seriesCheck) compare(want Tree) error {
-	for name := range strings.Lines(string(v.git.git("ls-files"))) {
-		name = strings.TrimSpace(name)
-		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		if there, ok := want[name]; !ok || !bytes.Equal(there, data) {
-			return fmt.Errorf("after the series %s is not what the fork has", name)
-		}
-		delete(want, name)
-	}
-	if len(want) > 0 {
-		return errors.New("after the series the tree lacks " + strings.Join(want.Paths(), ", "))
-	}
-	return v.git.err
+	return nil
 }

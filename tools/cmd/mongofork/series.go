@@ -41,12 +41,17 @@ func (c *seriesCmd) Run(a *app) error {
 }
 
 type verifySeriesCmd struct {
-	From int `default:"1" placeholder:"N" help:"Check from this patch on; those before it are only applied."`
+	From    int    `default:"1" placeholder:"N" help:"Check from this patch on; those before it are only applied."`
+	APIDiff string `name:"apidiff" env:"APIDIFF" placeholder:"PKG@VERSION" help:"Compare the exported API with this version of apidiff."`
+	Linter  string `env:"GOLANGCI_LINT" placeholder:"PKG@VERSION" help:"Lint with this version of golangci-lint and upstream's configuration."`
 }
 
 func (c *verifySeriesCmd) Run(a *app) error {
-	dir := filepath.Join(a.project.Root, "build", "series", a.project.Base+".tree")
-	if err := a.project.VerifySeries(a.ctx, a.run, dir, a.out, c.From); err != nil {
+	check := fork.SeriesCheck{
+		Dir:  filepath.Join(a.project.Root, "build", "series", a.project.Base+".tree"),
+		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
+	}
+	if err := a.project.VerifySeries(a.ctx, a.run, check); err != nil {
 		return findings{err.Error()}
 	}
 	fmt.Fprintf(a.out, "%s: the series applies, each commit stands by itself, and the last is the fork but for what %s/%s leaves out\n",

@@ -1,0 +1,180 @@
+package fork
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mongofork/tools/rig/difference"
+	"mongofork/tools/rig/gotest"
+)
+
+// tests runs what a patch can break: all tests of the packages that it touches, upstream's and the series', and of the other packages
+// that it affects those of the series. After the last patch all tests of the series run. Tests that need a server are vetted alone.
+func (v *seriesTree) tests(affected, touched []string, last bool) (string, error) {
+	own, err := v.ownTests()
+	if err != nil {
+		return "", err
+	}
+	touched = slices.DeleteFunc(slices.Clone(touched), needsServer)
+	whole, err := v.goTest(v.dir, touched)
+	if err != nil {
+		return "", err
+	}
+	var rest, functions []string
+	for _, folder := range sortedKeys(own) {
+		affects := last || slices.Contains(affected, folder) || slices.Equal(affected, []string{"./..."})
+		if affects && !slices.Contains(touched, folder) {
+			rest = append(rest, folder)
+			functions = append(functions, own[folder]...)
+		}
+	}
+	slices.Sort(functions)
+	others, err := v.goTest(v.dir, rest, "-run", gotest.AnyOf(slices.Compact(functions)))
+	if err != nil {
+		return "", err
+	}
+	return v.judge(own, gotest.Merge(whole, others))
+}
+
+// needsServer reports whether the tests of a folder need a server.
+func needsServer(folder string) bool { return strings.HasPrefix(folder+"/", "./internal/integration/") }
+
+// ownTests returns the tests that the series has brought so far, by folder.
+func (v *seriesTree) ownTests() (map[string][]string, error) {
+	own := map[string][]string{}
+	for name := range strings.Lines(string(v.git.git("ls-files", "*_test.go"))) {
+		name = strings.TrimSpace(name)
+		folder := "./" + path.Dir(name)
+		if _, theirs := v.upstream[name]; theirs || !isGoFile(name) || needsServer(folder) {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		source, err := parseSource(name, data)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range source.Decls {
+			if d.Kind == Func && isTestName(d.Key.Name) {
+				own[folder] = append(own[folder], d.Key.Name)
+			}
+		}
+	}
+	return own, v.git.err
+}
+
+// isTestName reports whether go test runs a function of this name.
+func isTestName(name string) bool {
+	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// goTest runs tests of some folders of a tree. Failed tests are no error.
+func (v *seriesTree) goTest(dir string, folders []string, flags ...string) (*gotest.Result, error) {
+	if len(folders) == 0 {
+		return gotest.NewResult(), nil
+	}
+	args := slices.Concat([]string{"test", "-json", "-short", "-vet=off"}, flags, folders)
+	out, err := v.run(v.ctx, dir, seriesEnv, "go", args...)
+	result, parseErr := gotest.Parse(bytes.NewReader(out), nil)
+	if err = errors.Join(err, parseErr); err == nil || (parseErr == nil && v.ctx.Err() == nil && result.Count().Failed > 0) {
+		return result, nil
+	}
+	return nil, fmt.Errorf("go test %s: %w: %s", strings.Join(folders, " "), err, strings.Join(result.Stray, "\n"))
+}
+
+// judge reports failures that the series is to blame for, and else what passed.
+func (v *seriesTree) judge(own map[string][]string, result *gotest.Result) (string, error) {
+	var passed, theirs int
+	var known []string
+	for _, c := range result.Cases() {
+		folder := "." + strings.TrimPrefix(c.Package, v.module)
+		ours := slices.Contains(own[folder], gotest.TopLevel(c.Test))
+		switch {
+		case c.Outcome == gotest.Passed && ours:
+			passed++
+		case c.Outcome == gotest.Passed:
+			theirs++
+		case c.Outcome == gotest.Failed && (ours || c.Test == ""):
+			return "", failure(c)
+		case c.Outcome == gotest.Failed:
+			why, err := v.excuse(folder, c)
+			if err != nil {
+				return "", err
+			}
+			known = append(known, fmt.Sprintf("%s %s %s", folder, c.Test, why))
+		}
+	}
+	said := fmt.Sprintf("%d tests of the series and %d of upstream's passed", passed, theirs)
+	if len(known) > 0 {
+		said += fmt.Sprintf(", %d failed as known (%s)", len(known), strings.Join(known, ", "))
+	}
+	return said, nil
+}
+
+func failure(c gotest.Case) error {
+	return fmt.Errorf("go test: %s failed: %s", c.Key, strings.Join(c.Output, ""))
+}
+
+// excuse says why a failed test of upstream's may fail: because it is listed, passes when it runs alone, or fails in upstream's tree
+// as well.
+func (v *seriesTree) excuse(folder string, c gotest.Case) (string, error) {
+	if _, listed := v.known[strings.TrimPrefix(folder, "./")+" "+c.Test]; listed {
+		return "is listed", nil
+	}
+	for _, tree := range []struct {
+		dir, why string
+		excuses  gotest.Outcome
+	}{{v.dir, "passes alone", gotest.Passed}, {v.dir + ".untouched", "fails untouched", gotest.Failed}} {
+		if err := v.untouched(tree.dir); err != nil {
+			return "", err
+		}
+		again, err := v.goTest(tree.dir, []string{folder}, "-count=1", "-run", gotest.Pattern(c.Test))
+		if err != nil {
+			return "", err
+		}
+		if again.Outcome(c.Key) == tree.excuses {
+			return tree.why, nil
+		}
+	}
+	return "", failure(c)
+}
+
+// untouched writes upstream's tree to a folder, unless it is there.
+func (v *seriesTree) untouched(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return v.upstream.write(dir)
+}
+
+// knownFailures lists upstream's tests that assert what the specification has changed, with the reason.
+func (p *Project) knownFailures() (map[string]string, error) {
+	file := filepath.Join(p.Root, "etc", "bases", p.Base, "skips")
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	skips, err := difference.ParseSkips(bytes.NewReader(data), file)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	for _, skip := range skips {
+		if skip.Suite == "upstream" {
+			known[skip.String()] = skip.Reason
+		}
+	}
+	return known, nil
+}
