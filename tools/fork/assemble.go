@@ -179,7 +179,7 @@ func (as *assembler) put(name string, src []byte, from string, edits []edit) err
 	}
 	formatted, err := format.Source(text)
 	if err != nil {
-		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.Version, name), err)
+		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.origin(), name), err)
 	}
 	if !bytes.Equal(formatted, text) && isFormatted(src) {
 		text, segments = formatted, nil

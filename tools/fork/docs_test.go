@@ -75,7 +75,7 @@ func messageOf(call *ast.CallExpr) string {
 		return ""
 	}
 	switch sel.Sel.Name {
-	case "add", "fail":
+	case "add", "fail", "problem":
 		return literals[len(literals)-1]
 	case "Errorf", "New":
 		return literals[0]

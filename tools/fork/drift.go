@@ -35,6 +35,8 @@ type DriftRow struct {
 	// How is the directive's verb, or "add".
 	How   string `json:"how"`
 	Class Class  `json:"class"`
+	// Step is the step of the series that brings what depends on it; empty if there is no series.
+	Step string `json:"step,omitempty"`
 	// Ours, Was and Now are "file:line" in the overlay and in the two versions.
 	Ours string `json:"ours"`
 	Was  string `json:"was,omitempty"`
@@ -46,32 +48,41 @@ type DriftRow struct {
 }
 
 // Drift compares the overlay's upstream declarations with those of another
-// version. The overlay itself is read as for the project's base.
-func (p *Project) Drift(ctx context.Context, version string) ([]DriftRow, error) {
+// version, or of what another source has in its place. The overlay itself is
+// read as for the project's base.
+func (p *Project) Drift(ctx context.Context, other Source, version string) ([]DriftRow, error) {
 	plan, err := p.Match(ctx)
 	if err != nil {
 		return nil, err
 	}
-	target, err := p.Source.Module(ctx, plan.Module.Path, version)
+	target, err := other.Module(ctx, plan.Module.Path, version)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := p.stepFinder(plan)
 	if err != nil {
 		return nil, err
 	}
 	d := drifter{plan: plan, target: target}
 	for _, t := range plan.Touches {
+		d.step = steps.ofDecl(t.Ours)
 		d.declaration(t.Key, t.How, t.Ours.at(), []*Decl{t.Theirs})
 		d.newNames(t)
 	}
 	for _, w := range plan.Watched {
+		d.step = steps.ofLine(w.File.Path, w.Line)
 		d.declaration(w.Key, Watch, w.at(), w.Theirs)
 	}
 	for _, a := range plan.Added {
 		if !a.unnamed() {
+			d.step = steps.ofDecl(a)
 			d.collision(a.Key.String(), "add", a.at(), d.lookup(a.Key))
 		}
 	}
 	for _, f := range plan.Overlay.Files {
 		if _, taken := target.Tree[f.Path]; taken {
-			d.rows = append(d.rows, DriftRow{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path, Hint: "upstream has a file of this name"})
+			d.step = steps.ofFile(f.Path)
+			d.add(DriftRow{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path, Hint: "upstream has a file of this name"})
 		}
 	}
 	return d.rows, d.err
@@ -80,8 +91,15 @@ func (p *Project) Drift(ctx context.Context, version string) ([]DriftRow, error)
 type drifter struct {
 	plan   *Plan
 	target *Module
+	step   string // of what is compared
 	rows   []DriftRow
 	err    error // the first one, from parsing the other version
+}
+
+// add adds a row.
+func (d *drifter) add(row DriftRow) {
+	row.Step = d.step
+	d.rows = append(d.rows, row)
 }
 
 func (d *drifter) lookup(key Key) []*Decl {
@@ -105,7 +123,7 @@ func (d *drifter) declaration(key Key, how Verb, ours string, was []*Decl) {
 	case Comment, Body, Signature:
 		row.Diff = string(newFileDiff("", row.Was, texts(was), row.Now, texts(now)).Text)
 	}
-	d.rows = append(d.rows, row)
+	d.add(row)
 }
 
 func (d *drifter) classify(was, now []*Decl) Class {
@@ -163,6 +181,6 @@ func (d *drifter) newNames(t Touch) {
 
 func (d *drifter) collision(subject, how, ours string, now []*Decl) {
 	if len(now) > 0 {
-		d.rows = append(d.rows, DriftRow{Subject: subject, How: how, Class: Collides, Ours: ours, Now: places(now)})
+		d.add(DriftRow{Subject: subject, How: how, Class: Collides, Ours: ours, Now: places(now)})
 	}
 }

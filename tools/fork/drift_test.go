@@ -40,7 +40,7 @@ func backoff() {}
 func free() {}
 `),
 	})
-	rows, err := p.Drift(t.Context(), "v2.1.0")
+	rows, err := p.Drift(t.Context(), p.Source, "v2.1.0")
 	require.NoError(t, err)
 	type summary struct{ subject, how, class, now, hint string }
 	var got []summary
@@ -66,11 +66,11 @@ func free() {}
 	}, got)
 	require.Contains(t, rows[1].Diff, "-// Put takes a connection back.\n+// Put takes a connection back, whatever it is.\n")
 
-	same, err := p.Drift(t.Context(), testBase)
+	same, err := p.Drift(t.Context(), p.Source, testBase)
 	require.NoError(t, err)
 	for _, r := range same {
 		require.False(t, r.Class.NeedsReview(), "%+v", r)
 	}
-	_, err = p.Drift(t.Context(), "v9.9.9")
+	_, err = p.Drift(t.Context(), p.Source, "v9.9.9")
 	require.ErrorContains(t, err, "no version v9.9.9")
 }

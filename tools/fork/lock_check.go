@@ -14,10 +14,10 @@ func (l *Lock) check(plan *Plan, file string, complete bool) Problems {
 		accept := fmt.Sprintf("go run ./tools/cmd/mongofork diff --upstream '%s', then go run ./tools/cmd/mongofork accept '%s'", key, key)
 		switch {
 		case !ok:
-			ps.add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Version, theirs)
+			ps.add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.origin(), theirs)
 		case locked != hash:
 			ps.add(ours, line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s %s -> %s, %s)",
-				how, key.Name, plan.Module.Version, locked.short(), hash.short(), theirs)
+				how, key.Name, plan.Module.origin(), locked.short(), hash.short(), theirs)
 		}
 	}
 	for _, t := range plan.Touches {

@@ -177,7 +177,7 @@ func (mt *matcher) watch(w Watched) error {
 		return err
 	}
 	if len(found) == 0 {
-		mt.problems.add(w.File.Path, w.Line, mt.plan.Module.watchHint(key), "//fork:watch %s: upstream %s has no such declaration in %s", key.Name, mt.plan.Module.Version, key.Package)
+		mt.problems.add(w.File.Path, w.Line, mt.plan.Module.watchHint(key), "//fork:watch %s: upstream %s has no such declaration in %s", key.Name, mt.plan.Module.origin(), key.Package)
 		return nil
 	}
 	mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: fingerprint(found...)})

@@ -18,6 +18,8 @@ type Module struct {
 	// states none.
 	Sum, GoModSum string
 	Tree          Tree
+	// Checkout is set if the files are those of a commit and not of the release.
+	Checkout *Checkout
 
 	packages map[string]*Package // by folder, parsed on demand
 }
@@ -81,6 +83,22 @@ func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error
 	return got.Versions, nil
 }
 
+// origin names what the files are of: the version, or the commit.
+func (m *Module) origin() string {
+	if m.Checkout != nil {
+		return m.Checkout.String()
+	}
+	return m.Version
+}
+
+// String names the module, and the commit if it is not that of the release.
+func (m *Module) String() string {
+	if m.Checkout != nil {
+		return fmt.Sprintf("%s %s in the place of %s", m.Path, m.Checkout, m.Version)
+	}
+	return m.Path + " " + m.Version
+}
+
 // sums returns the module's hashes as computed from its files.
 func (m *Module) sums() (sum, goMod string, err error) { return goSums(m.Path, m.Version, m.Tree) }
 
@@ -105,8 +123,12 @@ func (m *Module) goVersion() (string, error) {
 	return f.Go.Version, nil
 }
 
-// verify compares the module with the lock in every way that they can differ.
+// verify compares the module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
+// are compared with the lock.
 func (m *Module) verify(lock *Lock, lockFile string) (Problems, error) {
+	if m.Checkout != nil {
+		return nil, nil
+	}
 	sum, goModSum, err := m.sums()
 	if err != nil {
 		return nil, err

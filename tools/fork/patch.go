@@ -43,7 +43,7 @@ func (p *Project) Patch(ctx context.Context, run RunFunc, opt PatchOptions) ([]b
 		return nil, err
 	}
 	defer done()
-	g.commit(before, plan.Module.Path+" "+plan.Module.Version)
+	g.commit(before, plan.Module.String())
 	g.commit(licensed(before, a.Tree), opt.Subject+"\n\n"+plan.message())
 	text := g.git("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
@@ -53,7 +53,7 @@ func (p *Project) Patch(ctx context.Context, run RunFunc, opt PatchOptions) ([]b
 // message lists what the patch touches, as the body of its commit message.
 func (p *Plan) message() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "On %s %s: %s.\n", p.Module.Path, p.Module.Version, p.Counts())
+	fmt.Fprintf(&b, "On %s: %s.\n", p.Module, p.Counts())
 	for _, t := range p.Touches {
 		fmt.Fprintf(&b, "\n- %s %s: %s", t.How, t.Key, t.Reason)
 	}

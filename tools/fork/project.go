@@ -127,6 +127,9 @@ func (p *Project) Plan(ctx context.Context) (*Plan, error) {
 	if known {
 		problems = append(problems, advisories.check(plan, AdvisoryFile)...)
 	}
+	if problems, err = p.inCheckout(plan, problems); err != nil {
+		return nil, err
+	}
 	return plan, problems.orNil()
 }
 

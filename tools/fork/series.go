@@ -35,32 +35,35 @@ func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string)
 	if err != nil {
 		return nil, nil, err
 	}
-	g, done, err := newGitRepo(ctx, run, author)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	tree := Pristine(plan.Module).Tree
-	g.commit(tree, plan.Module.Path+" "+plan.Module.Version)
+	trees := []Tree{Pristine(plan.Module).Tree}
 	var patches []SeriesPatch
+	var messages []string
 	for i, step := range s.Steps {
 		next, err := s.Tree(i)
 		if err != nil {
 			return nil, nil, err
 		}
-		changes := Compare(tree, next)
+		changes := Compare(trees[len(trees)-1], next)
 		if len(changes) == 0 {
 			continue
 		}
 		patches = append(patches, SeriesPatch{Step: step.Name, Changed: changedPaths(changes)})
-		g.commitChanges(tree, next, step.message(s.Options.Ticket))
-		tree = next
+		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
 	}
 	if len(patches) == 0 {
 		return nil, nil, fmt.Errorf("the series changes nothing of %s", p.Base)
 	}
+	g, done, err := newGitRepo(ctx, run, author)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	g.commit(changedBy(patches, trees[0]), plan.Module.String())
+	for i, message := range messages {
+		g.commitChanges(trees[i], trees[i+1], message)
+	}
 	out, err := s.format(g, patches)
-	return out, tree, err
+	return out, trees[len(trees)-1], err
 }
 
 // Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out.

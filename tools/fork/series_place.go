@@ -32,18 +32,7 @@ func (p *Project) series(plan *Plan) (*Series, error) {
 	}
 	s := &Series{Options: opt, Steps: steps, plan: plan, files: map[string]int{}, decls: map[Key]int{}}
 	var ps Problems
-	exists := func(file string) bool { return p.hasFile(file) }
-	for i, step := range steps {
-		step.complete(&ps)
-		s.placeFiles(i, step.File(), step.Files, exists, &ps)
-		s.placeDecls(i, step, &ps)
-	}
-	for _, left := range opt.Left {
-		s.placeFiles(s.never(), SeriesFolder+"/"+SeriesSetup, left.Files, exists, &ps)
-		if left.Reason == "" {
-			ps.add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "files are left out without a reason")
-		}
-	}
+	s.place(p, &ps)
 	s.checkDecls(p, &ps)
 	for _, f := range plan.Overlay.Files {
 		if _, ok := s.files[f.Path]; !ok {
@@ -54,6 +43,21 @@ func (p *Project) series(plan *Plan) (*Series, error) {
 		s.checkFragments(i, step, &ps)
 	}
 	return s, ps.orNil()
+}
+
+// place reads from the steps which of them brings what.
+func (s *Series) place(p *Project, ps *Problems) {
+	for i, step := range s.Steps {
+		step.complete(ps)
+		s.placeFiles(i, step.File(), step.Files, p.hasFile, ps)
+		s.placeDecls(i, step, ps)
+	}
+	for _, left := range s.Options.Left {
+		s.placeFiles(s.never(), SeriesFolder+"/"+SeriesSetup, left.Files, p.hasFile, ps)
+		if left.Reason == "" {
+			ps.add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "files are left out without a reason")
+		}
+	}
 }
 
 func (s *Series) placeFiles(i int, at string, files []string, exists func(string) bool, ps *Problems) {

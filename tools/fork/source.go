@@ -1,6 +1,7 @@
 package fork
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -48,6 +49,9 @@ func (s *SourceFile) offset(pos token.Pos) int { return s.fset.Position(pos).Off
 
 // line returns the 1-based line of pos, disregarding any //line comment.
 func (s *SourceFile) line(pos token.Pos) int { return s.fset.PositionFor(pos, false).Line }
+
+// lineAt returns the 1-based line of a byte offset.
+func (s *SourceFile) lineAt(offset int) int { return bytes.Count(s.Src[:offset], []byte("\n")) + 1 }
 
 // at returns "path:line" for messages.
 func (s *SourceFile) at(pos token.Pos) string { return fmt.Sprintf("%s:%d", s.Path, s.line(pos)) }

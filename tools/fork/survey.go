@@ -63,7 +63,7 @@ func (p *Project) survey(ctx context.Context, bases []string, release string) (S
 	}
 	row.Newest = semver.Compare(bases[len(bases)-1], release) < 0
 	onBase := &Project{Root: p.Root, Base: row.Base, Source: p.Source}
-	drift, err := onBase.Drift(ctx, release)
+	drift, err := onBase.Drift(ctx, p.Source, release)
 	if err != nil {
 		return SurveyRow{}, fmt.Errorf("drift from %s to %s: %w", row.Base, release, err)
 	}

@@ -9,7 +9,7 @@ func (mt *matcher) touchable(d *OverlayDecl, found []*Decl) bool {
 		if others := sameName(mt.plan.Module, d.Key); others != "" {
 			mend = "upstream has that name in " + others + "; move our file there if it is the same"
 		}
-		mt.fail(d, mend, "upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
+		mt.fail(d, mend, "upstream %s has no such declaration in %s", mt.plan.Module.origin(), d.Key.Package)
 		return false
 	case len(found) > 1:
 		mt.fail(d, "declare something new and call it from upstream's seams instead",

@@ -40,8 +40,8 @@ func (c *buildCmd) Run(a *app) error {
 	if !written {
 		state = "unchanged"
 	}
-	fmt.Fprintf(a.out, "%s %s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
-		plan.Module.Path, plan.Module.Version, plan.Counts(), len(assembly.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
+	fmt.Fprintf(a.out, "%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
+		plan.Module, plan.Counts(), len(assembly.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (a *app) output(dir string) fork.Output {
 		}
 		return fork.Output{Dir: abs, Label: filepath.ToSlash(dir)}
 	}
-	label := path.Join("build", a.project.Base)
+	label := path.Join("build", a.label())
 	return fork.Output{Dir: filepath.Join(a.project.Root, filepath.FromSlash(label)), Label: label}
 }
 
@@ -84,7 +84,7 @@ func (c *checkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s %s: %s: all assertions hold\n%s\n", plan.Module.Path, plan.Module.Version, plan.Counts(),
+	fmt.Fprintf(a.out, "%s: %s: all assertions hold\n%s\n", plan.Module, plan.Counts(),
 		advisories.Summary(a.project.Base))
 	return nil
 }

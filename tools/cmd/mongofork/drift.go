@@ -18,10 +18,13 @@ type driftCmd struct {
 }
 
 func (c *driftCmd) Run(a *app) error {
+	if a.checkout != nil {
+		return c.commit(a)
+	}
 	if c.Version == "" {
 		return c.survey(a)
 	}
-	rows, err := a.project.Drift(a.ctx, c.Version)
+	rows, err := a.project.Drift(a.ctx, a.project.Source, c.Version)
 	if err != nil {
 		return err
 	}
@@ -31,16 +34,20 @@ func (c *driftCmd) Run(a *app) error {
 	if err := c.printAffecting(a); err != nil {
 		return err
 	}
+	if review := toReview(rows); review > 0 {
+		return findings{fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)}
+	}
+	return nil
+}
+
+func toReview(rows []fork.DriftRow) int {
 	review := 0
 	for _, row := range rows {
 		if row.Class.NeedsReview() {
 			review++
 		}
 	}
-	if review > 0 {
-		return findings{fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)}
-	}
-	return nil
+	return review
 }
 
 // survey sums up the drift of every release. Those between two bases are for
@@ -123,9 +130,9 @@ func (c *driftCmd) print(a *app, rows []fork.DriftRow) error {
 	if c.JSON {
 		return printJSON(a, rows)
 	}
-	t := newTable("CLASS", "DECLARATION", "HOW", "OURS", a.project.Base, c.Version, "HINT")
+	t := newTable("CLASS", "DECLARATION", "HOW", "STEP", "OURS", a.project.Base, c.Version, "HINT")
 	for _, row := range rows {
-		t.AppendRow(table.Row{row.Class, row.Subject, row.How, row.Ours, row.Was, row.Now, row.Hint})
+		t.AppendRow(table.Row{row.Class, row.Subject, row.How, row.Step, row.Ours, row.Was, row.Now, row.Hint})
 	}
 	c.printTable(a, t)
 	for _, row := range rows {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -27,6 +28,8 @@ const (
 type cli struct {
 	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder at or above the working directory that has etc/overlay."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
+
+	Source string `placeholder:"DIR" help:"Take upstream's files from the commit that is checked out in this git work tree, in the place of those of the base."`
 
 	Build        buildCmd        `cmd:"" help:"Write the fork to build/<base>/."`
 	Check        checkCmd        `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
@@ -50,6 +53,8 @@ type cli struct {
 type app struct {
 	ctx     context.Context
 	project *fork.Project
+	// checkout is the work tree that --source names, if it does; then it is the project's source.
+	checkout *fork.Checkout
 	// baseGiven is whether the command line names the base.
 	baseGiven bool
 	out       io.Writer
@@ -70,9 +75,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			project := &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: execute}}
-			given := slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
-			return parsed.Run(&app{ctx: ctx, project: project, baseGiven: given, out: stdout, run: execute})
+			a := &app{ctx: ctx, out: stdout, run: execute}
+			a.project = &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: execute}}
+			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
+			if c.Source != "" {
+				command, _, _ := strings.Cut(parsed.Command(), " ")
+				if err := a.takeFrom(c.Source, command, stderr); err != nil {
+					return err
+				}
+			}
+			return parsed.Run(a)
 		},
 	}.Run(args, stdout, stderr)
 }

@@ -22,7 +22,7 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	label := path.Join("build", "series", a.project.Base)
+	label := path.Join("build", "series", a.label())
 	dir := filepath.Join(a.project.Root, filepath.FromSlash(label))
 	if c.Output != "" {
 		if dir, err = filepath.Abs(c.Output); err != nil {
@@ -48,13 +48,13 @@ type verifySeriesCmd struct {
 
 func (c *verifySeriesCmd) Run(a *app) error {
 	check := fork.SeriesCheck{
-		Dir:  filepath.Join(a.project.Root, "build", "series", a.project.Base+".tree"),
+		Dir:  filepath.Join(a.project.Root, "build", "series", a.label()+".tree"),
 		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
 	}
 	if err := a.project.VerifySeries(a.ctx, a.run, check); err != nil {
 		return findings{err.Error()}
 	}
 	fmt.Fprintf(a.out, "%s: the series applies, each commit stands by itself, and the last is the fork but for what %s/%s leaves out\n",
-		a.project.Base, fork.SeriesFolder, fork.SeriesSetup)
+		a.label(), fork.SeriesFolder, fork.SeriesSetup)
 	return nil
 }

@@ -34,8 +34,8 @@ func (c *statusCmd) Run(a *app) error {
 			t.AppendRow(table.Row{row.Key.Package, row.Key.Name, row.How, row.At, row.Ours, row.Theirs, row.Reason})
 		}
 	}
-	fmt.Fprintf(a.out, "%s\n\n%s %s: %s\n%d lines of ours; %d lines of upstream's are replaced, wrapped or extended\n%s\n",
-		t.Render(), plan.Module.Path, plan.Module.Version, plan.Counts(), ours, theirs, advisories.Summary(a.project.Base))
+	fmt.Fprintf(a.out, "%s\n\n%s: %s\n%d lines of ours; %d lines of upstream's are replaced, wrapped or extended\n%s\n",
+		t.Render(), plan.Module, plan.Counts(), ours, theirs, advisories.Summary(a.project.Base))
 	return nil
 }
 
