@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
 // withPatience returns a context for commands that outlive the caller's context, or to which the client's Timeout does not apply:
@@ -20,12 +20,12 @@ func withPatience(ctx, caller context.Context, timeout *time.Duration) (context.
 	}
 	if _, ok := waiting.Deadline(); !ok && timeout != nil && *timeout > 0 {
 		limited, cancel := context.WithTimeout(waiting, *timeout)
-		return driver.WithCaller(ctx, limited), cancel
+		return backpressure.WithCaller(ctx, limited), cancel
 	}
 	if caller == nil {
 		return ctx, func() {}
 	}
-	return driver.WithCaller(ctx, caller), func() {}
+	return backpressure.WithCaller(ctx, caller), func() {}
 }
 
 // Cursor knows who waits for it to close.
@@ -70,7 +70,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 	defer cancel()
 
 	if c.closing {
-		ctx = driver.WithCleanUp(ctx)
+		ctx = backpressure.WithCleanUp(ctx)
 	}
 	return c.upstreamClose(ctx)
 }
@@ -86,7 +86,7 @@ type ChangeStream struct {
 //
 //fork:wrap the result of the killCursors before a stream is resumed is ignored
 func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
-	cs.upstreamLoopNext(driver.WithCleanUp(ctx), nonBlocking)
+	cs.upstreamLoopNext(backpressure.WithCleanUp(ctx), nonBlocking)
 }
 
 // storeResumeToken remembers where to resume the stream. Without a token it closes the stream.
@@ -107,7 +107,7 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	defer cancel()
 
 	if cs.closing {
-		ctx = driver.WithCleanUp(ctx)
+		ctx = backpressure.WithCleanUp(ctx)
 	}
 	return cs.upstreamClose(ctx)
 }

@@ -2,13 +2,11 @@ package mongo
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
-var _ driver.CommandingBatches = (*modelBatches)(nil)
-
-// SendsCommands implements the driver.CommandingBatches interface: the results of a client bulk write come as a cursor, and
+// SendsCommands tells Operation.Execute that the results of a client bulk write come as a cursor, and
 // reading it to the end takes getMore commands.
 func (mb *modelBatches) SendsCommands() {}
 
-// BeforeCommands implements the driver.CommandingBatches interface. Until the first batch is built, it passes for one that can be
+// BeforeCommands is called before the first attempt to send a batch. Until the first batch is built, it passes for one that can be
 // retried, whatever retryWrites says.
 //
 //fork:watch modelBatches.appendBatches

@@ -3,9 +3,9 @@ package mongo
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // ListCollectionNames returns the names of the database's collections that match the filter, which must be a document, or all
@@ -48,5 +48,5 @@ func withOwnCursor(ctx context.Context) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return driver.WithCleanUp(ctx)
+	return backpressure.WithCleanUp(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -37,7 +38,7 @@ func (s *Session) WithTransaction(
 	retries := s.newTransactionRetries(ctx)
 	caller, cancel := context.WithDeadline(ctx, retries.deadline)
 	defer cancel()
-	retries.ending = driver.WithCaller(newBackgroundContext(ctx), caller)
+	retries.ending = backpressure.WithCaller(newBackgroundContext(ctx), caller)
 
 	for {
 		if err := retries.backOff(ctx); err != nil {
@@ -105,7 +106,7 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 
 // transactionRetries decides when WithTransaction runs its transaction again.
 type transactionRetries struct {
-	clock    driver.Clock
+	clock    backpressure.Clock
 	jitter   func() float64
 	deadline time.Time
 	ending   context.Context // of commit and abort
@@ -116,7 +117,7 @@ type transactionRetries struct {
 }
 
 func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
-	r := &transactionRetries{clock: driver.SystemClock{}, jitter: rand.Float64}
+	r := &transactionRetries{clock: backpressure.SystemClock{}, jitter: rand.Float64}
 	if retrier, ok := s.deployment.(driver.OverloadRetrier); ok && retrier.OverloadPolicy() != nil {
 		policy := retrier.OverloadPolicy()
 		r.clock, r.jitter = policy.Clock, policy.Policy.Jitter

@@ -14,9 +14,7 @@ type NoConnection struct{ Err error }
 // PoolCleared is the error of a command that waits for a connection when the pool is cleared.
 type PoolCleared struct{ retryableWrite bool }
 
-var _ driver.RetryableWriteLabeler = PoolCleared{}
-
-// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+// WithRetryableWriteError returns a copy of the error that has the label.
 func (PoolCleared) WithRetryableWriteError() error { return PoolCleared{retryableWrite: true} }
 
 // HasErrorLabel reports whether the error has the label.
@@ -37,15 +35,16 @@ func PoolPaused() error {
 	}
 }
 
+// connectionError is the error of a connection that could not be established.
+type connectionError interface {
+	error
+	ServerAddress() address.Address
+}
+
 // BrokenHandshake is the error of a connection to "a:27017" on which a handshake command failed.
 type BrokenHandshake struct{ Cause driver.Error }
 
-var (
-	_ driver.EstablishmentError    = BrokenHandshake{}
-	_ driver.RetryableWriteLabeler = BrokenHandshake{}
-)
-
-// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+// WithRetryableWriteError returns a copy of the error that has the label.
 func (e BrokenHandshake) WithRetryableWriteError() error {
 	labels := e.Cause.Labels
 	e.Cause.Labels = append(labels[:len(labels):len(labels)], driver.RetryableWriteError)
@@ -68,8 +67,8 @@ func (e BrokenHandshake) Error() string { return "handshake: " + e.Cause.Error()
 // Unwrap returns the error of the command.
 func (e BrokenHandshake) Unwrap() error { return e.Cause }
 
-// HasErrorLabel implements the driver.EstablishmentError interface.
+// HasErrorLabel reports whether the error has the label.
 func (e BrokenHandshake) HasErrorLabel(label string) bool { return e.Cause.HasErrorLabel(label) }
 
-// ServerAddress implements the driver.EstablishmentError interface.
+// ServerAddress returns the server to which there is no connection.
 func (BrokenHandshake) ServerAddress() address.Address { return "a:27017" }

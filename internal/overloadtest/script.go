@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -25,7 +26,7 @@ type Script struct {
 	Policy   *driver.OverloadPolicy
 
 	// Replies are the remaining replies. Each is a bson.D, the error of a broken connection, or what ends an attempt earlier: a
-	// NoServer, a NoConnection or a driver.EstablishmentError.
+	// NoServer, a NoConnection or the error of a connection, such as BrokenHandshake.
 	Replies []any
 	// Rest, if set, is the reply to all commands after the last of the Replies.
 	Rest any
@@ -63,7 +64,7 @@ var (
 	_ driver.Deployment      = (*Script)(nil)
 	_ driver.OverloadRetrier = (*Script)(nil)
 	_ driver.Subscriber      = (*Script)(nil)
-	_ driver.Clock           = (*Script)(nil)
+	_ backpressure.Clock     = (*Script)(nil)
 )
 
 // New returns a script for a replica set of one server, the primary "a:27017".
@@ -153,11 +154,11 @@ func (s *Script) Subscribe() (*driver.Subscription, error) {
 // Unsubscribe implements the driver.Subscriber interface.
 func (s *Script) Unsubscribe(*driver.Subscription) error { return nil }
 
-// Now implements the driver.Clock interface. Context deadlines use the machine's clock; as backoffs take seconds, the time that
+// Now implements the backpressure.Clock interface. Context deadlines use the machine's clock; as backoffs take seconds, the time that
 // the test itself takes makes no difference.
 func (s *Script) Now() time.Time { return time.Now().Add(s.Elapsed) }
 
-// Sleep implements the driver.Clock interface. It records the backoff, during which only cursors and transactions may hold a
+// Sleep implements the backpressure.Clock interface. It records the backoff, during which only cursors and transactions may hold a
 // connection, and advances the clock. A backoff during which the context ends is recorded, too.
 func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
 	require.Equal(s.t, s.pinned, s.open, "%d connections are checked out during a backoff, %d are pinned", s.open, s.pinned)

@@ -27,7 +27,7 @@ func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
 func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult { return driver.NoChange }
 
-// Throttle implements the driver.Throttler interface.
+// Throttle is what package driver asks a server of a client with adaptiveThrottling.
 func (s server) Throttle() (address.Address, *retry.Throttle) {
 	return s.desc.Addr, s.Throttles[s.desc.Addr]
 }
@@ -38,7 +38,7 @@ func (s server) Connection(context.Context) (*mnet.Connection, error) {
 	case NoConnection:
 		s.Replies = s.Replies[1:]
 		return nil, none.Err
-	case driver.EstablishmentError:
+	case connectionError:
 		s.Replies = s.Replies[1:]
 		return nil, none
 	}

@@ -8,6 +8,7 @@ import (
 	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/report"
 	"mongofork/bench/internal/result"
+	"mongofork/tools/rig/server"
 )
 
 type goodputCmd struct {
@@ -51,7 +52,7 @@ func (c *goodputCmd) measureCanned(ctx context.Context, console console, config 
 func (c *goodputCmd) measureServer(ctx context.Context, console console, config goodput.Config) error {
 	config.Scenarios, config.Storm = goodput.ServerScenarios(), goodput.Storm{}
 	config.Arms = c.chosenArms(config.Arms)
-	return c.onServer(ctx, console, func(uri, name string) error {
+	return c.onServer(ctx, console, server.Config{BehindLab: true}, func(uri, name string) error {
 		file := result.File[*goodput.ServerResults]{Command: "make bench-goodput", Setting: result.CurrentSetting("/", time.Now())}
 		config.Backend = uri
 		results, err := goodput.MeasureServer(ctx, config)

@@ -7,6 +7,7 @@ import (
 	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/report"
 	"mongofork/bench/internal/result"
+	"mongofork/tools/rig/server"
 )
 
 // What is measured on a real server, which takes most of the time of an operation: a few measurements show that the canned
@@ -28,7 +29,7 @@ func serverCases() []overhead.Case {
 
 // measureServer measures on a real server, if there is any.
 func (c *overheadCmd) measureServer(ctx context.Context, console console, arms []overhead.Arm) error {
-	return c.onServer(ctx, console, func(uri, name string) error {
+	return c.onServer(ctx, console, server.Config{}, func(uri, name string) error {
 		file := result.File[*overhead.ServerResults]{Command: c.command(), Setting: result.CurrentSetting("/", time.Now())}
 		results, err := overhead.MeasureServer(ctx, overhead.Config{
 			Arms: arms, Cases: serverCases(), URI: uri, Rounds: serverRounds, Run: serverEach, Slices: c.Slices,

@@ -10,8 +10,9 @@ import (
 
 // onServer lets something be measured on a real server: the one that $MONGODB_URI names, or one that is started. It says so if
 // there is none.
-func (c common) onServer(ctx context.Context, console console, measure func(uri, name string) error) (err error) {
-	found, err := server.Open(ctx, server.Config{Root: c.Root, Progress: console.Progress})
+func (c common) onServer(ctx context.Context, console console, config server.Config, measure func(uri, name string) error) (err error) {
+	config.Root, config.Progress = c.Root, console.Progress
+	found, err := server.Open(ctx, config)
 	if errors.Is(err, server.ErrUnavailable) {
 		console.progressf("nothing is measured on a real server: %v", err)
 		return nil

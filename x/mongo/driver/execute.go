@@ -85,7 +85,7 @@ type sentCommand struct {
 
 // start prepares for the first command.
 func (ex *operationRun) start(ctx context.Context) {
-	if batches, ok := ex.op.Batches.(CommandingBatches); ok {
+	if batches, ok := ex.op.Batches.(commandingBatches); ok {
 		batches.BeforeCommands()
 	}
 	ex.overload = ex.op.overloadPolicy()
@@ -168,7 +168,7 @@ func (ex *operationRun) processResponse(ctx context.Context, err error) error {
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
 	}
-	if _, ok := ex.op.Batches.(CommandingBatches); !ok {
+	if _, ok := ex.op.Batches.(commandingBatches); !ok {
 		return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
 	}
 	if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
@@ -180,10 +180,10 @@ func (ex *operationRun) processResponse(ctx context.Context, err error) error {
 	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
 }
 
-// CommandingBatches is implemented by OperationBatches that send more commands, such as getMore, to process a reply. The
+// commandingBatches is implemented by OperationBatches that send more commands, such as getMore, to process a reply. The
 // connection is returned before that, because those commands need one too and may have to back off. Behind a load balancer they
 // need the same one, and it is returned after them.
-type CommandingBatches interface {
+type commandingBatches interface {
 	OperationBatches
 	SendsCommands()
 

@@ -80,10 +80,10 @@ func (ex *operationRun) retryableHandshake(err error) bool {
 	return handshakeErr.RetryableRead()
 }
 
-// establishmentError returns the EstablishmentError that the error is or wraps, or nil if it is not about a connection that could not
+// establishmentError returns the connectionError that the error is or wraps, or nil if it is not about a connection that could not
 // be established.
 func establishmentError(err error) error {
-	var establishment EstablishmentError
+	var establishment connectionError
 	if !errors.As(err, &establishment) || establishment.ServerAddress() == "" {
 		return nil
 	}

@@ -69,7 +69,7 @@ func (fail *failedAttempt) hasErrorLabel(label string) bool {
 		return err.HasErrorLabel(label)
 	case WriteCommandError:
 		return err.HasErrorLabel(label)
-	case EstablishmentError:
+	case connectionError:
 		return err.HasErrorLabel(label)
 	default:
 		return false

@@ -102,7 +102,7 @@ func (ex *operationRun) deprioritize(fail *failedAttempt) {
 
 // failedServer returns the server of the failed attempt, or the empty address if it is unknown.
 func (ex *operationRun) failedServer(fail *failedAttempt) address.Address {
-	var establishment EstablishmentError
+	var establishment connectionError
 	switch {
 	case fail.server != "":
 		return fail.server

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -346,7 +347,7 @@ func TestExecuteOverloadDeadline(t *testing.T) {
 
 // fixedClock is a clock that stands still.
 type fixedClock struct {
-	driver.Clock
+	backpressure.Clock
 	now time.Time
 }
 

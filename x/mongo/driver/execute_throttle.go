@@ -11,16 +11,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// Throttler is implemented by a Server of a client with adaptiveThrottling.
-type Throttler interface {
+// throttler is implemented by a Server of a client with adaptiveThrottling.
+type throttler interface {
 	// Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
 	Throttle() (address.Address, *retry.Throttle)
 }
 
 // throttleOf returns the address and the throttle of a server, which are empty and nil if it has none.
 func throttleOf(server Server) (address.Address, *retry.Throttle) {
-	if throttler, ok := server.(Throttler); ok {
-		return throttler.Throttle()
+	if t, ok := server.(throttler); ok {
+		return t.Throttle()
 	}
 	return "", nil
 }

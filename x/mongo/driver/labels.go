@@ -2,8 +2,8 @@ package driver
 
 import "errors"
 
-// RetryableWriteLabeler is implemented by errors of other packages that can have the label RetryableWriteError and stay of their type.
-type RetryableWriteLabeler interface {
+// retryableWriteLabeler is implemented by errors of other packages that can have the label RetryableWriteError and stay of their type.
+type retryableWriteLabeler interface {
 	error
 
 	// WithRetryableWriteError returns a copy of the error that has the label.
@@ -24,7 +24,7 @@ func withLabel(err error, label string) error {
 		e.Labels = addLabel(e.Labels, label)
 		return e
 	default:
-		if labeler, ok := err.(RetryableWriteLabeler); ok && label == RetryableWriteError {
+		if labeler, ok := err.(retryableWriteLabeler); ok && label == RetryableWriteError {
 			return labeler.WithRetryableWriteError()
 		}
 		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -18,9 +19,9 @@ type OverloadRetrier interface {
 	OverloadPolicy() *OverloadPolicy
 }
 
-// EstablishmentError is implemented by connection errors, and describes connections that could not be established. If the server
+// connectionError is implemented by connection errors, and describes connections that could not be established. If the server
 // may be overloaded, the error has the labels of a retryable overload error.
-type EstablishmentError interface {
+type connectionError interface {
 	error
 
 	// HasErrorLabel reports whether the error, or that of the failed handshake command, has the label.
@@ -41,42 +42,13 @@ type OverloadPolicy struct {
 	Retarget bool
 
 	// Clock measures and waits for backoffs.
-	Clock Clock
+	Clock backpressure.Clock
 
 	// Monitor and Logger, which may be nil, receive the retry decisions under all policies.
 	Monitor *event.RetryMonitor
 	Logger  *logger.Logger
 
 	lines logLimiter
-}
-
-// Clock tells the time and waits.
-type Clock interface {
-	Now() time.Time
-
-	// Sleep waits for the duration. If the context ends before that, it returns the context's error at once.
-	Sleep(context.Context, time.Duration) error
-}
-
-// SystemClock is the Clock of the machine.
-type SystemClock struct{}
-
-var _ Clock = SystemClock{}
-
-// Now implements the Clock interface.
-func (SystemClock) Now() time.Time { return time.Now() }
-
-// Sleep implements the Clock interface.
-func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // overloadPolicy returns the policy of a deployment or server, or nil if it has none.

@@ -5,6 +5,7 @@ package driver
 import (
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
@@ -40,7 +41,7 @@ func NewOverloadPolicy(maxAdaptiveRetries uint, retarget bool) *OverloadPolicy {
 			Jitter:       randutil.Jitter,
 		},
 		Retarget: retarget,
-		Clock:    SystemClock{},
+		Clock:    backpressure.SystemClock{},
 	}
 }
 

@@ -34,8 +34,8 @@ func (e *RetryError) Error() string {
 	return fmt.Sprintf("no further retry after %d attempts and %v of backoff: %s", e.Attempts, e.Backoff, reason)
 }
 
-// RetryDescriber is implemented by errors that can hold a RetryError.
-type RetryDescriber interface {
+// retryDescriber is implemented by errors that can hold a RetryError.
+type retryDescriber interface {
 	error
 
 	// DescribeRetries returns a copy of the error in which errors.As finds the RetryError.
@@ -44,13 +44,13 @@ type RetryDescriber interface {
 
 // withRetryError returns the error with the RetryError in it. Errors whose type cannot hold one are unchanged.
 func withRetryError(err error, retries *RetryError) error {
-	if describer, ok := err.(RetryDescriber); ok {
+	if describer, ok := err.(retryDescriber); ok {
 		return describer.DescribeRetries(retries)
 	}
 	return err
 }
 
-var _ RetryDescriber = Error{}
+var _ retryDescriber = Error{}
 
 // Error can hold a RetryError.
 //
@@ -59,21 +59,21 @@ type Error struct {
 	retries *RetryError
 }
 
-// DescribeRetries implements the RetryDescriber interface.
+// DescribeRetries implements the retryDescriber interface.
 func (e Error) DescribeRetries(retries *RetryError) error {
 	e.retries = retries
 	return e
 }
 
 // As lets errors.As find the RetryError.
-func (e Error) As(target any) bool { return RetryErrorAs(e.retries, target) }
+func (e Error) As(target any) bool { return e.retries.As(target) }
 
-// RetryErrorAs implements the As method of an error that holds the RetryError, or nil if it holds none.
-func RetryErrorAs(held *RetryError, target any) bool {
+// As sets the target of errors.As, for errors that hold a RetryError. One that holds none has a nil one.
+func (e *RetryError) As(target any) bool {
 	found, ok := target.(**RetryError)
-	if !ok || held == nil {
+	if !ok || e == nil {
 		return false
 	}
-	*found = held
+	*found = e
 	return true
 }

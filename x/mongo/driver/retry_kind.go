@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
@@ -35,7 +36,7 @@ func (op Operation) retryKind(ctx context.Context) retry.Kind {
 func (op Operation) cleansUp(ctx context.Context) bool {
 	switch {
 	case op.Legacy == LegacyKillCursors:
-		return ctx.Value(cleanUpKey{}) != nil
+		return backpressure.CleansUp(ctx)
 	default:
 		return op.Name == driverutil.EndSessionsOp
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
@@ -60,7 +61,7 @@ func TestRetryKind(t *testing.T) {
 
 // TestRetryKindOfCleanUp is about the context of killCursors whose result nobody looks at: it says nothing of other commands.
 func TestRetryKindOfCleanUp(t *testing.T) {
-	ctx := WithCleanUp(context.Background())
+	ctx := backpressure.WithCleanUp(context.Background())
 	killCursors := Operation{Legacy: LegacyKillCursors}
 	assert.Equal(t, retry.CleanUp, killCursors.retryKind(ctx))
 	killCursors.runCommand = true

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -174,7 +175,7 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 
 // manualClock is a clock that the test sets.
 type manualClock struct {
-	driver.Clock
+	backpressure.Clock
 	now time.Time
 }
 

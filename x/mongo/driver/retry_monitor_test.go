@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -238,7 +239,7 @@ func TestRetryMonitorInterruptedBackoff(t *testing.T) {
 
 // steppingClock is a clock that goes on by a step whenever it is asked.
 type steppingClock struct {
-	driver.Clock
+	backpressure.Clock
 	now  time.Time
 	step time.Duration
 }

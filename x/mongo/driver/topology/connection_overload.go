@@ -12,11 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
-var (
-	_ driver.EstablishmentError    = ConnectionError{}
-	_ driver.RetryableWriteLabeler = ConnectionError{}
-)
-
 // ConnectionError can have the labels of a retryable overload error and of a retryable write, see HasErrorLabel.
 //
 //fork:extend a server that limits the rate of new connections closes them, and the error has to say so
@@ -28,7 +23,7 @@ type ConnectionError struct {
 	retryableWrite bool // the connection was for a write that could be retried
 }
 
-// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+// WithRetryableWriteError returns a copy of the error that has the label.
 func (e ConnectionError) WithRetryableWriteError() error {
 	e.retryableWrite = true
 	return e

@@ -269,9 +269,15 @@ func TestConnectionErrorLabels(t *testing.T) {
 	}
 }
 
+// labeler is what package driver asks of such errors.
+type labeler interface {
+	error
+	WithRetryableWriteError() error
+}
+
 // TestRetryableWriteLabel is about errors of a check-out that get the label: they stay of their type, with the same text.
 func TestRetryableWriteLabel(t *testing.T) {
-	for _, err := range []driver.RetryableWriteLabeler{ConnectionError{Wrapped: io.EOF}, poolClearedError{err: io.EOF, address: "a"}} {
+	for _, err := range []labeler{ConnectionError{Wrapped: io.EOF}, poolClearedError{err: io.EOF, address: "a"}} {
 		labeled := err.WithRetryableWriteError()
 		assert.IsType(t, err, labeled)
 		assert.Equal(t, err.Error(), labeled.Error())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
@@ -19,7 +20,7 @@ import (
 
 // impatientClock is the clock of the machine, but for backoffs, which take no time.
 type impatientClock struct {
-	driver.SystemClock
+	backpressure.SystemClock
 }
 
 func (impatientClock) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }

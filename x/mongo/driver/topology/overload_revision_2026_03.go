@@ -3,6 +3,7 @@
 package topology
 
 import (
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -21,6 +22,6 @@ func revisionPolicy(*options.ClientOptions) *driver.OverloadPolicy {
 			Jitter:       randutil.NewLockedRand().Float64,
 		},
 		Retarget: true,
-		Clock:    driver.SystemClock{},
+		Clock:    backpressure.SystemClock{},
 	}
 }

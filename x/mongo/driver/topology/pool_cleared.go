@@ -2,8 +2,6 @@ package topology
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
-var _ driver.RetryableWriteLabeler = poolClearedError{}
-
 // poolClearedError can have the label RetryableWriteError.
 //
 //fork:extend a write that waited for a connection when the pool was cleared may be retried, and the error has to say so
@@ -11,7 +9,7 @@ type poolClearedError struct {
 	retryableWrite bool
 }
 
-// WithRetryableWriteError implements the driver.RetryableWriteLabeler interface.
+// WithRetryableWriteError returns a copy of the error that has the label.
 func (pce poolClearedError) WithRetryableWriteError() error {
 	pce.retryableWrite = true
 	return pce

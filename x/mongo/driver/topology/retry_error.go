@@ -2,9 +2,7 @@ package topology
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
-var _ driver.RetryDescriber = ConnectionError{}
-
-// DescribeRetries implements the driver.RetryDescriber interface. Only an error while a connection is established can be that of
+// DescribeRetries returns the error with what driver.RetryError describes. Only an error while a connection is established can be that of
 // a retried command; any other stays comparable.
 func (e ConnectionError) DescribeRetries(retries *driver.RetryError) error {
 	if e.server != "" {
@@ -14,4 +12,4 @@ func (e ConnectionError) DescribeRetries(retries *driver.RetryError) error {
 }
 
 // As lets errors.As find the driver.RetryError.
-func (e ConnectionError) As(target any) bool { return driver.RetryErrorAs(e.retries, target) }
+func (e ConnectionError) As(target any) bool { return e.retries.As(target) }

@@ -6,8 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-var _ driver.Throttler = (*Server)(nil)
-
 // newThrottle returns the throttle of a client's server, or nil without adaptiveThrottling.
 func newThrottle(overload *driver.OverloadPolicy) *retry.Throttle {
 	if overload.Policy.Throttling == nil {
@@ -16,7 +14,7 @@ func newThrottle(overload *driver.OverloadPolicy) *retry.Throttle {
 	return retry.NewThrottle(*overload.Policy.Throttling, overload.Clock.Now)
 }
 
-// Throttle implements the driver.Throttler interface.
+// Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
 func (s *Server) Throttle() (address.Address, *retry.Throttle) { return s.address, s.throttle }
 
 // ThrottleProbabilities returns for each known server the probability, in [0, 1), with which commands are held back from it, or

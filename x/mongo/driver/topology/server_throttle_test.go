@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -22,7 +23,9 @@ func TestServersThrottleApart(t *testing.T) {
 	require.Equal(t, map[string]float64{"localhost:27017": 0, "a:27017": 0, "b:27017": 0}, withLocalhost(topology.ThrottleProbabilities()))
 
 	var selected driver.Server = &SelectedServer{Server: topology.servers["a:27017"]}
-	addr, throttle := selected.(driver.Throttler).Throttle()
+	addr, throttle := selected.(interface {
+		Throttle() (address.Address, *retry.Throttle)
+	}).Throttle()
 	assert.Equal(t, address.Address("a:27017"), addr)
 	throttle.Ended(true)
 
