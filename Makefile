@@ -241,19 +241,19 @@ bench-size: bench-drivers ## Measure the size of a program and the time to build
 	$(BENCH) size
 
 .PHONY: bench-goodput
-bench-goodput: bench-drivers ## Measure the drivers for Go under overload, against upstream's, and draw the plots
+bench-goodput: bench-drivers ## Measure the drivers for Go under overload, against upstream's
 	$(BENCH) goodput
 
 .PHONY: bench-languages
-bench-languages: bench-drivers ## Measure drivers of other languages under overload, with Python or Node.js, and draw the plots
+bench-languages: bench-drivers ## Measure drivers of other languages under overload, with Python or Node.js
 	$(BENCH) languages
 
 .PHONY: bench-sim
-bench-sim: bench-drivers ## Simulate overload under several retry policies, and draw the plots
+bench-sim: bench-drivers ## Simulate overload under several retry policies
 	$(BENCH) sim
 
 .PHONY: bench-report
-bench-report: bench-drivers ## Write docs/performance.md from the results of the benchmarks
+bench-report: bench-drivers ## Rewrite the tables of the pages about performance, and the plots, from the results
 	$(BENCH) report
 
 .PHONY: clean

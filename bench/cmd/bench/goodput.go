@@ -45,7 +45,7 @@ func (c *goodputCmd) measureCanned(ctx context.Context, console console, config 
 		return err
 	}
 	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: setting, Results: results}
-	return c.present(console, file, report.GoodputFile, report.MeasuredPlots)
+	return c.present(console, file, report.GoodputFile)
 }
 
 // measureServer measures with a real server behind the lab, if there is any.

@@ -45,7 +45,7 @@ func (c *languagesCmd) Run(ctx context.Context, console console) error {
 		return err
 	}
 	file := result.File[*goodput.Results]{Command: "make bench-languages", Setting: setting, Results: results}
-	return c.present(console, file, report.LanguagesFile, report.LanguagePlots)
+	return c.present(console, file, report.LanguagesFile)
 }
 
 // language is a driver of another language, and what installs the load with it.

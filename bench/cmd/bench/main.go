@@ -1,4 +1,4 @@
-// Bench runs the project's benchmarks and writes docs/performance.md from their results.
+// Bench runs the project's benchmarks and keeps the tables of the pages about performance in agreement with their results.
 package main
 
 import (
@@ -22,10 +22,10 @@ type cli struct {
 	Overhead  overheadCmd  `cmd:"" help:"Measure what the fork costs when all is well, against upstream's driver."`
 	Bucket    bucketCmd    `cmd:"" help:"Measure the token bucket against other limits of retries."`
 	Size      sizeCmd      `cmd:"" help:"Measure the size of programs, and the time to build them, against upstream's driver."`
-	Goodput   goodputCmd   `cmd:"" help:"Measure the drivers for Go under overload, against upstream's, and draw the plots."`
+	Goodput   goodputCmd   `cmd:"" help:"Measure the drivers for Go under overload, against upstream's."`
 	Languages languagesCmd `cmd:"" help:"Measure PyMongo and the Node.js driver under overload, if there are interpreters."`
-	Sim       simCmd       `cmd:"" help:"Simulate overload under several retry policies and draw the plots."`
-	Report    reportCmd    `cmd:"" help:"Write docs/performance.md from the results."`
+	Sim       simCmd       `cmd:"" help:"Simulate overload under several retry policies."`
+	Report    reportCmd    `cmd:"" help:"Rewrite the tables of the pages about performance, and the plots, from the results."`
 }
 
 // common are the flags of all commands.

@@ -41,8 +41,13 @@ func TestCommandLine(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	root := t.TempDir()
-	assert.NoError(t, os.Mkdir(filepath.Join(root, "docs"), 0o700))
+	assert.NoError(t, os.MkdirAll(filepath.Join(root, "docs", "performance"), 0o700))
+	for _, page := range []string{"README.md", filepath.Join("docs", "performance.md")} {
+		assert.NoError(t, os.WriteFile(filepath.Join(root, page), []byte("<!-- make bench-report: conditions -->\n<!-- end -->\n"), 0o600))
+	}
 	var stdout, stderr bytes.Buffer
 	assert.Equal(t, command.ExitOK, run(context.Background(), []string{"report", "-C", root}, &stdout, &stderr), stderr.String())
-	assert.FileExists(t, filepath.Join(root, "docs", "performance.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "performance.md"))
+	assert.NoError(t, err)
+	assert.Contains(t, string(text), "| load at the start |")
 }

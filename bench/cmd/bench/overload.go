@@ -137,13 +137,10 @@ func measureCanned(ctx context.Context, config goodput.Config) (*goodput.Results
 	return goodput.Measure(ctx, config)
 }
 
-// present prints results. If everything was measured it also keeps them, and draws the plots of that prefix.
-func (f *overloadFlags) present(console console, file result.File[*goodput.Results], name, plots string) error {
+// present prints results. If everything was measured it also keeps them.
+func (f *overloadFlags) present(console console, file result.File[*goodput.Results], name string) error {
 	if f.everything() {
 		if err := file.Write(f.results(name)); err != nil {
-			return err
-		}
-		if err := report.DrawGoodput(file.Results, f.file("docs", "performance"), plots); err != nil {
 			return err
 		}
 	}

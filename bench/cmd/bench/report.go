@@ -8,7 +8,7 @@ import (
 
 type reportCmd struct{ common }
 
-// Run writes docs/performance.md.
+// Run rewrites the tables of the pages about performance, and their plots.
 func (c *reportCmd) Run(context.Context, console) error {
-	return report.Write(c.file("docs"))
+	return report.Write(c.Root)
 }

@@ -14,7 +14,7 @@ type simCmd struct {
 	Only string `enum:"all,policies,throttling" default:"all" help:"Which simulations to run: ${enum}."`
 }
 
-// Run runs the simulations and draws their plots.
+// Run runs the simulations.
 func (c *simCmd) Run(ctx context.Context, console console) error {
 	progress := func(part string, done, of int, took time.Duration) {
 		console.progressf("simulation %d of %d: %s, %v", done, of, part, took.Round(time.Second/10))
@@ -39,8 +39,5 @@ func (c *simCmd) policies(ctx context.Context, progress func(string, int, int, t
 	if err != nil {
 		return err
 	}
-	if err := (result.File[*study.Study]{Command: "make bench-sim", Results: s}).Write(c.results(report.SimulationFile)); err != nil {
-		return err
-	}
-	return report.DrawSimulations(s, c.file("docs", "performance"))
+	return (result.File[*study.Study]{Command: "make bench-sim", Results: s}).Write(c.results(report.SimulationFile))
 }

@@ -120,6 +120,9 @@ func (s Scenario) of(arm int) Scenario {
 	return s
 }
 
+// Round numbers the repetitions of a scenario; arms that share a server have the same one, but seeds of their own.
+func (s Scenario) Round() uint64 { return s.Plan.Seed % besideSeed }
+
 // limitedTo makes the servers so slow that their load is at most that many operations a second.
 func (s Scenario) limitedTo(operations float64) Scenario {
 	members := float64(max(1, s.Members))

@@ -1,99 +1,182 @@
 package report
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"mongofork/bench/internal/arrival"
 	"mongofork/bench/internal/goodput"
 )
 
 // PrintGoodput prints all runs and the storms, if there are any.
 func PrintGoodput(w io.Writer, r *goodput.Results) error {
+	var tables []table.Writer
 	if len(r.Runs) > 0 {
-		if err := printTable(w, allTable(r.Runs)); err != nil {
-			return err
-		}
+		tables = append(tables, runTable(r.Runs))
 	}
-	if len(r.Storms) == 0 {
-		return nil
+	if len(r.Storms) > 0 {
+		tables = append(tables, stormTable(r))
 	}
-	return printTable(w, stormTable(r))
+	return printTables(w, tables...)
 }
 
-// runTable has a row for each group of runs.
-func runTable(groups [][]goodput.Run, columns ...column) table.Writer {
-	var header []any
-	for _, column := range columns {
-		header = append(header, column.name)
+// runTable has a row for each group of runs that differ in nothing but their seeds.
+func runTable(runs []goodput.Run) table.Writer {
+	share := func(name, format string, of func(goodput.Run) float64) column[goodput.Run] {
+		return number(name, format, func(r goodput.Run) float64 { return 100 * of(r) })
 	}
-	t := newTable(header...)
-	for _, group := range groups {
-		var row table.Row
-		for _, column := range columns {
-			row = append(row, column.of(group))
-		}
-		t.AppendRow(row)
+	took := func(name string, of func(goodput.Run) time.Duration) column[goodput.Run] {
+		return number(name, "%.0f", func(r goodput.Run) float64 { return inMilliseconds(of(r)) })
 	}
-	return t
+	return tableOf(runs,
+		label("scenario", func(r goodput.Run) string { return r.Kind }),
+		label("rejection cost", func(r goodput.Run) string { return percent(r.RejectionCost) }),
+		label("load", func(r goodput.Run) string { return fmt.Sprintf("%v", max(r.Plan.Load.Base, r.Plan.Load.Peak)) }),
+		label("capacity", func(r goodput.Run) string { return fmt.Sprintf("%v", r.Capacity()) }),
+		label("clients", func(r goodput.Run) string { return strconv.Itoa(r.Plan.Clients) }),
+		label("load on the member", memberLoad),
+		label("driver", func(r goodput.Run) string { return r.Arm }),
+		label("beside", func(r goodput.Run) string { return r.Beside }),
+		column[goodput.Run]{name: "seeds", cell: func(group []goodput.Run) string { return strconv.Itoa(len(group)) }},
+		share("goodput, %", "%.1f", goodput.Run.Goodput),
+		number("commands per operation", "%.2f", goodput.Run.CommandsPerOperation),
+		share("errors, %", "%.1f", goodput.Run.Errors),
+		took("p50, ms", func(r goodput.Run) time.Duration { return r.Report.Latency.P50 }),
+		took("p99, ms", func(r goodput.Run) time.Duration { return r.Report.Latency.P99 }),
+		column[goodput.Run]{name: "recovered after, s", cell: recoveryCell},
+		number("fairness", "%.3f", goodput.Run.Fairness),
+		share("given up, %", "%.0f", goodput.Run.GivenUp),
+		took("late, p99, ms", func(r goodput.Run) time.Duration { return r.Report.Lag.P99 }),
+		share("server's work, %", "%.0f", goodput.Run.Work),
+		share("processors idle, %", "%.0f", func(r goodput.Run) float64 { return r.Idle }),
+	)
 }
 
-// allTable is the table for a terminal.
-func allTable(runs []goodput.Run) table.Writer {
-	kind := label("scenario", func(r goodput.Run) string { return r.Kind })
-	first := []column{kind, loadColumn(), costColumn(), clientsColumn(), seedsColumn()}
-	beside := label("beside", func(r goodput.Run) string { return r.Beside })
-	last := []column{beside, fairnessColumn()}
-	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), last, trustColumns())...)
-}
-
-// kindTable is the page's table for a kind of scenario.
-func kindTable(r *goodput.Results, kind string) table.Writer {
-	runs := slices.DeleteFunc(slices.Clone(r.Runs), func(run goodput.Run) bool { return run.Kind != kind })
-	var first, last []column
-	switch kind {
-	case goodput.Sustained:
-		first, last = []column{costColumn(), loadColumn(), capacityColumn(), seedsColumn()}, trustColumns()
-	case goodput.Clients:
-		first, last = []column{clientsColumn()}, []column{fairnessColumn(), lateColumn()}
-	case goodput.Member:
-		first, last = []column{memberColumn()}, []column{lateColumn()}
-	case goodput.Spike:
-		first, last = []column{seedsColumn()}, []column{recoveryColumn(), lateColumn()}
-	default:
-		last = []column{lateColumn()}
+func memberLoad(r goodput.Run) string {
+	if r.Limit == 0 {
+		return ""
 	}
-	if kind != goodput.Sustained && anySlower(r, runs) {
-		first = append(first, capacityColumn())
+	return fmt.Sprintf("%.2f", r.MemberLoad())
+}
+
+func inMilliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// recoveryCell says how long after a spike the goodput of runs is back, and how many are not.
+func recoveryCell(group []goodput.Run) string {
+	if group[0].Kind != goodput.Spike {
+		return ""
 	}
-	return runTable(grouped(runs), slices.Concat(first, outcomeColumns(), last)...)
-}
-
-// anySlower tells whether some servers had less than the usual capacity.
-func anySlower(r *goodput.Results, runs []goodput.Run) bool {
-	return slices.ContainsFunc(runs, func(run goodput.Run) bool { return run.Capacity() < float64(r.Capacity) })
-}
-
-// measuredBursts has the medians over the seeds.
-func measuredBursts(r *goodput.Results) table.Writer {
-	t := newTable("capacity, requests/s", "driver", "seeds", "errors, %", "of those without retries", "commands per operation")
-	for _, arm := range arms(r, goodput.Bursts) {
-		runs := ofKind(r, goodput.Bursts, arm)
-		t.AppendRow(table.Row{
-			runs[0].Capacity(), arm, len(runs), rangeOf(values(runs, func(run goodput.Run) float64 { return 100 * run.Errors() }), "%.1f"),
-			rangeOf(ratios(r, runs, goodput.Run.Errors), "%.2f"), rangeOf(values(runs, goodput.Run.CommandsPerOperation), "%.2f"),
-		})
+	all := values(group, recovery)
+	back := where(all, func(after float64) bool { return !math.IsInf(after, 0) })
+	text := ""
+	if len(back) > 0 {
+		text = spread(back).format("%.1f")
 	}
-	return t
+	if never := len(all) - len(back); never > 0 {
+		text += fmt.Sprintf(" (%d of %d never)", never, len(all))
+	}
+	return text
 }
 
-// runRecovery returns how long after the burst of a run its goodput is back.
-func runRecovery(r goodput.Run) (time.Duration, bool) {
+// recovery returns how many seconds after the burst of a run its goodput is back, or infinity.
+func recovery(r goodput.Run) float64 {
 	served := make([]float64, len(r.Report.Series))
 	for i, interval := range r.Report.Series {
 		served[i] = float64(interval.Good) / float64(max(1, interval.Due))
 	}
 	return recovered(served, r.Plan.Interval, r.Plan.Load)
 }
+
+// recovered returns how many seconds after the first burst nine tenths of the load are served, and are for a second. It goes by
+// what is served of the load in each interval.
+func recovered(served []float64, interval time.Duration, load arrival.Load) float64 {
+	first, need := int((load.Start+load.Burst)/interval), int(time.Second/interval)
+	for i := first; i+need <= len(served); i++ {
+		if slices.Min(served[i:i+need]) >= 0.9 {
+			return (time.Duration(i-first) * interval).Seconds()
+		}
+	}
+	return math.Inf(1)
+}
+
+// kindTable has the runs of a kind of scenario.
+func kindTable(r *goodput.Results, kind string) table.Writer {
+	return runTable(where(r.Runs, func(run goodput.Run) bool { return run.Kind == kind }))
+}
+
+// summaryTable has the lasting overload that the summary is about.
+func summaryTable(r *goodput.Results) table.Writer {
+	runs := where(r.Runs, func(run goodput.Run) bool {
+		return run.Kind == goodput.Sustained && run.Plan.Load.Base == 2 && run.RejectionCost == 0.1
+	})
+	return tableOf(runs,
+		label("driver", func(r goodput.Run) string { return r.Arm }),
+		number("goodput, % of the capacity", "%.0f", func(r goodput.Run) float64 { return 100 * r.Goodput() }),
+		number("commands per operation", "%.2f", goodput.Run.CommandsPerOperation),
+		number("median latency of what succeeds, ms", "%.0f", func(r goodput.Run) float64 { return inMilliseconds(r.Report.Latency.P50) }),
+	)
+}
+
+// stormTable has a row for each arm.
+func stormTable(r *goodput.Results) table.Writer {
+	count := func(name string, of func(goodput.StormRun) int) column[goodput.StormRun] {
+		return number(name, "%.0f", func(s goodput.StormRun) float64 { return float64(of(s)) })
+	}
+	seconds := func(name string, of func(goodput.StormRun) time.Duration) column[goodput.StormRun] {
+		return number(name, "%.1f", func(s goodput.StormRun) float64 { return of(s).Seconds() })
+	}
+	return tableOf(r.Storms,
+		label("driver", func(s goodput.StormRun) string { return s.Arm }),
+		count("clients connected", func(s goodput.StormRun) int { return s.Report.Connected }),
+		seconds("half of them after, s", func(s goodput.StormRun) time.Duration { return s.Report.Latency.P50 }),
+		seconds("the last after, s", func(s goodput.StormRun) time.Duration { return s.Report.Last }),
+		count("errors", func(s goodput.StormRun) int { return s.Report.Errors }),
+		count("clients that saw any", func(s goodput.StormRun) int { return s.Report.Unlucky }),
+		count("pools cleared", func(s goodput.StormRun) int { return s.Report.Cleared }),
+		column[goodput.StormRun]{name: "with connections", cell: func(group []goodput.StormRun) string {
+			if with := group[0].Report.ClearedWithConnections; with != nil {
+				return strconv.Itoa(*with)
+			}
+			return ""
+		}},
+		count("heartbeats failed", func(s goodput.StormRun) int { return s.Report.Heartbeats }),
+		number("processors idle, %", "%.0f", func(s goodput.StormRun) float64 { return 100 * s.Idle }),
+	)
+}
+
+// met is what runs met that differ in nothing but their arms.
+type met struct {
+	kind             string
+	cost, capacity   float64
+	clients, members int
+	limit            int
+	load             arrival.Load
+	seed             uint64
+}
+
+func meets(s goodput.Scenario) met {
+	return met{s.Kind, s.RejectionCost, s.Plan.Capacity, s.Plan.Clients, s.Members, s.Limit, s.Plan.Load, s.Plan.Seed}
+}
+
+// against returns a function that compares a figure of a run with that of the driver which does not retry, at the same time; not a
+// number if there is none.
+func against(r *goodput.Results, of func(goodput.Run) float64, compare func(own, without float64) float64) func(goodput.Run) float64 {
+	return func(run goodput.Run) float64 {
+		for _, other := range r.Runs {
+			if other.Arm == goodput.NoRetry && meets(other.Scenario) == meets(run.Scenario) {
+				return compare(of(run), of(other))
+			}
+		}
+		return math.NaN()
+	}
+}
+
+func ratio(own, without float64) float64 { return own / without }
+
+func difference(own, without float64) float64 { return own - without }

@@ -2,137 +2,112 @@ package report
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"mongofork/bench/internal/arrival"
 	"mongofork/bench/internal/chart"
+	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/sim"
 	"mongofork/bench/internal/study"
 )
 
-// DrawSimulations draws the plots of the simulations into a folder.
-func DrawSimulations(s *study.Study, folder string) error {
-	charts := map[string]chart.Chart{
-		"simulated-amplification": amplificationChart(s),
-		"simulated-fleet":         fleetChart(s),
-		"simulated-spike":         spikeChart(s),
+// charts returns the plots by their names, as far as there are results.
+func (r *results) charts() map[string]chart.Chart {
+	all := map[string]chart.Chart{}
+	if r.goodput != nil {
+		measured := r.goodput.Results
+		all["goodput"] = loadChart(measured, "goodput, % of the capacity", inPercent)
+		all["commands"] = loadChart(measured, "commands that reach the server, × its capacity", received)
+		all["spike"] = spikeChart(measured)
 	}
-	for _, cost := range costs(s.Load) {
-		charts[goodputName(cost)] = goodputChart(s, cost)
+	if r.languages != nil {
+		all["languages"] = loadChart(r.languages.Results, "goodput, % of the capacity", inPercent)
 	}
-	for name, c := range charts {
-		if err := c.Save(folder, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// goodputName is the name of the plot of goodput at a rejection cost.
-func goodputName(cost float64) string { return fmt.Sprintf("simulated-goodput-%.0f", 100*cost) }
-
-// costs returns the rejection costs of results, in the order in which they appear first.
-func costs(results []sim.Result) []float64 {
-	var all []float64
-	for _, r := range results {
-		if len(all) == 0 || all[len(all)-1] != r.Scenario.RejectionCost {
-			all = append(all, r.Scenario.RejectionCost)
-		}
+	if r.simulation != nil {
+		all["fleet"] = fleetChart(r.simulation.Results)
 	}
 	return all
 }
 
-func goodputChart(s *study.Study, cost float64) chart.Chart {
-	return chart.Chart{
-		Title: fmt.Sprintf("Goodput under a lasting overload; a rejection costs %.0f %% of an operation (simulated)", 100*cost),
-		X:     "offered load, as a multiple of the capacity", Y: "operations that succeed, % of the capacity",
-		LogX: true, TicksX: loadTicks(), MaxY: 140,
-		Lines: loadLines(s, cost, func(r sim.Result) float64 { return 100 * r.Goodput }),
-	}
+// received is how many commands reached the server, as a multiple of its capacity. Other than commands per operation it does not
+// depend on which operations ended.
+func received(r goodput.Run) float64 {
+	return float64(r.Report.Served+r.Report.Rejected) / (r.Plan.Capacity * r.Plan.Duration.Seconds())
 }
 
-func amplificationChart(s *study.Study) chart.Chart {
+// loadChart has a line for each driver under a lasting overload, over the load, of the medians over the seeds.
+func loadChart(r *goodput.Results, title string, of func(goodput.Run) float64) chart.Chart {
+	c := chart.Chart{X: "load, as a multiple of the capacity", Y: title, LogX: true}
 	const cost = 0.1
-	return chart.Chart{
-		Title: "Commands per operation under a lasting overload; a rejection costs 10 % (simulated)",
-		X:     "offered load, as a multiple of the capacity", Y: "commands per operation",
-		LogX: true, TicksX: loadTicks(), MaxY: 9,
-		Lines: loadLines(s, cost, func(r sim.Result) float64 { return r.CommandsPerOperation }),
-	}
-}
-
-func loadTicks() []float64 { return []float64{0.5, 1, 1.5, 2, 3, 4, 6, 8, 10} }
-
-// loadLines returns a line for each policy over the load.
-func loadLines(s *study.Study, cost float64, y func(sim.Result) float64) []chart.Line {
-	var lines []chart.Line
-	for i, policy := range policies(s.Load) {
-		line := chart.Line{Name: string(policy), Group: i}
-		for _, r := range s.Load {
-			if r.Scenario.Policy == policy && r.Scenario.RejectionCost == cost {
-				line.Points = append(line.Points, chart.Point{X: r.Scenario.Load.Base, Y: y(r)})
+	for _, group := range groupedBy(r.Runs, []column[goodput.Run]{
+		label("arm", func(r goodput.Run) string { return r.Arm }),
+		label("kind", func(r goodput.Run) string { return fmt.Sprint(r.Kind, r.RejectionCost) }),
+	}) {
+		if group[0].Kind != goodput.Sustained || group[0].RejectionCost != cost {
+			continue
+		}
+		line := chart.Line{Name: group[0].Arm}
+		for _, runs := range groupedBy(group, []column[goodput.Run]{
+			label("load", func(r goodput.Run) string { return fmt.Sprint(r.Plan.Load.Base) }),
+		}) {
+			load := runs[0].Plan.Load.Base
+			line.Points = append(line.Points, chart.Point{X: load, Y: spread(values(runs, of)).Median})
+			if !slices.Contains(c.TicksX, load) {
+				c.TicksX = append(c.TicksX, load)
 			}
 		}
-		lines = append(lines, line)
+		c.Lines = append(c.Lines, line)
 	}
-	return lines
+	return c
+}
+
+// spikeChart has a line for each driver over time, of the medians over the seeds.
+func spikeChart(r *goodput.Results) chart.Chart {
+	c := chart.Chart{X: "seconds", Y: "goodput, % of the capacity"}
+	runs := where(r.Runs, func(run goodput.Run) bool { return run.Kind == goodput.Spike })
+	for _, group := range groupedBy(runs, []column[goodput.Run]{label("arm", func(r goodput.Run) string { return r.Arm })}) {
+		plan := group[0].Plan
+		line := chart.Line{Name: group[0].Arm}
+		for i := range group[0].Report.Series {
+			line.Points = append(line.Points, chart.Point{
+				X: (float64(i) + 0.5) * plan.Interval.Seconds(),
+				Y: spread(values(group, func(r goodput.Run) float64 {
+					return 100 * float64(r.Report.Series[i].Good) / (plan.Capacity * plan.Interval.Seconds())
+				})).Median,
+			})
+		}
+		c.Lines, c.Shade = append(c.Lines, line), burst(plan.Load)
+	}
+	return c
+}
+
+// burst returns when the first burst of a load begins and ends.
+func burst(load arrival.Load) [2]float64 {
+	return [2]float64{load.Start.Seconds(), (load.Start + load.Burst).Seconds()}
 }
 
 // fleetChart has a line for each length of the overload, and dashed ones for the policies that it lies between.
 func fleetChart(s *study.Study) chart.Chart {
-	c := chart.Chart{
-		Title: "Where the bucket bends: full buckets at twice the capacity of 100 servers (simulated)",
-		X:     "clients that share 20,000 operations a second, with 1000 tokens each", Y: "commands per operation",
-		LogX: true, MaxY: 8,
-	}
-	var longest float64 // X
-	bucket := of(s.Fleet, func(r sim.Result) bool { return r.Scenario.Policy == sim.FullBucket })
-	for _, r := range bucket {
-		if n := len(c.Lines); n == 0 || c.Lines[n-1].Name != windowName(r.Scenario.Duration) {
-			c.Lines = append(c.Lines, chart.Line{Name: windowName(r.Scenario.Duration), Group: n})
-		}
-		line := &c.Lines[len(c.Lines)-1]
-		line.Points = append(line.Points, chart.Point{X: float64(r.Scenario.Clients), Y: r.CommandsPerOperation})
-		longest = max(longest, float64(r.Scenario.Clients))
-	}
+	c := chart.Chart{X: "clients that share 20,000 operations a second", Y: "commands per operation", LogX: true}
+	most := 0.0
 	for _, r := range s.Fleet {
-		if r.Scenario.Policy != sim.FullBucket {
-			c.Lines = append(c.Lines, chart.Line{
-				Name: string(r.Scenario.Policy), Group: len(c.Lines), Dashed: true,
-				Points: []chart.Point{{X: 1, Y: r.CommandsPerOperation}, {X: longest, Y: r.CommandsPerOperation}},
-			})
+		name, x := string(r.Scenario.Policy), float64(r.Scenario.Clients)
+		most = max(most, x)
+		if r.Scenario.Policy == sim.FullBucket {
+			name = fmt.Sprintf("bucket, first %.0f s", r.Scenario.Duration.Seconds())
+		}
+		i := slices.IndexFunc(c.Lines, func(l chart.Line) bool { return l.Name == name })
+		if i < 0 {
+			i, c.Lines = len(c.Lines), append(c.Lines, chart.Line{Name: name, Dashed: r.Scenario.Policy != sim.FullBucket})
+		}
+		point := chart.Point{X: x, Y: r.CommandsPerOperation}
+		c.Lines[i].Points = append(c.Lines[i].Points, point)
+		if c.Lines[i].Dashed {
+			c.Lines[i].Points = append(c.Lines[i].Points, chart.Point{X: most, Y: point.Y})
+		}
+		if !slices.Contains(c.TicksX, x) {
+			c.TicksX = append(c.TicksX, x)
 		}
 	}
 	return c
-}
-
-func windowName(d time.Duration) string {
-	return fmt.Sprintf("bucket, first %.0f s", d.Seconds())
-}
-
-func spikeChart(s *study.Study) chart.Chart {
-	c := chart.Chart{
-		Title: "A spike of three times the capacity for 5 s (simulated)",
-		X:     "seconds", Y: "operations that succeed, % of the capacity", MaxY: 140,
-	}
-	for i, r := range s.Spike {
-		line := chart.Line{Name: string(r.Scenario.Policy), Group: i}
-		for j, goodput := range r.Series {
-			middle := (float64(j) + 0.5) * r.Scenario.Interval.Seconds()
-			line.Points = append(line.Points, chart.Point{X: middle, Y: 100 * goodput})
-		}
-		c.Lines = append(c.Lines, line)
-		load := r.Scenario.Load
-		c.Shades = shades(load, r.Scenario.Duration)
-	}
-	return c
-}
-
-// shades returns the bursts of a load until a time.
-func shades(load arrival.Load, until time.Duration) [][2]float64 {
-	var all [][2]float64
-	for from := load.Start; load.Period > 0 && from < until; from += load.Period {
-		all = append(all, [2]float64{from.Seconds(), min(from+load.Burst, until).Seconds()})
-	}
-	return all
 }

@@ -1,23 +1,27 @@
-// Package report writes the page about performance from files of results, and nothing else: no figure in it is typed.
+// Package report keeps the tables of the pages about performance, and the plots, in agreement with the results of the benchmarks.
+// The text around them is written by hand.
 package report
 
 import (
-	"bytes"
-	_ "embed"
+	"cmp"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"text/template"
+	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"mongofork/bench/internal/goodput"
+	"mongofork/bench/internal/overhead"
 	"mongofork/bench/internal/result"
 	"mongofork/bench/internal/size"
 	"mongofork/bench/internal/study"
 	"mongofork/bench/internal/throttle"
 )
 
-// The files of results, in the folder of the page's pictures, beside OverheadFile and OverheadServerFile.
+// The files of results, in the folder of the plots, beside OverheadFile and OverheadServerFile.
 const (
 	BucketFile        = "bucket" + result.Extension
 	SizeFile          = "size" + result.Extension
@@ -28,96 +32,114 @@ const (
 	ThrottlingFile    = "simulation-throttling" + result.Extension
 )
 
-//go:embed performance.md.tmpl
-var pageTemplate string
+// OverheadFile is the file of results for the fork of a base on the canned server.
+func OverheadFile(base string) string { return "overhead-" + base + result.Extension }
 
-// page is the template's data, with nil for what has not been measured.
-type page struct {
-	Overheads     []forkOverhead
-	Bucket        *result.File[[]*throttle.Row]
-	Size          *result.File[[]*size.Program]
-	Goodput       *result.File[*goodput.Results]
-	GoodputServer *result.File[*goodput.ServerResults]
-	Languages     *result.File[*goodput.Results]
-	Simulation    *result.File[*study.Study]
-	Throttling    *result.File[*study.Throttling]
+// OverheadServerFile is the same for a real server.
+func OverheadServerFile(base string) string { return "overhead-server-" + base + result.Extension }
+
+// results are those of all benchmarks; nil for what has not been measured.
+type results struct {
+	overhead       map[string]*result.File[*overhead.Results] // by the base of the fork
+	overheadServer map[string]*result.File[*overhead.ServerResults]
+	bucket         *result.File[[]*throttle.Row]
+	size           *result.File[[]*size.Program]
+	goodput        *result.File[*goodput.Results]
+	goodputServer  *result.File[*goodput.ServerResults]
+	languages      *result.File[*goodput.Results]
+	simulation     *result.File[*study.Study]
+	throttling     *result.File[*study.Throttling]
 }
 
-// Write writes performance.md in the folder of documents from the results in its folder performance, redraws its plots, and
-// writes the summary in the README beside the folder.
-func Write(docs string) error {
-	var p page
-	folder := filepath.Join(docs, "performance")
-	var err error
-	if p.Overheads, err = readOverheads(folder); err != nil {
-		return err
+func bases() []string { return []string{goodput.Base, goodput.Later} }
+
+func readAll(folder string) (*results, error) {
+	r := &results{overhead: map[string]*result.File[*overhead.Results]{}, overheadServer: map[string]*result.File[*overhead.ServerResults]{}}
+	errs := []error{
+		read(&r.bucket, folder, BucketFile), read(&r.size, folder, SizeFile), read(&r.goodput, folder, GoodputFile),
+		read(&r.goodputServer, folder, GoodputServerFile), read(&r.languages, folder, LanguagesFile),
+		read(&r.simulation, folder, SimulationFile), read(&r.throttling, folder, ThrottlingFile),
 	}
-	for _, err := range []error{
-		read(&p.Bucket, folder, BucketFile),
-		read(&p.Size, folder, SizeFile), read(&p.Goodput, folder, GoodputFile), read(&p.GoodputServer, folder, GoodputServerFile),
-		read(&p.Languages, folder, LanguagesFile), read(&p.Simulation, folder, SimulationFile),
-		read(&p.Throttling, folder, ThrottlingFile),
-	} {
-		if err != nil {
-			return err
-		}
+	for _, base := range bases() {
+		var canned *result.File[*overhead.Results]
+		var server *result.File[*overhead.ServerResults]
+		errs = append(errs, read(&canned, folder, OverheadFile(base)), read(&server, folder, OverheadServerFile(base)))
+		r.overhead[base], r.overheadServer[base] = canned, server
 	}
-	if p.Simulation != nil {
-		if err := DrawSimulations(p.Simulation.Results, folder); err != nil {
-			return err
-		}
-	}
-	if p.Goodput != nil {
-		if err := DrawGoodput(p.Goodput.Results, folder, MeasuredPlots); err != nil {
-			return err
-		}
-		if err := updateReadme(filepath.Join(filepath.Dir(docs), "README.md"), p.Goodput.Results); err != nil {
-			return err
-		}
-	}
-	if p.Languages != nil {
-		if err := DrawGoodput(p.Languages.Results, folder, LanguagePlots); err != nil {
-			return err
-		}
-	}
-	text, err := p.render()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(docs, "performance.md"), text, 0o644)
+	return r, cmp.Or(errs...)
 }
 
-func read[T any](to **result.File[T], folder, name string) error {
-	var err error
+func read[T any](to **result.File[T], folder, name string) (err error) {
 	*to, err = result.Read[T](filepath.Join(folder, name))
 	return err
 }
 
-// Canned returns the measurements with canned replies; nil if there are none.
-func (p page) Canned() *goodput.Results {
-	if p.Goodput == nil {
-		return nil
+// Write rewrites the tables of the README and of the pages about performance below a root, and redraws their plots. Nothing is
+// written if a page asks for a table that there is not.
+func Write(root string) error {
+	folder := filepath.Join(root, "docs", "performance")
+	all, err := readAll(folder)
+	if err != nil {
+		return err
 	}
-	return p.Goodput.Results
+	pages, err := pagesOf(root)
+	if err != nil {
+		return err
+	}
+	texts := map[string]string{}
+	for _, page := range pages {
+		if texts[page], err = refresh(page, all.tables()); err != nil {
+			return err
+		}
+	}
+	for _, page := range pages {
+		if err := os.WriteFile(page, []byte(texts[page]), 0o644); err != nil {
+			return err
+		}
+	}
+	for name, c := range all.charts() {
+		if err := c.Save(folder, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (p page) render() ([]byte, error) {
-	t, err := template.New("performance.md").Funcs(template.FuncMap{
-		"markdown":      func(t table.Writer) string { return t.RenderMarkdown() },
-		"overheadTable": overheadTable, "overheadGoalTable": overheadGoalTable, "bucketTable": bucketTable, "bucketGoalTable": bucketGoalTable, "sizeTable": sizeTable, "addedModules": addedModules,
-		"checkTable": checkTable, "fleetTable": fleetTable, "serverTable": serverTable, "burstTable": burstTable,
-		"spikeTable": spikeTable, "costs": costs, "goodputName": goodputName,
-		"measuredGoalTable": measuredGoalTable, "reasons": reasons, "kindTable": kindTable, "measuredBursts": measuredBursts, "stormTable": stormTable,
-		"plottedCosts": plottedCosts, "costPlot": costPlot, "condition": conditionOf, "languages": languagesOf,
-		"goodputServerTable": goodputServerTable, "agreement": agreement,
-		"goalTable": goalTable, "throttlingGoalTable": throttlingGoalTable, "neighbourTable": neighbourTable, "variantTable": variantTable, "selectionTable": selectionTable, "returnTable": returnTable, "togetherTable": togetherTable, "percent": percent,
-	}).Parse(pageTemplate)
+// pagesOf returns the pages that have tables.
+func pagesOf(root string) ([]string, error) {
+	appendices, err := filepath.Glob(filepath.Join(root, "docs", "performance", "*.md"))
+	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "docs", "performance.md")}, appendices...), err
+}
+
+// What stands between these lines is written by this package; the first names the table.
+const (
+	begin    = "<!-- make bench-report: "
+	beginEnd = " -->\n"
+	end      = "<!-- end -->\n"
+)
+
+// refresh returns the text of a page with its tables as they are now.
+func refresh(page string, tables map[string]func() table.Writer) (string, error) {
+	content, err := os.ReadFile(page)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var text bytes.Buffer
-	if err := t.Execute(&text, p); err != nil {
-		return nil, err
+	parts := strings.Split(string(content), begin)
+	var text strings.Builder
+	text.WriteString(parts[0])
+	for _, part := range parts[1:] {
+		name, rest, named := strings.Cut(part, beginEnd)
+		_, after, ended := strings.Cut(rest, end)
+		if !named || !ended {
+			return "", fmt.Errorf("%s: a table begins with the line %q and ends with the line %q; this one does not: %.40q",
+				page, begin+"NAME -->", "<!-- end -->", name)
+		}
+		t := tables[name]
+		if t == nil {
+			return "", fmt.Errorf("%s: there is no table %q, or its benchmark was not run; there are: %s",
+				page, name, strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
+		}
+		text.WriteString(begin + name + beginEnd + t().RenderMarkdown() + "\n" + end + after)
 	}
-	return text.Bytes(), nil
+	return text.String(), nil
 }

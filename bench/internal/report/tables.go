@@ -1,155 +1,124 @@
 package report
 
 import (
-	"fmt"
-	"io"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"mongofork/bench/internal/gobench"
+	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/overhead"
-	"mongofork/bench/internal/size"
-	"mongofork/bench/internal/throttle"
+	"mongofork/bench/internal/result"
+	"mongofork/bench/internal/sim"
 )
 
-// PrintOverhead prints the table of overhead.
-func PrintOverhead(w io.Writer, r *overhead.Results) error { return printTable(w, overheadTable(r)) }
-
-// PrintBucket prints the table of the bucket's benchmarks.
-func PrintBucket(w io.Writer, rows []*throttle.Row) error { return printTable(w, bucketTable(rows)) }
-
-// PrintSize prints the table of sizes.
-func PrintSize(w io.Writer, programs []*size.Program) error {
-	return printTable(w, sizeTable(programs))
-}
-
-func printTable(w io.Writer, t table.Writer) error {
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
-}
-
-// newTable returns a table that keeps its header as written.
-func newTable(header ...any) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = 0
-	t.AppendHeader(table.Row(header))
-	return t
-}
-
-// overheadTable has a row for each case, and one for all of them, with each arm but the first.
-func overheadTable(r *overhead.Results) table.Writer {
-	t := newTable("operation", "goroutines", "driver", "time", "client's processor time", "µs", "allocations", "bytes")
-	for _, arm := range r.Arms[1:] {
-		for _, c := range r.Cases {
-			time := r.Compare(c, arm, overhead.Time)
-			allocations, bytes := r.Compare(c, arm, overhead.Allocations), r.Compare(c, arm, overhead.Bytes)
-			t.AppendRow(table.Row{
-				c.Workload, c.Goroutines, arm, ratio(time.Ratio), ratio(r.Compare(c, arm, overhead.ProcessorTime).Ratio),
-				change(time.Before/1000, time.After/1000, 1), change(allocations.Before, allocations.After, 1),
-				change(bytes.Before, bytes.After, 0),
-			})
-		}
-		t.AppendRow(table.Row{"all", "", arm, ratio(r.Overall(arm, overhead.Time)), ratio(r.Overall(arm, overhead.ProcessorTime)),
-			"", "", ""})
+// tables returns what makes each table, by its name, as far as there are results.
+func (r *results) tables() map[string]func() table.Writer {
+	all := map[string]func() table.Writer{
+		"conditions":       r.conditionTable,
+		"goals cost":       func() table.Writer { return goalTable(r.costGoals(), false) },
+		"goals throttling": func() table.Writer { return goalTable(throttlingGoals(r.throttlingEvidence()), true) },
 	}
-	return t
-}
-
-// ratio formats a ratio with its bounds.
-func ratio(s gobench.Summary) string {
-	if math.IsInf(s.Low, 0) || math.IsInf(s.High, 0) {
-		return fmt.Sprintf("%.3f (too few rounds for bounds)", s.Median)
-	}
-	return fmt.Sprintf("%.3f (%.3f to %.3f)", s.Median, s.Low, s.High)
-}
-
-// change formats a number before and after.
-func change(before, after float64, digits int) string {
-	format := func(v float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
-	return format(before) + " → " + format(after)
-}
-
-// bucketTable has a row for each benchmark and limiter, and a column for each number of processors.
-func bucketTable(rows []*throttle.Row) table.Writer {
-	var processors []int
-	for _, row := range rows {
-		if !slices.Contains(processors, row.Processors) {
-			processors = append(processors, row.Processors)
-		}
-	}
-	header := []any{"benchmark", "limiter"}
-	for _, p := range processors {
-		header = append(header, fmt.Sprintf("ns, GOMAXPROCS=%d", p))
-	}
-	t := newTable(append(header, "allocations")...)
-	for _, first := range rows {
-		if first.Processors != processors[0] {
-			continue
-		}
-		cells := table.Row{first.Benchmark, first.Limiter}
-		var allocations float64
-		for _, p := range processors {
-			row := findRow(rows, first.Benchmark, first.Limiter, p)
-			if row == nil {
-				cells = append(cells, "")
-				continue
+	for _, base := range bases() {
+		if f := r.overhead[base]; f != nil {
+			for name, unit := range overheadUnits() {
+				all["overhead "+base+" "+name] = func() table.Writer { return overheadTable(f.Results, unit) }
 			}
-			s := gobench.Summarize(row.Samples["ns/op"])
-			cells = append(cells, fmt.Sprintf("%.2f (%.2f to %.2f)", s.Median, s.Low, s.High))
-			allocations = max(allocations, slices.Max(row.Samples["allocs/op"]))
 		}
-		t.AppendRow(append(cells, allocations))
+		if f := r.overheadServer[base]; f != nil {
+			all["overhead "+base+" server"] = func() table.Writer { return overheadTable(f.Results.Results, overhead.Time) }
+		}
 	}
+	if r.bucket != nil {
+		all["bucket"] = func() table.Writer { return bucketTable(r.bucket.Results) }
+	}
+	if r.size != nil {
+		all["size"] = func() table.Writer { return sizeTable(r.size.Results) }
+	}
+	addGoodput(all, "goodput", r.goodput)
+	addGoodput(all, "languages", r.languages)
+	if r.goodputServer != nil {
+		all["goodput server"] = func() table.Writer { return runTable(r.goodputServer.Results.Runs) }
+	}
+	r.addSimulations(all)
+	return all
+}
+
+func overheadUnits() map[string]string {
+	return map[string]string{
+		"time": overhead.Time, "processor time": overhead.ProcessorTime, "allocations": overhead.Allocations, "bytes": overhead.Bytes,
+	}
+}
+
+// costGoals are the goals where all is well.
+func (r *results) costGoals() []goal {
+	var all []goal
+	for _, base := range bases() {
+		if f := r.overhead[base]; f != nil {
+			all = append(all, overheadGoals(base, f)...)
+		}
+	}
+	if r.bucket != nil {
+		all = append(all, bucketGoals(r.bucket)...)
+	}
+	return all
+}
+
+func (r *results) throttlingEvidence() evidence {
+	e := evidence{measured: r.goodput}
+	if r.throttling != nil {
+		e.simulated = r.throttling.Results
+	}
+	return e
+}
+
+// addGoodput adds the tables of measurements under overload.
+func addGoodput(all map[string]func() table.Writer, prefix string, f *result.File[*goodput.Results]) {
+	if f == nil {
+		return
+	}
+	for _, kind := range goodput.Kinds() {
+		all[prefix+" "+kind] = func() table.Writer { return kindTable(f.Results, kind) }
+	}
+	all[prefix+" storm"] = func() table.Writer { return stormTable(f.Results) }
+	all[prefix+" summary"] = func() table.Writer { return summaryTable(f.Results) }
+	if prefix == "goodput" {
+		all["goals tokens"] = func() table.Writer { return goalTable(tokenGoals(f), false) }
+	}
+}
+
+func (r *results) addSimulations(all map[string]func() table.Writer) {
+	if r.simulation != nil {
+		s := r.simulation.Results
+		for name, results := range map[string][]sim.Result{
+			"check": s.Check, "load": s.Load, "servers": s.Servers, "members": s.Members, "together": s.Together, "bursts": s.Bursts,
+			"goals": s.Goals, "fleet": s.Fleet,
+		} {
+			all["simulation "+name] = func() table.Writer { return simTable(results) }
+		}
+		all["simulation spike"] = func() table.Writer { return simSpikeTable(s) }
+		all["simulation return"] = func() table.Writer { return returnTable(s) }
+	}
+	if r.throttling != nil {
+		all["throttling trials"] = func() table.Writer { return trialTable(r.throttling.Results) }
+		all["throttling variants"] = func() table.Writer { return variantTable(r.throttling.Results) }
+	}
+}
+
+// conditionTable says by what command, when and where everything was measured.
+func (r *results) conditionTable() table.Writer {
+	t := newTable("what", "command", "date", "machine", "Go", "load at the start")
+	for _, base := range bases() {
+		addCondition(t, "cost of the fork of "+base, r.overhead[base])
+		addCondition(t, "the same on a real server", r.overheadServer[base])
+	}
+	addCondition(t, "token bucket", r.bucket)
+	addCondition(t, "size", r.size)
+	addCondition(t, "overload", r.goodput)
+	addCondition(t, "the same before a real server", r.goodputServer)
+	addCondition(t, "drivers of other languages", r.languages)
 	return t
 }
 
-// sizeTable has a column for each program.
-func sizeTable(programs []*size.Program) table.Writer {
-	header := []any{""}
-	for _, p := range programs {
-		header = append(header, p.Driver)
+func addCondition[T any](t table.Writer, what string, f *result.File[T]) {
+	if f != nil {
+		t.AppendRow(table.Row{what, "`" + f.Command + "`", f.Setting.Date, f.Setting.Machine(), f.Setting.Go, f.Setting.Load})
 	}
-	t := newTable(header...)
-	row := func(name string, value func(*size.Program) string) {
-		cells := table.Row{name}
-		for _, p := range programs {
-			cells = append(cells, value(p))
-		}
-		t.AppendRow(cells)
-	}
-	row("program, bytes", func(p *size.Program) string { return strconv.FormatInt(p.Bytes, 10) })
-	row("without symbols, bytes", func(p *size.Program) string { return strconv.FormatInt(p.Stripped, 10) })
-	row("packages in it, but for the standard library", func(p *size.Program) string { return strconv.Itoa(p.Packages) })
-	row("modules they are from", func(p *size.Program) string { return strconv.Itoa(len(p.Modules)) })
-	row("build with empty caches, seconds", func(p *size.Program) string { return seconds(p.BuildSeconds) })
-	row("the same, of all processors", func(p *size.Program) string { return seconds(p.ProcessorSeconds) })
-	return t
-}
-
-// seconds formats the median of times and their range.
-func seconds(all []float64) string {
-	if len(all) == 0 {
-		return "not measured"
-	}
-	return fmt.Sprintf("%.1f (%.1f to %.1f)", gobench.Summarize(all).Median, slices.Min(all), slices.Max(all))
-}
-
-// addedModules says which modules the last program has that the first has not.
-func addedModules(programs []*size.Program) string {
-	first, last := programs[0], programs[len(programs)-1]
-	var added []string
-	for _, module := range last.Modules {
-		if !slices.Contains(first.Modules, module) {
-			added = append(added, module)
-		}
-	}
-	if len(added) == 0 {
-		return "none"
-	}
-	return strings.Join(added, ", ")
 }

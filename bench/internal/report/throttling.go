@@ -2,212 +2,202 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/sim"
 	"mongofork/bench/internal/study"
 )
 
-// trialOf returns the trial of a case with an arm. There is one of each.
-func trialOf(all []study.Trial, name, arm string) study.Trial {
-	for _, t := range all {
-		if t.Case == name && t.Arm == arm {
-			return t
+// Figures of a simulation.
+func trialGoodput(t study.Trial) float64  { return 100 * t.Goodput }
+func trialErrors(t study.Trial) float64   { return 100 * t.Errors }
+func trialSuccess(t study.Trial) float64  { return 100 * (1 - t.Errors) }
+func trialCommands(t study.Trial) float64 { return t.Commands }
+func trialFairness(t study.Trial) float64 { return t.Fairness }
+func trialRecovery(t study.Trial) float64 { return t.Recovery.Seconds() }
+func trialP50(t study.Trial) float64      { return inMilliseconds(t.Median) }
+func trialP99(t study.Trial) float64      { return inMilliseconds(t.P99) }
+func trialOwn(t study.Trial) float64      { return 100 * t.Own }
+func trialOthers(t study.Trial) float64   { return 100 * t.Neighbours }
+
+// throttlingGoals are those of adaptiveThrottling.
+func throttlingGoals(e evidence) []goal {
+	goodputs := func(load, cost, bound float64) figure {
+		return e.find(times(load), bound, lasting(goodput.Throttling, load, cost), inPercent).with(e, study.Sustained(load, cost), trialGoodput)
+	}
+	// The measurement has ten times the capacity only where a rejection costs 2 %.
+	commands := func(load, cost, bound float64) figure {
+		return e.find(times(load), bound, lasting(goodput.Throttling, load, cost), goodput.Run.CommandsPerOperation).
+			with(e, study.Sustained(load, 0.1), trialCommands)
+	}
+	latency := func(name string, bound float64, of func(goodput.Run) float64, simulated func(study.Trial) float64) figure {
+		return e.ofNoRetry(name, bound, lasting(goodput.Throttling, 2, 0.1), of).against(e, sim.NoRetry, study.Sustained(2, 0.1), simulated)
+	}
+	flap := during(goodput.Flap, goodput.Throttling)
+	goals := []goal{
+		{"goodput, % of the capacity, a rejection costs 10 %", true, "%.1f",
+			[]figure{goodputs(1.1, 0.1, 95), goodputs(1.5, 0.1, 95), goodputs(2, 0.1, 95), goodputs(4, 0.1, 90)}},
+		{"the same, 2 %", true, "%.1f", []figure{goodputs(10, 0.02, 95)}},
+		{"the same, 50 %", true, "%.1f", []figure{goodputs(2, 0.5, 78)}},
+		{"commands per operation", false, "%.2f", []figure{commands(2, 0.1, 0.70), commands(4, 0.1, 0.48), commands(10, 0.02, 0.36)}},
+		{"goodput from the first second on, 2 ×, % of the capacity", true, "%.1f", e.newcomers(93, inPercent, trialGoodput)},
+		{"fairness in it", true, "%.2f", e.newcomers(0.9, goodput.Run.Fairness, trialFairness)},
+	}
+	goals = append(goals, e.brief()...)
+	goals = append(goals,
+		goal{"errors under a load that flaps, of those without retries", false, "%.2f", []figure{
+			e.ofNoRetry("", 1, flap, goodput.Run.Errors).against(e, sim.NoRetry, study.Flap, trialErrors)}},
+		goal{"goodput in it, of that without retries", true, "%.2f", []figure{
+			e.ofNoRetry("", 1, flap, goodput.Run.Goodput).against(e, sim.NoRetry, study.Flap, trialGoodput)}},
+		goal{"latency of what succeeds, 2 ×, of that without retries", false, "%.1f",
+			[]figure{latency("median", 2, p50, trialP50), latency("99th percentile", 8, p99, trialP99)}},
+		goal{"errors at 95 % of the capacity, of those without retries", false, "%.2f", []figure{
+			figure{bound: 1}.against(e, sim.NoRetry, study.BelowFull, trialErrors)}},
+		goal{"commands per operation in it", false, "%.2f", []figure{figure{bound: 1.15}.with(e, study.BelowFull, trialCommands)}})
+	goals = append(goals, e.mixed()...)
+	goals = append(goals, e.members(goodput.Throttling, 99.9, 1.03)...)
+	return append(goals,
+		e.storm(goodput.Throttling, "seconds later than the faster of upstream's", "%.1f", 0, func(s goodput.StormRun) float64 {
+			upstream := where(e.measured.Results.Storms, func(s goodput.StormRun) bool { return s.Arm == goodput.NoRetry || s.Arm == goodput.TwoRetries })
+			lasts := values(upstream, func(s goodput.StormRun) float64 { return s.Report.Last.Seconds() })
+			return s.Report.Last.Seconds() - spread(lasts).Low
+		}),
+		e.storm(goodput.Throttling, "pools cleared", "%.0f", 0, cleared),
+		e.storm(goodput.Throttling, "errors", "%.0f", 20, func(s goodput.StormRun) float64 { return float64(s.Report.Errors) }))
+}
+
+// newcomers are the figures of clients that are new.
+func (e evidence) newcomers(bound float64, of func(goodput.Run) float64, simulated func(study.Trial) float64) []figure {
+	runs := during(goodput.Clients, goodput.Throttling)
+	all := each(func(clients int) figure {
+		return e.find(count(clients), bound, runs.and(shared(clients, goodput.Capacity)), of).with(e, study.FromStart(clients), simulated)
+	}, 1, 10, 100)
+	return append(all, e.find("100 clients of a server five times as fast", bound, runs.and(shared(100, 5*goodput.Capacity)), of).
+		with(e, study.FromStartFast(100), simulated))
+}
+
+// brief is the goals of bursts and spikes.
+func (e evidence) brief() []goal {
+	runs := func(kind string, clients int) want {
+		return during(kind, goodput.Throttling).and(shared(clients, goodput.Capacity))
+	}
+	bursts := func(clients int) figure {
+		return e.ofNoRetry(count(clients), 0.15, runs(goodput.Bursts, clients), goodput.Run.Errors).
+			against(e, sim.NoRetry, study.Bursts(clients), trialErrors)
+	}
+	spike := func(clients int) figure {
+		return e.ofNoRetry(count(clients), 0.9, runs(goodput.Spike, clients), goodput.Run.Errors).
+			against(e, sim.NoRetry, study.Spike(clients), trialErrors)
+	}
+	after := func(clients int) figure {
+		return e.find(count(clients), 1, runs(goodput.Spike, clients), recovery).with(e, study.Spike(clients), trialRecovery)
+	}
+	return []goal{
+		{"errors in short bursts, of those without retries", false, "%.2f", each(bursts, 1, 10, 100)},
+		{"errors in a long spike, of those without retries", false, "%.2f", each(spike, 1, 10, 100)},
+		{"seconds after it until all succeed (measured: nine tenths)", false, "%.1f", each(after, 1, 10, 100)},
+	}
+}
+
+func count(clients int) string {
+	if clients == 1 {
+		return "1 client"
+	}
+	return fmt.Sprintf("%d clients", clients)
+}
+
+// mixed is the goals of fleets of which one half throttles.
+func (e evidence) mixed() []goal {
+	goals := []goal{
+		{"goodput if every other client throttles, 2 ×, of that if it retries five times", true, "%.2f", nil},
+		{"own success in it, of the neighbours'", true, "%.2f", nil},
+	}
+	for _, n := range []struct {
+		arm    string
+		policy sim.Policy
+	}{{goodput.NoRetry, sim.NoRetry}, {goodput.TwoRetries, sim.TwoRetries}, {goodput.Fork, sim.FiveRetries}} {
+		halves := func(of func(goodput.Run) float64, beside string, r goodput.Run) float64 {
+			return e.mean(of, n.arm, beside, r.Round()) + e.mean(of, beside, n.arm, r.Round())
+		}
+		throttles := during(goodput.Mixed, goodput.Throttling).and(func(r goodput.Run) bool { return r.Beside == n.arm })
+		whole := e.find("beside "+n.arm, 1, throttles, func(r goodput.Run) float64 {
+			return halves(goodput.Run.Goodput, goodput.Throttling, r) / halves(goodput.Run.Goodput, goodput.Fork, r)
+		})
+		goals[0].cases = append(goals[0].cases, whole.against(e, sim.FiveRetries, study.Beside(n.policy), trialGoodput))
+		if n.arm == goodput.NoRetry {
+			own := e.find("beside "+n.arm, 0.5, throttles, func(r goodput.Run) float64 {
+				return succeeded(r) / e.mean(succeeded, n.arm, goodput.Throttling, r.Round())
+			})
+			own.simulated = e.trial(study.Beside(n.policy), sim.Throttling, trialOwn) / e.trial(study.Beside(n.policy), sim.Throttling, trialOthers)
+			goals[1].cases = append(goals[1].cases, own)
 		}
 	}
-	return study.Trial{Case: name, Arm: arm}
+	return goals
 }
 
-// throttlingGoals collects the goals of throttling.
-type throttlingGoals struct {
-	trials []study.Trial
-	rows   []table.Row
-}
-
-// throttlingGoalTable has a row for each goal.
-func throttlingGoalTable(s *study.Throttling) table.Writer {
-	g := &throttlingGoals{trials: s.Goals}
-	g.sustained()
-	g.fromStart()
-	g.brief()
-	g.flapping()
-	g.latency()
-	g.beside()
-	g.members()
-	t := newTable("what", "wanted", "throttling", "no retry", "five retries", "bucket, full", "met")
-	t.AppendRows(g.rows)
-	return t
-}
-
-// figure is the figure of a goal.
-type figure struct {
-	of     func(study.Trial) float64
-	format string
-}
-
-func goodputFigure() figure {
-	return figure{func(t study.Trial) float64 { return 100 * t.Goodput }, "%.1f"}
-}
-
-func errorFigure() figure {
-	return figure{func(t study.Trial) float64 { return 100 * t.Errors }, "%.1f"}
-}
-
-func commandFigure() figure {
-	return figure{func(t study.Trial) float64 { return t.Commands }, "%.2f"}
-}
-
-// of returns the figure of an arm.
-func (g *throttlingGoals) of(f figure, name string, arm sim.Policy) float64 {
-	return f.of(trialOf(g.trials, name, string(arm)))
-}
-
-// row adds a row. The distance is how far throttling is from the goal, positive if it is missed.
-func (g *throttlingGoals) row(what, wanted, name string, f figure, distance float64) {
-	row := table.Row{what, wanted}
-	for _, arm := range []sim.Policy{sim.Throttling, sim.NoRetry, sim.FiveRetries, sim.FullBucket} {
-		row = append(row, fmt.Sprintf(f.format, g.of(f, name, arm)))
+// mean returns the mean of a figure of the runs of an arm beside another in one round.
+func (e evidence) mean(of func(goodput.Run) float64, arm, beside string, round uint64) float64 {
+	runs := where(e.measured.Results.Runs, during(goodput.Mixed, arm).and(func(r goodput.Run) bool {
+		return r.Beside == beside && r.Round() == round
+	}))
+	var sum float64
+	for _, r := range runs {
+		sum += of(r)
 	}
-	g.rows = append(g.rows, append(row, met(distance <= 0, distance, f.format)))
+	return sum / float64(len(runs))
 }
 
-// atLeast adds a goal that is a lower bound.
-func (g *throttlingGoals) atLeast(what, name string, f figure, want float64) {
-	g.row(what, fmt.Sprintf("at least "+f.format, want), name, f, want-g.of(f, name, sim.Throttling))
+// trialTable has all simulations of the goals.
+func trialTable(s *study.Throttling) table.Writer {
+	return tableOf(s.Goals,
+		label("case", func(t study.Trial) string { return t.Case }),
+		label("every client, or every other", func(t study.Trial) string { return t.Arm }),
+		number("goodput, %", "%.1f", trialGoodput), number("commands per operation", "%.2f", trialCommands),
+		number("errors, %", "%.1f", trialErrors), number("p50, ms", "%.0f", trialP50), number("p99, ms", "%.0f", trialP99),
+		number("fairness", "%.2f", trialFairness),
+		known("last error after, s", "%.1f", trialRecovery), known("own success, %", "%.0f", trialOwn),
+		known("success of the others, %", "%.0f", trialOthers),
+	)
 }
 
-// atMost adds a goal that is an upper bound.
-func (g *throttlingGoals) atMost(what, name string, f figure, want float64) {
-	g.row(what, fmt.Sprintf("at most "+f.format, want), name, f, g.of(f, name, sim.Throttling)-want)
-}
-
-// atMostOf adds a goal that is an upper bound, as a share of the figure without retries.
-func (g *throttlingGoals) atMostOf(what, name string, f figure, share float64) {
-	want := share * g.of(f, name, sim.NoRetry)
-	g.row(what, fmt.Sprintf("at most %v of no retry, "+f.format, share, want), name, f, g.of(f, name, sim.Throttling)-want)
-}
-
-func (g *throttlingGoals) sustained() {
-	for _, c := range []struct{ load, cost, goodput, commands float64 }{
-		{1.1, 0.1, 95, 0}, {1.5, 0.1, 95, 0}, {2, 0.1, 95, 0.70}, {4, 0.1, 90, 0.48}, {10, 0.1, 0, 0.36}, {10, 0.02, 95, 0}, {2, 0.5, 78, 0},
-	} {
-		name := study.Sustained(c.load, c.cost)
-		if c.goodput > 0 {
-			g.atLeast(name+": goodput, % of the capacity", name, goodputFigure(), c.goodput)
+// known is a number that is left out where it is zero.
+func known(name, format string, of func(study.Trial) float64) column[study.Trial] {
+	return column[study.Trial]{name: name, cell: func(group []study.Trial) string {
+		if v := of(group[0]); v != 0 {
+			return fmt.Sprintf(format, v)
 		}
-		if c.commands > 0 {
-			g.atMost(name+": commands per operation", name, commandFigure(), c.commands)
-		}
-	}
-}
-
-func (g *throttlingGoals) fromStart() {
-	fairness := figure{func(t study.Trial) float64 { return t.Fairness }, "%.2f"}
-	for _, clients := range []int{1, 10, 100} {
-		for _, name := range []string{study.FromStart(clients), study.FromStartFast(clients)} {
-			g.atLeast(name+", 2 ×: goodput of 30 s", name, goodputFigure(), 93)
-			g.atLeast(name+", 2 ×: fairness", name, fairness, 0.9)
-		}
-	}
-}
-
-func (g *throttlingGoals) brief() {
-	recovery := figure{func(t study.Trial) float64 { return t.Recovery.Seconds() }, "%.1f s"}
-	for _, clients := range []int{1, 10, 100} {
-		g.atMostOf(study.Bursts(clients)+": errors, %", study.Bursts(clients), errorFigure(), 0.15)
-		g.atMostOf(study.Spike(clients)+": errors, %", study.Spike(clients), errorFigure(), 0.9)
-		g.atMost(study.Spike(clients)+": until the last operation begins that fails", study.Spike(clients), recovery, 1)
-	}
-}
-
-func (g *throttlingGoals) flapping() {
-	g.atMostOf(study.Flap+": errors, %", study.Flap, errorFigure(), 1)
-	g.atLeast(study.Flap+": goodput", study.Flap, goodputFigure(), g.of(goodputFigure(), study.Flap, sim.NoRetry))
-	g.atMostOf(study.BelowFull+": errors, %", study.BelowFull, errorFigure(), 1)
-	g.atMost(study.BelowFull+": commands per operation", study.BelowFull, commandFigure(), 1.15)
-}
-
-func (g *throttlingGoals) latency() {
-	name := study.Sustained(2, 0.1)
-	milliseconds := func(of func(study.Trial) time.Duration) figure {
-		return figure{func(t study.Trial) float64 { return float64(of(t).Milliseconds()) }, "%.0f ms"}
-	}
-	g.atMostOf("latency of what succeeds, 2 ×: median", name, milliseconds(func(t study.Trial) time.Duration { return t.Median }), 2)
-	g.atMostOf("latency of what succeeds, 2 ×: 99th percentile", name, milliseconds(func(t study.Trial) time.Duration { return t.P99 }), 8)
-}
-
-// beside compares what clients that throttle get beside others. Without throttling every other client has five retries.
-func (g *throttlingGoals) beside() {
-	own := figure{func(t study.Trial) float64 { return 100 * t.Own }, "%.0f"}
-	for _, other := range []sim.Policy{sim.NoRetry, sim.TwoRetries, sim.FiveRetries} {
-		name := study.Beside(other)
-		g.atLeast("2 ×, every other client "+string(other)+": goodput", name, goodputFigure(), g.of(goodputFigure(), name, sim.FiveRetries))
-		if other == sim.NoRetry {
-			neighbours := 100 * trialOf(g.trials, name, string(sim.Throttling)).Neighbours
-			g.atLeast("the same: own success, %, half of the neighbours'", name, own, neighbours/2)
-		}
-	}
-}
-
-func (g *throttlingGoals) members() {
-	success := figure{func(t study.Trial) float64 { return 100 * (1 - t.Errors) }, "%.2f"}
-	for _, overload := range []float64{1.25, 2, 4} {
-		name := study.Member(overload)
-		g.atLeast(name+": reads that succeed, %", name, success, 99.9)
-		g.atMost(name+": commands per operation", name, figure{commandFigure().of, "%.3f"}, 1.03)
-	}
-}
-
-// neighbourTable has what clients that throttle and their neighbours get.
-func neighbourTable(s *study.Throttling) table.Writer {
-	t := newTable("every other client", "goodput, %", "success with throttling, %", "success of the others, %", "goodput with five retries instead, %")
-	for _, other := range []sim.Policy{sim.NoRetry, sim.TwoRetries, sim.FiveRetries} {
-		throttled := trialOf(s.Goals, study.Beside(other), string(sim.Throttling))
-		without := trialOf(s.Goals, study.Beside(other), string(sim.FiveRetries))
-		t.AppendRow(table.Row{other, tenths(100 * throttled.Goodput), whole(100 * throttled.Own), whole(100 * throttled.Neighbours),
-			tenths(100 * without.Goodput)})
-	}
-	return t
+		return ""
+	}}
 }
 
 // variantTable has what was tried.
 func variantTable(s *study.Throttling) table.Writer {
-	t := newTable("variant", "2 ×", "4 ×", "2 ×, 50 %", "commands, 2 ×", "p99, 2 ×", "100 new clients", "their fairness",
-		"errors in bursts, 10 clients", "100 clients", "errors in a spike", "recovery", "errors at 95 %", "own / others' success beside no retry",
-		"commands, one of three at 2 ×")
-	seen := map[string]bool{}
-	for _, first := range s.Variants {
-		if seen[first.Arm] {
-			continue
-		}
-		seen[first.Arm] = true
-		of := func(name string) study.Trial { return trialOf(s.Variants, name, first.Arm) }
-		share := func(name string) string {
-			return hundredths(of(name).Errors / trialOf(s.Goals, name, string(sim.NoRetry)).Errors)
-		}
-		twice, new100, spike, beside := of(study.Sustained(2, 0.1)), of(study.FromStart(100)), of(study.Spike(10)), of(study.Beside(sim.NoRetry))
-		t.AppendRow(table.Row{first.Arm,
-			tenths(100 * twice.Goodput), tenths(100 * of(study.Sustained(4, 0.1)).Goodput), tenths(100 * of(study.Sustained(2, 0.5)).Goodput),
-			hundredths(twice.Commands), fmt.Sprintf("%.1f s", twice.P99.Seconds()),
-			tenths(100 * new100.Goodput), hundredths(new100.Fairness),
-			share(study.Bursts(10)), share(study.Bursts(100)), share(study.Spike(10)), fmt.Sprintf("%.1f s", spike.Recovery.Seconds()),
-			share(study.BelowFull), whole(100*beside.Own) + " / " + whole(100*beside.Neighbours),
-			fmt.Sprintf("%.3f", of(study.Member(2)).Commands)})
+	without := evidence{simulated: s}
+	cell := func(name, format, trial string, of func(study.Trial) float64) column[study.Trial] {
+		return column[study.Trial]{name: name, cell: func(group []study.Trial) string {
+			for _, t := range group {
+				if t.Case == trial {
+					return measure{of(t), of(t), of(t)}.format(format)
+				}
+			}
+			return ""
+		}}
 	}
-	return t
-}
-
-func tenths(v float64) string { return fmt.Sprintf("%.1f", v) }
-
-func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
-
-// hundredths formats a ratio, which may be one of nothing.
-func hundredths(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "-"
+	errors := func(name, trial string) column[study.Trial] {
+		return cell(name, "%.2f", trial, func(t study.Trial) float64 { return trialErrors(t) / without.trial(trial, sim.NoRetry, trialErrors) })
 	}
-	return fmt.Sprintf("%.2f", v)
+	twice, new100, beside := study.Sustained(2, 0.1), study.FromStart(100), study.Beside(sim.NoRetry)
+	return tableOf(s.Variants,
+		label("variant", func(t study.Trial) string { return t.Arm }),
+		cell("2 ×", "%.1f", twice, trialGoodput), cell("4 ×", "%.1f", study.Sustained(4, 0.1), trialGoodput),
+		cell("2 ×, 50 %", "%.1f", study.Sustained(2, 0.5), trialGoodput), cell("commands, 2 ×", "%.2f", twice, trialCommands),
+		cell("p99, 2 ×, s", "%.1f", twice, func(t study.Trial) float64 { return t.P99.Seconds() }),
+		cell("100 new clients", "%.1f", new100, trialGoodput), cell("their fairness", "%.2f", new100, trialFairness),
+		errors("errors in bursts, 10 clients", study.Bursts(10)), errors("100 clients", study.Bursts(100)),
+		errors("errors in a spike", study.Spike(10)), cell("recovery, s", "%.1f", study.Spike(10), trialRecovery),
+		errors("errors at 95 %", study.BelowFull), cell("own success beside no retry, %", "%.0f", beside, trialOwn),
+		cell("the others'", "%.0f", beside, trialOthers), cell("commands, one of three at 2 ×", "%.3f", study.Member(2), trialCommands),
+	)
 }

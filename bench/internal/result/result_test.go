@@ -74,11 +74,10 @@ func TestCurrentSetting(t *testing.T) {
 		Date: "2026-01-03", System: runtime.GOOS + "/" + runtime.GOARCH, Processor: "Z80", Processors: runtime.NumCPU(),
 		Go: runtime.Version(), Load: "0.50",
 	}, s)
-	assert.Contains(t, s.String(), "(Z80)")
+	assert.Contains(t, s.Machine(), "(Z80)")
 
 	unknown := CurrentSetting(t.TempDir(), now)
-	assert.Contains(t, unknown.String(), "unknown model")
-	assert.Contains(t, unknown.String(), "start: unknown")
+	assert.Contains(t, unknown.Machine(), "unknown model")
 }
 
 func TestProcessors(t *testing.T) {

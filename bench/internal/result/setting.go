@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,18 +34,9 @@ func CurrentSetting(root string, now time.Time) *Setting {
 	}
 }
 
-// String returns the setting as a part of a sentence.
-func (s *Setting) String() string {
-	processor := s.Processor
-	if processor == "" {
-		processor = "unknown model"
-	}
-	load := s.Load
-	if load == "" {
-		load = "unknown"
-	}
-	return fmt.Sprintf("%s, %d processors (%s), %s, on %s; load average at the start: %s",
-		s.System, s.Processors, processor, s.Go, s.Date, load)
+// Machine describes the machine.
+func (s *Setting) Machine() string {
+	return fmt.Sprintf("%s, %d processors (%s)", s.System, s.Processors, cmp.Or(s.Processor, "unknown model"))
 }
 
 func processor(path string) string {
