@@ -105,11 +105,6 @@ func recovered(served []float64, interval time.Duration, load arrival.Load) floa
 	return math.Inf(1)
 }
 
-// kindTable has the runs of a kind of scenario.
-func kindTable(r *goodput.Results, kind string) table.Writer {
-	return runTable(where(r.Runs, func(run goodput.Run) bool { return run.Kind == kind }))
-}
-
 // summaryTable has the lasting overload that the summary is about.
 func summaryTable(r *goodput.Results) table.Writer {
 	runs := where(r.Runs, func(run goodput.Run) bool {

@@ -11,24 +11,6 @@ import (
 	"mongofork/bench/internal/study"
 )
 
-// charts returns the plots by their names, as far as there are results.
-func (r *results) charts() map[string]chart.Chart {
-	all := map[string]chart.Chart{}
-	if r.goodput != nil {
-		measured := r.goodput.Results
-		all["goodput"] = loadChart(measured, "goodput, % of the capacity", inPercent)
-		all["commands"] = loadChart(measured, "commands that reach the server, × its capacity", received)
-		all["spike"] = spikeChart(measured)
-	}
-	if r.languages != nil {
-		all["languages"] = loadChart(r.languages.Results, "goodput, % of the capacity", inPercent)
-	}
-	if r.simulation != nil {
-		all["fleet"] = fleetChart(r.simulation.Results)
-	}
-	return all
-}
-
 // received is how many commands reached the server, as a multiple of its capacity. Other than commands per operation it does not
 // depend on which operations ended.
 func received(r goodput.Run) float64 {

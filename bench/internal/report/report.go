@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -12,67 +11,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-
-	"mongofork/bench/internal/goodput"
-	"mongofork/bench/internal/overhead"
-	"mongofork/bench/internal/result"
-	"mongofork/bench/internal/size"
-	"mongofork/bench/internal/study"
-	"mongofork/bench/internal/throttle"
 )
-
-// The files of results, in the folder of the plots, beside OverheadFile and OverheadServerFile.
-const (
-	BucketFile        = "bucket" + result.Extension
-	SizeFile          = "size" + result.Extension
-	GoodputFile       = "goodput" + result.Extension
-	GoodputServerFile = "goodput-server" + result.Extension
-	LanguagesFile     = "languages" + result.Extension
-	SimulationFile    = "simulation" + result.Extension
-	ThrottlingFile    = "simulation-throttling" + result.Extension
-)
-
-// OverheadFile is the file of results for the fork of a base on the canned server.
-func OverheadFile(base string) string { return "overhead-" + base + result.Extension }
-
-// OverheadServerFile is the same for a real server.
-func OverheadServerFile(base string) string { return "overhead-server-" + base + result.Extension }
-
-// results are those of all benchmarks; nil for what has not been measured.
-type results struct {
-	overhead       map[string]*result.File[*overhead.Results] // by the base of the fork
-	overheadServer map[string]*result.File[*overhead.ServerResults]
-	bucket         *result.File[[]*throttle.Row]
-	size           *result.File[[]*size.Program]
-	goodput        *result.File[*goodput.Results]
-	goodputServer  *result.File[*goodput.ServerResults]
-	languages      *result.File[*goodput.Results]
-	simulation     *result.File[*study.Study]
-	throttling     *result.File[*study.Throttling]
-}
-
-func bases() []string { return []string{goodput.Base, goodput.Later} }
-
-func readAll(folder string) (*results, error) {
-	r := &results{overhead: map[string]*result.File[*overhead.Results]{}, overheadServer: map[string]*result.File[*overhead.ServerResults]{}}
-	errs := []error{
-		read(&r.bucket, folder, BucketFile), read(&r.size, folder, SizeFile), read(&r.goodput, folder, GoodputFile),
-		read(&r.goodputServer, folder, GoodputServerFile), read(&r.languages, folder, LanguagesFile),
-		read(&r.simulation, folder, SimulationFile), read(&r.throttling, folder, ThrottlingFile),
-	}
-	for _, base := range bases() {
-		var canned *result.File[*overhead.Results]
-		var server *result.File[*overhead.ServerResults]
-		errs = append(errs, read(&canned, folder, OverheadFile(base)), read(&server, folder, OverheadServerFile(base)))
-		r.overhead[base], r.overheadServer[base] = canned, server
-	}
-	return r, cmp.Or(errs...)
-}
-
-func read[T any](to **result.File[T], folder, name string) (err error) {
-	*to, err = result.Read[T](filepath.Join(folder, name))
-	return err
-}
 
 // Write rewrites the tables of the README and of the pages about performance below a root, and redraws their plots. Nothing is
 // written if a page asks for a table that there is not.
@@ -88,7 +27,7 @@ func Write(root string) error {
 	}
 	texts := map[string]string{}
 	for _, page := range pages {
-		if texts[page], err = refresh(page, all.tables()); err != nil {
+		if texts[page], err = refresh(page, all.tables); err != nil {
 			return err
 		}
 	}
@@ -97,7 +36,7 @@ func Write(root string) error {
 			return err
 		}
 	}
-	for name, c := range all.charts() {
+	for name, c := range all.charts {
 		if err := c.Save(folder, name); err != nil {
 			return err
 		}
@@ -119,7 +58,7 @@ const (
 )
 
 // refresh returns the text of a page with its tables as they are now.
-func refresh(page string, tables map[string]func() table.Writer) (string, error) {
+func refresh(page string, tables map[string]table.Writer) (string, error) {
 	content, err := os.ReadFile(page)
 	if err != nil {
 		return "", err
@@ -139,7 +78,7 @@ func refresh(page string, tables map[string]func() table.Writer) (string, error)
 			return "", fmt.Errorf("%s: there is no table %q, or its benchmark was not run; there are: %s",
 				page, name, strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
 		}
-		text.WriteString(begin + name + beginEnd + t().RenderMarkdown() + "\n" + end + after)
+		text.WriteString(begin + name + beginEnd + t.RenderMarkdown() + "\n" + end + after)
 	}
 	return text.String(), nil
 }

@@ -29,23 +29,23 @@ func TestPagesAreUpToDate(t *testing.T) {
 	for _, page := range pages {
 		now, err := os.ReadFile(page)
 		require.NoError(t, err)
-		want, err := refresh(page, all.tables())
+		want, err := refresh(page, all.tables)
 		require.NoError(t, err)
 		assert.True(t, want == string(now), "%s is not as the results: run make bench-report", page)
 		shown += string(now)
 	}
-	for _, name := range slices.Sorted(maps.Keys(all.tables())) {
-		if name != "languages control" && name != "languages mixed" && name != "languages summary" {
+	for _, name := range slices.Sorted(maps.Keys(all.tables)) {
+		if name != "languages control" && name != "languages mixed" {
 			assert.Contains(t, shown, begin+name+beginEnd)
 		}
 	}
-	for name := range all.charts() {
+	for name := range all.charts {
 		assert.Contains(t, shown, "performance/"+name+".svg)")
 		assert.FileExists(t, filepath.Join(root, "docs", "performance", name+".svg"))
 	}
 	pictures, err := filepath.Glob(filepath.Join(root, "docs", "performance", "*.svg"))
 	require.NoError(t, err)
-	assert.Len(t, pictures, len(all.charts()), "a picture that nothing draws")
+	assert.Len(t, pictures, len(all.charts), "a picture that nothing draws")
 }
 
 // write lays out pages below a new root.
@@ -121,15 +121,17 @@ func TestSimulations(t *testing.T) {
 	require.NoError(t, err)
 	throttling, err := study.RunThrottling(context.Background(), study.Brief, nil)
 	require.NoError(t, err)
-	all := &results{
-		simulation: &result.File[*study.Study]{Results: simulation}, throttling: &result.File[*study.Throttling]{Results: throttling},
-	}
-	for name, of := range all.tables() {
-		if !strings.HasPrefix(name, "goals cost") && name != "conditions" {
-			assert.Greater(t, len(lines(of())), 3, name)
-			assert.NotContains(t, of().RenderMarkdown(), "NaN", name)
+	folder := t.TempDir()
+	require.NoError(t, result.File[*study.Study]{Results: simulation}.Write(filepath.Join(folder, SimulationFile)))
+	require.NoError(t, result.File[*study.Throttling]{Results: throttling}.Write(filepath.Join(folder, ThrottlingFile)))
+	all, err := readAll(folder)
+	require.NoError(t, err)
+	for name, table := range all.tables {
+		if name != "goals cost" && name != "conditions" {
+			assert.Greater(t, len(lines(table)), 3, name)
+			assert.NotContains(t, table.RenderMarkdown(), "NaN", name)
 		}
 	}
-	assert.Contains(t, all.tables()["throttling variants"]().RenderMarkdown(), "| "+study.Default+" |")
-	assert.Len(t, all.charts(), 1)
+	assert.Contains(t, all.tables["throttling variants"].RenderMarkdown(), "| "+study.Default+" |")
+	assert.Len(t, all.charts, 1)
 }
