@@ -126,11 +126,12 @@ func (b *book) addKinds(prefix string, r *goodput.Results) {
 func (b *book) addSimulation(f *result.File[*study.Study]) {
 	s := f.Results
 	for name, results := range map[string][]sim.Result{
-		"check": s.Check, "load": s.Load, "goals": s.Goals, "servers": s.Servers, "members": s.Members, "together": s.Together,
+		"check": s.Check, "goals": s.Goals, "servers": s.Servers, "members": s.Members, "together": s.Together,
 		"fleet": s.Fleet, "bursts": s.Bursts,
 	} {
 		b.tables["simulation "+name] = simTable(results)
 	}
+	b.tables["simulation load"] = loadTable(s)
 	b.tables["simulation spike"], b.tables["simulation return"] = simSpikeTable(s), returnTable(s)
 	b.charts["fleet"] = fleetChart(s)
 }

@@ -74,10 +74,7 @@ func recoveryCell(group []goodput.Run) string {
 	}
 	all := values(group, recovery)
 	back := where(all, func(after float64) bool { return !math.IsInf(after, 0) })
-	text := ""
-	if len(back) > 0 {
-		text = spread(back).format("%.1f")
-	}
+	text := spread(back).format("%.1f")
 	if never := len(all) - len(back); never > 0 {
 		text += fmt.Sprintf(" (%d of %d never)", never, len(all))
 	}

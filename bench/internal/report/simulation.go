@@ -42,6 +42,21 @@ func simTable(results []sim.Result, more ...column[sim.Result]) table.Writer {
 	return tableOf(results, columns...)
 }
 
+// loadTable has the goodput with each policy over the load.
+func loadTable(s *study.Study) table.Writer {
+	columns := []column[sim.Result]{
+		label("rejection cost", func(r sim.Result) string { return percent(r.Scenario.RejectionCost) }),
+		label("load", func(r sim.Result) string { return fmt.Sprintf("%v", r.Scenario.Load.Base) }),
+	}
+	for _, policy := range []sim.Policy{sim.NoRetry, sim.TwoRetries, sim.FiveRetries, sim.DrainedBucket} {
+		columns = append(columns, column[sim.Result]{name: string(policy), cell: func(group []sim.Result) string {
+			runs := where(group, func(r sim.Result) bool { return r.Scenario.Policy == policy })
+			return spread(values(runs, func(r sim.Result) float64 { return 100 * r.Goodput })).format("%.1f")
+		}})
+	}
+	return tableOf(s.Load, columns...)
+}
+
 // simSpikeTable has the errors of a spike and the time to recover from it.
 func simSpikeTable(s *study.Study) table.Writer {
 	return simTable(s.Spike, number("recovered after, s", "%.2f", func(r sim.Result) float64 {

@@ -155,7 +155,7 @@ func trialTable(s *study.Throttling) table.Writer {
 		label("case", func(t study.Trial) string { return t.Case }),
 		label("every client, or every other", func(t study.Trial) string { return t.Arm }),
 		number("goodput, %", "%.1f", trialGoodput), number("commands per operation", "%.2f", trialCommands),
-		number("errors, %", "%.1f", trialErrors), number("p50, ms", "%.0f", trialP50), number("p99, ms", "%.0f", trialP99),
+		number("errors, %", "%.1f", trialErrors), known("p50, ms", "%.0f", trialP50), known("p99, ms", "%.0f", trialP99),
 		number("fairness", "%.2f", trialFairness),
 		known("last error after, s", "%.1f", trialRecovery), known("own success, %", "%.0f", trialOwn),
 		known("success of the others, %", "%.0f", trialOthers),
