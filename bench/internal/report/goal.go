@@ -61,7 +61,7 @@ func (g goal) each(of func(figure) string) string {
 	for i, f := range g.cases {
 		all[i] = of(f)
 	}
-	if slices.Max(all) == "-" {
+	if distinct := slices.Compact(slices.Clone(all)); len(distinct) == 1 && distinct[0] == "-" {
 		return "-"
 	}
 	return strings.Join(all, "; ")
@@ -69,8 +69,8 @@ func (g goal) each(of func(figure) string) string {
 
 func (g goal) wanted() string {
 	bounds := g.each(func(f figure) string { return fmt.Sprintf(g.format, f.bound) })
-	if first, _, several := strings.Cut(bounds, "; "); several && strings.Count(bounds, first) == len(g.cases) {
-		bounds = first
+	if !slices.ContainsFunc(g.cases, func(f figure) bool { return f.bound != g.cases[0].bound }) {
+		bounds = fmt.Sprintf(g.format, g.cases[0].bound)
 	}
 	if g.least {
 		return "at least " + bounds

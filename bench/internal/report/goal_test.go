@@ -47,8 +47,8 @@ func TestGoalTable(t *testing.T) {
 	} {
 		assert.Equal(t, want, lines(goalTable([]goal{g}, true))[2])
 	}
-	several := goal{"x", true, "%.0f", []figure{{name: "a", bound: 1, simulated: 1}, {name: "b", bound: 2, simulated: 1}}}
-	assert.Equal(t, "| x: a; b | at least 1; 2 | - | not measured (simulated: a: yes; b: no, by 1) |", lines(goalTable([]goal{several}, false))[2])
+	several := goal{"x", true, "%.0f", []figure{{name: "a", bound: 1, simulated: 1}, {name: "b", bound: 11, simulated: 1}}}
+	assert.Equal(t, "| x: a; b | at least 1; 11 | - | not measured (simulated: a: yes; b: no, by 10) |", lines(goalTable([]goal{several}, false))[2])
 }
 
 func TestHighLoad(t *testing.T) {
