@@ -8,7 +8,17 @@ import (
 )
 
 func TestAdaptiveRetries(t *testing.T) {
+	testSwitch(t, "adaptiveRetries", (*ClientOptions).SetAdaptiveRetries, func(o *ClientOptions) *bool { return o.AdaptiveRetries })
+}
+
+// testSwitch tests an option that is on, off or not set: by its setter, in a URI, and in merged options.
+func testSwitch(t *testing.T, name string, set func(*ClientOptions, bool) *ClientOptions, get func(*ClientOptions) *bool) {
+	t.Helper()
 	yes, no := true, false
+	uri := func(o *ClientOptions, query string) *ClientOptions {
+		return o.ApplyURI("mongodb://example.com/" + query)
+	}
+	on, off := "?"+name+"=true", "?"+name+"=false"
 
 	tests := []struct {
 		name string
@@ -16,39 +26,24 @@ func TestAdaptiveRetries(t *testing.T) {
 		want *bool
 	}{
 		{name: "default", opts: Client(), want: nil},
-		{name: "set", opts: Client().SetAdaptiveRetries(true), want: &yes},
-		{name: "set to false", opts: Client().SetAdaptiveRetries(false), want: &no},
-		{name: "URI without it", opts: Client().ApplyURI("mongodb://example.com"), want: nil},
-		{name: "URI", opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), want: &yes},
-		{name: "URI false", opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=false"), want: &no},
-		{
-			name: "a setter overrides the URI",
-			opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true").SetAdaptiveRetries(false),
-			want: &no,
-		},
-		{
-			name: "the URI overrides a setter",
-			opts: Client().SetAdaptiveRetries(false).ApplyURI("mongodb://example.com/?adaptiveRetries=true"),
-			want: &yes,
-		},
-		{
-			name: "a URI without it keeps the setter's",
-			opts: Client().SetAdaptiveRetries(true).ApplyURI("mongodb://example.com"),
-			want: &yes,
-		},
-		{
-			name: "the later of merged options",
-			opts: MergeClientOptions(Client().SetAdaptiveRetries(true), Client().SetAdaptiveRetries(false)),
-			want: &no,
-		},
-		{name: "merged options that lack it", opts: MergeClientOptions(Client().SetAdaptiveRetries(true), Client()), want: &yes},
+		{name: "set", opts: set(Client(), true), want: &yes},
+		{name: "set to false", opts: set(Client(), false), want: &no},
+		{name: "URI without it", opts: uri(Client(), ""), want: nil},
+		{name: "URI", opts: uri(Client(), on), want: &yes},
+		{name: "URI false", opts: uri(Client(), off), want: &no},
+		{name: "a setter overrides the URI", opts: set(uri(Client(), on), false), want: &no},
+		{name: "the URI overrides a setter", opts: uri(set(Client(), false), on), want: &yes},
+		{name: "a URI without it keeps the setter's", opts: uri(set(Client(), true), ""), want: &yes},
+		{name: "other options do not matter", opts: uri(Client(), "?retryReads=true&retryWrites=true"), want: nil},
+		{name: "the later of merged options", opts: MergeClientOptions(set(Client(), true), set(Client(), false)), want: &no},
+		{name: "merged options that lack it", opts: MergeClientOptions(set(Client(), true), Client()), want: &yes},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			require.NoError(t, tt.opts.Validate())
-			assert.Equal(t, tt.want, tt.opts.AdaptiveRetries)
+			assert.Equal(t, tt.want, get(tt.opts))
 		})
 	}
-	assert.Error(t, Client().ApplyURI("mongodb://example.com/?adaptiveRetries=yes").Validate())
+	assert.Error(t, uri(Client(), "?"+name+"=yes").Validate())
 }

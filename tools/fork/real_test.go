@@ -51,21 +51,29 @@ func realProject(t *testing.T, files Tree) *Project {
 	return p
 }
 
+// eachBase runs a test for each base of the repository, side by side.
+func eachBase(t *testing.T, test func(*testing.T, *Project)) {
+	t.Helper()
+	realModule(t)
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	require.NoError(t, err)
+	require.NotEmpty(t, bases)
+	for _, base := range bases {
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			test(t, &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}})
+		})
+	}
+}
+
 // TestEveryBaseMatchesItsLock is about the repository's own overlay: what is
 // changed for one base goes into the others, too.
 func TestEveryBaseMatchesItsLock(t *testing.T) {
 	t.Parallel()
-	realModule(t)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
-	require.NoError(t, err)
-	for _, base := range bases {
-		t.Run(base, func(t *testing.T) {
-			t.Parallel()
-			p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
-			_, err := p.Verify(t.Context())
-			require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", base)
-		})
-	}
+	eachBase(t, func(t *testing.T, p *Project) {
+		_, err := p.Verify(t.Context())
+		require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", p.Base)
+	})
 }
 
 func TestRealModuleSums(t *testing.T) {

@@ -152,40 +152,33 @@ func TestSeriesRefused(t *testing.T) {
 // The repository's own series: complete on every base, and with what is left out its last tree is that of the patch.
 func TestSeriesOfEveryBase(t *testing.T) {
 	t.Parallel()
-	realModule(t)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
-	require.NoError(t, err)
-	for _, base := range bases {
-		t.Run(base, func(t *testing.T) {
-			t.Parallel()
-			p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
-			plan, err := p.Plan(t.Context())
+	eachBase(t, func(t *testing.T, p *Project) {
+		plan, err := p.Plan(t.Context())
+		require.NoError(t, err)
+		s, err := p.series(plan)
+		require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", p.Base)
+		before := Pristine(plan.Module).Tree
+		var commits int
+		for i := range s.Steps {
+			next, err := s.Tree(i)
 			require.NoError(t, err)
-			s, err := p.series(plan)
-			require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", base)
-			before := Pristine(plan.Module).Tree
-			var commits int
-			for i := range s.Steps {
-				next, err := s.Tree(i)
-				require.NoError(t, err)
-				if len(Compare(before, next)) > 0 {
-					commits++
-				}
-				before = next
+			if len(Compare(before, next)) > 0 {
+				commits++
 			}
-			require.GreaterOrEqual(t, commits, 8)
-			require.LessOrEqual(t, commits, 16)
-			requireNoTrace(t, Pristine(plan.Module).Tree, before)
+			before = next
+		}
+		require.GreaterOrEqual(t, commits, 8)
+		require.LessOrEqual(t, commits, 16)
+		requireNoTrace(t, Pristine(plan.Module).Tree, before)
 
-			whole, err := s.Tree(s.never())
-			require.NoError(t, err)
-			a, err := AssembleInPlace(plan)
-			require.NoError(t, err)
-			want, err := s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
-			require.NoError(t, err)
-			require.Empty(t, changedPaths(Compare(want, whole)), "with what is left out, the series is the patch")
-		})
-	}
+		whole, err := s.Tree(s.never())
+		require.NoError(t, err)
+		a, err := AssembleInPlace(plan)
+		require.NoError(t, err)
+		want, err := s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
+		require.NoError(t, err)
+		require.Empty(t, changedPaths(Compare(want, whole)), "with what is left out, the series is the patch")
+	})
 }
 
 // requireNoTrace checks that nothing tells how the series was made.

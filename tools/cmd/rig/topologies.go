@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"mongofork/tools/rig/suite"
 )
@@ -18,23 +15,14 @@ type topologiesCmd struct {
 
 // Validate is called by kong.
 func (c *topologiesCmd) Validate() error {
-	for _, topology := range c.Only {
-		if !slices.Contains(suite.Topologies(), topology) {
-			return fmt.Errorf("--only: there is no topology %q; there are %s", topology, strings.Join(suite.Topologies(), ", "))
-		}
-	}
-	return nil
+	return checkOnly(c.Only, suite.Topologies(), "topology")
 }
 
 // Run runs the tests and prints the report.
 func (c *topologiesCmd) Run(ctx context.Context) error {
-	topologies := c.Only
-	if len(topologies) == 0 {
-		topologies = suite.Topologies()
-	}
 	rig, err := c.open()
 	if err != nil {
 		return err
 	}
-	return finish(os.Stdout, rig.RunTopologies(ctx, topologies, c.File))
+	return finish(os.Stdout, rig.RunTopologies(ctx, chosen(c.Only, suite.Topologies()), c.File))
 }
