@@ -73,8 +73,8 @@ test-spec: ## Run the specification's tests on real servers
 	$(RIG) spec
 
 .PHONY: test-throttling
-test-throttling: ## Run the specification's tests about overload with adaptiveThrottling on
-	$(RIG) spec --with adaptiveThrottling=true --except etc/throttled
+test-throttling: ## Run the fork's tests, and the specification's about overload, with adaptiveThrottling on
+	$(RIG) throttling
 
 # How often "make baseline" runs upstream's tests in the untouched module.
 RUNS ?= 2

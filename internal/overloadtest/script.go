@@ -30,7 +30,7 @@ type Script struct {
 	Replies []any
 	// Rest, if set, is the reply to all commands after the last of the Replies.
 	Rest any
-	// Throttles are the servers' throttles, by address, for a Policy with Throttling.
+	// Throttles are the servers' throttles, by address, for a Policy with Throttling. Those that are missing are made by need.
 	Throttles map[address.Address]*retry.Throttle
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()

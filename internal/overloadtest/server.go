@@ -29,7 +29,15 @@ func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult { 
 
 // Throttle is what package driver asks a server of a client with adaptiveThrottling.
 func (s server) Throttle() (address.Address, *retry.Throttle) {
-	return s.desc.Addr, s.Throttles[s.desc.Addr]
+	throttle := s.Throttles[s.desc.Addr]
+	if throttle == nil && s.Policy != nil && s.Policy.Policy.Throttling != nil {
+		throttle = retry.NewThrottle(*s.Policy.Policy.Throttling, s.Policy.Clock.Now)
+		if s.Throttles == nil {
+			s.Script.Throttles = map[address.Address]*retry.Throttle{}
+		}
+		s.Throttles[s.desc.Addr] = throttle
+	}
+	return s.desc.Addr, throttle
 }
 
 // Connection implements the driver.Server interface. A reply that means that there is no connection is used up at once.

@@ -26,6 +26,7 @@ type cli struct {
 	Test        testCmd        `cmd:"" help:"Run the test suites and print a report."`
 	Upstream    upstreamCmd    `cmd:"" help:"Run upstream's tests in the fork and in the untouched module and print the difference."`
 	Spec        specCmd        `cmd:"" help:"Run the specification's tests on a real server."`
+	Throttling  throttlingCmd  `cmd:"" help:"Run the fork's tests, and the specification's about overload, with adaptiveThrottling on."`
 	Integration integrationCmd `cmd:"" help:"Run all of upstream's tests that need a server, in the fork and in the untouched module, and print the difference."`
 	Baseline    baselineCmd    `cmd:"" help:"Record the outcomes of upstream's tests in the untouched module."`
 	Topologies  topologiesCmd  `cmd:"" help:"Run the specification's unified tests on every topology that the lab makes of a real server."`

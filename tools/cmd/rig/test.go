@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -72,8 +73,6 @@ type specCmd struct {
 	rigFlags
 	Revision string `placeholder:"NAME" help:"Run only the tests of this revision of the specifications, such as 2026-03-12."`
 	File     string `placeholder:"NAME" help:"Run only the test file of this name, such as getMore-retried. Needs --revision."`
-	With     string `placeholder:"OPTIONS" help:"Run only what is about overload, with these options in the connection string, such as adaptiveThrottling=true."`
-	Except   string `placeholder:"FILE" help:"Tests that may fail: a line for each has its name, or that of its file, and the reason."`
 }
 
 // Validate is called by kong.
@@ -86,34 +85,31 @@ func (c *specCmd) Validate() error {
 
 // Run runs the suite "spec".
 func (c *specCmd) Run(ctx context.Context) error {
+	return c.run(ctx, []string{"spec"}, suite.Options{Revision: c.Revision, File: c.File})
+}
+
+// throttledFile names the tests that may fail with adaptiveThrottling: a line for each has its name, or that of its file, and the
+// reason.
+const throttledFile = "etc/throttled"
+
+type throttlingCmd struct{ rigFlags }
+
+// Run runs the fork's tests, and the specification's tests about overload, with adaptiveThrottling on.
+func (c *throttlingCmd) Run(ctx context.Context) error {
 	rig, err := c.open()
 	if err != nil {
 		return err
 	}
-	options := suite.Options{Revision: c.Revision, File: c.File, Overload: c.With != ""}
-	if options.Except, err = c.exceptions(); err != nil {
-		return err
-	}
-	if c.With != "" {
-		rig.UseURIOptions(c.With)
-	}
-	return runSuites(ctx, rig, []string{"spec"}, options)
-}
-
-// exceptions reads the file of the flag, if there is one.
-func (c *specCmd) exceptions() ([]suite.Exception, error) {
-	if c.Except == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(c.Except)
+	text, err := os.ReadFile(filepath.Join(rig.Root, filepath.FromSlash(throttledFile)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	exceptions, err := suite.ParseExceptions(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s, %w", c.Except, err)
+		return fmt.Errorf("%s, %w", throttledFile, err)
 	}
-	return exceptions, nil
+	rig.UseURIOptions("adaptiveThrottling=true")
+	return runSuites(ctx, rig, []string{"fork", "spec"}, suite.Options{Overload: true, Throttled: true, Except: exceptions})
 }
 
 // run runs the named suites and prints the report.

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func moduleFlags(more ...string) []string {
 
 // fork runs the tests that the overlay adds, except those that need a server,
 // which belong to spec.
-func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
+func (r *Rig) fork(ctx context.Context, s *report.Suite, options Options) error {
 	t, err := r.build(ctx)
 	if err != nil {
 		return err
@@ -31,8 +32,20 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 	if project, err := r.project(ctx, r.Fork); err == nil {
 		env = r.env("PROJECT_DIRECTORY=" + project)
 	}
-	race, note := r.race(ctx)
+	flags, note := r.race(ctx)
 	s.Note = note
+	if options.Throttled {
+		temp, err := os.MkdirTemp("", "rig-throttled-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(temp) }()
+		overlay, err := overlayFlags(temp, r.file(t.fork), forcedThrottling())
+		if err != nil {
+			return err
+		}
+		flags = append(flags, overlay...)
+	}
 	needsNoServer := func(folder string) bool {
 		return folder != integrationFolder && !strings.HasPrefix(folder, integrationFolder+"/")
 	}
@@ -41,7 +54,7 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite) error {
 		return nil
 	}
 	// All in one run, so that packages are compiled and tested side by side.
-	command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(race...)}
+	command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(flags...)}
 	var functions []string
 	for _, folder := range folders {
 		command.Packages = append(command.Packages, "./"+folder)

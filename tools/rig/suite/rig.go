@@ -121,7 +121,9 @@ type Options struct {
 	File string
 	// Overload restricts the suite "spec" to what is about overload, which runs in the fork alone.
 	Overload bool
-	// Except are what may fail in the suite "spec".
+	// Throttled switches adaptiveThrottling on in all tests of the suite "fork".
+	Throttled bool
+	// Except are what may fail.
 	Except []Exception
 }
 
@@ -149,6 +151,7 @@ func (r *Rig) Run(ctx context.Context, names []string, options Options) []report
 	}
 	lanes.Wait()
 	all := slices.Concat(results...)
+	except(all, options.Except)
 	if len(all) > 0 {
 		last := &all[len(all)-1]
 		last.Remarks = append(last.Remarks, r.tallies.table()...)
@@ -167,8 +170,9 @@ func (r *Rig) named(ctx context.Context, number, name string, options Options) [
 		return r.spec(ctx, options)
 	}
 	run, ok := map[string]func(context.Context, *report.Suite) error{
-		"check": r.check, "unit": r.unit, "modules": r.modules, "fork": r.fork, "upstream": r.upstream,
+		"check": r.check, "unit": r.unit, "modules": r.modules, "upstream": r.upstream,
 		"soak": r.soak, "limits": r.limits,
+		"fork": func(ctx context.Context, s *report.Suite) error { return r.fork(ctx, s, options) },
 	}[name]
 	if !ok {
 		return []report.Suite{failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", "))}

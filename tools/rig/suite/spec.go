@@ -50,7 +50,6 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 		}
 	}
 	beside.Wait()
-	except(results, options.Except)
 	return results
 }
 
