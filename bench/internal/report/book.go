@@ -18,13 +18,15 @@ import (
 
 // The files of results, in the folder of the plots, beside OverheadFile and OverheadServerFile.
 const (
-	BucketFile        = "bucket" + result.Extension
-	SizeFile          = "size" + result.Extension
-	GoodputFile       = "goodput" + result.Extension
-	GoodputServerFile = "goodput-server" + result.Extension
-	LanguagesFile     = "languages" + result.Extension
-	SimulationFile    = "simulation" + result.Extension
-	ThrottlingFile    = "simulation-throttling" + result.Extension
+	BucketFile  = "bucket" + result.Extension
+	SizeFile    = "size" + result.Extension
+	GoodputFile = "goodput" + result.Extension
+	// GoodputThrottlingFile is a run of the same, if it was another one that measured throttling.
+	GoodputThrottlingFile = "goodput-throttling" + result.Extension
+	GoodputServerFile     = "goodput-server" + result.Extension
+	LanguagesFile         = "languages" + result.Extension
+	SimulationFile        = "simulation" + result.Extension
+	ThrottlingFile        = "simulation-throttling" + result.Extension
 )
 
 // OverheadFile is the file of results for the fork of a base on the canned server.
@@ -63,6 +65,10 @@ func readAll(folder string) (*book, error) {
 		}),
 		read(b, folder, SizeFile, "size", func(f *result.File[[]*size.Program]) { b.tables["size"] = sizeTable(f.Results) }),
 		read(b, folder, GoodputFile, "overload", b.addGoodput),
+		read(b, folder, GoodputThrottlingFile, "overload, with throttling", func(f *result.File[*goodput.Results]) {
+			b.throttling.measured = f
+			b.addKinds("throttled", f.Results)
+		}),
 		read(b, folder, GoodputServerFile, "the same before a real server", func(f *result.File[*goodput.ServerResults]) {
 			b.tables["goodput server"] = runTable(f.Results.Runs)
 		}),
@@ -118,7 +124,9 @@ func (b *book) addGoodput(f *result.File[*goodput.Results]) {
 // addKinds adds a table for each kind of scenario, and that of the storm.
 func (b *book) addKinds(prefix string, r *goodput.Results) {
 	for _, kind := range goodput.Kinds() {
-		b.tables[prefix+" "+kind] = runTable(where(r.Runs, func(run goodput.Run) bool { return run.Kind == kind }))
+		if runs := where(r.Runs, func(run goodput.Run) bool { return run.Kind == kind }); len(runs) > 0 {
+			b.tables[prefix+" "+kind] = runTable(runs)
+		}
 	}
 	b.tables[prefix+" storm"] = stormTable(r)
 }

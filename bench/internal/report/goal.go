@@ -92,22 +92,28 @@ func (g goal) measurement(f figure) string {
 // verdicts says in which cases a goal was met, by what was measured. A simulation decides nothing, but is all there is where
 // nothing was.
 func (g goal) verdicts() string {
-	measured := g.distinct(func(f figure) string {
+	open := goal{format: g.format, least: g.least}
+	verdict := g.distinct(func(f figure) string {
+		undecided := ""
 		switch {
 		case f.measured == nil:
-			return "not measured"
+			undecided = "not measured"
 		case math.IsNaN(f.measured.Median):
-			return "not decided: nothing to compare with"
+			undecided = "not decided: nothing to compare with"
 		case f.doubt != "":
-			return "not decided: " + f.doubt
+			undecided = "not decided: " + f.doubt
+		default:
+			return g.met(f.measured.Median, f.bound)
 		}
-		return g.met(f.measured.Median, f.bound)
+		if !math.IsNaN(f.simulated) {
+			open.cases = append(open.cases, f)
+		}
+		return undecided
 	})
-	simulated := g.distinct(func(f figure) string { return g.met(f.simulated, f.bound) })
-	if !strings.Contains(measured, "not ") || math.IsNaN(g.cases[0].simulated) {
-		return measured
+	if len(open.cases) > 0 {
+		verdict += " (simulated: " + open.distinct(func(f figure) string { return g.met(f.simulated, f.bound) }) + ")"
 	}
-	return measured + " (simulated: " + simulated + ")"
+	return verdict
 }
 
 // distinct returns what is said of the cases, with the names of those that it is said of if that is not all.

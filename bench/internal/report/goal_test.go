@@ -42,7 +42,7 @@ func TestGoalTable(t *testing.T) {
 		"| x | at most 2.0 | - | 3.0 | not decided: d |":                     {"x", false, "%.1f", []figure{found("", none, 3, "d")}},
 		"| x | at most 2.0 | - | - | not decided: nothing to compare with |": {"x", false, "%.1f", []figure{found("", none, math.NaN(), "")}},
 		"| x | at most 2.0 | 1.0 | 3.0 | not decided: d (simulated: yes) |":  {"x", false, "%.1f", []figure{found("", 1, 3, "d")}},
-		"| x: a; b; c | at most 2.0 | 1.0; 1.0; 4.0 | 1.0; -; 1.0 | a, c: yes; b: not measured (simulated: a, b: yes; c: no, by 2.0) |": {
+		"| x: a; b; c | at most 2.0 | 1.0; 1.0; 4.0 | 1.0; -; 1.0 | a, c: yes; b: not measured (simulated: yes) |": {
 			"x", false, "%.1f", []figure{found("a", 1, 1, ""), found("b", 1, none, ""), found("c", 4, 1, "")}},
 	} {
 		assert.Equal(t, want, lines(goalTable([]goal{g}, true))[2])
@@ -122,8 +122,8 @@ func fakeResults() *goodput.Results {
 		Storms: []goodput.StormRun{
 			{Arm: goodput.NoRetry, Report: &openloop.StormReport{Connected: 500, Last: 9 * time.Second}},
 			{Arm: goodput.TwoRetries, Report: &openloop.StormReport{Connected: 500, Last: 8 * time.Second}},
-			{Arm: goodput.Adaptive, Report: &openloop.StormReport{Connected: 497}},
-			{Arm: goodput.Throttling, Report: &openloop.StormReport{Connected: 500, Last: 10 * time.Second, Errors: 21, Cleared: 3}},
+			{Arm: goodput.Adaptive, Idle: 0.3, Report: &openloop.StormReport{Connected: 497}},
+			{Arm: goodput.Throttling, Idle: 0.3, Report: &openloop.StormReport{Connected: 500, Last: 10 * time.Second, Errors: 21, Cleared: 3}},
 		},
 	}
 	for _, s := range goodput.Scenarios() {
@@ -162,9 +162,25 @@ func TestTokenGoals(t *testing.T) {
 	} {
 		assert.Contains(t, text, row)
 	}
-	busy := fakeFile()
-	busy.Setting.Load = "2.5"
-	assert.NotContains(t, strings.Join(lines(goalTable(tokenGoals(busy), false)), "\n"), "yes")
+
+	// One seed of three may be late; then nothing is said of the driver, nor of those that are compared with it.
+	for _, arm := range []string{goodput.NoRetry, goodput.Adaptive} {
+		late := fakeFile()
+		for i := range late.Results.Runs {
+			run := &late.Results.Runs[i]
+			if run.Kind == goodput.Spike && run.Arm == arm {
+				run.Report.Lag.P99 = 101 * time.Millisecond
+				if verdict := tokenGoals(late)[4].verdicts(); run.Plan.Seed < 2 {
+					assert.Equal(t, "no, by 0.05", verdict)
+				} else {
+					assert.Equal(t, map[string]string{
+						goodput.NoRetry:  "not decided: operations began late",
+						goodput.Adaptive: "10 clients: not decided: operations began late; 1 client: no, by 0.05",
+					}[arm], verdict)
+				}
+			}
+		}
+	}
 }
 
 func TestThrottlingGoals(t *testing.T) {

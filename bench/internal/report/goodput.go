@@ -155,20 +155,3 @@ type met struct {
 func meets(s goodput.Scenario) met {
 	return met{s.Kind, s.RejectionCost, s.Plan.Capacity, s.Plan.Clients, s.Members, s.Limit, s.Plan.Load, s.Plan.Seed}
 }
-
-// against returns a function that compares a figure of a run with that of the driver which does not retry, at the same time; not a
-// number if there is none.
-func against(r *goodput.Results, of func(goodput.Run) float64, compare func(own, without float64) float64) func(goodput.Run) float64 {
-	return func(run goodput.Run) float64 {
-		for _, other := range r.Runs {
-			if other.Arm == goodput.NoRetry && meets(other.Scenario) == meets(run.Scenario) {
-				return compare(of(run), of(other))
-			}
-		}
-		return math.NaN()
-	}
-}
-
-func ratio(own, without float64) float64 { return own / without }
-
-func difference(own, without float64) float64 { return own - without }

@@ -48,8 +48,21 @@ func overloaded(load float64) want {
 	return func(r goodput.Run) bool { return math.Abs(r.MemberLoad()-load) < 0.01 }
 }
 
-// find returns what was measured of the wanted runs.
+// mostLag is how late one operation in a hundred may begin. If it is later the machine was the limit, not the server.
+const mostLag = 100 // milliseconds
+
+// find returns what was measured of the wanted runs. Whether the machine was busy is not guessed by its load at the start: each run
+// tells how late its operations began.
 func (e evidence) find(name string, bound float64, wanted want, of func(goodput.Run) float64) figure {
+	return e.judge(name, bound, wanted, of, lag)
+}
+
+// ofNoRetry is find for the ratio to the driver that does not retry.
+func (e evidence) ofNoRetry(name string, bound float64, wanted want, of func(goodput.Run) float64) figure {
+	return e.judge(name, bound, wanted, e.against(of, ratio), e.against(lag, math.Max))
+}
+
+func (e evidence) judge(name string, bound float64, wanted want, of, late func(goodput.Run) float64) figure {
 	f := figure{name: name, bound: bound, simulated: notSimulated()}
 	if e.measured == nil {
 		return f
@@ -59,17 +72,31 @@ func (e evidence) find(name string, bound float64, wanted want, of func(goodput.
 		return f
 	}
 	all := spread(values(runs, of))
-	f.measured, f.doubt = &all, highLoad(e.measured.Setting)
+	f.measured = &all
+	if spread(values(runs, late)).Median > mostLag {
+		f.doubt = "operations began late"
+	}
 	return f
 }
 
-// ofNoRetry is find for the ratio to the driver that does not retry.
-func (e evidence) ofNoRetry(name string, bound float64, wanted want, of func(goodput.Run) float64) figure {
-	if e.measured == nil {
-		return e.find(name, bound, wanted, of)
+// against returns a function that compares a figure of a run with that of the driver which does not retry, at the same time; not a
+// number if there is none.
+func (e evidence) against(of func(goodput.Run) float64, compare func(own, without float64) float64) func(goodput.Run) float64 {
+	return func(run goodput.Run) float64 {
+		for _, other := range e.measured.Results.Runs {
+			if other.Arm == goodput.NoRetry && meets(other.Scenario) == meets(run.Scenario) {
+				return compare(of(run), of(other))
+			}
+		}
+		return math.NaN()
 	}
-	return e.find(name, bound, wanted, against(e.measured.Results, of, ratio))
 }
+
+func ratio(own, without float64) float64 { return own / without }
+
+func difference(own, without float64) float64 { return own - without }
+
+func lag(r goodput.Run) float64 { return inMilliseconds(r.Report.Lag.P99) }
 
 func p50(r goodput.Run) float64 { return inMilliseconds(r.Report.Latency.P50) }
 
@@ -119,7 +146,9 @@ func tokenGoals(f *result.File[*goodput.Results]) []goal {
 			e.ofNoRetry("1 client", bound, during(kind, goodput.Single), goodput.Run.Errors),
 		}
 	}
-	later := against(f.Results, recovery, difference)
+	later := func(name, arm string) figure {
+		return e.judge(name, 0.5, during(goodput.Spike, arm), e.against(recovery, difference), e.against(lag, math.Max))
+	}
 	goals := []goal{
 		{"commands per operation, tokens spent", false, "%.2f", []figure{sent(2, 1.15), sent(4, 1.05)}},
 		{"goodput of that without retries, tokens spent, a rejection costs 10 %", true, "%.2f", each(kept(0.1, 0.95), 1.1, 1.5, 2, 4)},
@@ -127,8 +156,7 @@ func tokenGoals(f *result.File[*goodput.Results]) []goal {
 		{"errors in short bursts, of those without retries", false, "%.2f", fresh(goodput.Bursts, 0.25)},
 		{"errors in a long spike, of those without retries", false, "%.2f", fresh(goodput.Spike, 1.15)},
 		{"recovery after it, seconds later than without retries", false, "%.1f", []figure{
-			e.find("10 clients", 0.5, during(goodput.Spike, goodput.Adaptive), later),
-			e.find("1 client", 0.5, during(goodput.Spike, goodput.Single), later)}},
+			later("10 clients", goodput.Adaptive), later("1 client", goodput.Single)}},
 	}
 	goals = append(goals, e.members(goodput.Adaptive, 99, 1.1)...)
 	return append(goals,
@@ -172,13 +200,18 @@ func (e evidence) members(arm string, success, commands float64) []goal {
 	}
 }
 
+// leastIdle is the share of the processors' time that is to be left in a storm.
+const leastIdle = 0.05
+
 // storm is a goal of an arm in a connection storm.
 func (e evidence) storm(arm, what, format string, bound float64, of func(goodput.StormRun) float64) goal {
 	f := figure{bound: bound, simulated: notSimulated()}
 	if e.measured != nil {
 		for _, s := range where(e.measured.Results.Storms, func(s goodput.StormRun) bool { return s.Arm == arm }) {
 			v := of(s)
-			f.measured, f.doubt = &measure{v, v, v}, highLoad(e.measured.Setting)
+			if f.measured = &(measure{v, v, v}); s.Idle < leastIdle {
+				f.doubt = "the processors were never idle"
+			}
 		}
 	}
 	return goal{"connection storm: " + what, false, format, []figure{f}}

@@ -74,10 +74,10 @@ func TestCurrentSetting(t *testing.T) {
 		Date: "2026-01-03", System: runtime.GOOS + "/" + runtime.GOARCH, Processor: "Z80", Processors: runtime.NumCPU(),
 		Go: runtime.Version(), Load: "0.50",
 	}, s)
-	assert.Contains(t, s.Machine(), "(Z80)")
+	assert.Contains(t, s.Machine(), " × Z80")
 
 	unknown := CurrentSetting(t.TempDir(), now)
-	assert.Contains(t, unknown.Machine(), "unknown model")
+	assert.Contains(t, unknown.Machine(), "unknown processor")
 }
 
 func TestProcessors(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 type Setting struct {
 	Date       string `json:"date"` // UTC, to the day
 	System     string `json:"system"`
-	Processor  string `json:"processor"` // the model, empty if unknown
-	Processors int    `json:"processors"`
+	Processor  string `json:"processor"`  // the model, empty if unknown
+	Processors int    `json:"processors"` // that the benchmark may use
 	Go         string `json:"go"`
 	// Load is the machine's load average over the last minute when the measurement began, empty if unknown. What else ran
 	// then is in the figures as noise.
@@ -36,7 +36,7 @@ func CurrentSetting(root string, now time.Time) *Setting {
 
 // Machine describes the machine.
 func (s *Setting) Machine() string {
-	return fmt.Sprintf("%s, %d processors (%s)", s.System, s.Processors, cmp.Or(s.Processor, "unknown model"))
+	return fmt.Sprintf("%s, %d × %s", s.System, s.Processors, cmp.Or(s.Processor, "unknown processor"))
 }
 
 func processor(path string) string {
