@@ -9,6 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
+//fork:remove ChangeStream.createOperationDeployment the aggregate selects its servers itself
+//fork:remove changeStreamDeployment the aggregate selects its servers itself
+
 // runAggregate sends the stream's aggregate and returns the reply.
 func (cs *ChangeStream) runAggregate(ctx context.Context) (driver.CursorResponse, error) {
 	if cs.client.retryReads {

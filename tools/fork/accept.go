@@ -84,6 +84,9 @@ func (p *Plan) fingerprints() map[Entry]Fingerprint {
 	for _, t := range p.Touches {
 		now[Entry{t.How, t.Key}] = t.Hash
 	}
+	for _, r := range p.Removed {
+		now[Entry{Remove, r.Key}] = r.Hash
+	}
 	for _, w := range p.Watched {
 		now[Entry{Watch, w.Key}] = w.Hash
 	}

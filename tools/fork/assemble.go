@@ -35,11 +35,12 @@ func Pristine(m *Module) *Assembly {
 
 // fileEdits collects what happens to one upstream file.
 type fileEdits struct {
-	source *SourceFile
-	cuts   []edit      // declarations taken out
-	edits  []edit      // everything else
-	needed []importRef // what inserted text imports
-	ours   *Decl       // the last declaration of ours, for messages
+	source  *SourceFile
+	cuts    []edit      // declarations taken out
+	edits   []edit      // everything else
+	removed []*Decl     // declarations that are cut and have no successor
+	needed  []importRef // what inserted text imports
+	ours    *Decl       // the last declaration of ours, for messages
 }
 
 // Assemble lays the plan's overlay over its module. The error is Problems if
@@ -56,6 +57,9 @@ func Assemble(p *Plan) (*Assembly, error) {
 		if err := as.finishOurs(f); err != nil {
 			return nil, err
 		}
+	}
+	if err := as.checkRemoved(); err != nil {
+		return nil, err
 	}
 	return as.out, as.problems.orNil()
 }
@@ -114,6 +118,7 @@ func rename(d *Decl) edit {
 
 // finishAllTheirs writes the touched upstream files.
 func (as *assembler) finishAllTheirs() error {
+	as.removeTheirs()
 	for _, name := range sortedKeys(as.theirs) {
 		if err := as.finishTheirs(name, as.theirs[name]); err != nil {
 			return err
@@ -124,6 +129,10 @@ func (as *assembler) finishAllTheirs() error {
 
 // finishTheirs writes one touched upstream file.
 func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
+	if fe.empty() {
+		delete(as.out.Tree, name)
+		return nil
+	}
 	added, err := as.names.addImports(fe.source, fe.needed)
 	if err != nil {
 		as.problems.add(fe.ours.File.Path, fe.ours.File.line(fe.ours.pos()), "import the package under another name in ours", "imports of %s: %v", name, err)

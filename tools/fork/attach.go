@@ -85,6 +85,8 @@ func (r *directiveReader) place(d Directive, c *ast.Comment, group *ast.CommentG
 		for _, target := range d.Targets {
 			r.file.Watches = append(r.file.Watches, Watched{Target: target, File: src, Line: src.line(c.Pos())})
 		}
+	case d.Verb == Remove:
+		r.file.Removals = append(r.file.Removals, Removal{Watched{Target: d.Targets[0], File: src, Line: src.line(c.Pos())}, d.Reason})
 	case decls == nil:
 		r.obscure(r.following(c.Pos()))
 		r.fail(c, "put it directly above the declaration, without a blank line between", "//fork:%s is detached from any declaration", d.Verb)

@@ -55,7 +55,7 @@ func newFileDiff(p, from string, was []byte, to string, now []byte) FileDiff {
 }
 
 // CompareDecl shows upstream's declaration of a key beside ours. A watched
-// declaration has no counterpart; it is shown alone.
+// or removed declaration has no counterpart; it is shown alone.
 func (p *Plan) CompareDecl(key Key) (string, error) {
 	for _, t := range p.Touches {
 		if t.Key == key {
@@ -65,14 +65,24 @@ func (p *Plan) CompareDecl(key Key) (string, error) {
 	}
 	for _, w := range p.Watched {
 		if w.Key == key {
-			var b strings.Builder
-			for _, d := range w.Theirs {
-				fmt.Fprintf(&b, "// %s\n%s", d.at(), declText(d))
-			}
-			return b.String(), nil
+			return located(w.Theirs), nil
+		}
+	}
+	for _, r := range p.Removed {
+		if r.Key == key {
+			return located(r.Theirs), nil
 		}
 	}
 	return "", fmt.Errorf("%s is neither touched nor watched (go run ./tools/cmd/mongofork status lists what is)", key)
+}
+
+// located returns declarations, each below a comment that says where it stands.
+func located(decls []*Decl) string {
+	var b strings.Builder
+	for _, d := range decls {
+		fmt.Fprintf(&b, "// %s\n%s", d.at(), declText(d))
+	}
+	return b.String()
 }
 
 // declText returns a declaration with its comments, ending in a newline.

@@ -16,6 +16,7 @@ const (
 	Replace Verb = "replace" // our declaration stands in for upstream's
 	Wrap    Verb = "wrap"    // as replace, and upstream's stays callable under another name
 	Extend  Verb = "extend"  // our struct's fields, or our literal's elements, are added to upstream's
+	Remove  Verb = "remove"  // a declaration of upstream's that nothing uses any more goes
 	Watch   Verb = "watch"   // declarations that are depended on, but not touched
 	Base    Verb = "base"    // the versions of upstream that a file is for
 )
@@ -24,14 +25,14 @@ const directivePrefix = "//fork:"
 
 // lookalike finds comments that were probably meant as directives but that
 // gofmt and this builder take for prose.
-var lookalike = regexp.MustCompile(`^//\s+fork:(replace|wrap|extend|watch|base)\b|^//(?i:fork)\s*:|^/\*\s*fork:`)
+var lookalike = regexp.MustCompile(`^//\s+fork:(replace|wrap|extend|remove|watch|base)\b|^//(?i:fork)\s*:|^/\*\s*fork:`)
 
 // Directive is one "//fork:verb ..." comment line.
 type Directive struct {
 	Verb Verb
-	// Reason says why the declaration is touched (replace, wrap, extend).
+	// Reason says why the declaration is touched (replace, wrap, extend, remove).
 	Reason string
-	// Targets are the watched declarations, as written (watch).
+	// Targets are the declarations, as written: those that are watched (watch), or the one that goes (remove).
 	Targets []string
 	// Range holds the versions that the file is for (base).
 	Range BaseRange
@@ -56,6 +57,12 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 		if d.Reason = strings.Join(fields, " "); d.Reason == "" {
 			err = fmt.Errorf("//fork:%s needs a reason after it", word)
 		}
+	case Remove:
+		if len(fields) < 2 {
+			err = fmt.Errorf("//fork:remove needs the name of one declaration and a reason after it")
+			break
+		}
+		d.Targets, d.Reason = fields[:1], strings.Join(fields[1:], " ")
 	case Watch:
 		if d.Targets = fields; len(fields) == 0 {
 			err = fmt.Errorf("//fork:watch needs the names of declarations after it")
@@ -63,7 +70,7 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 	case Base:
 		d.Range, err = ParseBaseRange(fields)
 	default:
-		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, watch, base)", word)
+		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, watch, base)", word)
 	}
 	return d, true, err
 }
@@ -72,6 +79,8 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 func (d Directive) String() string {
 	args := d.Reason
 	switch d.Verb {
+	case Remove:
+		args = d.Targets[0] + " " + d.Reason
 	case Watch:
 		args = strings.Join(d.Targets, " ")
 	case Base:

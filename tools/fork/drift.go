@@ -69,6 +69,10 @@ func (p *Project) Drift(ctx context.Context, other Source, version string) ([]Dr
 		d.declaration(t.Key, t.How, t.Ours.at(), []*Decl{t.Theirs})
 		d.newNames(t)
 	}
+	for _, r := range plan.Removed {
+		d.step = steps.ofLine(r.File.Path, r.Line)
+		d.declaration(r.Key, Remove, r.at(), r.Theirs)
+	}
 	for _, w := range plan.Watched {
 		d.step = steps.ofLine(w.File.Path, w.Line)
 		d.declaration(w.Key, Watch, w.at(), w.Theirs)
@@ -103,7 +107,11 @@ func (d *drifter) add(row DriftRow) {
 }
 
 func (d *drifter) lookup(key Key) []*Decl {
-	found, err := d.target.Lookup(key)
+	return d.must(d.target.Lookup(key))
+}
+
+// must keeps an error for later.
+func (d *drifter) must(found []*Decl, err error) []*Decl {
 	if err != nil && d.err == nil {
 		d.err = err
 	}
@@ -113,6 +121,9 @@ func (d *drifter) lookup(key Key) []*Decl {
 // declaration classifies one touched or watched declaration.
 func (d *drifter) declaration(key Key, how Verb, ours string, was []*Decl) {
 	now := d.lookup(key)
+	if how == Remove && len(now) > 0 {
+		now = d.must(d.target.lookupWhole(key))
+	}
 	row := DriftRow{Subject: key.String(), How: string(how), Ours: ours, Was: places(was), Now: places(now)}
 	row.Class = d.classify(was, now)
 	switch row.Class {

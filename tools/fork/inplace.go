@@ -23,6 +23,9 @@ func AssembleInPlace(p *Plan) (*Assembly, error) {
 			return nil, err
 		}
 	}
+	if err := as.checkRemoved(); err != nil {
+		return nil, err
+	}
 	return as.out, as.problems.orNil()
 }
 
@@ -59,7 +62,7 @@ func (as *assembler) leaveRest(f *OverlayFile) error {
 		return nil
 	}
 	cuts := as.consumed[f.Source]
-	if len(cuts) > 0 && len(cuts) == len(f.Decls) && as.importsUsed(f) {
+	if len(cuts)+len(f.Removals) > 0 && len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}
 	edits := slices.Concat(cuts, as.names.pruneImports(f.Source, cuts, nil))

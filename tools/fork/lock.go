@@ -103,7 +103,7 @@ func (l *Lock) parseLine(fields []string, n int) error {
 		return set(&l.Specifications)
 	case "output":
 		return set(&l.Output)
-	case string(Replace), string(Wrap), string(Extend), string(Watch):
+	case string(Replace), string(Wrap), string(Extend), string(Remove), string(Watch):
 		return l.parseEntry(Verb(word), args, n)
 	}
 	return fmt.Errorf("unknown lock line %q", word)

@@ -23,6 +23,9 @@ func (l *Lock) check(plan *Plan, file string, complete bool) Problems {
 	for _, t := range plan.Touches {
 		compare(t.How, t.Key, t.Hash, t.Ours.File.Path, t.Ours.Line, t.Theirs.at())
 	}
+	for _, r := range plan.Removed {
+		compare(Remove, r.Key, r.Hash, r.File.Path, r.Line, places(r.Theirs))
+	}
 	for _, w := range plan.Watched {
 		compare(Watch, w.Key, w.Hash, w.File.Path, w.Line, places(w.Theirs))
 	}

@@ -31,6 +31,7 @@ type Plan struct {
 	Touches []Touch
 	Added   []*OverlayDecl
 	Watched []Watching
+	Removed []Removing
 }
 
 // Match looks up what each overlay declaration is about and checks what its
@@ -50,6 +51,11 @@ func Match(m *Module, o *Overlay) (*Plan, Problems, error) {
 		}
 		for _, w := range f.Watches {
 			if err := mt.watch(w); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, r := range f.Removals {
+			if err := mt.remove(r); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -159,9 +165,18 @@ func (mt *matcher) fail(d *OverlayDecl, mend, format string, args ...any) {
 
 // watch looks up one watched name.
 func (mt *matcher) watch(w Watched) error {
+	key, found, err := mt.named(Watch, w)
+	if len(found) > 0 {
+		mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: fingerprint(found...)})
+	}
+	return err
+}
+
+// named looks up a declaration that a directive names. If there is none, that is a problem.
+func (mt *matcher) named(verb Verb, w Watched) (Key, []*Decl, error) {
 	p, err := mt.plan.Module.Package(path.Dir(w.File.Path))
 	if err != nil {
-		return err
+		return Key{}, nil, err
 	}
 	pkg, ok := p.packageOf(w.File)
 	if !ok {
@@ -169,19 +184,14 @@ func (mt *matcher) watch(w Watched) error {
 	}
 	key, err := parseReference(w.Target, pkg)
 	if err != nil {
-		mt.problems.add(w.File.Path, w.Line, "write it as docs/builder.md says", "//fork:watch: %v", err)
-		return nil
+		mt.problems.add(w.File.Path, w.Line, "write it as docs/builder.md says", "//fork:%s: %v", verb, err)
+		return Key{}, nil, nil
 	}
 	found, err := mt.plan.Module.Lookup(key)
-	if err != nil {
-		return err
+	if err == nil && len(found) == 0 {
+		mt.problems.add(w.File.Path, w.Line, mt.plan.Module.watchHint(key), "//fork:%s %s: upstream %s has no such declaration in %s", verb, key.Name, mt.plan.Module.origin(), key.Package)
 	}
-	if len(found) == 0 {
-		mt.problems.add(w.File.Path, w.Line, mt.plan.Module.watchHint(key), "//fork:watch %s: upstream %s has no such declaration in %s", key.Name, mt.plan.Module.origin(), key.Package)
-		return nil
-	}
-	mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: fingerprint(found...)})
-	return nil
+	return key, found, err
 }
 
 // Counts says how many declarations the plan touches, by directive.
@@ -194,6 +204,10 @@ func (p *Plan) Counts() string {
 	for _, w := range p.Watched {
 		watched[w.Key] = true
 	}
-	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched",
+	counts := fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched",
 		count[Replace], count[Wrap], count[Extend], len(p.Added), len(watched))
+	if len(p.Removed) > 0 {
+		counts += fmt.Sprintf(", %d removed", len(p.Removed))
+	}
+	return counts
 }

@@ -30,6 +30,8 @@ type OverlayFile struct {
 	Decls []*OverlayDecl
 	// Watches are the references of //fork:watch directives.
 	Watches []Watched
+	// Removals are the //fork:remove directives.
+	Removals []Removal
 }
 
 // OverlayDecl is a declaration of ours.
@@ -50,6 +52,12 @@ type Watched struct {
 	Target string
 	File   *SourceFile
 	Line   int
+}
+
+// Removal is a //fork:remove directive.
+type Removal struct {
+	Watched
+	Reason string
 }
 
 // ReadOverlay reads the overlay folders below fsys as far as they are meant

@@ -57,6 +57,9 @@ func (p *Plan) message() string {
 	for _, t := range p.Touches {
 		fmt.Fprintf(&b, "\n- %s %s: %s", t.How, t.Key, t.Reason)
 	}
+	for _, r := range p.Removed {
+		fmt.Fprintf(&b, "\n- %s %s: %s", Remove, r.Key, r.Reason)
+	}
 	return b.String()
 }
 

@@ -12,7 +12,7 @@ type StatusRow struct {
 	Reason       string
 }
 
-// Status lists what the plan touches, adds and watches, in that order. Init
+// Status lists what the plan touches, adds, removes and watches, in that order. Init
 // functions and blank variables appear under those names.
 func (p *Plan) Status() []StatusRow {
 	var rows []StatusRow
@@ -22,12 +22,20 @@ func (p *Plan) Status() []StatusRow {
 	for _, d := range p.Added {
 		rows = append(rows, StatusRow{d.Key, "add", d.at(), d.lines(), 0, ""})
 	}
+	for _, r := range p.Removed {
+		rows = append(rows, StatusRow{r.Key, string(Remove), r.at(), 0, linesOf(r.Theirs), r.Reason})
+	}
 	for _, w := range p.Watched {
-		theirs := 0
-		for _, d := range w.Theirs {
-			theirs += d.lines()
-		}
-		rows = append(rows, StatusRow{w.Key, string(Watch), w.at(), 0, theirs, ""})
+		rows = append(rows, StatusRow{w.Key, string(Watch), w.at(), 0, linesOf(w.Theirs), ""})
 	}
 	return rows
+}
+
+// linesOf returns how many lines declarations take.
+func linesOf(decls []*Decl) int {
+	n := 0
+	for _, d := range decls {
+		n += d.lines()
+	}
+	return n
 }

@@ -35,7 +35,7 @@ type Verdict struct {
 // full packages.
 func (r *Record) Judge(fork *gotest.Result, module string, own func(gotest.Key) bool, skips []difference.Skip) *Verdict {
 	j := judgement{
-		Verdict: &Verdict{Varying: map[gotest.Key]string{}}, record: r, skips: map[gotest.Key]difference.Skip{},
+		Verdict: &Verdict{Varying: map[gotest.Key]string{}}, record: r, module: module, skips: map[gotest.Key]difference.Skip{},
 		upstream: map[gotest.Key]gotest.Outcome{}, blamed: map[string]bool{},
 	}
 	for _, skip := range skips {
@@ -54,6 +54,7 @@ func (r *Record) Judge(fork *gotest.Result, module string, own func(gotest.Key) 
 type judgement struct {
 	*Verdict
 	record *Record
+	module string
 	skips  map[gotest.Key]difference.Skip
 	// upstream returns how the cases end in the untouched module, as far as the record and the run show.
 	upstream map[gotest.Key]gotest.Outcome
@@ -111,7 +112,7 @@ func (j *judgement) regress(c gotest.Case, key gotest.Key, should gotest.Outcome
 }
 
 func (j *judgement) finish() {
-	groups := j.record.count(j.upstream)
+	groups := j.withRemoved()
 	for name := range maps.Keys(j.record.Groups) {
 		if _, ok := groups[name]; !ok {
 			groups[name] = Group{}
@@ -131,6 +132,29 @@ func (j *judgement) finish() {
 			j.Stale = append(j.Stale, fmt.Errorf("line %d: %s passes in the fork; remove the entry", skip.Line, skip))
 		}
 	}
+}
+
+// withRemoved counts the cases by group. The fork may lack cases that the skip list names, because it has removed what they test.
+// They passed upstream, if with them their group is as recorded.
+func (j *judgement) withRemoved() map[string]Group {
+	supposed := maps.Clone(j.upstream)
+	for key := range j.skips {
+		if _, known := j.upstream[key]; !known {
+			supposed[key] = gotest.Passed
+		}
+	}
+	groups, with := j.record.count(j.upstream), j.record.count(supposed)
+	for key, skip := range j.skips {
+		name := GroupOf(key)
+		if _, known := j.upstream[key]; known || with[name] != j.record.Groups[name] {
+			continue
+		}
+		groups[name], j.upstream[key] = with[name], gotest.Passed
+		full := gotest.Key{Package: j.module + "/" + key.Package, Test: key.Test}
+		change := difference.Change{Key: full, Upstream: gotest.Passed, Fork: gotest.Missing}
+		j.Expected = append(j.Expected, difference.Expectation{Skip: skip, Change: change})
+	}
+	return groups
 }
 
 func (j *judgement) isExpected(skip difference.Skip) bool {

@@ -192,6 +192,7 @@ func TestJudgeWithASkipList(t *testing.T) {
 		"is skipped instead": {"TestA", with("p TestA skipped"), ""},
 		"passes again":       {"TestA", forked, "line 7: p TestA passes in the fork; remove the entry"},
 		"no such test":       {"TestX", forked, "line 7: p TestX is no test that was run"},
+		"is removed":         {"TestA", forked[1:], ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,6 +207,39 @@ func TestJudgeWithASkipList(t *testing.T) {
 			}
 			require.Len(t, v.Stale, 1)
 			assert.ErrorContains(t, v.Stale[0], tt.stale)
+		})
+	}
+}
+
+// Tests that the fork removed are listed one by one: if some are not, or one is listed that never was, nothing is explained.
+func TestJudgeRemovedTests(t *testing.T) {
+	t.Parallel()
+	list := func(tests ...string) (skips []difference.Skip) {
+		for i, test := range tests {
+			skips = append(skips, difference.Skip{Package: "p", Test: test, Line: i + 1})
+		}
+		return skips
+	}
+	lacking := append([]string{forked[1]}, forked[3:]...) // neither TestA nor TestB/y
+	for name, tt := range map[string]struct {
+		skips           []difference.Skip
+		groups          []string
+		expected, stale int
+	}{
+		"all are listed":           {list("TestA", "TestB/y"), nil, 2, 0},
+		"one is not":               {list("TestA"), []string{"p"}, 0, 1},
+		"one more is listed":       {list("TestA", "TestB/y", "TestX"), []string{"p"}, 0, 3},
+		"another one in its place": {list("TestA", "TestX"), []string{"p"}, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := record().Judge(run(lacking...), module, own, tt.skips)
+			assert.Equal(t, tt.groups, v.Groups)
+			assert.Len(t, v.Expected, tt.expected)
+			assert.Len(t, v.Stale, tt.stale)
+			for _, e := range v.Expected {
+				assert.Equal(t, module+"/p", e.Key.Package)
+			}
 		})
 	}
 }
