@@ -148,6 +148,9 @@ func changedPaths(changes []FileDiff) []string {
 // named gives files and wrapped declarations the names that they have in upstream's tree.
 func (s *Series) named(plan *Plan, t Tree) (Tree, error) {
 	out := maps.Clone(t)
+	if err := s.merge(out); err != nil {
+		return nil, err
+	}
 	for from, to := range s.Options.Files {
 		if data, ok := out[from]; ok {
 			if _, taken := out[to]; taken {

@@ -86,8 +86,12 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 	var edits []edit
 	for _, decl := range source.AST.Decls {
 		receiver := ""
-		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && len(fn.Recv.List) == 1 {
+		fn, isFunc := decl.(*ast.FuncDecl)
+		if isFunc && fn.Recv != nil && len(fn.Recv.List) == 1 {
 			receiver = receiverName(fn.Recv.List[0].Type)
+		}
+		if isFunc {
+			edits = append(edits, w.comment(source, fn, receiver)...)
 		}
 		ast.Inspect(decl, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
@@ -103,6 +107,21 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 	}
 	text, _, err := splice(data, "", edits)
 	return text, err
+}
+
+// comment renames the function at the beginning of its comment.
+func (w wrappedNames) comment(source *SourceFile, fn *ast.FuncDecl, receiver string) []edit {
+	to := w[folderKey(source.Path)][fn.Name.Name][receiver]
+	if to == "" || fn.Doc == nil {
+		return nil
+	}
+	first, isLine := strings.CutPrefix(fn.Doc.List[0].Text, "// ")
+	word, _, _ := strings.Cut(first, " ")
+	if !isLine || UpstreamName(word) != fn.Name.Name {
+		return nil
+	}
+	at := source.offset(fn.Doc.Pos()) + len("// ")
+	return []edit{{start: at, end: at + len(word), text: []byte(to)}}
 }
 
 // of returns the name of what a declaration calls by name: that of its own receiver, or the only one of this name.

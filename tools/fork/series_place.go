@@ -58,6 +58,13 @@ func (s *Series) place(p *Project, ps *Problems) {
 			ps.add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "files are left out without a reason")
 		}
 	}
+	for _, named := range []map[string]string{s.Options.Files, s.Options.Merged} {
+		for _, file := range sortedKeys(named) {
+			if !p.hasFile(file) {
+				ps.add(SeriesFolder+"/"+SeriesSetup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
+			}
+		}
+	}
 }
 
 func (s *Series) placeFiles(i int, at string, files []string, exists func(string) bool, ps *Problems) {

@@ -61,6 +61,8 @@ type SeriesOptions struct {
 	Left []LeftOut `yaml:"left"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
+	// Merged maps a file of the overlay to the file of the folder that its declarations come at the end of.
+	Merged map[string]string `yaml:"merged"`
 	// Wrapped maps the key of a declaration that is wrapped to the name that it has in upstream's tree.
 	Wrapped map[string]string `yaml:"wrapped"`
 }

@@ -2,6 +2,8 @@ package fork
 
 import (
 	"bytes"
+	"go/ast"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -181,16 +183,84 @@ func TestSeriesOfEveryBase(t *testing.T) {
 	})
 }
 
-// requireNoTrace checks that nothing tells how the series was made.
+// requireNoTrace checks that nothing tells how the series was made: no text, and no name of a file or in a file.
 func requireNoTrace(t *testing.T, upstream, tree Tree) {
 	t.Helper()
+	known := names(t, upstream)
+	for name := range names(t, tree) {
+		require.False(t, !known[name] && tells.MatchString(name), name)
+	}
 	for name, data := range tree {
 		if bytes.Equal(upstream[name], data) {
 			continue
 		}
-		for _, trace := range []string{"fork:", "mongofork", "upstream"} {
+		for _, trace := range []string{"fork:", "mongofork", "upstream", "overlay"} {
 			count := func(text []byte) int { return bytes.Count(bytes.ToLower(text), []byte(trace)) }
 			require.Equal(t, count(upstream[name]), count(data), "%q in %s", trace, name)
 		}
+	}
+}
+
+// tells finds the words for how this repository is made, and its names of files for single bases.
+var tells = regexp.MustCompile(`(?i)upstream|overlay|fork|revision|_20[0-9][0-9]_`)
+
+// names returns the paths of a tree's files, and the identifiers in its Go files.
+func names(t *testing.T, tree Tree) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for name, data := range tree {
+		all[name] = true
+		if !isGoFile(name) {
+			continue
+		}
+		source, err := parseSource(name, data)
+		require.NoError(t, err)
+		ast.Inspect(source.AST, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				all[id.Name] = true
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// What is called by a word that tells is found, in a path and in code; what upstream calls so stays.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	tree := Tree{"a/overlay.go": []byte("package a\n\nfunc f() { upstreamF(); g_2026_08() }\n"), "b/revision.txt": nil}
+	var found []string
+	for _, name := range sortedKeys(names(t, tree)) {
+		if tells.MatchString(name) {
+			found = append(found, name)
+		}
+	}
+	require.Equal(t, []string{"a/overlay.go", "b/revision.txt", "g_2026_08", "upstreamF"}, found)
+}
+
+// A merged file is at the end of the other one, with its imports, under its own names there.
+func TestSeriesMerges(t *testing.T) {
+	t.Parallel()
+	const setup = "title: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nwrapped: {pool Pool.Get: lend}\n"
+	p := builtProject(t, seriesOverlay())
+	p.put(t, "etc/series/series.yaml", setup+"merged: {pool/get.go: pool/pool.go, pool/policy.go: pool/names.go}\n")
+	_, tree := seriesOf(t, p)
+	require.NotContains(t, tree, "pool/get.go")
+	require.NotContains(t, tree, "pool/policy.go")
+	pool, policy := string(tree["pool/pool.go"]), string(tree["pool/names.go"])
+	require.True(t, strings.HasSuffix(pool, "\n\nvar calls = limit\n"), pool)
+	require.Contains(t, pool, "// lend lends a connection")
+	require.True(t, strings.HasPrefix(policy, "package pool\n\nimport \"strings\"\n\n// States of a connection.\n"), policy)
+	require.Contains(t, policy, "\n\n// limit is the limit.\nconst limit = 3\n")
+
+	for _, tt := range []struct{ merged, want string }{
+		{"pool/none.go: pool/pool.go", "the overlay has no file pool/none.go"},
+		{"pool/get.go: pool/none.go", "pool/get.go cannot be merged into pool/none.go: there is no such file"},
+		{"pool/get.go: pool/platform_linux.go", "pool/get.go cannot be merged into pool/platform_linux.go: they differ in package or build constraints"},
+		{"pool/get.go: pool/external_test.go", "they differ in package or build constraints"},
+	} {
+		p.put(t, "etc/series/series.yaml", setup+"merged: {"+tt.merged+"}\n")
+		_, _, err := p.SeriesPatches(t.Context(), runCommand, seriesAuthor)
+		require.ErrorContains(t, err, tt.want)
 	}
 }

@@ -28,7 +28,7 @@ func setClientOptionsFromURIOptions(clientOpts *options.ClientOptions, uriOpts b
 // setOverloadOption sets an option about overload. It reports false if the key, in lower case, is none.
 func setOverloadOption(opts *options.ClientOptions, key string, value any) (known bool, err error) {
 	if key != "adaptiveretries" {
-		return setRevisionOption(opts, key, value)
+		return setBackpressureOption(opts, key, value)
 	}
 	enabled, ok := value.(bool)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// setRevisionOption sets an option that the specification's revision of 2026-08-13 has. It reports false if the key is none.
-func setRevisionOption(opts *options.ClientOptions, key string, value any) (known bool, err error) {
+// setBackpressureOption sets an option that the specification's revision of 2026-08-13 has. It reports false if the key is none.
+func setBackpressureOption(opts *options.ClientOptions, key string, value any) (known bool, err error) {
 	switch key {
 	case "maxadaptiveretries":
 		n, ok := value.(int32)

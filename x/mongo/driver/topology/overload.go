@@ -53,7 +53,7 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 
 // newOverloadPolicy makes the overload policy of a client with these options.
 func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
-	overload := revisionPolicy(opts)
+	overload := configuredPolicy(opts)
 	overload.Policy.RetryReads = opts.RetryReads == nil || *opts.RetryReads
 	overload.Policy.RetryWrites = opts.RetryWrites == nil || *opts.RetryWrites
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {

@@ -13,8 +13,8 @@ import (
 // maxRetries is MAX_RETRIES, which clients cannot configure in the specification's revision of 2026-03-12.
 const maxRetries retry.Limit = 5
 
-// revisionPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes.
-func revisionPolicy(*options.ClientOptions) *driver.OverloadPolicy {
+// configuredPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes.
+func configuredPolicy(*options.ClientOptions) *driver.OverloadPolicy {
 	return &driver.OverloadPolicy{
 		Policy: retry.Policy{
 			MaxRetries:   maxRetries,

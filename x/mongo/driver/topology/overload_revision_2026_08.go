@@ -10,10 +10,10 @@ import (
 // defaultMaxAdaptiveRetries is MAX_RETRIES for clients that do not set maxAdaptiveRetries. The client has the same default.
 const defaultMaxAdaptiveRetries uint = 2
 
-// revisionPolicy returns the parts of a policy that clients can configure in the specification's revision of 2026-08-13.
+// configuredPolicy returns the parts of a policy that clients can configure in the specification's revision of 2026-08-13.
 //
 //fork:watch /mongo.defaultAdaptiveRetries
-func revisionPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
+func configuredPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
 	maxRetries := defaultMaxAdaptiveRetries
 	if opts.MaxAdaptiveRetries != nil {
 		maxRetries = *opts.MaxAdaptiveRetries

@@ -19,7 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-func TestRevisionPolicy(t *testing.T) {
+func TestConfiguredPolicy(t *testing.T) {
 	tests := []struct {
 		name       string
 		opts       *options.ClientOptions
