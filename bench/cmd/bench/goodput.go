@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -52,6 +53,11 @@ func (c *goodputCmd) measureCanned(ctx context.Context, console console, config 
 func (c *goodputCmd) measureServer(ctx context.Context, console console, config goodput.Config) error {
 	config.Scenarios, config.Storm = goodput.ServerScenarios(), goodput.Storm{}
 	config.Arms = c.chosenArms(config.Arms)
+	mongod, err := server.MembersBinary(ctx, server.Config{Root: c.Root, Progress: console.Progress})
+	if err != nil && !errors.Is(err, server.ErrUnavailable) {
+		return err
+	}
+	config.Mongod = mongod
 	return c.onServer(ctx, console, server.Config{BehindLab: true}, func(uri, name string) error {
 		file := result.File[*goodput.ServerResults]{Command: "make bench-goodput", Setting: result.CurrentSetting("/", time.Now())}
 		config.Backend = uri

@@ -16,26 +16,38 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/tools/connstring"
 	"mongofork/tools/redact"
 )
 
 // patience is how long an interrupted process may take to end.
 const patience = 10 * time.Second
 
-// server is a process of the overload lab before a backend that answers everything at once.
+// server is a process of the overload lab.
 type server struct {
 	URI      string
+	dir      string // of what the lab starts
 	cmd      *exec.Cmd
 	messages bytes.Buffer
 }
 
-// startServer starts a lab of that program with what a scenario needs.
-func startServer(ctx context.Context, program, backend string, scenario Scenario) (*server, error) {
+// startServer starts a lab with what a scenario needs.
+func startServer(ctx context.Context, config Config, scenario Scenario) (*server, error) {
 	s := new(server)
-	s.cmd = exec.CommandContext(ctx, program, "serve", "--topology", scenario.topology(), "--port=0", "--metrics-port=0",
+	args := []string{
+		"serve", "--topology", scenario.topology(), "--port=0", "--metrics-port=0",
 		"--capacity", fmt.Sprint(scenario.Capacity()), "--queue", strconv.Itoa(scenario.queue()),
-		"--rejection-cost", fmt.Sprint(scenario.RejectionCost))
-	s.cmd.Env = append(os.Environ(), "MONGODB_URI="+backend) // it may have a password, and every user can read arguments
+		"--rejection-cost", fmt.Sprint(scenario.RejectionCost),
+	}
+	if scenario.Real {
+		var err error
+		if s.dir, err = os.MkdirTemp("", "bench-members-"); err != nil {
+			return nil, err
+		}
+		args = append(args, "--mongod", config.Mongod, "--dir", s.dir)
+	}
+	s.cmd = exec.CommandContext(ctx, config.Lab, args...)
+	s.cmd.Env = append(os.Environ(), "MONGODB_URI="+config.Backend) // it may have a password, and every user can read arguments
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	s.cmd.WaitDelay = patience
 	s.cmd.Stderr = &s.messages
@@ -63,10 +75,22 @@ func startServer(ctx context.Context, program, backend string, scenario Scenario
 func (s *server) close() time.Duration {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	_ = s.cmd.Wait()
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
 	if s.cmd.ProcessState == nil {
 		return 0
 	}
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
+}
+
+// fill inserts what the operations read.
+func (s *server) fill(ctx context.Context, database string) error {
+	client, err := mongo.Connect(options.Client().ApplyURI(connstring.With(s.URI, "w=majority")))
+	if err != nil {
+		return err
+	}
+	return errors.Join(insertDocument(ctx, client.Database(database)), client.Disconnect(ctx))
 }
 
 // set sets parameters of the first member.

@@ -19,6 +19,7 @@ type Config struct {
 	Arms    []Arm
 	Lab     string // the lab's program
 	Backend string // connection string of the server behind the lab
+	Mongod  string // the program that the lab starts real members of; empty if there is none
 	// Database is that of the document that operations read.
 	Database  string
 	Scenarios []Scenario
@@ -113,11 +114,16 @@ func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
 
 // withServer calls a function with the servers of a scenario, and adds the processor time that they took.
 func (c Config) withServer(ctx context.Context, s Scenario, used *atomic.Int64, use func(*server) error) error {
-	server, err := startServer(ctx, c.Lab, c.Backend, s)
+	server, err := startServer(ctx, c, s)
 	if err != nil {
 		return err
 	}
 	defer func() { used.Add(int64(server.close())) }()
+	if s.Real {
+		if err := server.fill(ctx, c.Database); err != nil {
+			return err
+		}
+	}
 	if s.Limit > 0 {
 		if err := server.limitRequests(ctx, s.Limit); err != nil {
 			return err
@@ -161,7 +167,7 @@ func (c Config) load(ctx context.Context, s Scenario, arm Arm, uri string, used 
 }
 
 func (c Config) storm(ctx context.Context, arm Arm) (*openloop.StormReport, error) {
-	server, err := startServer(ctx, c.Lab, c.Backend, Scenario{Plan: openloop.Plan{Capacity: Capacity}})
+	server, err := startServer(ctx, c, Scenario{Plan: openloop.Plan{Capacity: Capacity}})
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,8 @@ type Scenario struct {
 	RejectionCost float64 `json:"rejection_cost"`
 	// Members is the number of members of the replica set, from which operations choose one at random; zero for a single server.
 	Members int `json:"members,omitempty"`
+	// Real makes the members those of a real replica set, which the lab starts for each run.
+	Real bool `json:"real,omitempty"`
 	// Limit is how many requests a second the first member admits, of its capacity; zero for all.
 	Limit int `json:"limit,omitempty"`
 	// Plan is the load without its target.
@@ -84,6 +86,9 @@ func (s Scenario) queue() int { return int(Queue * s.Capacity() / Capacity) }
 func (s Scenario) topology() string {
 	if s.Members == 0 {
 		return "standalone"
+	}
+	if s.Real {
+		return fmt.Sprintf("members:%d", s.Members)
 	}
 	return fmt.Sprintf("replicaset:%d", s.Members)
 }
