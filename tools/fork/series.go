@@ -22,6 +22,8 @@ type SeriesPatch struct {
 	Changed []string
 	// Added and Removed count lines, those in tests and test data apart.
 	Added, Removed, AddedTests int
+
+	large string // why it may be large
 }
 
 // SeriesPatches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
@@ -47,7 +49,7 @@ func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string)
 		if len(changes) == 0 {
 			continue
 		}
-		patches = append(patches, SeriesPatch{Step: step.Name, Changed: changedPaths(changes)})
+		patches = append(patches, SeriesPatch{Step: step.Name, Changed: changedPaths(changes), large: step.Large})
 		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
 	}
 	if len(patches) == 0 {
@@ -101,6 +103,9 @@ func (s *Series) format(g *gitRepo, patches []SeriesPatch) ([]SeriesPatch, error
 		}
 		patches[i].Name, patches[i].Data = filepath.Base(name), data
 		patches[i].count()
+		if err := patches[i].size(); err != nil {
+			return nil, err
+		}
 	}
 	letter := s.letter(g, n)
 	return append([]SeriesPatch{letter}, patches...), g.err
@@ -115,6 +120,20 @@ func (s *Series) letter(g *gitRepo, n string) SeriesPatch {
 		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
 		g.git("log", "--reverse", "--format=  %s", "-"+n), g.git("diff", "--shortstat", "HEAD~"+n))
 	return SeriesPatch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
+}
+
+// maxStepLines is how many lines a patch may add, tests apart, that reviewers are to read at one sitting.
+const maxStepLines = 800
+
+// size checks that a patch is not too large, or says why it is.
+func (sp *SeriesPatch) size() error {
+	if sp.Added <= maxStepLines || sp.large != "" {
+		return nil
+	}
+	return Problems{{
+		File: SeriesFolder + "/" + sp.Step + ".yaml", Message: fmt.Sprintf("the step adds %d lines, tests apart; %d is the most", sp.Added, maxStepLines),
+		Mend: "divide it, or say under large why it cannot be divided",
+	}}
 }
 
 // count counts the lines that a patch adds and removes.

@@ -22,13 +22,16 @@ func lintReport(findings ...string) string {
 func TestSeriesLint(t *testing.T) {
 	t.Parallel()
 	before := []string{"unused a/a.go 3 func f is unused", "revive a/a.go 9 exported G has no comment"}
+	const none = "1 packages linted, with 0 findings that etc/series/series.yaml accepts"
 	for _, tt := range []struct {
 		name string
 		now  []string
+		said string
 		want string
 	}{
-		{name: "the same, elsewhere", now: []string{"unused a/a.go 7 func f is unused"}},
-		{name: "nothing"},
+		{name: "the same, elsewhere", now: []string{"unused a/a.go 7 func f is unused"}, said: none},
+		{name: "nothing", said: none},
+		{name: "accepted", now: []string{"unused a/old.go 7 func old is unused"}, said: "1 packages linted, with 1 findings that etc/series/series.yaml accepts"},
 		{name: "another", now: append(before, "unused a/b.go 1 func h is unused"), want: "a/b.go: func h is unused (unused)"},
 		{name: "twice", now: append(before, "unused a/a.go 20 func f is unused"), want: "a/a.go: func f is unused (unused)"},
 		{name: "another linter", now: []string{"staticcheck a/a.go 3 func f is unused"}, want: "a/a.go: func f is unused (staticcheck)"},
@@ -36,7 +39,8 @@ func TestSeriesLint(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			now := before
-			l := seriesLint{tool: "golangci-lint@v2", goTool: func(args ...string) (string, error) {
+			accepted := []AcceptedFinding{{File: "a/old.go", Text: "func old is unused", Reason: "it goes later"}}
+			l := seriesLint{tool: "golangci-lint@v2", accepted: accepted, goTool: func(args ...string) (string, error) {
 				require.Equal(t, []string{"run", "golangci-lint@v2", "run"}, args[:3])
 				require.Equal(t, "./a", args[len(args)-1])
 				return lintReport(now...), nil
@@ -49,7 +53,7 @@ func TestSeriesLint(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, "1 packages linted", said)
+			require.Equal(t, tt.said, said)
 		})
 	}
 

@@ -65,6 +65,11 @@ func (s *Series) place(p *Project, ps *Problems) {
 			}
 		}
 	}
+	for _, finding := range s.Options.Findings {
+		if finding.Reason == "" {
+			ps.add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "a finding in %s is accepted without a reason", finding.File)
+		}
+	}
 }
 
 func (s *Series) placeFiles(i int, at string, files []string, exists func(string) bool, ps *Problems) {

@@ -38,6 +38,8 @@ type Step struct {
 	Files []string `yaml:"files"`
 	// Declarations are the keys of declarations that come with this step, although the rest of their file does not.
 	Declarations []string `yaml:"declarations"`
+	// Large says why the step may add more than maxStepLines to what is no test.
+	Large string `yaml:"large"`
 	// Fragments are lines that come with this step, although the rest of their file is there before.
 	Fragments []Fragment `yaml:"fragments"`
 }
@@ -59,6 +61,8 @@ type SeriesOptions struct {
 	Letter string `yaml:"letter"`
 	// Left are the files of the overlay that upstream has no use for, with the reason.
 	Left []LeftOut `yaml:"left"`
+	// Findings are what upstream's linters may find in the tree of the series and not in upstream's.
+	Findings []AcceptedFinding `yaml:"findings"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
 	// Merged maps a file of the overlay to the file of the folder that its declarations come at the end of.
@@ -71,6 +75,13 @@ type SeriesOptions struct {
 type LeftOut struct {
 	Files  []string `yaml:"files"`
 	Reason string   `yaml:"reason"`
+}
+
+// AcceptedFinding is a finding of a linter that does no harm, with the reason.
+type AcceptedFinding struct {
+	File   string `yaml:"file"`
+	Text   string `yaml:"text"`
+	Reason string `yaml:"reason"`
 }
 
 // readSeries reads the steps, in order, and what is said of all.

@@ -130,6 +130,9 @@ func TestSeriesRefused(t *testing.T) {
 			text: string(stepFile("Count", "files: [pool/policy.go]\nfragments:\n  - {file: pool/get.go, lines: calls++}\n")),
 			want: "a fragment of pool/get.go, which no earlier step brings"},
 		{name: "unknown field", file: "etc/series/1-limit.yaml", text: "titel: x\n", want: "the file cannot be read: "},
+		{name: "no reason for a finding", file: "etc/series/series.yaml",
+			text: "left:\n  - {files: [pool/own.go], reason: ours}\nwrapped: {pool Pool.Get: lend}\nfindings:\n  - {file: pool/pool.go, text: unused}\n",
+			want: "a finding in pool/pool.go is accepted without a reason"},
 		{name: "no reason", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go]}\nwrapped: {pool Pool.Get: lend}\n",
 			want: "files are left out without a reason"},
 		{name: "unnamed", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go], reason: ours}\n",
@@ -146,6 +149,30 @@ func TestSeriesRefused(t *testing.T) {
 			p := builtProject(t, seriesOverlay())
 			p.put(t, tt.file, tt.text)
 			_, _, err := p.SeriesPatches(t.Context(), runCommand, seriesAuthor)
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+// A step that adds more than reviewers read at one sitting is a problem, unless it says why.
+func TestSeriesSize(t *testing.T) {
+	t.Parallel()
+	long := "package pool\n\nvar long = []int{\n" + strings.Repeat("\t1,\n", maxStepLines) + "}\n"
+	for _, tt := range []struct{ name, file, more, want string }{
+		{name: "too large", file: "pool/long.go", want: "etc/series/3-long.yaml: the step adds 804 lines, tests apart; 800 is the most"},
+		{name: "with a reason", file: "pool/long.go", more: "large: a list\n"},
+		{name: "tests", file: "pool/long_test.go"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := builtProject(t, seriesOverlay())
+			p.put(t, tt.file, long)
+			p.put(t, "etc/series/3-long.yaml", string(stepFile("Be long", "files: ["+tt.file+"]\n"+tt.more)))
+			_, _, err := p.SeriesPatches(t.Context(), runCommand, seriesAuthor)
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
 			require.ErrorContains(t, err, tt.want)
 		})
 	}

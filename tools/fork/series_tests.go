@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/difference"
 	"mongofork/tools/rig/gotest"
 )
 
@@ -94,7 +92,7 @@ func (v *seriesTree) goTest(dir string, folders []string, flags ...string) (*got
 // judge reports failures that the series is to blame for, and else what passed.
 func (v *seriesTree) judge(own map[string][]string, result *gotest.Result) (string, error) {
 	var passed, theirs int
-	var known []string
+	failed := map[string][]gotest.Case{}
 	for _, c := range result.Cases() {
 		folder := "." + strings.TrimPrefix(c.Package, v.module)
 		ours := slices.Contains(own[folder], gotest.TopLevel(c.Test))
@@ -106,75 +104,23 @@ func (v *seriesTree) judge(own map[string][]string, result *gotest.Result) (stri
 		case c.Outcome == gotest.Failed && (ours || c.Test == ""):
 			return "", failure(c)
 		case c.Outcome == gotest.Failed:
-			why, err := v.excuse(folder, c)
-			if err != nil {
-				return "", err
-			}
-			known = append(known, fmt.Sprintf("%s %s %s", folder, c.Test, why))
+			failed[folder] = append(failed[folder], c)
 		}
 	}
 	said := fmt.Sprintf("%d tests of the series and %d of upstream's passed", passed, theirs)
-	if len(known) > 0 {
-		said += fmt.Sprintf(", %d failed as known (%s)", len(known), strings.Join(known, ", "))
+	for _, folder := range sortedKeys(failed) {
+		excuses, err := v.excuse(folder, failed[folder])
+		if err != nil {
+			return "", err
+		}
+		for _, why := range sortedKeys(excuses) {
+			tests := slices.Compact(slices.Sorted(slices.Values(excuses[why])))
+			said += fmt.Sprintf(", %d of %s failed that %s (%s)", len(excuses[why]), folder, why, strings.Join(tests, ", "))
+		}
 	}
 	return said, nil
 }
 
 func failure(c gotest.Case) error {
 	return fmt.Errorf("go test: %s failed: %s", c.Key, strings.Join(c.Output, ""))
-}
-
-// excuse says why a failed test of upstream's may fail: because it is listed, passes when it runs alone, or fails in upstream's tree
-// as well.
-func (v *seriesTree) excuse(folder string, c gotest.Case) (string, error) {
-	if _, listed := v.known[strings.TrimPrefix(folder, "./")+" "+c.Test]; listed {
-		return "is listed", nil
-	}
-	for _, tree := range []struct {
-		dir, why string
-		excuses  gotest.Outcome
-	}{{v.dir, "passes alone", gotest.Passed}, {v.dir + ".untouched", "fails untouched", gotest.Failed}} {
-		if err := v.untouched(tree.dir); err != nil {
-			return "", err
-		}
-		again, err := v.goTest(tree.dir, []string{folder}, "-count=1", "-run", gotest.Pattern(c.Test))
-		if err != nil {
-			return "", err
-		}
-		if again.Outcome(c.Key) == tree.excuses {
-			return tree.why, nil
-		}
-	}
-	return "", failure(c)
-}
-
-// untouched writes upstream's tree to a folder, unless it is there.
-func (v *seriesTree) untouched(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "go.mod")); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return v.upstream.write(dir)
-}
-
-// knownFailures lists upstream's tests that assert what the specification has changed, with the reason.
-func (p *Project) knownFailures() (map[string]string, error) {
-	file := filepath.Join(p.Root, "etc", "bases", p.Base, "skips")
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	skips, err := difference.ParseSkips(bytes.NewReader(data), file)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]string{}
-	for _, skip := range skips {
-		if skip.Suite == "upstream" {
-			known[skip.String()] = skip.Reason
-		}
-	}
-	return known, nil
 }

@@ -34,11 +34,11 @@ func TestSeriesFailures(t *testing.T) {
 		{name: "ours", all: events("fail TestOwn"), alone: events("pass TestOwn"), err: "go test: example.org/m/pool TestOwn failed"},
 		{name: "the package", all: `{"Action":"fail","Package":"example.org/m/pool"}`, err: "go test: example.org/m/pool failed"},
 		{name: "listed", all: events("fail TestListed"),
-			want: "0 tests of the series and 0 of upstream's passed, 1 failed as known (./pool TestListed is listed)"},
+			want: "0 tests of the series and 0 of upstream's passed, 1 of ./pool failed that are listed (TestListed)"},
 		{name: "under load", all: events("fail TestTheirs"), alone: events("pass TestTheirs"),
-			want: "0 tests of the series and 0 of upstream's passed, 1 failed as known (./pool TestTheirs passes alone)"},
+			want: "0 tests of the series and 0 of upstream's passed, 1 of ./pool failed that pass alone (TestTheirs)"},
 		{name: "before", all: events("fail TestTheirs"), alone: events("fail TestTheirs"), untouched: events("fail TestTheirs"),
-			want: "0 tests of the series and 0 of upstream's passed, 1 failed as known (./pool TestTheirs fails untouched)"},
+			want: "0 tests of the series and 0 of upstream's passed, 1 of ./pool failed that fail in upstream's tree (TestTheirs)"},
 		{name: "broken", all: events("fail TestTheirs"), alone: events("fail TestTheirs"), untouched: events("pass TestTheirs"),
 			err: "go test: example.org/m/pool TestTheirs failed"},
 		{name: "new", all: events("fail TestNew"), alone: events("fail TestNew"), err: "go test: example.org/m/pool TestNew failed"},
@@ -48,7 +48,8 @@ func TestSeriesFailures(t *testing.T) {
 			t.Parallel()
 			v := &seriesTree{
 				ctx: t.Context(), dir: filepath.Join(t.TempDir(), "tree"), module: "example.org/m",
-				known: map[string]string{"pool TestListed": "it asserts what was wrong"},
+				upstream: Tree{"pool/pool.go": []byte("package pool\n")},
+				known:    map[string]string{"pool TestListed": "it asserts what was wrong"},
 			}
 			v.run = func(_ context.Context, dir string, _ []string, _ string, args ...string) ([]byte, error) {
 				out := tt.all

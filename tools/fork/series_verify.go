@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/rig/gotest"
 )
 
 // SeriesCheck says how a series is verified.
@@ -72,7 +74,8 @@ type seriesTree struct {
 	git      *gitRepo
 	api      seriesAPI
 	lint     seriesLint
-	known    map[string]string // reason by upstream's test, "folder test"
+	known    map[string]string         // reason by upstream's test, "folder test"
+	before   map[string]*gotest.Result // of the folders' tests in upstream's tree, as far as they were asked for
 }
 
 // newSeriesTree writes upstream's tree.
@@ -85,13 +88,17 @@ func (p *Project) newSeriesTree(ctx context.Context, run RunFunc, c SeriesCheck)
 	if err != nil {
 		return nil, err
 	}
+	_, options, err := p.readSeries()
+	if err != nil {
+		return nil, err
+	}
 	if err := os.RemoveAll(c.Dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	v := &seriesTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine.Tree, known: known,
+	v := &seriesTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine.Tree, known: known, lint: seriesLint{accepted: options.Findings},
 		git: &gitRepo{ctx: ctx, dir: c.Dir, run: run, name: "mongofork", address: "mongofork@localhost"}}
 	v.git.git("init", "--quiet")
 	v.git.commit(pristine.Tree, "upstream")
@@ -110,7 +117,7 @@ func (v *seriesTree) begin(patches []SeriesPatch) error {
 		changed = append(changed, patch.Changed...)
 	}
 	v.api = seriesAPI{tool: v.opt.APIDiff, module: v.module, dir: filepath.Join(v.dir, ".git"), goTool: v.goTool}
-	v.lint = seriesLint{tool: v.opt.Linter, goTool: v.goTool}
+	v.lint.tool, v.lint.goTool = v.opt.Linter, v.goTool
 	if len(patches) == 0 {
 		return nil
 	}
