@@ -52,7 +52,7 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 	} {
 		typ := reflect.TypeOf(receiver)
 		name := typ.Name()
-		if typ.Kind() == reflect.Ptr {
+		if typ.Kind() == reflect.Pointer {
 			name = typ.Elem().Name()
 		}
 		for i := 0; i < typ.NumMethod(); i++ {

@@ -54,6 +54,7 @@ func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 			select {
 			case <-enough:
 			case <-ctx.Done():
+				return ctx.Err()
 			}
 		}
 		return nil

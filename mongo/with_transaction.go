@@ -78,11 +78,11 @@ func (s *Session) runTransaction(
 		_ = s.AbortTransaction(retries.ending)
 		return nil, ctx.Err()
 	}
-	return s.commitTransaction(ctx, res, retries)
+	return s.commitTransaction(res, retries)
 }
 
 // commitTransaction commits until the outcome is known.
-func (s *Session) commitTransaction(ctx context.Context, res any, retries *transactionRetries) (any, error) {
+func (s *Session) commitTransaction(res any, retries *transactionRetries) (any, error) {
 	for {
 		err := s.CommitTransaction(retries.ending)
 		if err == nil {

@@ -46,8 +46,7 @@ type BrokenHandshake struct{ Cause driver.Error }
 
 // WithRetryableWriteError returns a copy of the error that has the label.
 func (e BrokenHandshake) WithRetryableWriteError() error {
-	labels := e.Cause.Labels
-	e.Cause.Labels = append(labels[:len(labels):len(labels)], driver.RetryableWriteError)
+	e.Cause.Labels = append(append([]string(nil), e.Cause.Labels...), driver.RetryableWriteError)
 	return e
 }
 

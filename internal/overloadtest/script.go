@@ -188,7 +188,7 @@ func (s *Script) Finish() {
 
 // Field returns the values of a field of all commands sent; nil where a command lacks it.
 func (s *Script) Field(path ...string) []any {
-	var values []any
+	values := make([]any, 0, len(s.Sent))
 	for _, sent := range s.Sent {
 		var value any
 		if raw, err := sent.Command.LookupErr(path...); err == nil {

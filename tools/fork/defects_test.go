@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,5 +27,31 @@ func TestDefectProgramsCompile(t *testing.T) {
 	for _, args := range [][]string{{"vet", "./..."}, {"vet", "-modfile=v2.5.0.mod", "./nilerror", "./searchindex", "./pool"}} {
 		_, err := runCommand(t.Context(), dir, []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}, "go", args...)
 		require.NoError(t, err)
+	}
+}
+
+// namedCommit matches a commit of the series in a report.
+var namedCommit = regexp.MustCompile(`commits? "([^"]+)"`)
+
+// The reports name commits of the series by the titles that they have.
+func TestDefectReportsNameCommits(t *testing.T) {
+	t.Parallel()
+	steps, _, err := (&Project{Root: repositoryRoot}).readSeries()
+	require.NoError(t, err)
+	var titles []string
+	for _, step := range steps {
+		titles = append(titles, step.Title)
+	}
+	reports, err := filepath.Glob(filepath.Join(repositoryRoot, "docs", "upstream-defects", "*", "README.md"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(reports), 9)
+	for _, report := range reports {
+		text, err := os.ReadFile(report)
+		require.NoError(t, err)
+		named := namedCommit.FindAllSubmatch(text, -1)
+		require.NotEmpty(t, named, "%s says which commit mends the defect", report)
+		for _, match := range named {
+			require.Contains(t, titles, string(match[1]), report)
+		}
 	}
 }

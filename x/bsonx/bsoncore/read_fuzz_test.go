@@ -121,7 +121,7 @@ func FuzzReadValue(f *testing.F) {
 		elems, _ := doc.Elements()
 		for _, elem := range elems {
 			val := elem.Value()
-			f.Add(byte(val.Type), []byte(val.Data))
+			f.Add(byte(val.Type), val.Data)
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind byte, data []byte) {

@@ -88,7 +88,7 @@ func FuzzExtractError(f *testing.F) {
 	for _, doc := range seedReplies() {
 		f.Add([]byte(doc))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		if err := ExtractErrorFromServerResponse(data); err != nil {
 			_ = err.Error()
 		}
@@ -124,7 +124,7 @@ var compressors = []wiremessage.CompressorID{
 
 // seedReplies returns replies with all fields that the driver reads.
 func seedReplies() []bsoncore.Document {
-	doc := func() *bsoncore.DocumentBuilder { return bsoncore.NewDocumentBuilder() }
+	doc := bsoncore.NewDocumentBuilder
 	labels := bsoncore.NewArrayBuilder().AppendString("RetryableError").Build()
 	clock := doc().AppendDocument("signature", doc().Build()).AppendTimestamp("clusterTime", 1, 1).Build()
 	version := doc().AppendObjectID("processId", [12]byte{1}).AppendInt64("counter", 1).Build()

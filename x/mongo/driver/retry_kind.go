@@ -34,12 +34,10 @@ func (op Operation) retryKind(ctx context.Context) retry.Kind {
 
 // cleansUp reports whether the operation's result is ignored.
 func (op Operation) cleansUp(ctx context.Context) bool {
-	switch {
-	case op.Legacy == LegacyKillCursors:
+	if op.Legacy == LegacyKillCursors {
 		return backpressure.CleansUp(ctx)
-	default:
-		return op.Name == driverutil.EndSessionsOp
 	}
+	return op.Name == driverutil.EndSessionsOp
 }
 
 // Operation knows what it is besides a getMore or killCursors, and whether it may be refused.

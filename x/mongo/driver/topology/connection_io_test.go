@@ -45,7 +45,7 @@ func TestWireMessageErrorIsToldBeforeClose(t *testing.T) {
 				require.True(t, errors.As(err, &connErr), "%v", err)
 				assert.Equal(t, cause, connErr.Wrapped)
 				if !errors.Is(cause, context.DeadlineExceeded) || name == "write" {
-					assert.Equal(t, int64(connDisconnected), conn.state)
+					assert.Equal(t, connDisconnected, conn.state)
 					assert.True(t, errors.Is(ctx.Err(), context.Canceled), "the connection is closed")
 				}
 			})
@@ -66,6 +66,6 @@ func TestWireMessageCancelled(t *testing.T) {
 	_, err := conn.readWireMessage(ctx)
 
 	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
-	assert.Equal(t, int64(connDisconnected), conn.state)
+	assert.Equal(t, connDisconnected, conn.state)
 	assert.Error(t, conn.writeWireMessage(context.Background(), nil))
 }

@@ -225,7 +225,7 @@ func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 func TestConnectionErrorLabels(t *testing.T) {
 	network := driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}
 	rejected := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
-	overload := append(rejected[:2:2], driver.NetworkError)
+	overload := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError}
 
 	tests := []struct {
 		name string

@@ -15,7 +15,7 @@ func FuzzServerDescription(f *testing.F) {
 	for _, reply := range seedHellos(f) {
 		f.Add([]byte(reply))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		desc := driverutil.NewServerDescription(address.Address("a:1"), data)
 		_ = desc.String()
 		_ = driverutil.EqualServers(desc, desc)

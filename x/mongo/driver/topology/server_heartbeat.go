@@ -10,40 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
-
-// check checks the server. If the server closed the connection of the previous check, because it limits the rate of new
-// connections, check waits first.
-//
-// That goes beyond server-monitoring.md, "Requesting an immediate check": while operations wait for the server, checks are
-// further apart than minHeartbeatFrequencyMS.
-//
-// The check ends when the server is disconnected. The signal that checkServerWithSignal listens for is not enough: it is lost if it
-// comes before checkServerWithSignal listens, and Disconnect then waits for the reply to a streaming hello.
-//
-//fork:wrap clients that a server rejects must not all come back twice a second, at the same time
-//fork:watch Server.update Server.setupHeartbeatConnection checkServerWithSignal Server.ProcessError
-func (s *Server) check(ctx context.Context) (description.Server, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-s.done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	if s.pace.wait(ctx) != nil {
-		return emptyDescription, errCheckCancelled
-	}
-	before := s.conn
-	desc, err := s.upstreamCheck(ctx)
-	if s.conn != before && err == nil {
-		s.pace.connected(desc.LastError)
-	}
-	return desc, err
-}
 
 // start measures round trip times until the monitor is disconnected. This takes one more connection; for a server that limits
 // their rate the first measurement is left out, because the monitor makes its own.

@@ -53,7 +53,7 @@ func TestUncompressedSize(t *testing.T) {
 				return
 			}
 			assert.True(t, errors.Is(err, errResponseTooLarge), "%v", err)
-			assert.Equal(t, int64(connDisconnected), conn.state, "nothing more can be read from it")
+			assert.Equal(t, connDisconnected, conn.state, "nothing more can be read from it")
 		})
 	}
 }
@@ -62,11 +62,11 @@ func TestUncompressedSize(t *testing.T) {
 func TestTruncatedCompressedMessage(t *testing.T) {
 	t.Parallel()
 	for length := 4; length < 25; length++ {
-		wm := make([]byte, length)
+		var wm []byte
 		if length >= 16 {
 			_, wm = wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
-			wm = append(wm, make([]byte, length-16)...)
 		}
+		wm = append(wm, make([]byte, length-len(wm))...)
 		wm = bsoncore.UpdateLength(wm, 0, int32(length))
 		got, _, err := receive(t, 0, wm)
 		require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestTruncatedCompressedMessage(t *testing.T) {
 	}
 }
 
-func receive(t *testing.T, max uint32, wm []byte) ([]byte, *connection, error) {
+func receive(t *testing.T, limit uint32, wm []byte) ([]byte, *connection, error) {
 	t.Helper()
 	client, server := net.Pipe()
 	defer client.Close()
@@ -82,7 +82,7 @@ func receive(t *testing.T, max uint32, wm []byte) ([]byte, *connection, error) {
 	conn := newConnection("test")
 	conn.nc = client
 	conn.state = connConnected
-	conn.desc.MaxMessageSize = max
+	conn.desc.MaxMessageSize = limit
 	go func() { _, _ = server.Write(wm) }()
 	got, err := conn.readWireMessage(context.Background())
 	return got, conn, err
