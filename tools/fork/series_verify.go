@@ -145,8 +145,8 @@ func (v *seriesTree) goTool(args ...string) (string, error) {
 	return string(out), err
 }
 
-// seriesEnv is the environment of the go command in the tree.
-var seriesEnv = []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}
+// seriesEnv is the environment of the go command in the tree. With -trimpath all trees share what is compiled of the same files.
+var seriesEnv = []string{"GOFLAGS=-mod=readonly -trimpath", "GOWORK=off"}
 
 // check checks the tree after a patch and says what was looked at.
 func (v *seriesTree) check(patch SeriesPatch, last bool) ([]string, error) {
