@@ -42,11 +42,12 @@ func (s server) Throttle() (address.Address, *retry.Throttle) {
 
 // Connection implements the driver.Server interface. A reply that means that there is no connection is used up at once.
 func (s server) Connection(context.Context) (*mnet.Connection, error) {
-	switch none := s.next().(type) {
-	case NoConnection:
+	next := s.next()
+	if none, ok := next.(NoConnection); ok {
 		s.Replies = s.Replies[1:]
 		return nil, none.Err
-	case connectionError:
+	}
+	if none, ok := next.(connectionError); ok {
 		s.Replies = s.Replies[1:]
 		return nil, none
 	}
