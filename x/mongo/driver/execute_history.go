@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -119,7 +118,7 @@ func (ex *operationRun) tellDecided(ctx context.Context) {
 // backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	start := ex.overload.Clock.Now()
-	err := ex.overload.sleep(backpressure.Caller(ctx), d)
+	err := ex.overload.sleep(ctx, d)
 	if err != nil {
 		d = ex.overload.Clock.Now().Sub(start)
 		ex.history.reason = event.RetryReasonContextDone

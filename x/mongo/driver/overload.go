@@ -85,6 +85,7 @@ func (p *OverloadPolicy) until(deadline time.Time) time.Duration {
 	return deadline.Sub(p.Clock.Now())
 }
 
+// sleep waits for a backoff, which ends with the context of the caller for whom the command is sent.
 func (p *OverloadPolicy) sleep(ctx context.Context, d time.Duration) error {
-	return p.Clock.Sleep(ctx, d)
+	return p.Clock.Sleep(backpressure.Caller(ctx), d)
 }
