@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// What a client does under overload, as applications see it: these tests use what v2.9.3 has, too, and fail there.
+// What a client does under overload, as applications see it: these tests use nothing but options and methods that every driver has.
 
 var (
 	overloaded = bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 462}, {Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}}}
@@ -88,7 +88,7 @@ func TestClientTokenBucket(t *testing.T) {
 	assert.Equal(t, tokens/retries+tokens+1, len(sent()), "no token is left")
 }
 
-// TestClientRetriesEveryCommand is about the commands that v2.9.3 does not retry.
+// TestClientRetriesEveryCommand is about commands that are not made as most are, and so are easily left out.
 func TestClientRetriesEveryCommand(t *testing.T) {
 	ctx := context.Background()
 	tests := map[string]func(*mongo.Collection) error{

@@ -11,8 +11,8 @@ import (
 //fork:remove backoffInitial internal/retry has the numbers
 //fork:remove backoffMax internal/retry has the numbers
 
-// transactionBackoff returns how long WithTransaction waits after the given number of failed attempts. This revision's exponent
-// is that number; in the revision of 2026-03-12 it is one less.
+// transactionBackoff returns how long WithTransaction waits after the given number of failed attempts. The exponent is that
+// number (transactions-convenient-api.md, "Sequence of actions").
 func transactionBackoff(failed int, jitter float64) time.Duration {
 	return retry.TransactionBackoff(failed+1, jitter)
 }
