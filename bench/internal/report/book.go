@@ -21,8 +21,6 @@ const (
 	BucketFile  = "bucket" + result.Extension
 	SizeFile    = "size" + result.Extension
 	GoodputFile = "goodput" + result.Extension
-	// GoodputThrottlingFile is a run of the same, if it was another one that measured throttling.
-	GoodputThrottlingFile = "goodput-throttling" + result.Extension
 	GoodputServerFile     = "goodput-server" + result.Extension
 	LanguagesFile         = "languages" + result.Extension
 	SimulationFile        = "simulation" + result.Extension
@@ -65,10 +63,6 @@ func readAll(folder string) (*book, error) {
 		}),
 		read(b, folder, SizeFile, "size", func(f *result.File[[]*size.Program]) { b.tables["size"] = sizeTable(f.Results) }),
 		read(b, folder, GoodputFile, "overload", b.addGoodput),
-		read(b, folder, GoodputThrottlingFile, "overload, with throttling", func(f *result.File[*goodput.Results]) {
-			b.throttling.measured = f
-			b.addKinds("throttled", f.Results)
-		}),
 		read(b, folder, GoodputServerFile, "the same before a real server", func(f *result.File[*goodput.ServerResults]) {
 			b.tables["goodput server"] = runTable(f.Results.Runs)
 		}),
