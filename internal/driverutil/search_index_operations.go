@@ -1,3 +1,4 @@
+// Package driverutil has what the driver's packages share, such as the names of operations.
 package driverutil
 
 // Names of the commands for search indexes.

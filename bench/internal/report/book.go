@@ -18,13 +18,13 @@ import (
 
 // The files of results, in the folder of the plots, beside OverheadFile and OverheadServerFile.
 const (
-	BucketFile  = "bucket" + result.Extension
-	SizeFile    = "size" + result.Extension
-	GoodputFile = "goodput" + result.Extension
-	GoodputServerFile     = "goodput-server" + result.Extension
-	LanguagesFile         = "languages" + result.Extension
-	SimulationFile        = "simulation" + result.Extension
-	ThrottlingFile        = "simulation-throttling" + result.Extension
+	BucketFile        = "bucket" + result.Extension
+	SizeFile          = "size" + result.Extension
+	GoodputFile       = "goodput" + result.Extension
+	GoodputServerFile = "goodput-server" + result.Extension
+	LanguagesFile     = "languages" + result.Extension
+	SimulationFile    = "simulation" + result.Extension
+	ThrottlingFile    = "simulation-throttling" + result.Extension
 )
 
 // OverheadFile is the file of results for the fork of a base on the canned server.
