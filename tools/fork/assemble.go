@@ -85,12 +85,18 @@ func newAssembler(p *Plan) *assembler {
 
 // editsOf returns the edits of the upstream file that a directive is about.
 func (as *assembler) editsOf(t Touch) *fileEdits {
-	fe := as.theirs[t.Theirs.File.Path]
-	if fe == nil {
-		fe = &fileEdits{source: t.Theirs.File}
-		as.theirs[t.Theirs.File.Path] = fe
-	}
+	fe := as.editsIn(t.Theirs.File)
 	fe.ours = t.Ours.Decl
+	return fe
+}
+
+// editsIn returns the edits of an upstream file.
+func (as *assembler) editsIn(file *SourceFile) *fileEdits {
+	fe := as.theirs[file.Path]
+	if fe == nil {
+		fe = &fileEdits{source: file}
+		as.theirs[file.Path] = fe
+	}
 	return fe
 }
 

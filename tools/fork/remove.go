@@ -94,11 +94,7 @@ func isPublic(key Key) bool {
 func (as *assembler) removeTheirs() {
 	for _, r := range as.plan.Removed {
 		for _, d := range r.Theirs {
-			fe := as.theirs[d.File.Path]
-			if fe == nil {
-				fe = &fileEdits{source: d.File}
-				as.theirs[d.File.Path] = fe
-			}
+			fe := as.editsIn(d.File)
 			if !slices.Contains(fe.removed, d) {
 				fe.removed = append(fe.removed, d)
 			}

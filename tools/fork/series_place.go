@@ -26,23 +26,32 @@ func (s *Series) never() int { return len(s.Steps) }
 
 // Series reads the steps and finds each part of the overlay in one of them.
 func (p *Project) series(plan *Plan) (*Series, error) {
-	steps, opt, err := p.readSeries()
+	var ps Problems
+	s, err := p.placedSeries(plan, &ps)
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{Options: opt, Steps: steps, plan: plan, files: map[string]int{}, decls: map[Key]int{}}
-	var ps Problems
-	s.place(p, &ps)
 	s.checkDecls(p, &ps)
 	for _, f := range plan.Overlay.Files {
 		if _, ok := s.files[f.Path]; !ok {
 			ps.add(f.Path, 0, "list it in a file of "+SeriesFolder, "no step of the series brings this file")
 		}
 	}
-	for i, step := range steps {
+	for i, step := range s.Steps {
 		s.checkFragments(i, step, &ps)
 	}
 	return s, ps.orNil()
+}
+
+// placedSeries reads the steps and what each of them brings.
+func (p *Project) placedSeries(plan *Plan, ps *Problems) (*Series, error) {
+	steps, opt, err := p.readSeries()
+	if err != nil {
+		return nil, err
+	}
+	s := &Series{Options: opt, Steps: steps, plan: plan, files: map[string]int{}, decls: map[Key]int{}}
+	s.place(p, ps)
+	return s, nil
 }
 
 // place reads from the steps which of them brings what.

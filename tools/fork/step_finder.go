@@ -17,13 +17,8 @@ func (p *Project) stepFinder(plan *Plan) (stepFinder, error) {
 	if _, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(SeriesFolder))); err != nil {
 		return stepFinder{}, nil
 	}
-	steps, opt, err := p.readSeries()
-	if err != nil {
-		return stepFinder{}, err
-	}
-	s := &Series{Options: opt, Steps: steps, plan: plan, files: map[string]int{}, decls: map[Key]int{}}
-	s.place(p, &Problems{})
-	return stepFinder{s}, nil
+	s, err := p.placedSeries(plan, &Problems{})
+	return stepFinder{s}, err
 }
 
 // ofDecl names the step that brings a declaration.
