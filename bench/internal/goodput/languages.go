@@ -14,13 +14,9 @@ const sharedTime = 6 * time.Second
 func LanguageScenarios() []Scenario {
 	all := slices.Concat(
 		[]Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)},
-		spikes(), []Scenario{flap()}, bursts()[:severalSeeds], shared()[:3], members(),
+		spikes(), []Scenario{flap()}, bursts()[:severalSeeds], shared(sharedTime)[:3], members(),
 	)
 	for i := range all {
-		if all[i].Kind == Clients {
-			all[i].Plan.Duration = sharedTime
-			all[i].Plan.Interval = sharedTime
-		}
 		all[i] = all[i].limitedTo(mostInterpreted)
 		all[i].Arms = languageArms(all[i].Kind)
 	}

@@ -11,7 +11,7 @@ import (
 func Scenarios() []Scenario {
 	control := base(Control, arrival.Load{Base: 0.5}, 5*time.Second)
 	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(),
-		severally(shared()), severally(members()), severally(mixed()))
+		severally(shared(30*time.Second)), severally(members()), severally(mixed()))
 }
 
 // withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
@@ -76,10 +76,10 @@ func bursts() []Scenario {
 
 // shared is one load that is shared by many clients or has but one, with fresh buckets, from the first second. A hundred clients
 // have four operations a second each, from which a client learns little, or twenty.
-func shared() []Scenario {
+func shared(duration time.Duration) []Scenario {
 	var all []Scenario
 	for _, clients := range []int{1, 10, 100} {
-		s := base(Clients, arrival.Load{Base: 2}, 30*time.Second)
+		s := base(Clients, arrival.Load{Base: 2}, duration)
 		s.Plan.Clients, s.Plan.Cooldown = clients, time.Second
 		all = append(all, s)
 	}
