@@ -33,7 +33,7 @@ func (s server) Throttle() (address.Address, *retry.Throttle) {
 	if throttle == nil && s.Policy != nil && s.Policy.Policy.Throttling != nil {
 		throttle = retry.NewThrottle(*s.Policy.Policy.Throttling, s.Policy.Clock.Now)
 		if s.Throttles == nil {
-			s.Script.Throttles = map[address.Address]*retry.Throttle{}
+			s.Throttles = map[address.Address]*retry.Throttle{}
 		}
 		s.Throttles[s.desc.Addr] = throttle
 	}
