@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -144,7 +143,7 @@ func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*Lock, error
 	if lock.Go, err = m.goVersion(); err != nil {
 		return nil, err
 	}
-	if problems, err := m.verify(lock, p.LockFile()); err != nil || len(problems) > 0 {
+	if problems, err := verifyModule(m, lock, p.LockFile()); err != nil || len(problems) > 0 {
 		return nil, errors.Join(err, problems.orNil())
 	}
 	if err := p.carryOver(lock, m, opt.From); err != nil {
@@ -177,22 +176,4 @@ func (p *Project) carryOver(lock *Lock, m *Module, from string) error {
 
 func (p *Project) writeLock(lock *Lock) error {
 	return writeFile(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())), lock.Format())
-}
-
-// writeFile replaces a file whole: a reader sees the old or the new content.
-func writeFile(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
 }

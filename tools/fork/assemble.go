@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
 	"path"
 	"slices"
 )
@@ -67,7 +68,7 @@ func Assemble(p *Plan) (*Assembly, error) {
 type assembler struct {
 	plan     *Plan
 	out      *Assembly
-	names    packageNamer
+	names    PackageNames
 	problems Problems
 	theirs   map[string]*fileEdits
 	consumed map[*SourceFile][]edit // declarations of ours that went into upstream's files
@@ -77,7 +78,7 @@ func newAssembler(p *Plan) *assembler {
 	return &assembler{
 		plan:     p,
 		out:      Pristine(p.Module),
-		names:    packageNamer{p.Module, p.Overlay},
+		names:    packageNames(p.Module, p.Overlay),
 		theirs:   map[string]*fileEdits{},
 		consumed: map[*SourceFile][]edit{},
 	}
@@ -125,7 +126,7 @@ func rename(d *Decl) edit {
 // finishAllTheirs writes the touched upstream files.
 func (as *assembler) finishAllTheirs() error {
 	as.removeTheirs()
-	for _, name := range sortedKeys(as.theirs) {
+	for _, name := range slices.Sorted(maps.Keys(as.theirs)) {
 		if err := as.finishTheirs(name, as.theirs[name]); err != nil {
 			return err
 		}
@@ -139,12 +140,12 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 		delete(as.out.Tree, name)
 		return nil
 	}
-	added, err := as.names.addImports(fe.source, fe.needed)
+	added, err := addImports(as.names, fe.source, fe.needed)
 	if err != nil {
 		as.problems.add(fe.ours.File.Path, fe.ours.File.line(fe.ours.pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
 		return nil
 	}
-	edits := slices.Concat(fe.cuts, as.names.pruneImports(fe.source, fe.cuts, fe.needed), added)
+	edits := slices.Concat(fe.cuts, pruneImports(as.names, fe.source, fe.cuts, fe.needed), added)
 	for _, e := range fe.edits {
 		if e.from == "" {
 			edits = append(edits, e)
@@ -165,7 +166,7 @@ func (as *assembler) finishOurs(f *OverlayFile) error {
 		as.out.Segments[f.Path] = []Segment{{0, len(f.Data), f.Path, 0}}
 		return nil
 	}
-	edits := slices.Concat(cuts, as.names.pruneImports(f.Source, cuts, nil))
+	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
 	if len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}

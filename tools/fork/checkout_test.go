@@ -29,7 +29,7 @@ func workTree(t testing.TB, files Tree) string {
 
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	g := &gitRepo{ctx: t.Context(), dir: dir, run: runCommand, name: "A Tester", address: "tester@localhost"}
+	g := gitRepoIn(t.Context(), runCommand, dir, "A Tester", "tester@localhost")
 	out := g.git(args...)
 	require.NoError(t, g.err)
 	return string(out)

@@ -3,6 +3,7 @@ package fork
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ func (o Output) Clean(force bool) (removed int, err error) {
 		return 0, err
 	}
 	var ps Problems
-	for _, p := range sortedKeys(changes) {
+	for _, p := range slices.Sorted(maps.Keys(changes)) {
 		if changes[p] == Edited && !force {
 			ps.add(o.Label+"/"+p, 0, "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it", "%s since it was built", changes[p])
 		}
@@ -54,7 +55,7 @@ func (o Output) remove(m Manifest) (removed int, err error) {
 			folders[dir] = true
 		}
 	}
-	deepestFirst := sortedKeys(folders)
+	deepestFirst := slices.Sorted(maps.Keys(folders))
 	slices.SortStableFunc(deepestFirst, func(a, b string) int {
 		return strings.Count(b, string(filepath.Separator)) - strings.Count(a, string(filepath.Separator))
 	})

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
+	"slices"
+	"strings"
 )
 
 // Kind is the sort of a declaration.
@@ -212,4 +214,23 @@ func (d *Decl) impliedValue() bool {
 		})
 	}
 	return found
+}
+
+// places lists where declarations stand, with build constraints.
+func places(decls []*Decl) string {
+	var list []string
+	for _, d := range decls {
+		at := d.at()
+		if d.File.Constraint != "" {
+			at += " [" + d.File.Constraint + "]"
+		}
+		list = append(list, at)
+	}
+	return strings.Join(list, ", ")
+}
+
+// declText returns a declaration with its comments, ending in a newline.
+func declText(d *Decl) []byte {
+	start, end := d.extent()
+	return append(slices.Clone(d.File.Src[start:end]), '\n')
 }

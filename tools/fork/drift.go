@@ -160,7 +160,7 @@ func (d *drifter) signatures(m *Module, decls []*Decl) string {
 	for _, decl := range decls {
 		parts = append(parts, string(decl.Kind))
 		if decl.fn != nil {
-			parts = append(parts, packageNamer{module: m}.signature(decl))
+			parts = append(parts, m.packageNames(nil).signature(decl))
 		}
 	}
 	return strings.Join(parts, "\n")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extra
 		return nil, err
 	}
 	x := extractor{label: out.Label, assembly: a, folders: folders, edits: map[string][]edit{}, created: Tree{}}
-	for _, name := range sortedKeys(changes) {
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		x.change(name, changes[name], built[name], m[name])
 	}
 	if err := x.problems.orNil(); err != nil {

@@ -1,8 +1,10 @@
 package fork
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,7 +88,7 @@ func withResults(a *txtar.Archive, results map[string]string) *txtar.Archive {
 			out.Files = append(out.Files, f)
 		}
 	}
-	for _, name := range sortedKeys(results) {
+	for _, name := range slices.Sorted(maps.Keys(results)) {
 		out.Files = append(out.Files, txtar.File{Name: name, Data: []byte(results[name])})
 	}
 	return out

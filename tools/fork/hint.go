@@ -14,7 +14,7 @@ func sameName(m *Module, key Key) string {
 		if err != nil {
 			continue // a hint is not worth failing for
 		}
-		for other := range p.decls {
+		for _, other := range p.Keys() {
 			if other.Name == key.Name && other != key {
 				in = append(in, other.Package)
 			}
@@ -36,17 +36,4 @@ func (m *Module) watchHint(key Key) string {
 		}
 	}
 	return "remove the name, after checking what replaced the declaration"
-}
-
-// places lists where declarations stand, with build constraints.
-func places(decls []*Decl) string {
-	var list []string
-	for _, d := range decls {
-		at := d.at()
-		if d.File.Constraint != "" {
-			at += " [" + d.File.Constraint + "]"
-		}
-		list = append(list, at)
-	}
-	return strings.Join(list, ", ")
 }

@@ -12,13 +12,13 @@ import (
 // pruneImports returns the edits that remove the imports which only the cut
 // ranges used, except those to keep for text that is inserted. Imports named
 // "_", "." or "C" have their own effects.
-func (n packageNamer) pruneImports(s *SourceFile, cuts []edit, keep []importRef) []edit {
+func pruneImports(names PackageNames, s *SourceFile, cuts []edit, keep []importRef) []edit {
 	uses := packageUses(s)
 	outside := func(at int) bool {
 		return !slices.ContainsFunc(cuts, func(e edit) bool { return e.start <= at && at < e.end })
 	}
 	drop := map[*ast.ImportSpec]bool{}
-	for _, ref := range n.imports(s) {
+	for _, ref := range names.imports(s) {
 		if ref.name == "_" || ref.name == "." || ref.path == "C" {
 			continue
 		}
@@ -65,8 +65,8 @@ func dropImports(s *SourceFile, drop map[*ast.ImportSpec]bool) []edit {
 
 // addImports returns the edits that give a file the imports which it lacks. An
 // error says that a name means something else there.
-func (n packageNamer) addImports(s *SourceFile, needed []importRef) ([]edit, error) {
-	have := n.imports(s)
+func addImports(names PackageNames, s *SourceFile, needed []importRef) ([]edit, error) {
+	have := names.imports(s)
 	var edits []edit
 	for i, ref := range needed {
 		if slices.ContainsFunc(needed[:i], func(o importRef) bool { return o.name == ref.name && o.path == ref.path }) {
@@ -150,9 +150,9 @@ func isStandard(p string) bool {
 }
 
 // unusedImports returns the edits that remove the imports which the file does not use.
-func (n packageNamer) unusedImports(s *SourceFile) []edit {
+func unusedImports(names PackageNames, s *SourceFile) []edit {
 	uses, drop := packageUses(s), map[*ast.ImportSpec]bool{}
-	for _, ref := range n.imports(s) {
+	for _, ref := range names.imports(s) {
 		if ref.name != "_" && ref.name != "." && ref.path != "C" && len(uses[ref.name]) == 0 {
 			drop[ref.spec] = true
 		}

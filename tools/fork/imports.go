@@ -15,24 +15,20 @@ type importRef struct {
 	spec       *ast.ImportSpec
 }
 
-// packageNamer finds the package name behind an import path.
-type packageNamer struct {
-	module  *Module
-	overlay *Overlay
-}
+// PackageNames returns the name of the package behind an import path, or ""
+// if it does not know the package.
+type PackageNames func(importPath string) string
 
 var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
 
-// name returns the name of an imported package. Inside the module it is read
-// from the package clause. Elsewhere it is the path's last element, without
-// a major version, a ".vN" suffix or a "go-" prefix: the module cache need
-// not hold upstream's dependencies, and none of them breaks this rule.
-func (n packageNamer) name(importPath string) string {
-	if n.module != nil {
-		if folder, ok := strings.CutPrefix(importPath, n.module.Path+"/"); ok {
-			if name := n.local(folder); name != "" {
-				return name
-			}
+// name returns the name of an imported package. If it is not known, it is the
+// path's last element, without a major version, a ".vN" suffix or a "go-"
+// prefix: the module cache need not hold upstream's dependencies, and none of
+// them breaks this rule.
+func (n PackageNames) name(importPath string) string {
+	if n != nil {
+		if name := n(importPath); name != "" {
+			return name
 		}
 	}
 	base := path.Base(importPath)
@@ -43,22 +39,8 @@ func (n packageNamer) name(importPath string) string {
 	return strings.TrimPrefix(base, "go-")
 }
 
-func (n packageNamer) local(folder string) string {
-	if p, err := n.module.Package(folder); err == nil && p.Name != "" {
-		return p.Name
-	}
-	if n.overlay != nil {
-		for _, f := range n.overlay.Files {
-			if f.Source != nil && path.Dir(f.Path) == folder && !f.Source.isTest() {
-				return f.Source.AST.Name.Name
-			}
-		}
-	}
-	return ""
-}
-
 // imports lists what a file imports.
-func (n packageNamer) imports(s *SourceFile) []importRef {
+func (n PackageNames) imports(s *SourceFile) []importRef {
 	var refs []importRef
 	for _, spec := range s.AST.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
@@ -74,15 +56,6 @@ func (n packageNamer) imports(s *SourceFile) []importRef {
 		refs = append(refs, ref)
 	}
 	return refs
-}
-
-// byName returns the import that a file knows as name.
-func byName(refs []importRef, name string) (importRef, bool) {
-	i := slices.IndexFunc(refs, func(r importRef) bool { return r.name == name })
-	if i < 0 {
-		return importRef{}, false
-	}
-	return refs[i], true
 }
 
 // packageUses returns the offsets at which a file uses each name as a
@@ -105,7 +78,7 @@ func packageUses(s *SourceFile) map[string][]int {
 }
 
 // neededImports returns the imports of ours that a node of our file uses.
-func (n packageNamer) neededImports(ours *SourceFile, start, end int) []importRef {
+func (n PackageNames) neededImports(ours *SourceFile, start, end int) []importRef {
 	refs := n.imports(ours)
 	var needed []importRef
 	for name, at := range packageUses(ours) {
@@ -118,4 +91,13 @@ func (n packageNamer) neededImports(ours *SourceFile, start, end int) []importRe
 	}
 	slices.SortFunc(needed, func(a, b importRef) int { return strings.Compare(a.path, b.path) })
 	return needed
+}
+
+// byName returns the import that a file knows as name.
+func byName(refs []importRef, name string) (importRef, bool) {
+	i := slices.IndexFunc(refs, func(r importRef) bool { return r.name == name })
+	if i < 0 {
+		return importRef{}, false
+	}
+	return refs[i], true
 }

@@ -65,7 +65,7 @@ func (as *assembler) leaveRest(f *OverlayFile) error {
 	if len(cuts)+len(f.Removals) > 0 && len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}
-	edits := slices.Concat(cuts, as.names.pruneImports(f.Source, cuts, nil))
+	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
 	for _, e := range directiveEdits(f.Source) {
 		if !slices.ContainsFunc(cuts, func(c edit) bool { return c.start <= e.start && e.start < c.end }) {
 			edits = append(edits, e)

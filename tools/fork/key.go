@@ -3,6 +3,7 @@ package fork
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"strings"
 )
@@ -62,5 +63,5 @@ func parseReference(s, pkg string) (Key, error) {
 // isDeclName reports whether s is an identifier or two of them joined by a dot.
 func isDeclName(s string) bool {
 	receiver, method, dotted := strings.Cut(s, ".")
-	return isIdent(receiver) && (!dotted || isIdent(method))
+	return token.IsIdentifier(receiver) && (!dotted || token.IsIdentifier(method))
 }

@@ -36,3 +36,32 @@ func (l *Lock) check(plan *Plan, file string, complete bool) Problems {
 	}
 	return ps
 }
+
+// verifyModule compares a module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
+// are compared with the lock.
+func verifyModule(m *Module, lock *Lock, lockFile string) (Problems, error) {
+	if m.Checkout != nil {
+		return nil, nil
+	}
+	sum, goModSum, err := m.sums()
+	if err != nil {
+		return nil, err
+	}
+	goVersion, err := m.goVersion()
+	if err != nil {
+		return nil, err
+	}
+	var ps Problems
+	const clean = "go clean -modcache, then run the command again"
+	compare := func(what, got, want, mend string) {
+		if got != want && got != "" {
+			ps.add(lockFile, 0, mend, "%s of %s@%s is %s, but the lock has %s", what, m.Path, m.Version, got, want)
+		}
+	}
+	compare("the module hash", m.Sum, lock.Sum, clean)
+	compare("the hash of the files in the module cache", sum, lock.Sum, clean)
+	compare("the go.mod hash", m.GoModSum, lock.GoModSum, clean)
+	compare("the hash of the go.mod file", goModSum, lock.GoModSum, clean)
+	compare("the go directive", goVersion, lock.Go, "restore the lock from version control; if it is right: "+clean)
+	return ps, nil
+}

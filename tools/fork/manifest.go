@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +50,7 @@ func readManifest(name string) (m Manifest, ok bool, err error) {
 // "sha256sum -c" run in the output folder checks it.
 func (m Manifest) Format() []byte {
 	var b bytes.Buffer
-	for _, p := range sortedKeys(m) {
+	for _, p := range slices.Sorted(maps.Keys(m)) {
 		fmt.Fprintf(&b, "%s  %s\n", m[p], p)
 	}
 	return b.Bytes()

@@ -37,7 +37,7 @@ type Plan struct {
 // Match looks up what each overlay declaration is about and checks what its
 // directive, or the lack of one, asserts. The plan holds what did match.
 func Match(m *Module, o *Overlay) (*Plan, Problems, error) {
-	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[Key]*OverlayDecl{}, names: packageNamer{m, o}}
+	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[Key]*OverlayDecl{}, names: packageNames(m, o)}
 	for _, f := range o.Files {
 		if err := mt.file(f); err != nil {
 			return nil, nil, err
@@ -72,7 +72,7 @@ type matcher struct {
 	plan     *Plan
 	problems Problems
 	owner    map[Key]*OverlayDecl
-	names    packageNamer
+	names    PackageNames
 	clauses  map[string]*OverlayFile // first file of each folder that upstream lacks
 }
 

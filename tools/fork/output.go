@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
@@ -99,7 +100,7 @@ func (o Output) Write(t Tree, force bool) (written bool, err error) {
 // unextracted reports as problems the edits that writing t would destroy.
 func (o Output) unextracted(have, t Tree, changes map[string]Change) error {
 	var ps Problems
-	for _, p := range sortedKeys(changes) {
+	for _, p := range slices.Sorted(maps.Keys(changes)) {
 		was, is := have[p]
 		will, stays := t[p]
 		if is != stays || !bytes.Equal(was, will) {

@@ -152,3 +152,16 @@ func isFormatted(src []byte) bool {
 
 // at returns "file:line" of the directive.
 func (w Watched) at() string { return fmt.Sprintf("%s:%d", w.File.Path, w.Line) }
+
+// packageNames knows the packages of the module and those that the overlay adds.
+func packageNames(m *Module, o *Overlay) PackageNames { return m.packageNames(o.packageName) }
+
+// packageName returns the package clause of the overlay's files in a folder, or "" if there are none.
+func (o *Overlay) packageName(folder string) string {
+	for _, f := range o.Files {
+		if f.Source != nil && path.Dir(f.Path) == folder && !f.Source.isTest() {
+			return f.Source.AST.Name.Name
+		}
+	}
+	return ""
+}

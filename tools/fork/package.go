@@ -2,6 +2,8 @@ package fork
 
 import (
 	"fmt"
+	"go/ast"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,7 +28,7 @@ func (m *Module) Package(folder string) (*Package, error) {
 	if p, ok := m.packages[folder]; ok {
 		return p, nil
 	}
-	p := &Package{Folder: folder, decls: map[Key][]*Decl{}}
+	var files []*SourceFile
 	for _, name := range m.Tree.Paths() {
 		if path.Dir(name) != folder || !isGoFile(name) {
 			continue
@@ -35,10 +37,20 @@ func (m *Module) Package(folder string) (*Package, error) {
 		if err != nil {
 			return nil, fmt.Errorf("upstream's %s: %w", name, err)
 		}
-		p.Files = append(p.Files, file)
+		files = append(files, file)
 	}
-	p.Name = libraryName(p.Files)
-	for _, file := range p.Files {
+	p := newPackage(folder, files)
+	if m.packages == nil {
+		m.packages = map[string]*Package{}
+	}
+	m.packages[folder] = p
+	return p, nil
+}
+
+// newPackage makes a package of a folder's files and completes the keys of their declarations.
+func newPackage(folder string, files []*SourceFile) *Package {
+	p := &Package{Folder: folder, Name: libraryName(files), Files: files, decls: map[Key][]*Decl{}}
+	for _, file := range files {
 		pkg, ok := p.packageOf(file)
 		if !ok {
 			continue // a program or an example that go build leaves out
@@ -50,12 +62,14 @@ func (m *Module) Package(folder string) (*Package, error) {
 			}
 		}
 	}
-	if m.packages == nil {
-		m.packages = map[string]*Package{}
-	}
-	m.packages[folder] = p
-	return p, nil
+	return p
 }
+
+// Keys returns the keys that the package declares, in order.
+func (p *Package) Keys() []Key { return slices.SortedFunc(maps.Keys(p.decls), Key.Compare) }
+
+// Lookup returns the declarations of a key.
+func (p *Package) Lookup(key Key) []*Decl { return p.decls[key] }
 
 // libraryName returns the package clause that most files have. Files that go
 // build leaves out (programs run by go generate) count only where there is
@@ -100,7 +114,7 @@ func (m *Module) Lookup(key Key) ([]*Decl, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.decls[key], nil
+	return p.Lookup(key), nil
 }
 
 // folderOf strips the "_test" of an external test package, unless a folder has
@@ -138,4 +152,56 @@ func isGoFile(name string) bool {
 	return !slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 		return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || part == "testdata"
 	})
+}
+
+// packageNames knows the packages of the module's folders, as their package clauses have them. Those of other folders below the
+// module's path are asked of others, which may be nil.
+func (m *Module) packageNames(others func(folder string) string) PackageNames {
+	return func(importPath string) string {
+		folder, inside := strings.CutPrefix(importPath, m.Path+"/")
+		if !inside {
+			return ""
+		}
+		if p, err := m.Package(folder); err == nil && p.Name != "" {
+			return p.Name
+		}
+		if others == nil {
+			return ""
+		}
+		return others(folder)
+	}
+}
+
+// lookupWhole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables
+// without a name, such as those that say which interfaces it has.
+func (m *Module) lookupWhole(key Key) ([]*Decl, error) {
+	p, err := m.Package(m.folderOf(key.Package))
+	if err != nil {
+		return nil, err
+	}
+	return p.whole(key), nil
+}
+
+// whole returns the declarations of a key and what cannot be there without it, in order.
+func (p *Package) whole(key Key) []*Decl {
+	var found []*Decl
+	for _, file := range p.Files {
+		for _, d := range file.Decls {
+			if d.Key.Package == key.Package && (d.Key == key || strings.HasPrefix(d.Key.Name, key.Name+".") || d.Key.Name == "_" && mentions(d.spec, key.Name)) {
+				found = append(found, d)
+			}
+		}
+	}
+	return found
+}
+
+// mentions reports whether a declaration has an identifier of this name.
+func mentions(spec ast.Spec, name string) bool {
+	found := false
+	ast.Inspect(spec, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -166,7 +165,7 @@ func (p *Project) module(ctx context.Context, lock *Lock) (*Module, Problems, er
 	if err != nil {
 		return nil, nil, err
 	}
-	problems, err := m.verify(lock, p.LockFile())
+	problems, err := verifyModule(m, lock, p.LockFile())
 	if lock.Version != p.Base {
 		problems.add(p.LockFile(), 0, "go run ./tools/cmd/mongofork accept --new --base "+p.Base, "the lock is for %s, not for %s", lock.Version, p.Base)
 	}
@@ -203,6 +202,3 @@ func (p *Project) Pristine(ctx context.Context) (*Assembly, error) {
 	}
 	return Pristine(m), problems.orNil()
 }
-
-// sortedKeys returns a map's keys in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -89,7 +89,7 @@ func TestPackageNames(t *testing.T) {
 		"example.com/x/thing/v3": "thing",
 		"v2":                     "v2",
 	} {
-		require.Equal(t, want, packageNamer{m, o}.name(path), path)
+		require.Equal(t, want, packageNames(m, o).name(path), path)
 	}
 }
 

@@ -116,7 +116,8 @@ func TestRealFingerprints(t *testing.T) {
 		p, err := m.Package(folder)
 		require.NoError(t, err)
 		seen := map[string]Key{} // by package, since the external tests' is another one
-		for key, decls := range p.decls {
+		for _, key := range p.Keys() {
+			decls := p.Lookup(key)
 			f := fingerprint(decls...)
 			id := key.Package + string(f)
 			if other, twice := seen[id]; twice && !decls[0].impliedValue() && decls[0].shared == 1 {
@@ -184,7 +185,7 @@ func selfReplacement(t *testing.T, p *Package, file *SourceFile) (name string, t
 	}
 	count := 0
 	for _, d := range file.Decls {
-		if d.unnamed() || d.shared > 1 || d.grouped() || len(p.decls[d.Key]) > 1 || d.impliedValue() || (d.gen != nil && d.gen.Lparen.IsValid()) {
+		if d.unnamed() || d.shared > 1 || d.grouped() || len(p.Lookup(d.Key)) > 1 || d.impliedValue() || (d.gen != nil && d.gen.Lparen.IsValid()) {
 			continue
 		}
 		start, end := d.extent()
@@ -257,7 +258,7 @@ func TestRealPatch(t *testing.T) {
 	dir := t.TempDir()
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g := gitRepo{ctx: t.Context(), dir: dir, run: runCommand, name: "A Tester", address: "tester@localhost"}
+	g := gitRepoIn(t.Context(), runCommand, dir, "A Tester", "tester@localhost")
 	g.git("init", "--quiet")
 	g.commit(pristine.Tree, "upstream")
 	require.NoError(t, g.err)

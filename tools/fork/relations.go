@@ -96,48 +96,22 @@ func (mt *matcher) extended(t Touch) {
 	}
 }
 
-// commonFields returns the names of our struct's fields that theirs has too, or of our literal's keys.
-func commonFields(ours, theirs *Decl) []string {
-	if ours.fn != nil {
-		our, their := extendedLiteral(ours, theirs)
-		if their == nil {
-			return nil
-		}
-		return commonKeys(our, their)
+// literal checks what extending a function asserts: one literal in ours, and one of its type in upstream's that does not have its keys.
+func (mt *matcher) literal(t Touch) {
+	d := t.Ours
+	our, their := extendedLiteral(d.Decl, t.Theirs)
+	switch {
+	case our == nil || len(our.Elts) == 0:
+		mt.fail(d, "leave nothing in ours but one literal with the keys to add", "ours has %d keyed literals, not one with keys", len(d.keyedLiterals()))
+		return
+	case their == nil:
+		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's does not have exactly one keyed literal of type %s (%s)", d.File.text(our.Type.Pos(), our.Type.End()), t.Theirs.at())
+		return
 	}
-	has := map[string]bool{}
-	if st := theirs.structType(); st != nil {
-		for _, field := range st.Fields.List {
-			for _, name := range fieldNames(field) {
-				has[name] = true
-			}
-		}
+	for _, key := range commonKeys(our, their) {
+		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's sets %s already (%s)", key, t.Theirs.at())
 	}
-	var common []string
-	for _, field := range ours.structType().Fields.List {
-		for _, name := range fieldNames(field) {
-			if has[name] {
-				common = append(common, name)
-			}
-		}
+	if ours, up := mt.names.signature(d.Decl), mt.names.signature(t.Theirs); ours != up {
+		mt.fail(d, "give ours upstream's signature", "ours is %s, upstream's is %s (%s)", ours, up, t.Theirs.at())
 	}
-	return common
-}
-
-// fieldNames returns the names of a field; an embedded one has its type's.
-func fieldNames(f *ast.Field) []string {
-	if len(f.Names) == 0 {
-		if sel, ok := ast.Unparen(f.Type).(*ast.SelectorExpr); ok {
-			return []string{sel.Sel.Name}
-		}
-		if star, ok := f.Type.(*ast.StarExpr); ok {
-			return fieldNames(&ast.Field{Type: star.X})
-		}
-		return []string{receiverName(f.Type)}
-	}
-	var names []string
-	for _, id := range f.Names {
-		names = append(names, id.Name)
-	}
-	return names
 }

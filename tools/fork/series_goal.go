@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -65,13 +67,13 @@ func sameDecls(fork, series Tree) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(want) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if have[key] != want[key] {
 			return fmt.Errorf("%s is not in the series %d times, as in the fork, but %d times", key, want[key], have[key])
 		}
 		delete(have, key)
 	}
-	for _, key := range sortedKeys(have) {
+	for _, key := range slices.Sorted(maps.Keys(have)) {
 		return fmt.Errorf("%s is in the series, but not in the fork", key)
 	}
 	return nil

@@ -6,12 +6,13 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
+	"maps"
 	"slices"
 )
 
 // merge moves files of ours into those of the folder where upstream would have them.
 func (s *Series) merge(t Tree) error {
-	for _, from := range sortedKeys(s.Options.Merged) {
+	for _, from := range slices.Sorted(maps.Keys(s.Options.Merged)) {
 		to := s.Options.Merged[from]
 		if t[from] == nil {
 			continue
@@ -42,8 +43,8 @@ func (s *Series) merged(from string, ours []byte, to string, theirs []byte) ([]b
 	if source.Constraint != target.Constraint || source.AST.Name.Name != target.AST.Name.Name {
 		return nil, fmt.Errorf("they differ in package or build constraints")
 	}
-	names := packageNamer{s.plan.Module, s.plan.Overlay}
-	imports, err := names.addImports(target, names.imports(source))
+	names := packageNames(s.plan.Module, s.plan.Overlay)
+	imports, err := addImports(names, target, names.imports(source))
 	if err != nil {
 		return nil, err
 	}

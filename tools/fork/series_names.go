@@ -3,6 +3,7 @@ package fork
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ func (s *Series) nameWrapped(plan *Plan, t Tree) error {
 	for _, touch := range plan.Touches {
 		if touch.How == Wrap {
 			to := s.Options.Wrapped[touch.Key.String()]
-			if !isIdent(to) {
+			if !token.IsIdentifier(to) {
 				return fmt.Errorf("the wrapped declaration %s has no name of its own in %s/%s", touch.Key, SeriesFolder, SeriesSetup)
 			}
 			if err := s.free(touch.Key, to); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -68,7 +69,7 @@ func (s *Series) place(p *Project, ps *Problems) {
 		}
 	}
 	for _, named := range []map[string]string{s.Options.Files, s.Options.Merged} {
-		for _, file := range sortedKeys(named) {
+		for _, file := range slices.Sorted(maps.Keys(named)) {
 			if !p.hasFile(file) {
 				ps.add(SeriesFolder+"/"+SeriesSetup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 			}
@@ -110,7 +111,7 @@ func (s *Series) placeDecls(i int, step Step, ps *Problems) {
 // checkDecls checks that some base declares each key that is listed: those of other bases are in files that the plan has not read.
 func (s *Series) checkDecls(p *Project, ps *Problems) {
 	declared := map[Key]bool{}
-	for _, file := range sortedKeys(s.files) {
+	for _, file := range slices.Sorted(maps.Keys(s.files)) {
 		data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(file)))
 		if err != nil || !isGoFile(file) {
 			continue
@@ -272,8 +273,8 @@ func (s *Series) reduced(f *OverlayFile, data []byte, last int) ([]byte, error) 
 	if source, err = parseSource(f.Path, text); err != nil {
 		return nil, err
 	}
-	names := packageNamer{s.plan.Module, s.plan.Overlay}
-	if text, _, err = splice(text, "", names.unusedImports(source)); err != nil {
+	names := packageNames(s.plan.Module, s.plan.Overlay)
+	if text, _, err = splice(text, "", unusedImports(names, source)); err != nil {
 		return nil, err
 	}
 	return format.Source(text)

@@ -3,7 +3,9 @@ package fork
 import (
 	"bytes"
 	"go/ast"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -257,7 +259,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	tree := Tree{"a/overlay.go": []byte("package a\n\nfunc f() { upstreamF(); g_2026_08() }\n"), "b/revision.txt": nil}
 	var found []string
-	for _, name := range sortedKeys(names(t, tree)) {
+	for _, name := range slices.Sorted(maps.Keys(names(t, tree))) {
 		if tells.MatchString(name) {
 			found = append(found, name)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,7 +27,7 @@ func (v *seriesTree) tests(affected, touched []string, last bool) (string, error
 		return "", err
 	}
 	var rest, functions []string
-	for _, folder := range sortedKeys(own) {
+	for _, folder := range slices.Sorted(maps.Keys(own)) {
 		affects := last || slices.Contains(affected, folder) || slices.Equal(affected, []string{"./..."})
 		if affects && !slices.Contains(touched, folder) {
 			rest = append(rest, folder)
@@ -70,11 +71,6 @@ func (v *seriesTree) ownTests() (map[string][]string, error) {
 	return own, v.git.err
 }
 
-// isTestName reports whether go test runs a function of this name.
-func isTestName(name string) bool {
-	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
 // goTest runs tests of some folders of a tree. Failed tests are no error.
 func (v *seriesTree) goTest(dir string, folders []string, flags ...string) (*gotest.Result, error) {
 	if len(folders) == 0 {
@@ -108,12 +104,12 @@ func (v *seriesTree) judge(own map[string][]string, result *gotest.Result) (stri
 		}
 	}
 	said := fmt.Sprintf("%d tests of the series and %d of upstream's passed", passed, theirs)
-	for _, folder := range sortedKeys(failed) {
+	for _, folder := range slices.Sorted(maps.Keys(failed)) {
 		excuses, err := v.excuse(folder, failed[folder])
 		if err != nil {
 			return "", err
 		}
-		for _, why := range sortedKeys(excuses) {
+		for _, why := range slices.Sorted(maps.Keys(excuses)) {
 			tests := slices.Compact(slices.Sorted(slices.Values(excuses[why])))
 			said += fmt.Sprintf(", %d of %s failed that %s (%s)", len(excuses[why]), folder, why, strings.Join(tests, ", "))
 		}

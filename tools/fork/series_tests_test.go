@@ -112,7 +112,7 @@ func TestSeriesTestsThatRun(t *testing.T) {
 				ran = append(ran, strings.Join(args[4:], " "))
 				return nil, nil
 			}
-			v := &seriesTree{ctx: t.Context(), run: run, dir: dir, module: "example.org/m", git: &gitRepo{ctx: t.Context(), dir: dir, run: run},
+			v := &seriesTree{ctx: t.Context(), run: run, dir: dir, module: "example.org/m", git: gitRepoIn(t.Context(), run, dir, "", ""),
 				upstream: Tree{"theirs/x_test.go": nil}}
 			_, err := v.tests(tt.affected, tt.touched, tt.last)
 			require.NoError(t, err)

@@ -82,9 +82,3 @@ func changedBy(patches []SeriesPatch, t Tree) Tree {
 	}
 	return some
 }
-
-// giveUp restores the tree after a patch that could not be applied.
-func (g *gitRepo) giveUp() {
-	g.err = nil
-	g.git("am", "--abort")
-}

@@ -99,7 +99,7 @@ func (p *Project) newSeriesTree(ctx context.Context, run RunFunc, c SeriesCheck)
 		return nil, err
 	}
 	v := &seriesTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine.Tree, known: known, lint: seriesLint{accepted: options.Findings},
-		git: &gitRepo{ctx: ctx, dir: c.Dir, run: run, name: "mongofork", address: "mongofork@localhost"}}
+		git: gitRepoIn(ctx, run, c.Dir, "mongofork", "mongofork@localhost")}
 	v.git.git("init", "--quiet")
 	v.git.commit(pristine.Tree, "upstream")
 	return v, v.git.err

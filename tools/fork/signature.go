@@ -11,25 +11,25 @@ import (
 // signature returns a function's receiver, parameter and result types.
 // Parameter names are left out, and packages are given by their import path,
 // so that equal signatures from different files read alike.
-func (n packageNamer) signature(d *Decl) string {
+func (n PackageNames) signature(d *Decl) string {
 	refs := n.imports(d.File)
 	var b strings.Builder
 	b.WriteString("func")
 	if d.fn.Recv != nil {
-		b.WriteString("(" + n.fieldTypes(d.fn.Recv, refs) + ")")
+		b.WriteString("(" + fieldTypes(d.fn.Recv, refs) + ")")
 	}
 	if d.fn.Type.TypeParams != nil {
-		b.WriteString("[" + n.fieldTypes(d.fn.Type.TypeParams, refs) + "]")
+		b.WriteString("[" + fieldTypes(d.fn.Type.TypeParams, refs) + "]")
 	}
-	b.WriteString("(" + n.fieldTypes(d.fn.Type.Params, refs) + ")")
+	b.WriteString("(" + fieldTypes(d.fn.Type.Params, refs) + ")")
 	if results := d.fn.Type.Results; results != nil {
-		b.WriteString(" (" + n.fieldTypes(results, refs) + ")")
+		b.WriteString(" (" + fieldTypes(results, refs) + ")")
 	}
 	return b.String()
 }
 
 // fieldTypes lists the types of a parameter list, one per parameter.
-func (n packageNamer) fieldTypes(list *ast.FieldList, refs []importRef) string {
+func fieldTypes(list *ast.FieldList, refs []importRef) string {
 	var out []string
 	for _, field := range list.List {
 		text := qualified(field.Type, refs)

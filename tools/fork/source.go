@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -59,5 +60,20 @@ func (s *SourceFile) at(pos token.Pos) string { return fmt.Sprintf("%s:%d", s.Pa
 // text returns the source between two positions.
 func (s *SourceFile) text(from, to token.Pos) []byte { return s.Src[s.offset(from):s.offset(to)] }
 
-// isIdent reports whether s can name a declaration.
-func isIdent(s string) bool { return token.IsIdentifier(s) }
+// isTestName reports whether go test runs a function of this name.
+func isTestName(name string) bool {
+	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// lineEnd returns the offset just after the line that holds offset i.
+func lineEnd(src []byte, i int) int {
+	if n := bytes.IndexByte(src[i:], '\n'); n >= 0 {
+		return i + n + 1
+	}
+	return len(src)
+}
+
+// lineStart returns the offset of the first byte of the line that holds i.
+func lineStart(src []byte, i int) int {
+	return bytes.LastIndexByte(src[:i], '\n') + 1
+}

@@ -82,16 +82,3 @@ func cutLines(src []byte, start, end int) edit {
 	}
 	return edit{start: start, end: end}
 }
-
-// lineEnd returns the offset just after the line that holds offset i.
-func lineEnd(src []byte, i int) int {
-	if n := bytes.IndexByte(src[i:], '\n'); n >= 0 {
-		return i + n + 1
-	}
-	return len(src)
-}
-
-// lineStart returns the offset of the first byte of the line that holds i.
-func lineStart(src []byte, i int) int {
-	return bytes.LastIndexByte(src[:i], '\n') + 1
-}

@@ -1,6 +1,9 @@
 package fork
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // extension copies the fields of our struct to the end of upstream's, or the
 // elements of our function's literal. A blank line before fields keeps gofmt
@@ -44,4 +47,20 @@ func separators(src []byte, e edit) (before, after []byte) {
 		after = []byte("\n")
 	}
 	return before, after
+}
+
+// literalExtension copies the elements of our literal to the end of upstream's. gofmt aligns them.
+func literalExtension(ours, theirs *Decl) edit {
+	our, their := extendedLiteral(ours, theirs)
+	last := our.Elts[len(our.Elts)-1].End()
+	elements := bytes.TrimSpace(ours.File.text(our.Lbrace+1, last))
+	src, at := theirs.File.Src, theirs.File.offset(their.Rbrace)
+	if start := lineStart(src, at); len(bytes.TrimSpace(src[start:at])) == 0 {
+		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.text(last, our.Rbrace), []byte(",")))
+		return edit{start: start, end: start, text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}
+	}
+	if len(their.Elts) > 0 { // all on one line
+		elements = append([]byte(", "), elements...)
+	}
+	return edit{start: at, end: at, text: elements}
 }

@@ -1,0 +1,49 @@
+package fork
+
+import "go/ast"
+
+// commonFields returns the names of our struct's fields that theirs has too, or of our literal's keys.
+func commonFields(ours, theirs *Decl) []string {
+	if ours.fn != nil {
+		our, their := extendedLiteral(ours, theirs)
+		if their == nil {
+			return nil
+		}
+		return commonKeys(our, their)
+	}
+	has := map[string]bool{}
+	if st := theirs.structType(); st != nil {
+		for _, field := range st.Fields.List {
+			for _, name := range fieldNames(field) {
+				has[name] = true
+			}
+		}
+	}
+	var common []string
+	for _, field := range ours.structType().Fields.List {
+		for _, name := range fieldNames(field) {
+			if has[name] {
+				common = append(common, name)
+			}
+		}
+	}
+	return common
+}
+
+// fieldNames returns the names of a field; an embedded one has its type's.
+func fieldNames(f *ast.Field) []string {
+	if len(f.Names) == 0 {
+		if sel, ok := ast.Unparen(f.Type).(*ast.SelectorExpr); ok {
+			return []string{sel.Sel.Name}
+		}
+		if star, ok := f.Type.(*ast.StarExpr); ok {
+			return fieldNames(&ast.Field{Type: star.X})
+		}
+		return []string{receiverName(f.Type)}
+	}
+	var names []string
+	for _, id := range f.Names {
+		names = append(names, id.Name)
+	}
+	return names
+}
