@@ -3,14 +3,17 @@ package fork
 import (
 	"fmt"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 // CompareDecl shows upstream's declaration of a key beside ours. A watched
 // or removed declaration has no counterpart; it is shown alone.
-func (p *Plan) CompareDecl(key Key) (string, error) {
+func (p *Plan) CompareDecl(key syntax.Key) (string, error) {
 	for _, t := range p.Touches {
 		if t.Key == key {
-			d := newFileDiff("", "upstream/"+t.Theirs.at(), declText(t.Theirs), "overlay/"+t.Ours.at(), declText(t.Ours.Decl))
+			d := filetree.NewDiff("", "upstream/"+t.Theirs.At(), syntax.Text(t.Theirs), "overlay/"+t.Ours.At(), syntax.Text(t.Ours.Decl))
 			return string(d.Text), nil
 		}
 	}
@@ -28,17 +31,17 @@ func (p *Plan) CompareDecl(key Key) (string, error) {
 }
 
 // located returns declarations, each below a comment that says where it stands.
-func located(decls []*Decl) string {
+func located(decls []*syntax.Decl) string {
 	var b strings.Builder
 	for _, d := range decls {
-		fmt.Fprintf(&b, "// %s\n%s", d.at(), declText(d))
+		fmt.Fprintf(&b, "// %s\n%s", d.At(), syntax.Text(d))
 	}
 	return b.String()
 }
 
 // FilesOf returns the paths of upstream's and of our file that declare a
 // touched key.
-func (p *Plan) FilesOf(key Key) []string {
+func (p *Plan) FilesOf(key syntax.Key) []string {
 	for _, t := range p.Touches {
 		if t.Key == key {
 			return []string{t.Theirs.File.Path, t.Ours.File.Path}

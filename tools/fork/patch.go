@@ -5,6 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/syntax"
 )
 
 // PatchOptions describes the commit that a patch holds.
@@ -17,7 +22,7 @@ type PatchOptions struct {
 
 // Patch returns the overlay as one commit on top of the upstream module, in
 // the format of git format-patch.
-func (p *Project) Patch(ctx context.Context, run RunFunc, opt PatchOptions) ([]byte, error) {
+func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt PatchOptions) ([]byte, error) {
 	plan, err := p.Plan(ctx)
 	if err != nil {
 		return nil, err
@@ -27,22 +32,22 @@ func (p *Project) Patch(ctx context.Context, run RunFunc, opt PatchOptions) ([]b
 		return nil, err
 	}
 	before := Pristine(plan.Module).Tree
-	if len(Compare(before, a.Tree)) == 0 {
+	if len(filetree.Compare(before, a.Tree)) == 0 {
 		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
 	}
 	if opt.Subject == "" {
 		return nil, errors.New("the patch has no subject: give --subject a line of text")
 	}
-	g, done, err := newGitRepo(ctx, run, opt.Author)
+	g, done, err := git.New(ctx, run, opt.Author)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	g.commit(before, plan.Module.String())
-	g.commit(licensed(before, a.Tree), opt.Subject+"\n\n"+plan.message())
-	text := g.git("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
+	g.Commit(before, plan.Module.String())
+	g.Commit(licensed(before, a.Tree), opt.Subject+"\n\n"+plan.message())
+	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
-	return text, g.err
+	return text, g.Err
 }
 
 // message lists what the patch touches, as the body of its commit message.
@@ -53,7 +58,7 @@ func (p *Plan) message() string {
 		fmt.Fprintf(&b, "\n- %s %s: %s", t.How, t.Key, t.Reason)
 	}
 	for _, r := range p.Removed {
-		fmt.Fprintf(&b, "\n- %s %s: %s", Remove, r.Key, r.Reason)
+		fmt.Fprintf(&b, "\n- %s %s: %s", syntax.Remove, r.Key, r.Reason)
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/upstream"
 )
 
 // removeTheirs takes out of upstream's files what is removed.
@@ -26,16 +28,16 @@ func (as *assembler) removeTheirs() {
 func (fe *fileEdits) cutRemoved() {
 	gone := map[*ast.GenDecl]int{}
 	for _, d := range fe.removed {
-		gone[d.gen]++
+		gone[d.Gen]++
 		switch {
-		case d.gen == nil || gone[d.gen] < len(d.gen.Specs) || len(d.gen.Specs) == 1:
+		case d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1:
 			fe.cuts = append(fe.cuts, cut(d))
 		default:
-			from := d.gen.Pos()
-			if d.gen.Doc != nil {
-				from = d.gen.Doc.Pos()
+			from := d.Gen.Pos()
+			if d.Gen.Doc != nil {
+				from = d.Gen.Doc.Pos()
 			}
-			start, end := d.File.offset(from), d.File.offset(d.gen.End())
+			start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
 			fe.cuts = slices.DeleteFunc(fe.cuts, func(e edit) bool { return start <= e.start && e.end <= end+1 })
 			fe.cuts = append(fe.cuts, cutLines(d.File.Src, start, end))
 		}
@@ -52,14 +54,14 @@ func (as *assembler) checkRemoved() error {
 	if len(as.plan.Removed) == 0 {
 		return nil
 	}
-	out := &Module{Path: as.plan.Module.Path, Version: as.plan.Module.Version, Tree: as.out.Tree}
+	out := &upstream.Module{Path: as.plan.Module.Path, Version: as.plan.Module.Version, Tree: as.out.Tree}
 	for _, r := range as.plan.Removed {
-		at, err := out.usesOf(r.Key)
+		at, err := out.UsesOf(r.Key)
 		if err != nil {
 			return err
 		}
 		if len(at) > 0 {
-			as.problems.add(r.File.Path, r.Line, "remove what uses it, too, or the directive", "//fork:remove %s: it is used (%s)", r.Key.Name, strings.Join(at, ", "))
+			as.problems.Add(r.File.Path, r.Line, "remove what uses it, too, or the directive", "//fork:remove %s: it is used (%s)", r.Key.Name, strings.Join(at, ", "))
 		}
 	}
 	return nil

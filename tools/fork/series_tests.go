@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/syntax"
 	"mongofork/tools/rig/gotest"
 )
 
@@ -48,27 +49,27 @@ func needsServer(folder string) bool { return strings.HasPrefix(folder+"/", "./i
 // ownTests returns the tests that the series has brought so far, by folder.
 func (v *seriesTree) ownTests() (map[string][]string, error) {
 	own := map[string][]string{}
-	for name := range strings.Lines(string(v.git.git("ls-files", "*_test.go"))) {
+	for name := range strings.Lines(string(v.git.Run("ls-files", "*_test.go"))) {
 		name = strings.TrimSpace(name)
 		folder := "./" + path.Dir(name)
-		if _, theirs := v.upstream[name]; theirs || !isGoFile(name) || needsServer(folder) {
+		if _, theirs := v.upstream[name]; theirs || !syntax.IsGoFile(name) || needsServer(folder) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err
 		}
-		source, err := parseSource(name, data)
+		source, err := syntax.Parse(name, data)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range source.Decls {
-			if d.Kind == Func && isTestName(d.Key.Name) {
+			if d.Kind == syntax.Func && syntax.IsTestName(d.Key.Name) {
 				own[folder] = append(own[folder], d.Key.Name)
 			}
 		}
 	}
-	return own, v.git.err
+	return own, v.git.Err
 }
 
 // goTest runs tests of some folders of a tree. Failed tests are no error.

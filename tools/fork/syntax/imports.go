@@ -1,4 +1,4 @@
-package fork
+package syntax
 
 import (
 	"go/ast"
@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// importRef is one import of a file under the name that the file uses.
-type importRef struct {
-	name, path string
-	spec       *ast.ImportSpec
+// Import is one import of a file under the name that the file uses.
+type Import struct {
+	Name, Path string
+	Spec       *ast.ImportSpec
 }
 
-// PackageNames returns the name of the package behind an import path, or ""
+// Names returns the name of the package behind an import path, or ""
 // if it does not know the package.
-type PackageNames func(importPath string) string
+type Names func(importPath string) string
 
 var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
 
-// name returns the name of an imported package. If it is not known, it is the
+// Name returns the name of an imported package. If it is not known, it is the
 // path's last element, without a major version, a ".vN" suffix or a "go-"
 // prefix: the module cache need not hold upstream's dependencies, and none of
 // them breaks this rule.
-func (n PackageNames) name(importPath string) string {
+func (n Names) Name(importPath string) string {
 	if n != nil {
 		if name := n(importPath); name != "" {
 			return name
@@ -39,28 +39,28 @@ func (n PackageNames) name(importPath string) string {
 	return strings.TrimPrefix(base, "go-")
 }
 
-// imports lists what a file imports.
-func (n PackageNames) imports(s *SourceFile) []importRef {
-	var refs []importRef
+// Imports lists what a file imports.
+func (n Names) Imports(s *File) []Import {
+	var refs []Import
 	for _, spec := range s.AST.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			continue // the parser has checked it
 		}
-		ref := importRef{path: p, spec: spec}
+		ref := Import{Path: p, Spec: spec}
 		if spec.Name != nil {
-			ref.name = spec.Name.Name
+			ref.Name = spec.Name.Name
 		} else {
-			ref.name = n.name(p)
+			ref.Name = n.Name(p)
 		}
 		refs = append(refs, ref)
 	}
 	return refs
 }
 
-// packageUses returns the offsets at which a file uses each name as a
+// PackageUses returns the offsets at which a file uses each name as a
 // package: the x of every x.Sel that the parser could not resolve in the file.
-func packageUses(s *SourceFile) map[string][]int {
+func PackageUses(s *File) map[string][]int {
 	unresolved := map[*ast.Ident]bool{}
 	for _, id := range s.AST.Unresolved {
 		unresolved[id] = true
@@ -69,7 +69,7 @@ func packageUses(s *SourceFile) map[string][]int {
 	ast.Inspect(s.AST, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
 			if id, ok := sel.X.(*ast.Ident); ok && unresolved[id] {
-				uses[id.Name] = append(uses[id.Name], s.offset(id.Pos()))
+				uses[id.Name] = append(uses[id.Name], s.Offset(id.Pos()))
 			}
 		}
 		return true
@@ -77,27 +77,27 @@ func packageUses(s *SourceFile) map[string][]int {
 	return uses
 }
 
-// neededImports returns the imports of ours that a node of our file uses.
-func (n PackageNames) neededImports(ours *SourceFile, start, end int) []importRef {
-	refs := n.imports(ours)
-	var needed []importRef
-	for name, at := range packageUses(ours) {
+// NeededImports returns the imports of ours that a node of our file uses.
+func (n Names) NeededImports(ours *File, start, end int) []Import {
+	refs := n.Imports(ours)
+	var needed []Import
+	for name, at := range PackageUses(ours) {
 		if !slices.ContainsFunc(at, func(i int) bool { return start <= i && i < end }) {
 			continue
 		}
-		if ref, ok := byName(refs, name); ok {
+		if ref, ok := ImportNamed(refs, name); ok {
 			needed = append(needed, ref)
 		}
 	}
-	slices.SortFunc(needed, func(a, b importRef) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(needed, func(a, b Import) int { return strings.Compare(a.Path, b.Path) })
 	return needed
 }
 
-// byName returns the import that a file knows as name.
-func byName(refs []importRef, name string) (importRef, bool) {
-	i := slices.IndexFunc(refs, func(r importRef) bool { return r.name == name })
+// ImportNamed returns the import that a file knows as name.
+func ImportNamed(refs []Import, name string) (Import, bool) {
+	i := slices.IndexFunc(refs, func(r Import) bool { return r.Name == name })
 	if i < 0 {
-		return importRef{}, false
+		return Import{}, false
 	}
 	return refs[i], true
 }

@@ -1,13 +1,15 @@
-package fork
+package upstream
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/syntax"
 )
 
-// sameName lists other packages of upstream that declare the name, as a hint.
-func sameName(m *Module, key Key) string {
+// SameName lists other packages of upstream that declare the name, as a hint.
+func (m *Module) SameName(key syntax.Key) string {
 	var in []string
 	for _, folder := range m.Folders() {
 		p, err := m.Package(folder)
@@ -24,14 +26,14 @@ func sameName(m *Module, key Key) string {
 	return strings.Join(in, ", ")
 }
 
-// watchHint suggests what a missing name may have meant.
-func (m *Module) watchHint(key Key) string {
-	if others := sameName(m, key); others != "" {
+// WatchHint suggests what a missing name may have meant.
+func (m *Module) WatchHint(key syntax.Key) string {
+	if others := m.SameName(key); others != "" {
 		return "upstream has that name in " + others
 	}
 	pkg, name, _ := strings.Cut(key.Name, ".")
 	for _, folder := range m.Folders() {
-		if found, err := m.Lookup(Key{folder, name}); path.Base(folder) == pkg && err == nil && len(found) > 0 {
+		if found, err := m.Lookup(syntax.Key{Package: folder, Name: name}); path.Base(folder) == pkg && err == nil && len(found) > 0 {
 			return "name the package by its folder: /" + folder + "." + name
 		}
 	}

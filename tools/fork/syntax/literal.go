@@ -1,4 +1,4 @@
-package fork
+package syntax
 
 import (
 	"bytes"
@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// keyedLiterals lists the composite literals of a function that have a type, except those without keys.
-func (d *Decl) keyedLiterals() []*ast.CompositeLit {
+// KeyedLiterals lists the composite literals of a function that have a type, except those without keys.
+func (d *Decl) KeyedLiterals() []*ast.CompositeLit {
 	var all []*ast.CompositeLit
-	if d.fn == nil || d.fn.Body == nil {
+	if d.Func == nil || d.Func.Body == nil {
 		return nil
 	}
-	ast.Inspect(d.fn.Body, func(n ast.Node) bool {
+	ast.Inspect(d.Func.Body, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
 		if ok && lit.Type != nil && !slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool { return keyOf(e) == "" }) {
 			all = append(all, lit)
@@ -40,16 +40,16 @@ func keysOf(lit *ast.CompositeLit) []string {
 	return keys
 }
 
-// extendedLiteral returns our function's only literal, and the only one of its type in upstream's function; nil for what is not so.
-func extendedLiteral(ours, theirs *Decl) (our, their *ast.CompositeLit) {
-	literals := ours.keyedLiterals()
+// ExtendedLiteral returns our function's only literal, and the only one of its type in upstream's function; nil for what is not so.
+func ExtendedLiteral(ours, theirs *Decl) (our, their *ast.CompositeLit) {
+	literals := ours.KeyedLiterals()
 	if len(literals) != 1 {
 		return nil, nil
 	}
 	our = literals[0]
-	name := ours.File.text(our.Type.Pos(), our.Type.End())
-	same := slices.DeleteFunc(theirs.keyedLiterals(), func(lit *ast.CompositeLit) bool {
-		return !bytes.Equal(theirs.File.text(lit.Type.Pos(), lit.Type.End()), name)
+	name := ours.File.Text(our.Type.Pos(), our.Type.End())
+	same := slices.DeleteFunc(theirs.KeyedLiterals(), func(lit *ast.CompositeLit) bool {
+		return !bytes.Equal(theirs.File.Text(lit.Type.Pos(), lit.Type.End()), name)
 	})
 	if len(same) != 1 {
 		return our, nil
@@ -57,8 +57,8 @@ func extendedLiteral(ours, theirs *Decl) (our, their *ast.CompositeLit) {
 	return our, same[0]
 }
 
-// commonKeys returns the keys that both literals set.
-func commonKeys(our, their *ast.CompositeLit) []string {
+// CommonKeys returns the keys that both literals set.
+func CommonKeys(our, their *ast.CompositeLit) []string {
 	has := keysOf(their)
 	return slices.DeleteFunc(keysOf(our), func(key string) bool { return !slices.Contains(has, key) })
 }

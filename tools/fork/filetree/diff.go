@@ -1,4 +1,4 @@
-package fork
+package filetree
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// FileDiff is how the fork differs from upstream in one file.
-type FileDiff struct {
+// Diff is how one file of a tree differs from that of another.
+type Diff struct {
 	Path string
 	// Text is a unified diff.
 	Text []byte
@@ -17,10 +17,10 @@ type FileDiff struct {
 }
 
 // Compare lists the files in which a tree differs from another, in order.
-func Compare(before, after Tree) []FileDiff {
+func Compare(before, after Tree) []Diff {
 	paths := append(before.Paths(), after.Paths()...)
 	slices.Sort(paths)
-	var out []FileDiff
+	var out []Diff
 	for _, p := range slices.Compact(paths) {
 		was, had := before[p]
 		now, has := after[p]
@@ -34,20 +34,21 @@ func Compare(before, after Tree) []FileDiff {
 		if !has {
 			to = "/dev/null"
 		}
-		out = append(out, newFileDiff(p, from, was, to, now))
+		out = append(out, NewDiff(p, from, was, to, now))
 	}
 	return out
 }
 
-func newFileDiff(p, from string, was []byte, to string, now []byte) FileDiff {
-	d := FileDiff{Path: p, Text: diff.Diff(from, was, to, now)}
+// NewDiff compares two texts. From and to are what the diff calls them.
+func NewDiff(p, from string, was []byte, to string, now []byte) Diff {
+	d := Diff{Path: p, Text: diff.Diff(from, was, to, now)}
 	// The tool's own heading repeats the names of the lines below it.
 	if rest, ok := bytes.CutPrefix(d.Text, []byte("diff ")); ok {
 		d.Text = rest[bytes.IndexByte(rest, '\n')+1:]
 	}
-	for _, h := range hunks(d.Text) {
-		d.Removed += h.end - h.start
-		d.Added += bytes.Count(h.text, []byte("\n"))
+	for _, h := range Hunks(d.Text) {
+		d.Removed += h.End - h.Start
+		d.Added += bytes.Count(h.Text, []byte("\n"))
 	}
 	return d
 }
