@@ -13,8 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
-	"mongofork/tools/command"
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork"
 )
 
 // Application is a module that uses the driver.
@@ -23,7 +22,7 @@ type Application struct {
 	Dir string
 	// Driver is the module path of upstream's driver.
 	Driver string
-	Run    command.RunFunc
+	Run    fork.RunFunc
 }
 
 // Plan says what replaces the driver.
@@ -48,7 +47,7 @@ type Change struct {
 	// Workspace is the go.work file above the application, if any.
 	Workspace string
 	// Files are the changed files: go.mod, go.sum, and those of the vendor folder.
-	Files []filetree.Diff
+	Files []fork.FileDiff
 
 	stage *stage
 }

@@ -8,8 +8,6 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
-
-	"mongofork/tools/fork/filetree"
 )
 
 // adapterFolder holds modules that work with the fork only and are released with it.
@@ -18,7 +16,7 @@ const adapterFolder = "contrib"
 // adapter is a module of that folder in its released form.
 type adapter struct {
 	module.Version
-	tree filetree.Tree
+	tree Tree
 }
 
 // adapters returns the repository's adapters: the modules that can be imported. Their version is only the patch level, since they
@@ -30,7 +28,7 @@ func (p *Project) adapters(level string) ([]adapter, error) {
 	}
 	var list []adapter
 	for _, file := range files {
-		tree, err := filetree.Read(filepath.Dir(file))
+		tree, err := ReadTree(filepath.Dir(file))
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +58,7 @@ func (p *Project) adapters(level string) ([]adapter, error) {
 }
 
 // importable reports whether a tree has Go files other than tests.
-func importable(tree filetree.Tree) bool {
+func importable(tree Tree) bool {
 	for name := range tree {
 		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			return true

@@ -12,9 +12,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/syntax"
 )
 
 // AdvisoryFile lists the known advisories and security fixes of upstream.
@@ -38,7 +35,7 @@ type Advisory struct {
 	Accepted map[string]string `yaml:"accepted"`
 
 	line   int // where the advisory begins
-	ranges []syntax.BaseRange
+	ranges []BaseRange
 }
 
 // Mending names the parts of the overlay that mend a defect of a base.
@@ -61,7 +58,7 @@ const (
 
 // State returns the advisory's state for a version of upstream.
 func (a Advisory) State(version string) AdvisoryState {
-	affected := slices.ContainsFunc(a.ranges, func(r syntax.BaseRange) bool { return r.Holds(version) })
+	affected := slices.ContainsFunc(a.ranges, func(r BaseRange) bool { return r.Holds(version) })
 	if !affected {
 		return MendedUpstream
 	}
@@ -93,25 +90,25 @@ func ParseAdvisories(file string, data []byte) (Advisories, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, problem.List{{File: file, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
+		return nil, Problems{{File: file, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
 	}
 	if err := yaml.Unmarshal(data, &nodes); err != nil {
 		return nil, err
 	}
-	var problems problem.List
+	var problems Problems
 	seen := map[string]bool{}
 	for i := range list {
 		a := &list[i]
 		a.line = nodes[i].Line
 		for _, lack := range a.complete() {
-			problems.Add(file, a.line, "complete the entry", "advisory %s: %s", a.ID, lack)
+			problems.add(file, a.line, "complete the entry", "advisory %s: %s", a.ID, lack)
 		}
 		if seen[a.ID] {
-			problems.Add(file, a.line, "keep one of them", "advisory %s is listed twice", a.ID)
+			problems.add(file, a.line, "keep one of them", "advisory %s is listed twice", a.ID)
 		}
 		seen[a.ID] = true
 	}
-	return list, problems.OrNil()
+	return list, problems.orNil()
 }
 
 // complete reads the ranges and returns what is missing or wrong.
@@ -126,7 +123,7 @@ func (a *Advisory) complete() []string {
 		lacks = append(lacks, "affected is missing")
 	}
 	for _, terms := range a.Affected {
-		r, err := syntax.ParseBaseRange(strings.Fields(terms))
+		r, err := ParseBaseRange(strings.Fields(terms))
 		if err != nil {
 			lacks = append(lacks, err.Error())
 		}
@@ -149,9 +146,9 @@ func (a *Advisory) complete() []string {
 }
 
 // check compares what the advisories say of the plan's base with the overlay.
-func (as Advisories) check(plan *Plan, file string) problem.List {
-	var ps problem.List
-	ours := map[syntax.Key]bool{}
+func (as Advisories) check(plan *Plan, file string) Problems {
+	var ps Problems
+	ours := map[Key]bool{}
 	for _, t := range plan.Touches {
 		ours[t.Key] = true
 	}
@@ -161,17 +158,17 @@ func (as Advisories) check(plan *Plan, file string) problem.List {
 	for _, a := range as {
 		mended := a.Mended[plan.Module.Version]
 		for _, s := range slices.Concat(mended.By, mended.Tests) {
-			key, err := syntax.ParseKey(s)
+			key, err := ParseKey(s)
 			if err != nil {
-				ps.Add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
+				ps.add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
 			} else if !ours[key] {
-				ps.Add(file, a.line, "name what fixes it; go run ./tools/cmd/mongofork status --all lists the declarations",
+				ps.add(file, a.line, "name what fixes it; go run ./tools/cmd/mongofork status --all lists the declarations",
 					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
 			}
 		}
 		for _, s := range mended.Tests {
-			if key, err := syntax.ParseKey(s); err == nil && !isTest(key.Name) {
-				ps.Add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
+			if key, err := ParseKey(s); err == nil && !isTest(key.Name) {
+				ps.add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
 			}
 		}
 	}
@@ -230,19 +227,19 @@ func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
 	if err != nil {
 		return err
 	}
-	var ps problem.List
+	var ps Problems
 	open := list.open(p.Base)
 	for _, a := range list {
 		_, accepted := a.Accepted[p.Base]
 		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) && (handedOut || !accepted) {
-			ps.Add(AdvisoryFile, a.line, "correct it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
+			ps.add(AdvisoryFile, a.line, "correct it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
 				"advisory %s is open on %s: %s", a.ID, p.Base, a.Title)
 		}
 	}
 	for _, id := range allowed {
 		if !slices.Contains(open, id) {
-			ps.Add(AdvisoryFile, 0, "leave --allow-open "+id+" out", "advisory %s is not open on %s", id, p.Base)
+			ps.add(AdvisoryFile, 0, "leave --allow-open "+id+" out", "advisory %s is not open on %s", id, p.Base)
 		}
 	}
-	return ps.OrNil()
+	return ps.orNil()
 }

@@ -3,13 +3,10 @@ package fork
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"mongofork/tools/fork/problem"
 )
 
 // Clean removes what the manifest says the builder wrote, the folders that
@@ -28,13 +25,13 @@ func (o Output) Clean(force bool) (removed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var ps problem.List
-	for _, p := range slices.Sorted(maps.Keys(changes)) {
+	var ps Problems
+	for _, p := range sortedKeys(changes) {
 		if changes[p] == Edited && !force {
-			ps.Add(o.Label+"/"+p, 0, "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it", "%s since it was built", changes[p])
+			ps.add(o.Label+"/"+p, 0, "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it", "%s since it was built", changes[p])
 		}
 	}
-	if err := ps.OrNil(); err != nil {
+	if err := ps.orNil(); err != nil {
 		return 0, err
 	}
 	m, known, err := readManifest(o.manifestFile())
@@ -57,7 +54,7 @@ func (o Output) remove(m Manifest) (removed int, err error) {
 			folders[dir] = true
 		}
 	}
-	deepestFirst := slices.Sorted(maps.Keys(folders))
+	deepestFirst := sortedKeys(folders)
 	slices.SortStableFunc(deepestFirst, func(a, b string) int {
 		return strings.Count(b, string(filepath.Separator)) - strings.Count(a, string(filepath.Separator))
 	})

@@ -4,13 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"mongofork/tools/fork/filetree"
 )
 
 func TestDrift(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, filetree.Tree{
+	p := builtProject(t, Tree{
 		"pool/overlay.go": []byte(`package pool
 
 import "context"

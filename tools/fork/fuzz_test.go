@@ -3,10 +3,6 @@ package fork
 import (
 	"errors"
 	"testing"
-
-	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/syntax"
-	"mongofork/tools/fork/upstream"
 )
 
 func FuzzParseDirective(f *testing.F) {
@@ -14,11 +10,11 @@ func FuzzParseDirective(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		d, ok, err := syntax.ParseDirective(line)
+		d, ok, err := ParseDirective(line)
 		if !ok || err != nil {
 			return
 		}
-		again, ok, err := syntax.ParseDirective(d.String())
+		again, ok, err := ParseDirective(d.String())
 		if !ok || err != nil {
 			t.Fatalf("%q was read from %q, but cannot be read again: %v", d, line, err)
 		}
@@ -44,7 +40,7 @@ func FuzzOverlayFile(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	m, err := driverVersions(f).Module(f.Context(), testModule, testBase)
+	m, err := upstream(f).Module(f.Context(), testModule, testBase)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -55,15 +51,15 @@ func FuzzOverlayFile(f *testing.F) {
 		}
 		for _, assemble := range []func(*Plan) (*Assembly, error){Assemble, AssembleInPlace} {
 			a, err := assemble(plan)
-			if errors.As(err, &problem.List{}) {
+			if errors.As(err, &Problems{}) {
 				continue
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, data := range a.Tree {
-				if syntax.IsGoFile(name) {
-					if _, err := syntax.Parse(name, data); err != nil {
+				if isGoFile(name) {
+					if _, err := parseSource(name, data); err != nil {
 						t.Fatalf("%s does not parse: %v\n%s", name, err, data)
 					}
 				}
@@ -74,9 +70,9 @@ func FuzzOverlayFile(f *testing.F) {
 
 // acceptedPlan matches an overlay of one file; nil if anything about it is
 // refused.
-func acceptedPlan(m *upstream.Module, code string) *Plan {
+func acceptedPlan(m *Module, code string) *Plan {
 	o := &Overlay{}
-	var problems problem.List
+	var problems Problems
 	file := o.readFile("pool/overlay.go", []byte(code), testBase, &problems)
 	if file == nil || len(problems) > 0 {
 		return nil

@@ -12,12 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/syntax"
-	"mongofork/tools/fork/upstream"
 )
 
 const (
@@ -29,9 +23,9 @@ const (
 
 // realModule returns the driver from the module cache. Without it the test
 // is skipped, except in continuous integration, which has to have it.
-func realModule(t *testing.T) *upstream.Module {
+func realModule(t *testing.T) *Module {
 	t.Helper()
-	m, err := upstream.ModuleCache{Run: runCommand}.Module(t.Context(), realModulePath, realBase)
+	m, err := ModuleCache{Run: runCommand}.Module(t.Context(), realModulePath, realBase)
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 	}
@@ -40,15 +34,15 @@ func realModule(t *testing.T) *upstream.Module {
 }
 
 // realProject makes a repository whose upstream is the driver.
-func realProject(t *testing.T, files filetree.Tree) *Project {
+func realProject(t *testing.T, files Tree) *Project {
 	t.Helper()
 	m := realModule(t)
-	all := filetree.Tree{ConfigFile: []byte("x\n"), "x/.keep": nil}
+	all := Tree{ConfigFile: []byte("x\n"), "x/.keep": nil}
 	for name, data := range files {
 		all[name] = data
 	}
 	root := t.TempDir()
-	require.NoError(t, all.Write(root))
+	require.NoError(t, all.write(root))
 	p := &Project{Root: root, Base: realBase, Source: fakeSource{realBase: m.Tree}}
 	_, err := p.NewLock(t.Context(), NewLockOptions{Module: realModulePath})
 	require.NoError(t, err)
@@ -67,7 +61,7 @@ func eachBase(t *testing.T, test func(*testing.T, *Project)) {
 	for _, base := range bases {
 		t.Run(base, func(t *testing.T) {
 			t.Parallel()
-			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: runCommand}})
+			test(t, &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}})
 		})
 	}
 }
@@ -85,7 +79,7 @@ func TestEveryBaseMatchesItsLock(t *testing.T) {
 func TestRealModuleSums(t *testing.T) {
 	t.Parallel()
 	m := realModule(t)
-	sum, goModSum, err := m.Sums()
+	sum, goModSum, err := m.sums()
 	require.NoError(t, err)
 	require.Equal(t, m.Sum, sum, "the files in the module cache are those that go.sum names")
 	require.Equal(t, m.GoModSum, goModSum)
@@ -93,12 +87,12 @@ func TestRealModuleSums(t *testing.T) {
 
 func TestRealRoundTrip(t *testing.T) {
 	t.Parallel()
-	p := realProject(t, filetree.Tree{})
+	p := realProject(t, Tree{})
 	_, a, err := p.Assemble(t.Context())
 	require.NoError(t, err)
 	_, err = p.output().Write(a.Tree, false)
 	require.NoError(t, err)
-	written, err := filetree.Read(p.output().Dir)
+	written, err := ReadTree(p.output().Dir)
 	require.NoError(t, err)
 	for name, data := range realModule(t).Tree {
 		if name == "go.work" || name == "go.work.sum" {
@@ -121,12 +115,11 @@ func TestRealFingerprints(t *testing.T) {
 	for _, folder := range m.Folders() {
 		p, err := m.Package(folder)
 		require.NoError(t, err)
-		seen := map[string]syntax.Key{} // by package, since the external tests' is another one
-		for _, key := range p.Keys() {
-			decls := p.Lookup(key)
-			f := syntax.FingerprintOf(decls...)
+		seen := map[string]Key{} // by package, since the external tests' is another one
+		for key, decls := range p.decls {
+			f := fingerprint(decls...)
 			id := key.Package + string(f)
-			if other, twice := seen[id]; twice && !decls[0].ImpliedValue() && decls[0].Shared == 1 {
+			if other, twice := seen[id]; twice && !decls[0].impliedValue() && decls[0].shared == 1 {
 				t.Errorf("%s and %s have the same fingerprint", key, other)
 			}
 			seen[id] = key
@@ -142,7 +135,7 @@ func TestRealSelfReplacement(t *testing.T) {
 	t.Parallel()
 	m := realModule(t)
 	o := &Overlay{}
-	var problems problem.List
+	var problems Problems
 	for _, folder := range m.Folders() {
 		p, err := m.Package(folder)
 		require.NoError(t, err)
@@ -154,16 +147,16 @@ func TestRealSelfReplacement(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, problems.OrNil())
+	require.NoError(t, problems.orNil())
 	plan, problems, err := Match(m, o)
 	require.NoError(t, err)
-	require.NoError(t, problems.OrNil())
+	require.NoError(t, problems.orNil())
 	require.Greater(t, len(plan.Touches), 4000)
 	a, err := AssembleInPlace(plan)
 	require.NoError(t, err)
 	for name, data := range Pristine(m).Tree {
 		if !bytes.Equal(data, a.Tree[name]) {
-			t.Errorf("%s differs:\n%s", name, filetree.NewDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
+			t.Errorf("%s differs:\n%s", name, newFileDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
 		}
 	}
 }
@@ -173,8 +166,8 @@ var goDirective = regexp.MustCompile(`(^|\n)//[a-z]+:[^\n]*\n$`)
 
 // selfReplacement makes an overlay file of the replaceable declarations of one
 // of upstream's; nil if there is none.
-func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name string, text []byte) {
-	if _, ok := p.PackageOf(file); !ok {
+func selfReplacement(t *testing.T, p *Package, file *SourceFile) (name string, text []byte) {
+	if _, ok := p.packageOf(file); !ok {
 		return "", nil
 	}
 	var b bytes.Buffer
@@ -187,15 +180,15 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 	}
 	fmt.Fprintf(&b, "package %s\n\n", file.AST.Name.Name)
 	for _, spec := range file.AST.Imports {
-		fmt.Fprintf(&b, "import %s\n", file.Text(spec.Pos(), spec.End()))
+		fmt.Fprintf(&b, "import %s\n", file.text(spec.Pos(), spec.End()))
 	}
 	count := 0
 	for _, d := range file.Decls {
-		if d.Unnamed() || d.Shared > 1 || d.Grouped() || len(p.Lookup(d.Key)) > 1 || d.ImpliedValue() || (d.Gen != nil && d.Gen.Lparen.IsValid()) {
+		if d.unnamed() || d.shared > 1 || d.grouped() || len(p.decls[d.Key]) > 1 || d.impliedValue() || (d.gen != nil && d.gen.Lparen.IsValid()) {
 			continue
 		}
-		start, end := d.Extent()
-		code := file.Offset(d.Pos())
+		start, end := d.extent()
+		code := file.offset(d.pos())
 		doc := file.Src[start:code]
 		fmt.Fprintf(&b, "\n%s", doc)
 		if code > start && !goDirective.Match(doc) {
@@ -213,7 +206,7 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 }
 
 // patchOverlay touches the real driver in each of the three ways.
-var patchOverlay = filetree.Tree{
+var patchOverlay = Tree{
 	"x/mongo/driver/session/fork.go": []byte(`package session
 
 import (
@@ -264,14 +257,14 @@ func TestRealPatch(t *testing.T) {
 	dir := t.TempDir()
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g := git.At(t.Context(), runCommand, dir, "A Tester", "tester@localhost")
-	g.Run("init", "--quiet")
-	g.Commit(pristine.Tree, "upstream")
-	require.NoError(t, g.Err)
+	g := gitRepo{ctx: t.Context(), dir: dir, run: runCommand, name: "A Tester", address: "tester@localhost"}
+	g.git("init", "--quiet")
+	g.commit(pristine.Tree, "upstream")
+	require.NoError(t, g.err)
 	file := filepath.Join(t.TempDir(), "fork.patch")
 	require.NoError(t, os.WriteFile(file, patch, 0o644))
-	g.Run("am", "--quiet", file)
-	require.NoError(t, g.Err)
+	g.git("am", "--quiet", file)
+	require.NoError(t, g.err)
 
 	plan, err := p.Plan(t.Context())
 	require.NoError(t, err)
@@ -294,7 +287,7 @@ func requireCompiles(t *testing.T, dir string) {
 
 func TestPatchRefused(t *testing.T) {
 	t.Parallel()
-	empty := builtProject(t, filetree.Tree{})
+	empty := builtProject(t, Tree{})
 	_, err := empty.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "a <b>"})
 	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
 	p := builtProject(t, overlayOf("func added() {}\n"))

@@ -13,6 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/tools/fakeserver"
+)
+
+const (
+	headerSize = 16
+	opQuery    = 2004
+	opMsg      = 2013
 )
 
 // message returns a message with a header.
@@ -103,15 +111,29 @@ func TestCloseEndsConnections(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func FuzzReadRequest(f *testing.F) {
-	f.Add(command(f, bson.D{{Key: "insert", Value: "a"}}, 3))
-	f.Add(message(1, opQuery, []byte("\x00\x00\x00\x00a.$cmd\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00")))
-	f.Add(message(1, 1, nil))
-	f.Add([]byte{1, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, input []byte) {
-		request, _, err := readRequest(bufio.NewReader(bytes.NewReader(input)), nil)
-		if err == nil && len(request.body) < 5 {
-			t.Errorf("a request without a body: %x", input)
-		}
-	})
+// BenchmarkExchange is what the server itself costs per command, which every measurement of a driver contains.
+func BenchmarkExchange(b *testing.B) {
+	replies, err := newReplies("127.0.0.1:1")
+	require.NoError(b, err)
+	server := &Server{replies: replies}
+	for name, message := range map[string][]byte{
+		"find":        command(b, bson.D{{Key: "find", Value: "a"}}, 0),
+		"insert":      command(b, bson.D{{Key: "insert", Value: "a"}}, 1),
+		"insert 1000": command(b, bson.D{{Key: "insert", Value: "a"}}, 1000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			source := bytes.NewReader(nil)
+			reader := bufio.NewReaderSize(source, 64<<10)
+			var request fakeserver.Request
+			var buffer, out []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				source.Reset(message)
+				if request, buffer, err = fakeserver.ReadRequest(reader, buffer); err != nil {
+					b.Fatal(err)
+				}
+				out = server.answer(out[:0], request)
+			}
+		})
+	}
 }

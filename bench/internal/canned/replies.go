@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/tools/fakeserver"
 )
 
 // Batches is the number of batches of a cursor whose find asks for a batch size; BatchSize is the number of documents in each,
@@ -31,23 +33,24 @@ type replies struct {
 // newReplies encodes the replies of the server at an address.
 func newReplies(address string) (*replies, error) {
 	var errs []error
-	encode := func(opcode uint32, doc bson.D) reply {
-		r, err := newReply(opcode, doc)
+	encode := func(to fakeserver.Request, doc bson.D) reply {
+		r, err := newReply(to, doc)
 		errs = append(errs, err)
 		return r
 	}
+	var command fakeserver.Request
 	msg := func(doc bson.D) reply {
-		return encode(opMsg, append(append(doc, bson.E{Key: "ok", Value: 1.0}), gossip()...))
+		return encode(command, append(append(doc, bson.E{Key: "ok", Value: 1.0}), gossip()...))
 	}
 	hello := helloReply(address)
 	r := &replies{
-		legacyHello: encode(opQuery, hello),
+		legacyHello: encode(fakeserver.Request{Legacy: true}, hello),
 		firstBatch:  msg(cursorReply("firstBatch", BatchSize, hole)),
 		lastBatch:   msg(cursorReply("nextBatch", BatchSize, int64(0))),
-		unknown:     encode(opMsg, bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 59}, {Key: "errmsg", Value: "no canned reply"}}),
+		unknown:     encode(command, bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 59}, {Key: "errmsg", Value: "no canned reply"}}),
 		byName: map[string]reply{
-			"hello":             encode(opMsg, hello),
-			"ismaster":          encode(opMsg, hello), // of drivers that know no OP_QUERY any more
+			"hello":             encode(command, hello),
+			"ismaster":          encode(command, hello), // of drivers that know no OP_QUERY any more
 			"ping":              msg(nil),
 			"find":              msg(cursorReply("firstBatch", 1, int64(0))),
 			"getMore":           msg(cursorReply("nextBatch", BatchSize, hole)),
@@ -79,7 +82,7 @@ func helloReply(address string) bson.D {
 		{Key: "helloOk", Value: true}, {Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true},
 		{Key: "setName", Value: ReplicaSet}, {Key: "setVersion", Value: 1},
 		{Key: "hosts", Value: bson.A{address}}, {Key: "primary", Value: address}, {Key: "me", Value: address},
-		{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: maxMessage},
+		{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: fakeserver.MaxMessageSize},
 		{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
 		{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: maxWireVersion}, {Key: "readOnly", Value: false},
 		{Key: "ok", Value: 1.0},

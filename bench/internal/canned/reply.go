@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/tools/fakeserver"
 )
 
 // hole stands in a reply where a number goes that only the request tells.
@@ -18,31 +19,27 @@ type reply struct {
 	hole    int // where the number goes, or noHole
 }
 
-const noHole = -1
+const (
+	noHole     = -1
+	responseTo = 8 // where a message has the number of the request that it replies to
+)
 
-// newReply encodes a reply to a request of that kind. The document has at most one hole.
-func newReply(opcode uint32, doc bson.D) (reply, error) {
+// newReply encodes the reply to a request. The document has at most one hole.
+func newReply(to fakeserver.Request, doc bson.D) (reply, error) {
 	encoded, err := bson.Marshal(doc)
 	if err != nil {
 		return reply{}, fmt.Errorf("reply %v: %w", doc, err)
 	}
-	code, prefix := uint32(opMsg), make([]byte, 5) // no flags, and a section of kind 0
-	if opcode == opQuery {
-		// Flags, a cursor, where it starts, and the number of documents.
-		code, prefix = opReply, binary.LittleEndian.AppendUint32(make([]byte, 16, 20), 1)
-	}
-	message := slices.Concat(make([]byte, headerSize), prefix, encoded)
-	binary.LittleEndian.PutUint32(message, uint32(len(message)))
-	binary.LittleEndian.PutUint32(message[12:], code)
+	message := fakeserver.AppendReply(nil, to, encoded)
 	pattern := binary.LittleEndian.AppendUint64(nil, uint64(hole))
 	return reply{message: message, hole: bytes.Index(message, pattern)}, nil
 }
 
 // appendTo appends the reply to a request to dst. The number fills the hole, if there is one.
-func (r reply) appendTo(dst []byte, request uint32, number int64) []byte {
+func (r reply) appendTo(dst []byte, request int32, number int64) []byte {
 	start := len(dst)
 	dst = append(dst, r.message...)
-	binary.LittleEndian.PutUint32(dst[start+8:], request)
+	binary.LittleEndian.PutUint32(dst[start+responseTo:], uint32(request))
 	if r.hole != noHole {
 		binary.LittleEndian.PutUint64(dst[start+r.hole:], uint64(number))
 	}

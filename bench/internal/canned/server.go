@@ -5,6 +5,8 @@ import (
 	"context"
 	"net"
 	"sync"
+
+	"mongofork/tools/fakeserver"
 )
 
 // Server answers on a port of the loopback interface until it is closed.
@@ -98,13 +100,13 @@ func (s *Server) serve(connection net.Conn) {
 	reader := bufio.NewReaderSize(connection, 64<<10)
 	var buffer, out []byte
 	for {
-		var request request
+		var request fakeserver.Request
 		var err error
-		if request, buffer, err = readRequest(reader, buffer); err != nil {
+		if request, buffer, err = fakeserver.ReadRequest(reader, buffer); err != nil {
 			return
 		}
 		out = s.answer(out[:0], request)
-		if request.flags&moreToCome != 0 {
+		if request.NoReply {
 			continue
 		}
 		if _, err := connection.Write(out); err != nil {
@@ -114,33 +116,33 @@ func (s *Server) serve(connection net.Conn) {
 }
 
 // answer appends the reply to a request to dst.
-func (s *Server) answer(dst []byte, r request) []byte {
-	if r.opcode == opQuery {
-		return s.replies.legacyHello.appendTo(dst, r.id, 0)
+func (s *Server) answer(dst []byte, r fakeserver.Request) []byte {
+	if r.Legacy {
+		return s.replies.legacyHello.appendTo(dst, r.ID, 0)
 	}
-	first, err := r.body.IndexErr(0)
+	first, err := r.Body.IndexErr(0)
 	if err != nil {
-		return s.replies.unknown.appendTo(dst, r.id, 0)
+		return s.replies.unknown.appendTo(dst, r.ID, 0)
 	}
 	name := first.Key()
 	switch name {
 	case "find":
-		if _, err := r.body.LookupErr("batchSize"); err == nil {
-			return s.replies.firstBatch.appendTo(dst, r.id, s.cursors.open(Batches-1))
+		if _, err := r.Body.LookupErr("batchSize"); err == nil {
+			return s.replies.firstBatch.appendTo(dst, r.ID, s.cursors.open(Batches-1))
 		}
 	case "getMore":
 		id, ok := first.Value().Int64OK()
 		if last, open := s.cursors.next(id); !ok || !open {
-			return s.replies.unknown.appendTo(dst, r.id, 0)
+			return s.replies.unknown.appendTo(dst, r.ID, 0)
 		} else if last {
-			return s.replies.lastBatch.appendTo(dst, r.id, 0)
+			return s.replies.lastBatch.appendTo(dst, r.ID, 0)
 		}
-		return s.replies.byName[name].appendTo(dst, r.id, id)
+		return s.replies.byName[name].appendTo(dst, r.ID, id)
 	}
 	if reply, ok := s.replies.byName[name]; ok {
-		return reply.appendTo(dst, r.id, int64(r.documents))
+		return reply.appendTo(dst, r.ID, int64(r.Documents))
 	}
-	return s.replies.unknown.appendTo(dst, r.id, 0)
+	return s.replies.unknown.appendTo(dst, r.ID, 0)
 }
 
 // cursors are the open cursors of a server.

@@ -2,7 +2,6 @@
 package server
 
 import (
-	"encoding/binary"
 	"io"
 	"log"
 	"net"
@@ -11,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // Server answers commands.
@@ -68,7 +68,8 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 		if _, err := io.ReadFull(nc, head); err != nil {
 			return
 		}
-		body := make([]byte, binary.LittleEndian.Uint32(head)-header)
+		length, request, _, _, _, _ := wiremessage.ReadHeader(head)
+		body := make([]byte, length-header)
 		if _, err := io.ReadFull(nc, body); err != nil {
 			return
 		}
@@ -93,11 +94,8 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		wm := binary.LittleEndian.AppendUint32(nil, uint32(header+flags+kind+len(doc)))
-		wm = append(wm, 0, 0, 0, 0)
-		wm = append(wm, head[4:8]...) // in reply to
-		wm = append(wm, head[12:]...) // OP_MSG
-		wm = append(append(wm, 0, 0, 0, 0, 0), doc...)
+		wm := wiremessage.AppendHeader(nil, int32(header+flags+kind+len(doc)), 0, request, wiremessage.OpMsg)
+		wm = append(append(wm, make([]byte, flags+kind)...), doc...)
 		if _, err := nc.Write(wm); err != nil {
 			return
 		}

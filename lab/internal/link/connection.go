@@ -2,8 +2,6 @@ package link
 
 import (
 	"context"
-	"encoding/binary"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/wire"
 )
 
 const (
@@ -38,7 +35,7 @@ func (l *Links) serve(ctx context.Context, caller net.Conn, to int) {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { caller.Close() })
 	defer stop()
-	first, err := introductionOf(caller)
+	first, err := l.introductionOf(caller)
 	if err != nil {
 		return
 	}
@@ -65,20 +62,12 @@ func (l *Links) serve(ctx context.Context, caller net.Conn, to int) {
 }
 
 // introductionOf reads the first message, as the bytes that it is.
-func introductionOf(caller net.Conn) ([]byte, error) {
+func (l *Links) introductionOf(caller net.Conn) ([]byte, error) {
 	if err := caller.SetReadDeadline(time.Now().Add(introduction)); err != nil {
 		return nil, err
 	}
-	head := make([]byte, wire.HeaderSize)
-	if _, err := io.ReadFull(caller, head); err != nil {
-		return nil, err
-	}
-	length := int(binary.LittleEndian.Uint32(head))
-	if length < wire.HeaderSize || length > maxIntroduction {
-		return nil, wire.ErrSize
-	}
-	message := slices.Grow(head, length)[:length]
-	if _, err := io.ReadFull(caller, message[wire.HeaderSize:]); err != nil {
+	message, err := l.codec.ReadBytes(caller)
+	if err != nil {
 		return nil, err
 	}
 	return message, caller.SetReadDeadline(time.Time{})

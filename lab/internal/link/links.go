@@ -36,7 +36,7 @@ type way struct {
 
 // New returns links without members.
 func New() (*Links, error) {
-	codec, err := wire.NewCodec(0)
+	codec, err := wire.NewCodec(maxIntroduction)
 	if err != nil {
 		return nil, err
 	}

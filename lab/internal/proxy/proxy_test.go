@@ -126,10 +126,10 @@ func TestMisbehaviourEndsTheConnection(t *testing.T) {
 		server func(*conversation)
 		log    string
 	}{
-		"malformed request":  {client: garbage, log: "request: malformed opcode 9999"},
+		"malformed request":  {client: garbage, log: "request: malformed message: unsupported opcode: 9999"},
 		"a reply to a front": {client: "\x24\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" + strings.Repeat("\x00", 20), log: "*wire.Reply is not a request"},
 		"not a command":      {client: notACommand, log: "only commands are served, on <database>.$cmd"},
-		"malformed reply":    {server: func(c *conversation) { _, _ = c.read(); _, _ = c.Write([]byte(garbage)); _, _ = c.read() }, log: "backend: malformed opcode 9999"},
+		"malformed reply":    {server: func(c *conversation) { _, _ = c.read(); _, _ = c.Write([]byte(garbage)); _, _ = c.read() }, log: "backend: malformed message: unsupported opcode: 9999"},
 		"wrong responseTo":   {server: reply(func(m *wire.Message) { m.ResponseTo += 1000 }), log: "backend: a reply to request 1001, want 1"},
 		"moreToCome":         {server: reply(func(m *wire.Message) { m.Content.(*wire.Msg).Flags = wire.MoreToCome }), log: "without exhaustAllowed"},
 		"a query for a reply": {server: reply(func(m *wire.Message) {

@@ -1,17 +1,16 @@
 package wire
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // Codec decodes and encodes messages. One serves any number of connections at the same time.
 type Codec struct {
 	maxSize int
-	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
 
@@ -24,42 +23,39 @@ func NewCodec(maxSize int) (*Codec, error) {
 	if maxSize < HeaderSize || int64(maxSize) > 1<<31-1 {
 		return nil, fmt.Errorf("a maximum message size of %d bytes: give one from %d to %d", maxSize, HeaderSize, 1<<31-1)
 	}
-	// Messages are compressed on the goroutine of their connection, so one encoder at a time per connection suffices.
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
-	if err != nil {
-		return nil, err
-	}
 	decoder, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, err
 	}
-	return &Codec{maxSize: maxSize, encoder: encoder, decoder: decoder}, nil
+	return &Codec{maxSize: maxSize, decoder: decoder}, nil
 }
 
 // Decode reads the message that b is, and has to be in full. The message aliases b unless it was compressed.
 // The error is a *FormatError.
 func (c *Codec) Decode(b []byte) (*Message, error) {
-	if len(b) < HeaderSize {
-		return nil, malformed(0, ErrSize, "%d bytes, a header takes %d", len(b), HeaderSize)
-	}
-	h := parseHeader(b)
-	if err := c.checkLength(h); err != nil {
+	length, op, err := c.header(b)
+	if err != nil {
 		return nil, err
 	}
-	if int(h.length) != len(b) {
-		return nil, malformed(h.opCode, ErrSize, "the header says %d bytes, there are %d", h.length, len(b))
+	if length != len(b) {
+		return nil, malformed(0, ErrSize, "the header says %d bytes, there are %d", length, len(b))
 	}
-	if h.opCode == OpCompressed {
-		return c.decodeCompressed(h, b[HeaderSize:])
+	if op == wiremessage.OpCompressed {
+		return c.decodeCompressed(b)
 	}
 	return decodePlain(b)
 }
 
-func (c *Codec) checkLength(h header) error {
-	if h.length < HeaderSize || int(h.length) > c.maxSize {
-		return malformed(h.opCode, ErrSize, "%d bytes are not between %d and %d", h.length, HeaderSize, c.maxSize)
+// header reads the length and the operation of the message that begins with b.
+func (c *Codec) header(b []byte) (length int, op wiremessage.OpCode, err error) {
+	size, _, _, op, _, ok := wiremessage.ReadHeader(b)
+	if !ok {
+		return 0, 0, malformed(0, ErrSize, "%d bytes, a header takes %d", len(b), HeaderSize)
 	}
-	return nil
+	if size < HeaderSize || int(size) > c.maxSize {
+		return 0, 0, malformed(0, ErrSize, "%d bytes are not between %d and %d", size, HeaderSize, c.maxSize)
+	}
+	return int(size), op, nil
 }
 
 // Append adds the encoded message to dst. The error is a *FormatError for a message that is too large.
@@ -82,19 +78,24 @@ func (c *Codec) Append(dst []byte, m *Message) ([]byte, error) {
 // Read reads the next message from a stream. The error is io.EOF at the stream's end, io.ErrUnexpectedEOF within a
 // message, a *FormatError, or the stream's.
 func (c *Codec) Read(r io.Reader) (*Message, error) {
-	var head [HeaderSize]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, err
-	}
-	h := parseHeader(head[:])
-	if err := c.checkLength(h); err != nil {
-		return nil, err
-	}
-	b, err := readGrowing(r, head[:], int(h.length))
+	b, err := c.ReadBytes(r)
 	if err != nil {
 		return nil, err
 	}
 	return c.Decode(b)
+}
+
+// ReadBytes reads the next message as Read does, but only looks at its header.
+func (c *Codec) ReadBytes(r io.Reader) ([]byte, error) {
+	var head [HeaderSize]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	length, _, err := c.header(head[:])
+	if err != nil {
+		return nil, err
+	}
+	return readGrowing(r, head[:], length)
 }
 
 // readGrowing returns head and what follows it, length bytes in all. It takes memory as bytes arrive: a header that
@@ -130,12 +131,3 @@ func (c *Codec) Write(w io.Writer, m *Message) error {
 	_, err = w.Write(b)
 	return err
 }
-
-// plainHeader is the header of the message that an OP_COMPRESSED of header h has in it.
-func plainHeader(h header, op OpCode, size int) []byte {
-	b := make([]byte, 0, HeaderSize+size)
-	return header{length: int32(HeaderSize + size), requestID: h.requestID, responseTo: h.responseTo, opCode: op}.append(b)
-}
-
-// opCodeOf returns the operation of an encoded message.
-func opCodeOf(b []byte) OpCode { return OpCode(binary.LittleEndian.Uint32(b[12:])) }

@@ -7,7 +7,13 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/snappy"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
+
+// fastestZstd is the level of zstd that costs least.
+const fastestZstd = 1
 
 // Compression is how a message is compressed.
 type Compression int8
@@ -40,7 +46,9 @@ func (c Compression) String() string {
 }
 
 // compressorID returns the compressor's number in an OP_COMPRESSED, where noop is 0.
-func (c Compression) compressorID() byte { return byte(c - Noop) }
+func (c Compression) compressorID() wiremessage.CompressorID {
+	return wiremessage.CompressorID(c - Noop)
+}
 
 // mostOf returns how many bytes n compressed ones can become. What a message announces beyond that is not worth the memory:
 // 25 bytes could have 48 MB of it.
@@ -59,19 +67,20 @@ func (c Compression) mostOf(n int) int64 {
 	return ratio * int64(n)
 }
 
-// decodeCompressed reads what follows the header of an OP_COMPRESSED.
-func (c *Codec) decodeCompressed(h header, content []byte) (*Message, error) {
-	in := &cursor{op: OpCompressed, rest: content}
-	op := OpCode(in.int32("originalOpcode"))
-	size := int(in.int32("uncompressedSize"))
-	id := in.byte("compressorId")
+// decodeCompressed reads an OP_COMPRESSED.
+func (c *Codec) decodeCompressed(b []byte) (*Message, error) {
+	_, requestID, responseTo, _, content, _ := wiremessage.ReadHeader(b)
+	in := &cursor{op: wiremessage.OpCompressed, rest: content}
+	op := read(in, "originalOpcode", wiremessage.ReadCompressedOriginalOpCode)
+	size := int(read(in, "uncompressedSize", wiremessage.ReadCompressedUncompressedSize))
+	id := read(in, "compressorId", wiremessage.ReadCompressedCompressorID)
 	switch {
 	case in.err != nil:
-	case op == OpCompressed:
+	case op == wiremessage.OpCompressed:
 		in.fail(ErrOpCode, "compressed twice")
 	case size < 0 || size > c.maxSize-HeaderSize:
 		in.fail(ErrSize, "an uncompressedSize of %d is not between 0 and %d", size, c.maxSize-HeaderSize)
-	case id > Zstd.compressorID():
+	case id > wiremessage.CompressorZstd:
 		in.fail(ErrCompression, "compressor %d is unknown", id)
 	}
 	if in.err != nil {
@@ -79,16 +88,18 @@ func (c *Codec) decodeCompressed(h header, content []byte) (*Message, error) {
 	}
 	compression := Noop + Compression(id)
 	if most := compression.mostOf(len(in.rest)); int64(size) > most {
-		return nil, malformed(OpCompressed, ErrSize, "uncompressedSize is %d, %v makes at most %d of %d bytes",
+		return nil, malformed(wiremessage.OpCompressed, ErrSize, "uncompressedSize is %d, %v makes at most %d of %d bytes",
 			size, compression, most, len(in.rest))
 	}
 	// The uncompressed message, which a checksum covers.
-	plain, err := c.decompress(compression, plainHeader(h, op, size), in.rest, size)
+	plain := make([]byte, 0, HeaderSize+size)
+	plain = wiremessage.AppendHeader(plain, int32(HeaderSize+size), requestID, responseTo, op)
+	plain, err := c.decompress(compression, plain, in.rest, size)
 	if err != nil {
-		return nil, malformed(OpCompressed, ErrCompression, "%v: %v", compression, err)
+		return nil, malformed(wiremessage.OpCompressed, ErrCompression, "%v: %v", compression, err)
 	}
 	if got := len(plain) - HeaderSize; got != size {
-		return nil, malformed(OpCompressed, ErrSize, "uncompressedSize is %d, %v gives %d bytes", size, compression, got)
+		return nil, malformed(wiremessage.OpCompressed, ErrSize, "uncompressedSize is %d, %v gives %d bytes", size, compression, got)
 	}
 	m, err := decodePlain(plain)
 	if err != nil {
@@ -153,36 +164,17 @@ func (c *Codec) appendCompressed(dst []byte, m *Message) ([]byte, error) {
 	if len(plain) > c.maxSize {
 		return nil, malformed(m.Content.opCode(), ErrSize, "%d bytes exceed %d", len(plain), c.maxSize)
 	}
-	start := len(dst)
-	dst = header{requestID: m.RequestID, responseTo: m.ResponseTo, opCode: OpCompressed}.append(dst)
-	dst = appendInt32(dst, int32(opCodeOf(plain)))
-	dst = appendInt32(dst, int32(len(plain)-HeaderSize))
-	dst = append(dst, m.Compression.compressorID())
-	dst, err := c.compress(m.Compression, dst, plain[HeaderSize:])
+	options := driver.CompressionOpts{
+		Compressor: m.Compression.compressorID(), ZlibLevel: wiremessage.DefaultZlibLevel, ZstdLevel: fastestZstd,
+	}
+	payload, err := driver.CompressPayload(plain[HeaderSize:], options)
 	if err != nil {
-		return nil, malformed(OpCompressed, ErrCompression, "%v", err)
+		return nil, malformed(wiremessage.OpCompressed, ErrCompression, "%v", err)
 	}
-	putLength(dst, start)
-	return dst, nil
-}
-
-func (c *Codec) compress(compression Compression, dst, src []byte) ([]byte, error) {
-	switch compression {
-	case Noop:
-		return append(dst, src...), nil
-	case Snappy:
-		return append(dst, snappy.Encode(nil, src)...), nil
-	case Zlib:
-		out := bytes.NewBuffer(dst)
-		w := zlib.NewWriter(out)
-		if _, err := w.Write(src); err != nil {
-			return nil, err
-		}
-		err := w.Close()
-		return out.Bytes(), err
-	case Zstd:
-		return c.encoder.EncodeAll(src, dst), nil
-	default:
-		return nil, fmt.Errorf("%v is not known", compression)
-	}
+	start, dst := wiremessage.AppendHeaderStart(dst, m.RequestID, m.ResponseTo, wiremessage.OpCompressed)
+	dst = wiremessage.AppendCompressedOriginalOpCode(dst, m.Content.opCode())
+	dst = wiremessage.AppendCompressedUncompressedSize(dst, int32(len(plain)-HeaderSize))
+	dst = wiremessage.AppendCompressedCompressorID(dst, options.Compressor)
+	dst = append(dst, payload...)
+	return bsoncore.UpdateLength(dst, start, int32(len(dst))-start), nil
 }

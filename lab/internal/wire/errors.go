@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // The kinds of malformed message. An error of this package matches exactly one of them with errors.Is, save those of
@@ -18,8 +20,6 @@ var (
 	ErrSection = errors.New("wrong section")
 	// ErrChecksum is a CRC-32C that does not match the message.
 	ErrChecksum = errors.New("wrong checksum")
-	// ErrString is a C string without an end.
-	ErrString = errors.New("unterminated string")
 	// ErrDocument is a document that is not valid BSON.
 	ErrDocument = errors.New("invalid BSON")
 	// ErrCompression is an unknown compressor, or data that it does not take.
@@ -28,8 +28,8 @@ var (
 
 // FormatError describes what is wrong with a message.
 type FormatError struct {
-	OpCode OpCode // zero where the header could not be read
-	Kind   error  // one of the Err values of this package
+	OpCode wiremessage.OpCode // zero where the header is wrong
+	Kind   error              // one of the Err values of this package
 	Detail string
 }
 
@@ -44,6 +44,6 @@ func (e *FormatError) Error() string {
 // Unwrap returns the kind.
 func (e *FormatError) Unwrap() error { return e.Kind }
 
-func malformed(op OpCode, kind error, format string, args ...any) error {
+func malformed(op wiremessage.OpCode, kind error, format string, args ...any) error {
 	return &FormatError{OpCode: op, Kind: kind, Detail: fmt.Sprintf(format, args...)}
 }

@@ -1,9 +1,9 @@
 package wire
 
 import (
-	"encoding/binary"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // Query is an OP_QUERY, in which clients send the first hello of a connection.
@@ -21,15 +21,15 @@ const (
 	queryKnownFlags   = 1<<8 - 1
 )
 
-func (*Query) opCode() OpCode { return OpQuery }
+func (*Query) opCode() wiremessage.OpCode { return opQuery }
 
 func decodeQuery(content []byte) (*Query, error) {
-	c := &cursor{op: OpQuery, rest: content}
+	c := &cursor{op: opQuery, rest: content}
 	q := &Query{
-		Flags:          c.int32("flags"),
-		FullCollection: c.cstring("fullCollectionName"),
-		Skip:           c.int32("numberToSkip"),
-		Limit:          c.int32("numberToReturn"),
+		Flags:          read(c, "flags", bsoncore.ReadInt32),
+		FullCollection: read(c, "fullCollectionName", bsoncore.ReadKey),
+		Skip:           read(c, "numberToSkip", bsoncore.ReadInt32),
+		Limit:          read(c, "numberToReturn", bsoncore.ReadInt32),
 		Document:       c.document("query"),
 	}
 	if q.Flags&queryReservedFlag != 0 || q.Flags&^queryKnownFlags != 0 {
@@ -43,10 +43,10 @@ func decodeQuery(content []byte) (*Query, error) {
 }
 
 func (q *Query) append(dst []byte, _ int) []byte {
-	dst = appendInt32(dst, q.Flags)
-	dst = append(append(dst, q.FullCollection...), 0)
-	dst = appendInt32(dst, q.Skip)
-	dst = appendInt32(dst, q.Limit)
+	dst = bsoncore.AppendInt32(dst, q.Flags)
+	dst = wiremessage.AppendQueryFullCollectionName(dst, q.FullCollection)
+	dst = wiremessage.AppendQueryNumberToSkip(dst, q.Skip)
+	dst = wiremessage.AppendQueryNumberToReturn(dst, q.Limit)
 	return append(append(dst, q.Document...), q.Fields...)
 }
 
@@ -58,16 +58,16 @@ type Reply struct {
 	Documents    []bson.Raw
 }
 
-func (*Reply) opCode() OpCode { return OpReply }
+func (*Reply) opCode() wiremessage.OpCode { return wiremessage.OpReply }
 
 func decodeReply(content []byte) (*Reply, error) {
-	c := &cursor{op: OpReply, rest: content}
+	c := &cursor{op: wiremessage.OpReply, rest: content}
 	r := &Reply{
-		Flags:        c.int32("responseFlags"),
-		CursorID:     c.int64("cursorID"),
-		StartingFrom: c.int32("startingFrom"),
+		Flags:        read(c, "responseFlags", bsoncore.ReadInt32),
+		CursorID:     read(c, "cursorID", wiremessage.ReadReplyCursorID),
+		StartingFrom: read(c, "startingFrom", wiremessage.ReadReplyStartingFrom),
 	}
-	count := c.int32("numberReturned")
+	count := read(c, "numberReturned", wiremessage.ReadReplyNumberReturned)
 	for c.more() {
 		r.Documents = append(r.Documents, c.document("document"))
 	}
@@ -79,19 +79,12 @@ func decodeReply(content []byte) (*Reply, error) {
 }
 
 func (r *Reply) append(dst []byte, _ int) []byte {
-	dst = appendInt32(dst, r.Flags)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.CursorID))
-	dst = appendInt32(dst, r.StartingFrom)
-	dst = appendInt32(dst, int32(len(r.Documents)))
+	dst = bsoncore.AppendInt32(dst, r.Flags)
+	dst = wiremessage.AppendReplyCursorID(dst, r.CursorID)
+	dst = wiremessage.AppendReplyStartingFrom(dst, r.StartingFrom)
+	dst = wiremessage.AppendReplyNumberReturned(dst, int32(len(r.Documents)))
 	for _, doc := range r.Documents {
 		dst = append(dst, doc...)
 	}
 	return dst
-}
-
-// end fails where something is left.
-func (c *cursor) end() {
-	if c.more() {
-		c.fail(ErrSize, "%d bytes too many", len(c.rest))
-	}
 }

@@ -13,19 +13,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // raw returns a message of that content with a right header.
-func raw(op OpCode, content string) []byte {
-	b := header{length: int32(HeaderSize + len(content)), opCode: op}.append(nil)
-	return append(b, content...)
+func raw(op wiremessage.OpCode, content string) []byte {
+	return append(head(HeaderSize+len(content), op), content...)
 }
 
-func le32(n int) string { return string(appendInt32(nil, int32(n))) }
+func head(length int, op wiremessage.OpCode) []byte {
+	return wiremessage.AppendHeader(nil, int32(length), 0, 0, op)
+}
+
+func le32(n int) string { return string(bsoncore.AppendInt32(nil, int32(n))) }
 
 // compressed returns an OP_COMPRESSED of an OP_MSG.
-func compressed(op OpCode, size int, id byte, data string) []byte {
-	return raw(OpCompressed, le32(int(op))+le32(size)+string(id)+data)
+func compressed(op wiremessage.OpCode, size int, id byte, data string) []byte {
+	return raw(wiremessage.OpCompressed, le32(int(op))+le32(size)+string(id)+data)
 }
 
 func TestMalformed(t *testing.T) {
@@ -42,48 +47,48 @@ func TestMalformed(t *testing.T) {
 		detail  string
 	}{
 		"no header":           {[]byte("short"), ErrSize, "5 bytes"},
-		"length below header": {header{length: 15, opCode: OpMsg}.append(nil), ErrSize, "15 bytes are not between"},
-		"negative length":     {header{length: -1, opCode: OpMsg}.append(nil), ErrSize, "-1 bytes"},
-		"length above bound":  {header{length: DefaultMaxMessageSize + 1, opCode: OpMsg}.append(nil), ErrSize, "48000001"},
-		"length unlike bytes": {header{length: 17, opCode: OpMsg}.append(nil), ErrSize, "header says 17 bytes, there are 16"},
-		"opcode":              {raw(2002, none), ErrOpCode, "OP_MSG"},
+		"length below header": {head(15, wiremessage.OpMsg), ErrSize, "15 bytes are not between"},
+		"negative length":     {head(-1, wiremessage.OpMsg), ErrSize, "-1 bytes"},
+		"length above bound":  {head(DefaultMaxMessageSize+1, wiremessage.OpMsg), ErrSize, "48000001"},
+		"length unlike bytes": {head(17, wiremessage.OpMsg), ErrSize, "header says 17 bytes, there are 16"},
+		"opcode":              {raw(2002, none), ErrOpCode, "2002; OP_MSG"},
 
-		"no flags":             {raw(OpMsg, "\x00"), ErrSize, "flags"},
-		"unknown flag":         {raw(OpMsg, "\x04\x00\x00\x00"+body), ErrFlags, "0x4"},
-		"no sections":          {raw(OpMsg, none), ErrSection, "no body"},
-		"sequence only":        {raw(OpMsg, none+"\x01"+le32(6)+"s\x00"), ErrSection, "no body"},
-		"two bodies":           {raw(OpMsg, none+body+body), ErrSection, "two bodies"},
-		"section kind":         {raw(OpMsg, none+body+"\x02"), ErrSection, "kind 2"},
-		"same identifier":      {raw(OpMsg, none+body+strings.Repeat("\x01"+le32(6)+"s\x00", 2)), ErrSection, `two sequences "s"`},
-		"sequence size":        {raw(OpMsg, none+body+"\x01"+le32(7)+"s\x00"), ErrSize, "sequence takes 3 bytes"},
-		"sequence size small":  {raw(OpMsg, none+body+"\x01"+le32(3)+"s\x00"), ErrSize, "sequence takes -1 bytes"},
-		"sequence identifier":  {raw(OpMsg, none+body+"\x01"+le32(5)+"s"), ErrString, "identifier"},
-		"sequence document":    {raw(OpMsg, none+body+"\x01"+le32(7)+"s\x00x"), ErrSize, "sequence document"},
-		"no room for checksum": {raw(OpMsg, "\x01\x00\x00\x00"), ErrSize, "checksum"},
-		"checksum":             {raw(OpMsg, "\x01\x00\x00\x00"+body+none), ErrChecksum, "00000000, want "},
-		"body length":          {raw(OpMsg, none+"\x00"+le32(6)+"\x00"), ErrSize, "body takes 6 bytes, 5 are left"},
-		"negative body length": {raw(OpMsg, none+"\x00"+le32(-1)+"\x00"), ErrSize, "body takes -1 bytes"},
-		"body terminator":      {raw(OpMsg, none+"\x00"+le32(5)+"\x01"), ErrDocument, "does not end"},
+		"no flags":             {raw(wiremessage.OpMsg, "\x00"), ErrSize, "flags"},
+		"unknown flag":         {raw(wiremessage.OpMsg, "\x04\x00\x00\x00"+body), ErrFlags, "0x4"},
+		"no sections":          {raw(wiremessage.OpMsg, none), ErrSection, "no body"},
+		"sequence only":        {raw(wiremessage.OpMsg, none+"\x01"+le32(6)+"s\x00"), ErrSection, "no body"},
+		"two bodies":           {raw(wiremessage.OpMsg, none+body+body), ErrSection, "two bodies"},
+		"section kind":         {raw(wiremessage.OpMsg, none+body+"\x02"), ErrSection, "kind 2"},
+		"same identifier":      {raw(wiremessage.OpMsg, none+body+strings.Repeat("\x01"+le32(6)+"s\x00", 2)), ErrSection, `two sequences "s"`},
+		"sequence size":        {raw(wiremessage.OpMsg, none+body+"\x01"+le32(7)+"s\x00"), ErrSize, "a sequence"},
+		"sequence size small":  {raw(wiremessage.OpMsg, none+body+"\x01"+le32(3)+"s\x00"), ErrSize, "a sequence"},
+		"sequence identifier":  {raw(wiremessage.OpMsg, none+body+"\x01"+le32(5)+"s"), ErrSize, "identifier"},
+		"sequence document":    {raw(wiremessage.OpMsg, none+body+"\x01"+le32(7)+"s\x00x"), ErrSize, "sequence document"},
+		"no room for checksum": {raw(wiremessage.OpMsg, "\x01\x00\x00\x00"), ErrSize, "checksum"},
+		"checksum":             {raw(wiremessage.OpMsg, "\x01\x00\x00\x00"+body+none), ErrChecksum, "00000000, want "},
+		"body length":          {raw(wiremessage.OpMsg, none+"\x00"+le32(6)+"\x00"), ErrSize, "body does not end within the 5 bytes"},
+		"negative body length": {raw(wiremessage.OpMsg, none+"\x00"+le32(-1)+"\x00"), ErrSize, "body does not end within the 5 bytes"},
+		"body terminator":      {raw(wiremessage.OpMsg, none+"\x00"+le32(5)+"\x01"), ErrDocument, "does not end"},
 
-		"query flags":     {raw(OpQuery, "\x01\x00\x00\x00"+query[4:]+empty), ErrFlags, "0x1"},
-		"query no end":    {raw(OpQuery, none+"a.$cmd"), ErrString, "fullCollectionName"},
-		"query document":  {raw(OpQuery, query), ErrSize, "query takes"},
-		"query rest":      {raw(OpQuery, query+empty+empty+"x"), ErrSize, "1 bytes too many"},
-		"reply truncated": {raw(OpReply, reply), ErrSize, "numberReturned"},
-		"reply count":     {raw(OpReply, reply+le32(2)+empty), ErrSize, "there are 1"},
-		"reply negative":  {raw(OpReply, reply+le32(-1)), ErrSize, "numberReturned is -1"},
+		"query flags":     {raw(opQuery, "\x01\x00\x00\x00"+query[4:]+empty), ErrFlags, "0x1"},
+		"query no end":    {raw(opQuery, none+"a.$cmd"), ErrSize, "fullCollectionName"},
+		"query document":  {raw(opQuery, query), ErrSize, "query does not end within the 0 bytes"},
+		"query rest":      {raw(opQuery, query+empty+empty+"x"), ErrSize, "1 bytes too many"},
+		"reply truncated": {raw(wiremessage.OpReply, reply), ErrSize, "numberReturned"},
+		"reply count":     {raw(wiremessage.OpReply, reply+le32(2)+empty), ErrSize, "there are 1"},
+		"reply negative":  {raw(wiremessage.OpReply, reply+le32(-1)), ErrSize, "numberReturned is -1"},
 
-		"compressed truncated": {raw(OpCompressed, le32(2013)), ErrSize, "uncompressedSize"},
-		"compressed twice":     {compressed(OpCompressed, 0, 0, ""), ErrOpCode, "twice"},
-		"compressor":           {compressed(OpMsg, 0, 4, ""), ErrCompression, "compressor 4"},
-		"uncompressed above":   {compressed(OpMsg, DefaultMaxMessageSize-HeaderSize+1, 0, ""), ErrSize, "47999985"},
-		"uncompressed below 0": {compressed(OpMsg, -1, 0, ""), ErrSize, "-1"},
-		"noop smaller":         {compressed(OpMsg, 11, 0, none+body), ErrSize, "at most 10 of 10 bytes"},
-		"noop larger":          {compressed(OpMsg, 9, 0, none+body), ErrSize, "gives 10 bytes"},
-		"snappy garbage":       {compressed(OpMsg, 10, 1, "\xff"), ErrCompression, "snappy"},
-		"zlib garbage":         {compressed(OpMsg, 10, 2, "xx"), ErrCompression, "zlib"},
-		"zstd garbage":         {compressed(OpMsg, 10, 3, "xx"), ErrCompression, "zstd"},
-		"malformed inside":     {compressed(OpMsg, 4, 0, none), ErrSection, "no body"},
+		"compressed truncated": {raw(wiremessage.OpCompressed, le32(2013)), ErrSize, "uncompressedSize"},
+		"compressed twice":     {compressed(wiremessage.OpCompressed, 0, 0, ""), ErrOpCode, "twice"},
+		"compressor":           {compressed(wiremessage.OpMsg, 0, 4, ""), ErrCompression, "compressor 4"},
+		"uncompressed above":   {compressed(wiremessage.OpMsg, DefaultMaxMessageSize-HeaderSize+1, 0, ""), ErrSize, "47999985"},
+		"uncompressed below 0": {compressed(wiremessage.OpMsg, -1, 0, ""), ErrSize, "-1"},
+		"noop smaller":         {compressed(wiremessage.OpMsg, 11, 0, none+body), ErrSize, "at most 10 of 10 bytes"},
+		"noop larger":          {compressed(wiremessage.OpMsg, 9, 0, none+body), ErrSize, "gives 10 bytes"},
+		"snappy garbage":       {compressed(wiremessage.OpMsg, 10, 1, "\xff"), ErrCompression, "snappy"},
+		"zlib garbage":         {compressed(wiremessage.OpMsg, 10, 2, "xx"), ErrCompression, "zlib"},
+		"zstd garbage":         {compressed(wiremessage.OpMsg, 10, 3, "xx"), ErrCompression, "zstd"},
+		"malformed inside":     {compressed(wiremessage.OpMsg, 4, 0, none), ErrSection, "no body"},
 	}
 	codec := newCodec(t)
 	for name, tt := range tests {
@@ -125,10 +130,10 @@ func TestCompressionBombs(t *testing.T) {
 
 	codec := newCodec(t)
 	for name, b := range map[string][]byte{
-		"snappy":        compressed(OpMsg, 1000, 1, string(snappy.Encode(nil, zeros))),
-		"zlib":          compressed(OpMsg, 1000, 2, deflated.String()),
-		"zstd":          compressed(OpMsg, 1000, 3, string(encoder.EncodeAll(zeros, nil))),
-		"zstd streamed": compressed(OpMsg, 1000, 3, streamed.String()),
+		"snappy":        compressed(wiremessage.OpMsg, 1000, 1, string(snappy.Encode(nil, zeros))),
+		"zlib":          compressed(wiremessage.OpMsg, 1000, 2, deflated.String()),
+		"zstd":          compressed(wiremessage.OpMsg, 1000, 3, string(encoder.EncodeAll(zeros, nil))),
+		"zstd streamed": compressed(wiremessage.OpMsg, 1000, 3, streamed.String()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
@@ -147,7 +152,7 @@ func TestShortMessagesAllocateLittle(t *testing.T) {
 		for _, data := range []string{"", "\xff\xff\xff\x16", "x\x9c\x03\x00\x00\x00\x00\x01", "\x28\xb5\x2f\xfd\xa0\x00\x00\xdc\x02"} {
 			for _, size := range []int{most, most / 2, 1 << 20} {
 				var err error
-				used := allocated(func() { _, err = codec.Decode(compressed(OpMsg, size, id, data)) })
+				used := allocated(func() { _, err = codec.Decode(compressed(wiremessage.OpMsg, size, id, data)) })
 				assert.ErrorIs(t, err, ErrSize, "compressor %d, %d bytes of %q", id, size, data)
 				assert.Less(t, used, uint64(64<<10), "compressor %d, %d bytes of %q", id, size, data)
 			}
@@ -175,13 +180,13 @@ func TestManySequences(t *testing.T) {
 	content := []byte("\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00")
 	for i := range sequences {
 		content = append(content, 1)
-		content = appendInt32(content, 4+6+1)
+		content = bsoncore.AppendInt32(content, 4+6+1)
 		content = fmt.Appendf(content, "%06d\x00", i)
 	}
-	m, err := newCodec(t).Decode(raw(OpMsg, string(content)))
+	m, err := newCodec(t).Decode(raw(wiremessage.OpMsg, string(content)))
 	require.NoError(t, err)
 	assert.Len(t, m.Content.(*Msg).Sequences, sequences)
-	_, err = newCodec(t).Decode(raw(OpMsg, string(content)+"\x01"+le32(4+6+1)+"000000\x00"))
+	_, err = newCodec(t).Decode(raw(wiremessage.OpMsg, string(content)+"\x01"+le32(4+6+1)+"000000\x00"))
 	assert.ErrorIs(t, err, ErrSection)
 }
 

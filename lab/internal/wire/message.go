@@ -1,6 +1,10 @@
 package wire
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+)
 
 // Message is a message of the wire protocol, decompressed.
 type Message struct {
@@ -13,7 +17,7 @@ type Message struct {
 
 // Content is the content of a message: *Msg, *Query or *Reply. Its documents alias the buffer from which it was decoded.
 type Content interface {
-	opCode() OpCode
+	opCode() wiremessage.OpCode
 	append(dst []byte, start int) []byte
 }
 
@@ -53,18 +57,18 @@ func (m *Message) HasFlag(flag MsgFlags) bool {
 
 // decodePlain reads a message that is not compressed; b is all of it, and its header's length has been checked.
 func decodePlain(b []byte) (*Message, error) {
-	h := parseHeader(b)
-	m := &Message{RequestID: h.requestID, ResponseTo: h.responseTo}
+	_, id, responseTo, op, content, _ := wiremessage.ReadHeader(b)
+	m := &Message{RequestID: id, ResponseTo: responseTo}
 	var err error
-	switch h.opCode {
-	case OpMsg:
+	switch op {
+	case wiremessage.OpMsg:
 		m.Content, err = decodeMsg(b)
-	case OpQuery:
-		m.Content, err = decodeQuery(b[HeaderSize:])
-	case OpReply:
-		m.Content, err = decodeReply(b[HeaderSize:])
+	case opQuery:
+		m.Content, err = decodeQuery(content)
+	case wiremessage.OpReply:
+		m.Content, err = decodeReply(content)
 	default:
-		err = malformed(h.opCode, ErrOpCode, "OP_MSG, OP_QUERY, OP_REPLY and OP_COMPRESSED are")
+		err = malformed(0, ErrOpCode, "%d; OP_MSG, OP_QUERY, OP_REPLY and OP_COMPRESSED are supported", op)
 	}
 	if err != nil {
 		return nil, err
@@ -73,9 +77,7 @@ func decodePlain(b []byte) (*Message, error) {
 }
 
 func (m *Message) appendPlain(dst []byte) []byte {
-	start := len(dst)
-	dst = header{requestID: m.RequestID, responseTo: m.ResponseTo, opCode: m.Content.opCode()}.append(dst)
-	dst = m.Content.append(dst, start)
-	putLength(dst, start)
-	return dst
+	start, dst := wiremessage.AppendHeaderStart(dst, m.RequestID, m.ResponseTo, m.Content.opCode())
+	dst = m.Content.append(dst, int(start))
+	return bsoncore.UpdateLength(dst, start, int32(len(dst))-start)
 }

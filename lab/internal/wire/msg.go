@@ -5,27 +5,24 @@ import (
 	"hash/crc32"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // MsgFlags are the flag bits of an OP_MSG.
-type MsgFlags uint32
+type MsgFlags = wiremessage.MsgFlag
 
 // The flags that have a meaning. The lower 16 bits are required: a message with an unknown one is malformed. Unknown
 // bits among the upper 16 are optional and kept.
 const (
-	ChecksumPresent MsgFlags = 1 << 0
-	MoreToCome      MsgFlags = 1 << 1
-	ExhaustAllowed  MsgFlags = 1 << 16
+	ChecksumPresent = wiremessage.ChecksumPresent
+	MoreToCome      = wiremessage.MoreToCome
+	ExhaustAllowed  = wiremessage.ExhaustAllowed
 
 	requiredFlags = 1<<16 - 1
 )
 
-const (
-	sectionBody     = 0
-	sectionSequence = 1
-
-	checksumSize = 4
-)
+const checksumSize = 4
 
 // Sequence is a document sequence: an array field of the command that is sent beside its body.
 type Sequence struct {
@@ -44,12 +41,12 @@ type Msg struct {
 	bodyAt int
 }
 
-func (*Msg) opCode() OpCode { return OpMsg }
+func (*Msg) opCode() wiremessage.OpCode { return wiremessage.OpMsg }
 
 // decodeMsg reads an OP_MSG; message is all of it, header included, for the checksum.
 func decodeMsg(message []byte) (*Msg, error) {
-	c := &cursor{op: OpMsg, rest: message[HeaderSize:]}
-	m := &Msg{Flags: MsgFlags(c.int32("flags"))}
+	c := &cursor{op: wiremessage.OpMsg, rest: message[HeaderSize:]}
+	m := &Msg{Flags: read(c, "flags", wiremessage.ReadMsgFlags)}
 	if unknown := m.Flags & requiredFlags &^ (ChecksumPresent | MoreToCome); unknown != 0 {
 		c.fail(ErrFlags, "bits %#x", uint32(unknown))
 	}
@@ -86,14 +83,14 @@ func (c *cursor) verifyChecksum(message []byte) {
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 func (m *Msg) decodeSection(c *cursor, identifiers map[string]bool) {
-	switch kind := c.byte("section kind"); kind {
-	case sectionBody:
+	switch kind := read(c, "section kind", wiremessage.ReadMsgSectionType); kind {
+	case wiremessage.SingleDocument:
 		if m.Body != nil {
 			c.fail(ErrSection, "two bodies")
 			return
 		}
 		m.Body, m.bodyAt = c.document("body"), len(m.Sequences)
-	case sectionSequence:
+	case wiremessage.DocumentSequence:
 		m.decodeSequence(c, identifiers)
 	default:
 		c.fail(ErrSection, "kind %d", kind)
@@ -102,13 +99,13 @@ func (m *Msg) decodeSection(c *cursor, identifiers map[string]bool) {
 
 // decodeSequence reads a sequence. identifiers are those of the previous sequences; a message may have millions.
 func (m *Msg) decodeSequence(c *cursor, identifiers map[string]bool) {
-	const sizeOfSize = 4
-	content := c.bytes(int(c.int32("sequence size"))-sizeOfSize, "sequence")
-	if c.err != nil {
+	identifier, documents, rest, ok := wiremessage.ReadMsgSectionRawDocumentSequence(c.rest)
+	if !ok {
+		c.fail(ErrSize, "a sequence, or its identifier, does not end within the %d bytes that are left", len(c.rest))
 		return
 	}
-	in := &cursor{op: OpMsg, rest: content}
-	s := Sequence{Identifier: in.cstring("sequence identifier")}
+	in := &cursor{op: c.op, rest: documents}
+	s := Sequence{Identifier: identifier}
 	for in.more() {
 		s.Documents = append(s.Documents, in.document("sequence document"))
 	}
@@ -119,13 +116,13 @@ func (m *Msg) decodeSequence(c *cursor, identifiers map[string]bool) {
 		c.rest = nil
 		return
 	}
-	identifiers[s.Identifier] = true
+	c.rest, identifiers[s.Identifier] = rest, true
 	m.Sequences = append(m.Sequences, s)
 }
 
 // append adds the message's content to dst, in which the message begins at start with its header.
 func (m *Msg) append(dst []byte, start int) []byte {
-	dst = appendInt32(dst, int32(m.Flags))
+	dst = wiremessage.AppendMsgFlags(dst, m.Flags)
 	for i := range m.Sequences {
 		if i == m.bodyAt {
 			dst = m.appendBody(dst)
@@ -144,17 +141,15 @@ func (m *Msg) append(dst []byte, start int) []byte {
 }
 
 func (m *Msg) appendBody(dst []byte) []byte {
-	return append(append(dst, sectionBody), m.Body...)
+	return append(wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument), m.Body...)
 }
 
 func (s *Sequence) append(dst []byte) []byte {
-	dst = append(dst, sectionSequence)
-	size := len(dst)
-	dst = appendInt32(dst, 0)
+	dst = wiremessage.AppendMsgSectionType(dst, wiremessage.DocumentSequence)
+	start, dst := bsoncore.ReserveLength(dst)
 	dst = append(append(dst, s.Identifier...), 0)
 	for _, doc := range s.Documents {
 		dst = append(dst, doc...)
 	}
-	putLength(dst, size)
-	return dst
+	return bsoncore.UpdateLength(dst, start, int32(len(dst))-start)
 }

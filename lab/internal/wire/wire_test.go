@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 func newCodec(t testing.TB) *Codec {
@@ -149,7 +150,7 @@ func TestRead(t *testing.T) {
 
 func TestReadTakesMemoryForWhatArrives(t *testing.T) {
 	codec := newCodec(t)
-	head := header{length: DefaultMaxMessageSize, opCode: OpMsg}.append(nil)
+	head := head(DefaultMaxMessageSize, wiremessage.OpMsg)
 	assert.Less(t, allocated(func() {
 		_, err := codec.Read(bytes.NewReader(head))
 		require.Equal(t, io.ErrUnexpectedEOF, err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"mongofork/tools/fork"
-	"mongofork/tools/fork/syntax"
 )
 
 type acceptCmd struct {
@@ -18,7 +17,7 @@ type acceptCmd struct {
 func (c *acceptCmd) Run(a *app) error {
 	opt := fork.AcceptOptions{All: c.All, Specifications: c.Specifications}
 	for _, s := range c.Keys {
-		key, err := syntax.ParseKey(s)
+		key, err := fork.ParseKey(s)
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"mongofork/tools/fork"
-	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/syntax"
 )
 
 type diffCmd struct {
@@ -28,7 +26,7 @@ func (c *diffCmd) Run(a *app) error {
 		return err
 	}
 	var shown, added, removed int
-	for _, d := range filetree.Compare(fork.Pristine(plan.Module).Tree, assembly.Tree) {
+	for _, d := range fork.Compare(fork.Pristine(plan.Module).Tree, assembly.Tree) {
 		if !only(d.Path) {
 			continue
 		}
@@ -55,7 +53,7 @@ func (c *diffCmd) declarations(a *app) error {
 		return err
 	}
 	for _, s := range c.Paths {
-		key, err := syntax.ParseKey(s)
+		key, err := fork.ParseKey(s)
 		if err != nil {
 			return err
 		}
@@ -77,7 +75,7 @@ func (c *diffCmd) files(plan *fork.Plan) (func(path string) bool, error) {
 			wanted = append(wanted, strings.TrimSuffix(arg, "/"))
 			continue
 		}
-		key, err := syntax.ParseKey(arg)
+		key, err := fork.ParseKey(arg)
 		if err != nil {
 			return nil, err
 		}

@@ -2,21 +2,13 @@ package server
 
 import (
 	"bufio"
-	"encoding/binary"
-	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-)
 
-// Operation codes of MongoDB's wire protocol.
-const (
-	opReply = 1
-	opQuery = 2004
-	opMsg   = 2013
+	"mongofork/tools/fakeserver"
 )
 
 // fakeServer speaks enough of the wire protocol for a driver to take it for a
@@ -51,41 +43,15 @@ func (f *fakeServer) serve(listener net.Listener) {
 
 // exchange answers one message.
 func (f *fakeServer) exchange(r io.Reader, w io.Writer) error {
-	var header struct{ Length, RequestID, ResponseTo, OpCode int32 }
-	if err := binary.Read(r, binary.LittleEndian, &header); err != nil {
-		return err
-	}
-	body := make([]byte, header.Length-16)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return err
-	}
-	// What goes before the document of the request, and of the reply to it.
-	var skip int
-	var prefix []byte
-	switch header.OpCode {
-	case opMsg:
-		skip = 4 + 1 // flags, kind of section
-		prefix = make([]byte, skip)
-		header.OpCode = opMsg
-	case opQuery:
-		skip = 4 + len("admin.$cmd\x00") + 4 + 4 // flags, namespace, skip, limit
-		prefix = append(make([]byte, 16), 1, 0, 0, 0)
-		header.OpCode = opReply
-	default:
-		return fmt.Errorf("operation code %d", header.OpCode)
-	}
-	// A document begins with its size.
-	command := bson.Raw(body[skip:][:binary.LittleEndian.Uint32(body[skip:])])
-	document, err := bson.Marshal(f.reply(command))
+	request, _, err := fakeserver.ReadRequest(r, nil)
 	if err != nil {
 		return err
 	}
-	header.ResponseTo = header.RequestID
-	header.Length = int32(16 + len(prefix) + len(document))
-	if err := binary.Write(w, binary.LittleEndian, header); err != nil {
+	document, err := bson.Marshal(f.reply(request.Body))
+	if err != nil {
 		return err
 	}
-	_, err = w.Write(slices.Concat(prefix, document))
+	_, err = w.Write(fakeserver.AppendReply(nil, request, document))
 	return err
 }
 
@@ -111,7 +77,7 @@ func (f *fakeServer) reply(command bson.Raw) bson.M {
 func (f *fakeServer) hello() bson.M {
 	reply := bson.M{
 		"ok": 1, "helloOk": true, "minWireVersion": 0, "maxWireVersion": 27,
-		"maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
+		"maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": fakeserver.MaxMessageSize, "maxWriteBatchSize": 100_000,
 		"logicalSessionTimeoutMinutes": 30, "saslSupportedMechs": bson.A{"SCRAM-SHA-256"},
 	}
 	if !f.initiated.Load() {
