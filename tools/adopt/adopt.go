@@ -13,7 +13,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 )
 
 // Application is a module that uses the driver.
@@ -22,7 +23,7 @@ type Application struct {
 	Dir string
 	// Driver is the module path of upstream's driver.
 	Driver string
-	Run    fork.RunFunc
+	Run    command.RunFunc
 }
 
 // Plan says what replaces the driver.
@@ -47,7 +48,7 @@ type Change struct {
 	// Workspace is the go.work file above the application, if any.
 	Workspace string
 	// Files are the changed files: go.mod, go.sum, and those of the vendor folder.
-	Files []fork.FileDiff
+	Files []filetree.Diff
 
 	stage *stage
 }

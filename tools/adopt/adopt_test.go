@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/filetree"
 )
 
 const driver = "example.com/driver/v2"
@@ -132,7 +132,7 @@ func TestAllOrNothing(t *testing.T) {
 		t.Run(fail, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			before := fork.Tree{
+			before := filetree.Tree{
 				"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n"), "go.sum": []byte("old sums\n"),
 				"vendor/modules.txt": []byte("old\n"), "main.go": []byte("package main\n"),
 			}
@@ -145,14 +145,14 @@ func TestAllOrNothing(t *testing.T) {
 				return module.Version{Path: filepath.Join(dir, "..", "fork")}, nil
 			}})
 			if err == nil {
-				now, readErr := fork.ReadTree(dir)
+				now, readErr := filetree.Read(dir)
 				require.NoError(t, readErr)
 				require.Equal(t, before, now, "before Commit nothing changes")
 				err = change.Commit(t.Context())
 				_, statErr := os.Stat(change.stage.at)
 				require.ErrorIs(t, statErr, os.ErrNotExist, "the copies are gone")
 			}
-			now, readErr := fork.ReadTree(dir)
+			now, readErr := filetree.Read(dir)
 			require.NoError(t, readErr)
 			if fail != "" {
 				require.ErrorContains(t, err, "the test fails "+fail)

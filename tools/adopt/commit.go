@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/filetree"
 )
 
 // tree reads go.mod, go.sum and, if it is vendored, the vendor folder below dir.
-func (s *stage) tree(dir string) (fork.Tree, error) {
-	t := fork.Tree{}
+func (s *stage) tree(dir string) (filetree.Tree, error) {
+	t := filetree.Tree{}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -27,7 +27,7 @@ func (s *stage) tree(dir string) (fork.Tree, error) {
 	if !s.vendored {
 		return t, nil
 	}
-	vendor, err := fork.ReadTree(filepath.Join(dir, "vendor"))
+	vendor, err := filetree.Read(filepath.Join(dir, "vendor"))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *stage) tree(dir string) (fork.Tree, error) {
 }
 
 // compare returns how the copies differ from what the application has.
-func (s *stage) compare() ([]fork.FileDiff, error) {
+func (s *stage) compare() ([]filetree.Diff, error) {
 	was, err := s.tree(s.dir)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *stage) compare() ([]fork.FileDiff, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fork.Compare(was, now), nil
+	return filetree.Compare(was, now), nil
 }
 
 // commit replaces the application's files with the copies, and restores all of them if anything goes wrong.

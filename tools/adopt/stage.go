@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/modfile"
+	"mongofork/tools/command"
 
-	"mongofork/tools/fork"
+	"golang.org/x/mod/modfile"
 )
 
 // stage is a folder with copies of the application's go.mod and go.sum, which the go command reads and writes in their place, and
@@ -21,12 +21,12 @@ type stage struct {
 	dir      string // the application's
 	at       string // the copies'
 	file     *modfile.File
-	run      fork.RunFunc
+	run      command.RunFunc
 	vendored bool
 	env      []string
 }
 
-func newStage(ctx context.Context, dir string, file *modfile.File, run fork.RunFunc) (s *stage, err error) {
+func newStage(ctx context.Context, dir string, file *modfile.File, run command.RunFunc) (s *stage, err error) {
 	at, err := os.MkdirTemp("", "mongofork-use-")
 	if err != nil {
 		return nil, err

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // AcceptOptions chooses what Accept records in the lock.
 type AcceptOptions struct {
 	// Keys are the declarations whose present fingerprints are accepted.
-	Keys []Key
+	Keys []syntax.Key
 	// All accepts every touched and watched declaration.
 	All bool
 	// Specifications, if not empty, becomes the lock's specification commit.
@@ -24,7 +28,7 @@ type Accepted struct {
 	*Lock
 	// Open are the disagreements with the overlay that remain; the output's
 	// hash is recorded when there is none.
-	Open Problems
+	Open problem.List
 }
 
 // Accept records upstream's present declarations, and the hash of the output if
@@ -39,7 +43,7 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 	if err != nil {
 		return nil, err
 	}
-	if err := problems.orNil(); err != nil {
+	if err := problems.OrNil(); err != nil {
 		return nil, err
 	}
 	now := plan.fingerprints()
@@ -64,7 +68,7 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 }
 
 // accept takes over the present fingerprints of the chosen entries.
-func (l *Lock) accept(now map[Entry]Fingerprint, opt AcceptOptions) {
+func (l *Lock) accept(now map[Entry]syntax.Fingerprint, opt AcceptOptions) {
 	accepted := func(e Entry) bool { return opt.All || slices.Contains(opt.Keys, e.Key) }
 	for e := range l.Entries {
 		if _, still := now[e]; !still && accepted(e) {
@@ -79,25 +83,25 @@ func (l *Lock) accept(now map[Entry]Fingerprint, opt AcceptOptions) {
 }
 
 // fingerprints returns the entries that the plan's directives ask for.
-func (p *Plan) fingerprints() map[Entry]Fingerprint {
-	now := map[Entry]Fingerprint{}
+func (p *Plan) fingerprints() map[Entry]syntax.Fingerprint {
+	now := map[Entry]syntax.Fingerprint{}
 	for _, t := range p.Touches {
 		now[Entry{t.How, t.Key}] = t.Hash
 	}
 	for _, r := range p.Removed {
-		now[Entry{Remove, r.Key}] = r.Hash
+		now[Entry{syntax.Remove, r.Key}] = r.Hash
 	}
 	for _, w := range p.Watched {
-		now[Entry{Watch, w.Key}] = w.Hash
+		now[Entry{syntax.Watch, w.Key}] = w.Hash
 	}
 	return now
 }
 
 // knownKeys reports keys that neither a directive nor the lock names.
-func knownKeys(keys []Key, sets ...map[Entry]Fingerprint) error {
+func knownKeys(keys []syntax.Key, sets ...map[Entry]syntax.Fingerprint) error {
 	var errs []error
 	for _, key := range keys {
-		known := slices.ContainsFunc(sets, func(set map[Entry]Fingerprint) bool {
+		known := slices.ContainsFunc(sets, func(set map[Entry]syntax.Fingerprint) bool {
 			for e := range set {
 				if e.Key == key {
 					return true
@@ -131,21 +135,21 @@ func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*Lock, error
 		return nil, err
 	}
 	if p.hasLock() {
-		return nil, Problems{{File: p.LockFile(), Message: "the lock exists already", Mend: "go run ./tools/cmd/mongofork accept --all, or remove the file first"}}
+		return nil, problem.List{{File: p.LockFile(), Message: "the lock exists already", Mend: "go run ./tools/cmd/mongofork accept --all, or remove the file first"}}
 	}
 	m, err := p.Source.Module(ctx, opt.Module, p.Base)
 	if err != nil {
 		return nil, err
 	}
-	lock := &Lock{Module: opt.Module, Version: p.Base, Specifications: opt.Specifications, Entries: map[Entry]Fingerprint{}}
-	if lock.Sum, lock.GoModSum, err = m.sums(); err != nil {
+	lock := &Lock{Module: opt.Module, Version: p.Base, Specifications: opt.Specifications, Entries: map[Entry]syntax.Fingerprint{}}
+	if lock.Sum, lock.GoModSum, err = m.Sums(); err != nil {
 		return nil, err
 	}
-	if lock.Go, err = m.goVersion(); err != nil {
+	if lock.Go, err = m.GoVersion(); err != nil {
 		return nil, err
 	}
-	if problems, err := m.verify(lock, p.LockFile()); err != nil || len(problems) > 0 {
-		return nil, errors.Join(err, problems.orNil())
+	if problems, err := verifyModule(m, lock, p.LockFile()); err != nil || len(problems) > 0 {
+		return nil, errors.Join(err, problems.OrNil())
 	}
 	if err := p.carryOver(lock, m, opt.From); err != nil {
 		return nil, err
@@ -154,7 +158,7 @@ func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*Lock, error
 }
 
 // carryOver takes from another base's lock what is unchanged in m.
-func (p *Project) carryOver(lock *Lock, m *Module, from string) error {
+func (p *Project) carryOver(lock *Lock, m *upstream.Module, from string) error {
 	other := Project{Root: p.Root, Base: from}
 	if from == "" || !other.hasLock() {
 		return nil
@@ -168,7 +172,7 @@ func (p *Project) carryOver(lock *Lock, m *Module, from string) error {
 		if err != nil {
 			return err
 		}
-		if len(found) > 0 && fingerprint(found...) == hash {
+		if len(found) > 0 && syntax.FingerprintOf(found...) == hash {
 			lock.Entries[e] = hash
 		}
 	}
@@ -176,23 +180,5 @@ func (p *Project) carryOver(lock *Lock, m *Module, from string) error {
 }
 
 func (p *Project) writeLock(lock *Lock) error {
-	return writeFile(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())), lock.Format())
-}
-
-// writeFile replaces a file whole: a reader sees the old or the new content.
-func writeFile(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
+	return filetree.Replace(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())), lock.Format())
 }

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // adapterFolder holds modules that work with the fork only and are released with it.
@@ -16,7 +18,7 @@ const adapterFolder = "contrib"
 // adapter is a module of that folder in its released form.
 type adapter struct {
 	module.Version
-	tree Tree
+	tree filetree.Tree
 }
 
 // adapters returns the repository's adapters: the modules that can be imported. Their version is only the patch level, since they
@@ -28,7 +30,7 @@ func (p *Project) adapters(level string) ([]adapter, error) {
 	}
 	var list []adapter
 	for _, file := range files {
-		tree, err := ReadTree(filepath.Dir(file))
+		tree, err := filetree.Read(filepath.Dir(file))
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +60,7 @@ func (p *Project) adapters(level string) ([]adapter, error) {
 }
 
 // importable reports whether a tree has Go files other than tests.
-func importable(tree Tree) bool {
+func importable(tree filetree.Tree) bool {
 	for name := range tree {
 		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			return true

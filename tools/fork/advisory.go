@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // AdvisoryFile lists the known advisories and security fixes of upstream.
@@ -35,7 +38,7 @@ type Advisory struct {
 	Accepted map[string]string `yaml:"accepted"`
 
 	line   int // where the advisory begins
-	ranges []BaseRange
+	ranges []syntax.BaseRange
 }
 
 // Mending names the parts of the overlay that mend a defect of a base.
@@ -58,7 +61,7 @@ const (
 
 // State returns the advisory's state for a version of upstream.
 func (a Advisory) State(version string) AdvisoryState {
-	affected := slices.ContainsFunc(a.ranges, func(r BaseRange) bool { return r.Holds(version) })
+	affected := slices.ContainsFunc(a.ranges, func(r syntax.BaseRange) bool { return r.Holds(version) })
 	if !affected {
 		return MendedUpstream
 	}
@@ -90,25 +93,25 @@ func ParseAdvisories(file string, data []byte) (Advisories, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Problems{{File: file, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
+		return nil, problem.List{{File: file, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
 	}
 	if err := yaml.Unmarshal(data, &nodes); err != nil {
 		return nil, err
 	}
-	var problems Problems
+	var problems problem.List
 	seen := map[string]bool{}
 	for i := range list {
 		a := &list[i]
 		a.line = nodes[i].Line
 		for _, lack := range a.complete() {
-			problems.add(file, a.line, "complete the entry", "advisory %s: %s", a.ID, lack)
+			problems.Add(file, a.line, "complete the entry", "advisory %s: %s", a.ID, lack)
 		}
 		if seen[a.ID] {
-			problems.add(file, a.line, "keep one of them", "advisory %s is listed twice", a.ID)
+			problems.Add(file, a.line, "keep one of them", "advisory %s is listed twice", a.ID)
 		}
 		seen[a.ID] = true
 	}
-	return list, problems.orNil()
+	return list, problems.OrNil()
 }
 
 // complete reads the ranges and returns what is missing or wrong.
@@ -123,7 +126,7 @@ func (a *Advisory) complete() []string {
 		lacks = append(lacks, "affected is missing")
 	}
 	for _, terms := range a.Affected {
-		r, err := ParseBaseRange(strings.Fields(terms))
+		r, err := syntax.ParseBaseRange(strings.Fields(terms))
 		if err != nil {
 			lacks = append(lacks, err.Error())
 		}
@@ -146,9 +149,9 @@ func (a *Advisory) complete() []string {
 }
 
 // check compares what the advisories say of the plan's base with the overlay.
-func (as Advisories) check(plan *Plan, file string) Problems {
-	var ps Problems
-	ours := map[Key]bool{}
+func (as Advisories) check(plan *Plan, file string) problem.List {
+	var ps problem.List
+	ours := map[syntax.Key]bool{}
 	for _, t := range plan.Touches {
 		ours[t.Key] = true
 	}
@@ -158,17 +161,17 @@ func (as Advisories) check(plan *Plan, file string) Problems {
 	for _, a := range as {
 		mended := a.Mended[plan.Module.Version]
 		for _, s := range slices.Concat(mended.By, mended.Tests) {
-			key, err := ParseKey(s)
+			key, err := syntax.ParseKey(s)
 			if err != nil {
-				ps.add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
+				ps.Add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
 			} else if !ours[key] {
-				ps.add(file, a.line, "name what fixes it; go run ./tools/cmd/mongofork status --all lists the declarations",
+				ps.Add(file, a.line, "name what fixes it; go run ./tools/cmd/mongofork status --all lists the declarations",
 					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
 			}
 		}
 		for _, s := range mended.Tests {
-			if key, err := ParseKey(s); err == nil && !isTest(key.Name) {
-				ps.add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
+			if key, err := syntax.ParseKey(s); err == nil && !isTest(key.Name) {
+				ps.Add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
 			}
 		}
 	}
@@ -227,19 +230,19 @@ func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
 	if err != nil {
 		return err
 	}
-	var ps Problems
+	var ps problem.List
 	open := list.open(p.Base)
 	for _, a := range list {
 		_, accepted := a.Accepted[p.Base]
 		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) && (handedOut || !accepted) {
-			ps.add(AdvisoryFile, a.line, "correct it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
+			ps.Add(AdvisoryFile, a.line, "correct it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
 				"advisory %s is open on %s: %s", a.ID, p.Base, a.Title)
 		}
 	}
 	for _, id := range allowed {
 		if !slices.Contains(open, id) {
-			ps.add(AdvisoryFile, 0, "leave --allow-open "+id+" out", "advisory %s is not open on %s", id, p.Base)
+			ps.Add(AdvisoryFile, 0, "leave --allow-open "+id+" out", "advisory %s is not open on %s", id, p.Base)
 		}
 	}
-	return ps.orNil()
+	return ps.OrNil()
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
 )
 
 // advisory returns an entry with some of its lines replaced; an empty value leaves the line out.
@@ -63,7 +66,7 @@ func TestAdvisoryMistakes(t *testing.T) {
 	} {
 		_, err := ParseAdvisories("a.yaml", []byte(tc.text))
 		require.ErrorContains(t, err, tc.want, tc.name)
-		require.ErrorAs(t, err, &Problems{}, tc.name)
+		require.ErrorAs(t, err, &problem.List{}, tc.name)
 	}
 	for _, empty := range []string{"", "# nothing yet\n", "[]\n"} {
 		list, err := ParseAdvisories("a.yaml", []byte(empty))
@@ -94,7 +97,7 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 func TestOpenAdvisoriesAreRefused(t *testing.T) {
 	t.Parallel()
 	open := advisory(map[string]string{"mended": ""})
-	p := builtProject(t, Tree{AdvisoryFile: []byte(open + advisory(map[string]string{"id": "fixed", "affected": `["<v2.0.0"]`, "mended": ""}))})
+	p := builtProject(t, filetree.Tree{AdvisoryFile: []byte(open + advisory(map[string]string{"id": "fixed", "affected": `["<v2.0.0"]`, "mended": ""}))})
 	require.EqualError(t, p.RefuseOpen(nil, false), "etc/advisories.yaml:1: advisory CVE-1 is open on v2.0.0: A title\n"+
 		"  fix: correct it in the overlay, or take another base; --allow-open CVE-1 takes it nevertheless")
 	require.NoError(t, p.RefuseOpen([]string{"CVE-1"}, false))
@@ -111,7 +114,7 @@ func TestOpenAdvisoriesAreRefused(t *testing.T) {
 
 func TestSecurityPage(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{AdvisoryFile: []byte(advisory(map[string]string{"mended": ""}) + advisory(map[string]string{"id": "slug"}) +
+	p := builtProject(t, filetree.Tree{AdvisoryFile: []byte(advisory(map[string]string{"mended": ""}) + advisory(map[string]string{"id": "slug"}) +
 		advisory(map[string]string{"id": "old", "affected": `["<v2.0.0"]`, "mended": ""}))})
 	_, err := p.WriteSecurityPage()
 	require.ErrorContains(t, err, "security.md")

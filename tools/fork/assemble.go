@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
 	"path"
 	"slices"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // Assembly is the output of a build, in memory.
 type Assembly struct {
-	Tree Tree
+	Tree filetree.Tree
 	// Segments gives the origin of the overlay text in each file. A file that
 	// gofmt had to reformat has none.
 	Segments map[string][]Segment
@@ -23,8 +29,8 @@ type Assembly struct {
 var workFiles = []string{"go.work", "go.work.sum"}
 
 // Pristine returns the module as it is, without its workspace files.
-func Pristine(m *Module) *Assembly {
-	a := &Assembly{Tree: Tree{}, Segments: map[string][]Segment{}, Origins: map[string]string{}}
+func Pristine(m *upstream.Module) *Assembly {
+	a := &Assembly{Tree: filetree.Tree{}, Segments: map[string][]Segment{}, Origins: map[string]string{}}
 	for name, data := range m.Tree {
 		if !slices.Contains(workFiles, name) {
 			a.Tree[name] = data
@@ -35,15 +41,15 @@ func Pristine(m *Module) *Assembly {
 
 // fileEdits collects what happens to one upstream file.
 type fileEdits struct {
-	source  *SourceFile
-	cuts    []edit      // declarations taken out
-	edits   []edit      // everything else
-	removed []*Decl     // declarations that are cut and have no successor
-	needed  []importRef // what inserted text imports
-	ours    *Decl       // the last declaration of ours, for messages
+	source  *syntax.File
+	cuts    []edit          // declarations taken out
+	edits   []edit          // everything else
+	removed []*syntax.Decl  // declarations that are cut and have no successor
+	needed  []syntax.Import // what inserted text imports
+	ours    *syntax.Decl    // the last declaration of ours, for messages
 }
 
-// Assemble lays the plan's overlay over its module. The error is Problems if
+// Assemble lays the plan's overlay over its module. The error is a problem.List if
 // ours and upstream's do not fit together.
 func Assemble(p *Plan) (*Assembly, error) {
 	as := newAssembler(p)
@@ -61,25 +67,25 @@ func Assemble(p *Plan) (*Assembly, error) {
 	if err := as.checkRemoved(); err != nil {
 		return nil, err
 	}
-	return as.out, as.problems.orNil()
+	return as.out, as.problems.OrNil()
 }
 
 type assembler struct {
 	plan     *Plan
 	out      *Assembly
-	names    packageNamer
-	problems Problems
+	names    syntax.Names
+	problems problem.List
 	theirs   map[string]*fileEdits
-	consumed map[*SourceFile][]edit // declarations of ours that went into upstream's files
+	consumed map[*syntax.File][]edit // declarations of ours that went into upstream's files
 }
 
 func newAssembler(p *Plan) *assembler {
 	return &assembler{
 		plan:     p,
 		out:      Pristine(p.Module),
-		names:    packageNamer{p.Module, p.Overlay},
+		names:    packageNames(p.Module, p.Overlay),
 		theirs:   map[string]*fileEdits{},
-		consumed: map[*SourceFile][]edit{},
+		consumed: map[*syntax.File][]edit{},
 	}
 }
 
@@ -91,7 +97,7 @@ func (as *assembler) editsOf(t Touch) *fileEdits {
 }
 
 // editsIn returns the edits of an upstream file.
-func (as *assembler) editsIn(file *SourceFile) *fileEdits {
+func (as *assembler) editsIn(file *syntax.File) *fileEdits {
 	fe := as.theirs[file.Path]
 	if fe == nil {
 		fe = &fileEdits{source: file}
@@ -104,28 +110,28 @@ func (as *assembler) editsIn(file *SourceFile) *fileEdits {
 func (as *assembler) touch(t Touch) {
 	fe := as.editsOf(t)
 	switch t.How {
-	case Replace:
+	case syntax.Replace:
 		fe.cuts = append(fe.cuts, cut(t.Theirs))
-	case Wrap:
+	case syntax.Wrap:
 		fe.edits = append(fe.edits, rename(t.Theirs))
-	case Extend:
+	case syntax.Extend:
 		fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
-		start, end := t.Ours.extent()
-		fe.needed = append(fe.needed, as.names.neededImports(t.Ours.File, start, end)...)
+		start, end := t.Ours.Extent()
+		fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
 		as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], cut(t.Ours.Decl))
 	}
 }
 
 // rename gives a wrapped function the name under which ours calls it.
-func rename(d *Decl) edit {
-	at := d.File.offset(d.fn.Name.Pos())
-	return edit{start: at, end: at + len(d.fn.Name.Name), text: []byte(UpstreamName(d.bare()))}
+func rename(d *syntax.Decl) edit {
+	at := d.File.Offset(d.Func.Name.Pos())
+	return edit{start: at, end: at + len(d.Func.Name.Name), text: []byte(UpstreamName(d.Bare()))}
 }
 
 // finishAllTheirs writes the touched upstream files.
 func (as *assembler) finishAllTheirs() error {
 	as.removeTheirs()
-	for _, name := range sortedKeys(as.theirs) {
+	for _, name := range slices.Sorted(maps.Keys(as.theirs)) {
 		if err := as.finishTheirs(name, as.theirs[name]); err != nil {
 			return err
 		}
@@ -139,12 +145,12 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 		delete(as.out.Tree, name)
 		return nil
 	}
-	added, err := as.names.addImports(fe.source, fe.needed)
+	added, err := addImports(as.names, fe.source, fe.needed)
 	if err != nil {
-		as.problems.add(fe.ours.File.Path, fe.ours.File.line(fe.ours.pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
+		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
 		return nil
 	}
-	edits := slices.Concat(fe.cuts, as.names.pruneImports(fe.source, fe.cuts, fe.needed), added)
+	edits := slices.Concat(fe.cuts, pruneImports(as.names, fe.source, fe.cuts, fe.needed), added)
 	for _, e := range fe.edits {
 		if e.from == "" {
 			edits = append(edits, e)
@@ -165,7 +171,7 @@ func (as *assembler) finishOurs(f *OverlayFile) error {
 		as.out.Segments[f.Path] = []Segment{{0, len(f.Data), f.Path, 0}}
 		return nil
 	}
-	edits := slices.Concat(cuts, as.names.pruneImports(f.Source, cuts, nil))
+	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
 	if len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}
@@ -176,9 +182,9 @@ func (as *assembler) finishOurs(f *OverlayFile) error {
 // importsUsed reports whether some declaration uses each import of the file, so
 // that nothing is imported for its effects.
 func (as *assembler) importsUsed(f *OverlayFile) bool {
-	uses := packageUses(f.Source)
-	for _, ref := range as.names.imports(f.Source) {
-		if len(uses[ref.name]) == 0 {
+	uses := syntax.PackageUses(f.Source)
+	for _, ref := range as.names.Imports(f.Source) {
+		if len(uses[ref.Name]) == 0 {
 			return false
 		}
 	}
@@ -194,9 +200,9 @@ func (as *assembler) put(name string, src []byte, from string, edits []edit) err
 	}
 	formatted, err := format.Source(text)
 	if err != nil {
-		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.origin(), name), err)
+		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.Origin(), name), err)
 	}
-	if !bytes.Equal(formatted, text) && isFormatted(src) {
+	if !bytes.Equal(formatted, text) && syntax.IsFormatted(src) {
 		text, segments = formatted, nil
 	}
 	as.out.Tree[name], as.out.Segments[name] = text, segments

@@ -3,33 +3,36 @@ package fork
 import (
 	"go/ast"
 	"go/token"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // directiveReader attaches the directives of a file to its declarations.
 type directiveReader struct {
 	file   *OverlayFile
-	ps     *Problems
+	ps     *problem.List
 	failed bool
-	rng    BaseRange
+	rng    syntax.BaseRange
 	docs   map[*ast.CommentGroup][]*OverlayDecl
 }
 
-func (r *directiveReader) read() BaseRange {
+func (r *directiveReader) read() syntax.BaseRange {
 	r.docs = map[*ast.CommentGroup][]*OverlayDecl{}
 	src := r.file.Source
 	for _, d := range src.Decls {
-		od := &OverlayDecl{Decl: d, Line: src.line(d.pos())}
+		od := &OverlayDecl{Decl: d, Line: src.Line(d.Pos())}
 		r.file.Decls = append(r.file.Decls, od)
-		for _, doc := range d.docs() {
+		for _, doc := range d.Docs() {
 			r.docs[doc] = append(r.docs[doc], od)
 		}
-		if d.grouped() && d.gen.Doc != nil {
-			r.docs[d.gen.Doc] = append(r.docs[d.gen.Doc], od) // refused by attach
+		if d.Grouped() && d.Gen.Doc != nil {
+			r.docs[d.Gen.Doc] = append(r.docs[d.Gen.Doc], od) // refused by attach
 		}
 	}
 	for _, group := range src.AST.Comments {
 		for _, c := range group.List {
-			d, ok, err := ParseDirective(c.Text)
+			d, ok, err := syntax.ParseDirective(c.Text)
 			if !ok {
 				continue
 			}
@@ -46,7 +49,7 @@ func (r *directiveReader) read() BaseRange {
 
 func (r *directiveReader) fail(c *ast.Comment, mend, format string, args ...any) {
 	r.failed = true
-	r.ps.add(r.file.Path, r.file.Source.line(c.Pos()), mend, format, args...)
+	r.ps.Add(r.file.Path, r.file.Source.Line(c.Pos()), mend, format, args...)
 }
 
 // obscure marks declarations whose directive is refused.
@@ -59,7 +62,7 @@ func (r *directiveReader) obscure(decls []*OverlayDecl) {
 // following returns the first declaration after pos.
 func (r *directiveReader) following(pos token.Pos) []*OverlayDecl {
 	for i, d := range r.file.Decls {
-		if d.pos() > pos {
+		if d.Pos() > pos {
 			return r.file.Decls[i : i+1]
 		}
 	}
@@ -67,26 +70,26 @@ func (r *directiveReader) following(pos token.Pos) []*OverlayDecl {
 }
 
 // place decides what a directive belongs to by where it stands.
-func (r *directiveReader) place(d Directive, c *ast.Comment, group *ast.CommentGroup) {
+func (r *directiveReader) place(d syntax.Directive, c *ast.Comment, group *ast.CommentGroup) {
 	src := r.file.Source
 	decls := r.docs[group]
 	switch {
-	case d.Verb == Base && c.Pos() > src.AST.Package:
+	case d.Verb == syntax.Base && c.Pos() > src.AST.Package:
 		r.fail(c, "move it above the package clause", "//fork:base is after the package clause")
-	case d.Verb == Base && r.rng != nil:
+	case d.Verb == syntax.Base && r.rng != nil:
 		r.fail(c, "join the terms on one line", "a second //fork:base")
-	case d.Verb == Base:
+	case d.Verb == syntax.Base:
 		r.rng = d.Range
 	case c.Pos() < src.AST.Package:
 		r.fail(c, "move it to the declaration that it is about", "//fork:%s is before the package clause", d.Verb)
 	case decls == nil && r.inside(c.Pos()):
 		r.fail(c, "move it to the doc comment of a package-level declaration", "//fork:%s is inside a declaration", d.Verb)
-	case d.Verb == Watch:
+	case d.Verb == syntax.Watch:
 		for _, target := range d.Targets {
-			r.file.Watches = append(r.file.Watches, Watched{Target: target, File: src, Line: src.line(c.Pos())})
+			r.file.Watches = append(r.file.Watches, Watched{Target: target, File: src, Line: src.Line(c.Pos())})
 		}
-	case d.Verb == Remove:
-		r.file.Removals = append(r.file.Removals, Removal{Watched{Target: d.Targets[0], File: src, Line: src.line(c.Pos())}, d.Reason})
+	case d.Verb == syntax.Remove:
+		r.file.Removals = append(r.file.Removals, Removal{Watched{Target: d.Targets[0], File: src, Line: src.Line(c.Pos())}, d.Reason})
 	case decls == nil:
 		r.obscure(r.following(c.Pos()))
 		r.fail(c, "put it directly above the declaration, without a blank line between", "//fork:%s is detached from any declaration", d.Verb)
@@ -96,20 +99,20 @@ func (r *directiveReader) place(d Directive, c *ast.Comment, group *ast.CommentG
 }
 
 // attach gives a directive to the one declaration that it documents.
-func (r *directiveReader) attach(d Directive, c *ast.Comment, decls []*OverlayDecl) {
+func (r *directiveReader) attach(d syntax.Directive, c *ast.Comment, decls []*OverlayDecl) {
 	target := decls[0]
 	name := target.Key.Name
 	switch {
-	case target.shared > 1:
-		r.fail(c, "declare each name on its own", "//fork:%s %s: the line declares %d names", d.Verb, name, target.shared)
-	case target.grouped():
+	case target.Shared > 1:
+		r.fail(c, "declare each name on its own", "//fork:%s %s: the line declares %d names", d.Verb, name, target.Shared)
+	case target.Grouped():
 		r.fail(c, "take the declaration out of the parentheses", "//fork:%s %s: the declaration shares its parentheses with others", d.Verb, name)
-	case target.unnamed():
+	case target.Unnamed():
 		r.fail(c, "give the declaration a name", "//fork:%s %s: nothing can be found by this name", d.Verb, name)
 	case target.Directive != nil:
 		r.fail(c, "keep one of them", "//fork:%s %s: the declaration already has //fork:%s", d.Verb, name, target.Directive.Verb)
 	default:
-		target.Directive, target.Line = &d, r.file.Source.line(c.Pos())
+		target.Directive, target.Line = &d, r.file.Source.Line(c.Pos())
 		return
 	}
 	r.obscure(decls)

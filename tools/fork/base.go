@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"mongofork/tools/fork/problem"
 )
 
 // Bases returns the versions of upstream that have a lock, in ascending order.
@@ -45,5 +47,5 @@ func (p *Project) noLock() error {
 	if bases, err := p.Bases(); err == nil {
 		mend = "name another base (" + strings.Join(bases, ", ") + "); if upstream has this version, " + mend + " makes it one"
 	}
-	return Problems{{File: p.LockFile(), Message: "there is no lock for " + p.Base, Mend: mend}}
+	return problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base, Mend: mend}}
 }

@@ -14,14 +14,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/upstream"
 )
 
 // workTree makes a git work tree with the given files, all committed.
-func workTree(t testing.TB, files Tree) string {
+func workTree(t testing.TB, files filetree.Tree) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "driver")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	require.NoError(t, files.write(dir))
+	require.NoError(t, files.Write(dir))
 	gitIn(t, dir, "init", "--quiet")
 	commitIn(t, dir)
 	return dir
@@ -29,9 +35,9 @@ func workTree(t testing.TB, files Tree) string {
 
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	g := &gitRepo{ctx: t.Context(), dir: dir, run: runCommand, name: "A Tester", address: "tester@localhost"}
-	out := g.git(args...)
-	require.NoError(t, g.err)
+	g := git.At(t.Context(), runCommand, dir, "A Tester", "tester@localhost")
+	out := g.Run(args...)
+	require.NoError(t, g.Err)
 	return string(out)
 }
 
@@ -41,9 +47,9 @@ func commitIn(t testing.TB, dir string) {
 	gitIn(t, dir, "commit", "--quiet", "--allow-empty", "--message", "a commit")
 }
 
-func openCheckout(t testing.TB, dir string) *Checkout {
+func openCheckout(t testing.TB, dir string) *upstream.Checkout {
 	t.Helper()
-	c, err := OpenCheckout(t.Context(), runCommand, dir, upstream(t))
+	c, err := upstream.OpenCheckout(t.Context(), runCommand, dir, driverVersions(t))
 	require.NoError(t, err)
 	return c
 }
@@ -59,7 +65,7 @@ func onCheckout(t testing.TB, p *Project, dir string) *Project {
 func TestCheckoutOfTheRelease(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, seriesOverlay())
-	files := maps.Clone(upstream(t)[testBase])
+	files := maps.Clone(driverVersions(t)[testBase])
 	files["tool/go.mod"], files["tool/main.go"] = []byte("module tool\n"), []byte("package main\n")
 	dir := workTree(t, files)
 	commit := onCheckout(t, p, dir)
@@ -68,7 +74,7 @@ func TestCheckoutOfTheRelease(t *testing.T) {
 	require.NoError(t, err)
 	plan, built, err := commit.Assemble(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"tool/go.mod", "tool/main.go"}, changedPaths(Compare(released.Tree, built.Tree)))
+	require.Equal(t, []string{"tool/go.mod", "tool/main.go"}, changedPaths(filetree.Compare(released.Tree, built.Tree)))
 	require.Equal(t, "example.com/driver/v2 commit "+gitIn(t, dir, "rev-parse", "HEAD")[:12]+" of 2000-01-01 in the place of v2.0.0", plan.Module.String())
 
 	want, _ := seriesOf(t, p)
@@ -92,7 +98,7 @@ func TestCheckoutOfTheRelease(t *testing.T) {
 // called. Nothing of the work tree or its repository changes.
 func TestCheckoutReadsTheCommit(t *testing.T) {
 	t.Parallel()
-	files := maps.Clone(upstream(t)[testBase])
+	files := maps.Clone(driverVersions(t)[testBase])
 	files[".gitattributes"] = []byte("*.txt text eol=crlf\nhidden.go export-ignore\nid.go ident export-subst\n")
 	files["lines.txt"], files["hidden.go"] = []byte("one\ntwo\n"), []byte("package driver\n")
 	files["id.go"] = []byte("package driver // $Id$ $Format:%H$\n")
@@ -114,13 +120,13 @@ func TestCheckoutReadsTheCommit(t *testing.T) {
 		return runCommand(ctx, at, append([]string{"GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_WORK_TREE=/nowhere"}, env...), name, args...)
 	}
 	for _, at := range []string{dir, linked} {
-		for _, run := range []RunFunc{runCommand, astray} {
-			c, err := OpenCheckout(t.Context(), run, at, upstream(t))
+		for _, run := range []command.RunFunc{runCommand, astray} {
+			c, err := upstream.OpenCheckout(t.Context(), run, at, driverVersions(t))
 			require.NoError(t, err)
 			require.Equal(t, map[string]int{dir: 3, linked: 0}[at], c.Uncommitted)
 			m, err := c.Module(t.Context(), testModule, testBase)
 			require.NoError(t, err)
-			require.Empty(t, Compare(files, m.Tree))
+			require.Empty(t, filetree.Compare(files, m.Tree))
 		}
 	}
 	require.Equal(t, before, state(t, dir))
@@ -152,7 +158,7 @@ func state(t testing.TB, dir string) map[string]string {
 func TestCheckoutRefused(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	good := workTree(t, upstream(t)[testBase])
+	good := workTree(t, driverVersions(t)[testBase])
 	require.NoError(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(root, "plain"), 0o755))
 	gitIn(t, root, "clone", "--quiet", "--bare", good, filepath.Join(root, "bare"))
@@ -160,7 +166,7 @@ func TestCheckoutRefused(t *testing.T) {
 	gitIn(t, filepath.Join(root, "empty"), "init", "--quiet")
 	for _, tt := range []struct {
 		name, dir string
-		files     Tree // of a commit
+		files     filetree.Tree // of a commit
 		want      []string
 	}{
 		{name: "absent", dir: filepath.Join(root, "none"), want: []string{": there is no such folder", "fix: git clone REPOSITORY " + filepath.Join(root, "none")}},
@@ -169,8 +175,8 @@ func TestCheckoutRefused(t *testing.T) {
 		{name: "below the top", dir: filepath.Join(good, "pool"), want: []string{": the folder is not the top of a git work tree"}},
 		{name: "bare", dir: filepath.Join(root, "bare"), want: []string{": the folder is not the top of a git work tree", "git clone --shared " + filepath.Join(root, "bare") + " FOLDER"}},
 		{name: "no commit", dir: filepath.Join(root, "empty"), want: []string{": no commit is checked out (", "fix: git -C " + filepath.Join(root, "empty") + " checkout BRANCH"}},
-		{name: "no module", files: Tree{"README.md": nil}, want: []string{" has no go.mod", "fix: name a clone of upstream's repository"}},
-		{name: "another module", files: Tree{"go.mod": []byte("module example.com/driver\n")},
+		{name: "no module", files: filetree.Tree{"README.md": nil}, want: []string{" has no go.mod", "fix: name a clone of upstream's repository"}},
+		{name: "another module", files: filetree.Tree{"go.mod": []byte("module example.com/driver\n")},
 			want: []string{" is of the module example.com/driver, not of example.com/driver/v2", " checkout BRANCH, with a branch of this module"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,12 +185,12 @@ func TestCheckoutRefused(t *testing.T) {
 			if tt.files != nil {
 				dir = workTree(t, tt.files)
 			}
-			c, err := OpenCheckout(t.Context(), runCommand, dir, upstream(t))
+			c, err := upstream.OpenCheckout(t.Context(), runCommand, dir, driverVersions(t))
 			if tt.files != nil {
 				require.NoError(t, err)
 				_, err = c.Module(t.Context(), testModule, testBase)
 			}
-			require.ErrorAs(t, err, &Problems{})
+			require.ErrorAs(t, err, &problem.List{})
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
 			}
@@ -213,7 +219,7 @@ func backoff() {}
 	overlay["etc/series/series.yaml"] = []byte("title: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nwrapped: {pool Pool.Get: lend, pool Open: makePool}\n")
 	overlay["etc/series/1-limit.yaml"] = stepFile("Have a limit", "files: [pool/policy.go]\ndeclarations: [pool backoff]\n")
 	p := builtProject(t, overlay)
-	dir := workTree(t, upstream(t)["v2.1.0"])
+	dir := workTree(t, driverVersions(t)["v2.1.0"])
 	commit := onCheckout(t, p, dir)
 
 	rows, err := p.Drift(t.Context(), commit.Source, testBase)
@@ -233,7 +239,7 @@ func backoff() {}
 	}, got)
 
 	_, _, err = commit.Assemble(t.Context())
-	require.ErrorAs(t, err, &Problems{})
+	require.ErrorAs(t, err, &problem.List{})
 	short := "commit " + gitIn(t, dir, "rev-parse", "HEAD")[:12] + " of 2000-01-01"
 	lines := strings.Split(err.Error(), "\n")
 	for i := range lines {
@@ -263,7 +269,7 @@ func backoff() {}
 func TestBaseOfACheckout(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("//fork:wrap counts\nfunc retryable(err error) bool { return upstreamRetryable(err) }\n"))
-	dir := workTree(t, upstream(t)["v2.1.0"])
+	dir := workTree(t, driverVersions(t)["v2.1.0"])
 	commit := onCheckout(t, p, dir)
 	require.NoError(t, p.RefuseAccept())
 	require.EqualError(t, commit.RefuseAccept(), "the lock of v2.0.0 is about the released files: leave --source out, or name a base for commits, such as --base v2.0.0-0.main")
@@ -299,8 +305,8 @@ func TestTryPatches(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, seriesOverlay())
 	patches, _ := seriesOf(t, p)
-	before := upstream(t)[testBase]
-	edited := func(edits ...string) Tree {
+	before := driverVersions(t)[testBase]
+	edited := func(edits ...string) filetree.Tree {
 		text := string(before["pool/pool.go"])
 		for i := 0; i < len(edits); i += 2 {
 			require.Contains(t, text, edits[i])
@@ -314,7 +320,7 @@ func TestTryPatches(t *testing.T) {
 	taken["pool/policy.go"] = []byte("package pool\n")
 	for _, tt := range []struct {
 		name string
-		tree Tree
+		tree filetree.Tree
 		want []TriedPatch
 	}{
 		{"as it was", before, []TriedPatch{{Result: Applies}, {Result: Applies}}},

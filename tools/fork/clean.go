@@ -3,10 +3,13 @@ package fork
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/problem"
 )
 
 // Clean removes what the manifest says the builder wrote, the folders that
@@ -25,13 +28,13 @@ func (o Output) Clean(force bool) (removed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var ps Problems
-	for _, p := range sortedKeys(changes) {
+	var ps problem.List
+	for _, p := range slices.Sorted(maps.Keys(changes)) {
 		if changes[p] == Edited && !force {
-			ps.add(o.Label+"/"+p, 0, "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it", "%s since it was built", changes[p])
+			ps.Add(o.Label+"/"+p, 0, "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it", "%s since it was built", changes[p])
 		}
 	}
-	if err := ps.orNil(); err != nil {
+	if err := ps.OrNil(); err != nil {
 		return 0, err
 	}
 	m, known, err := readManifest(o.manifestFile())
@@ -54,7 +57,7 @@ func (o Output) remove(m Manifest) (removed int, err error) {
 			folders[dir] = true
 		}
 	}
-	deepestFirst := sortedKeys(folders)
+	deepestFirst := slices.Sorted(maps.Keys(folders))
 	slices.SortStableFunc(deepestFirst, func(a, b string) int {
 		return strings.Count(b, string(filepath.Separator)) - strings.Count(a, string(filepath.Separator))
 	})

@@ -37,6 +37,9 @@ func problemMessages(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	below, err := filepath.Glob("*/*.go")
+	require.NoError(t, err)
+	names = append(names, below...)
 	var messages []string
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
@@ -75,10 +78,14 @@ func messageOf(call *ast.CallExpr) string {
 		return ""
 	}
 	switch sel.Sel.Name {
-	case "add", "fail", "problem":
+	case "Add", "fail", "problem":
 		return literals[len(literals)-1]
-	case "Errorf", "New":
+	case "Errorf":
 		return literals[0]
+	case "New":
+		if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "errors" {
+			return literals[0]
+		}
 	}
 	return ""
 }

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // Class classifies the change of an upstream declaration in another version.
@@ -50,7 +54,7 @@ type DriftRow struct {
 // Drift compares the overlay's upstream declarations with those of another
 // version, or of what another source has in its place. The overlay itself is
 // read as for the project's base.
-func (p *Project) Drift(ctx context.Context, other Source, version string) ([]DriftRow, error) {
+func (p *Project) Drift(ctx context.Context, other upstream.Source, version string) ([]DriftRow, error) {
 	plan, err := p.Match(ctx)
 	if err != nil {
 		return nil, err
@@ -66,21 +70,21 @@ func (p *Project) Drift(ctx context.Context, other Source, version string) ([]Dr
 	d := drifter{plan: plan, target: target}
 	for _, t := range plan.Touches {
 		d.step = steps.ofDecl(t.Ours)
-		d.declaration(t.Key, t.How, t.Ours.at(), []*Decl{t.Theirs})
+		d.declaration(t.Key, t.How, t.Ours.At(), []*syntax.Decl{t.Theirs})
 		d.newNames(t)
 	}
 	for _, r := range plan.Removed {
 		d.step = steps.ofLine(r.File.Path, r.Line)
-		d.declaration(r.Key, Remove, r.at(), r.Theirs)
+		d.declaration(r.Key, syntax.Remove, r.at(), r.Theirs)
 	}
 	for _, w := range plan.Watched {
 		d.step = steps.ofLine(w.File.Path, w.Line)
-		d.declaration(w.Key, Watch, w.at(), w.Theirs)
+		d.declaration(w.Key, syntax.Watch, w.at(), w.Theirs)
 	}
 	for _, a := range plan.Added {
-		if !a.unnamed() {
+		if !a.Unnamed() {
 			d.step = steps.ofDecl(a)
-			d.collision(a.Key.String(), "add", a.at(), d.lookup(a.Key))
+			d.collision(a.Key.String(), "add", a.At(), d.lookup(a.Key))
 		}
 	}
 	for _, f := range plan.Overlay.Files {
@@ -94,7 +98,7 @@ func (p *Project) Drift(ctx context.Context, other Source, version string) ([]Dr
 
 type drifter struct {
 	plan   *Plan
-	target *Module
+	target *upstream.Module
 	step   string // of what is compared
 	rows   []DriftRow
 	err    error // the first one, from parsing the other version
@@ -106,12 +110,12 @@ func (d *drifter) add(row DriftRow) {
 	d.rows = append(d.rows, row)
 }
 
-func (d *drifter) lookup(key Key) []*Decl {
+func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {
 	return d.must(d.target.Lookup(key))
 }
 
 // must keeps an error for later.
-func (d *drifter) must(found []*Decl, err error) []*Decl {
+func (d *drifter) must(found []*syntax.Decl, err error) []*syntax.Decl {
 	if err != nil && d.err == nil {
 		d.err = err
 	}
@@ -119,79 +123,71 @@ func (d *drifter) must(found []*Decl, err error) []*Decl {
 }
 
 // declaration classifies one touched or watched declaration.
-func (d *drifter) declaration(key Key, how Verb, ours string, was []*Decl) {
+func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was []*syntax.Decl) {
 	now := d.lookup(key)
-	if how == Remove && len(now) > 0 {
-		now = d.must(d.target.lookupWhole(key))
+	if how == syntax.Remove && len(now) > 0 {
+		now = d.must(d.target.LookupWhole(key))
 	}
-	row := DriftRow{Subject: key.String(), How: string(how), Ours: ours, Was: places(was), Now: places(now)}
+	row := DriftRow{Subject: key.String(), How: string(how), Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
 	row.Class = d.classify(was, now)
 	switch row.Class {
 	case Gone:
-		if others := sameName(d.target, key); others != "" {
+		if others := d.target.SameName(key); others != "" {
 			row.Hint = "the name is declared in " + others
 		}
 	case Comment, Body, Signature:
-		row.Diff = string(newFileDiff("", row.Was, texts(was), row.Now, texts(now)).Text)
+		row.Diff = string(filetree.NewDiff("", row.Was, syntax.Texts(was), row.Now, syntax.Texts(now)).Text)
 	}
 	d.add(row)
 }
 
-func (d *drifter) classify(was, now []*Decl) Class {
+func (d *drifter) classify(was, now []*syntax.Decl) Class {
 	switch {
 	case len(now) == 0:
 		return Gone
-	case fingerprint(was...) != fingerprint(now...):
+	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
 		if d.signatures(d.plan.Module, was) != d.signatures(d.target, now) {
 			return Signature
 		}
 		return Body
-	case !slices.EqualFunc(was, now, func(a, b *Decl) bool { return a.File.Path == b.File.Path }):
+	case !slices.EqualFunc(was, now, func(a, b *syntax.Decl) bool { return a.File.Path == b.File.Path }):
 		return Moved
-	case !bytes.Equal(texts(was), texts(now)):
+	case !bytes.Equal(syntax.Texts(was), syntax.Texts(now)):
 		return Comment
 	}
 	return Same
 }
 
 // signatures describes what callers see of declarations.
-func (d *drifter) signatures(m *Module, decls []*Decl) string {
+func (d *drifter) signatures(m *upstream.Module, decls []*syntax.Decl) string {
 	var parts []string
 	for _, decl := range decls {
 		parts = append(parts, string(decl.Kind))
-		if decl.fn != nil {
-			parts = append(parts, packageNamer{module: m}.signature(decl))
+		if decl.Func != nil {
+			parts = append(parts, m.PackageNames(nil).Signature(decl))
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-func texts(decls []*Decl) []byte {
-	var out []byte
-	for _, d := range decls {
-		out = append(out, declText(d)...)
-	}
-	return out
 }
 
 // newNames checks the names that a directive adds: those of wrapped
 // declarations and of added fields.
 func (d *drifter) newNames(t Touch) {
 	switch t.How {
-	case Wrap:
+	case syntax.Wrap:
 		key := wrappedKey(t)
-		d.collision(key.String(), string(Wrap), t.Ours.at(), d.lookup(key))
-	case Extend:
+		d.collision(key.String(), string(syntax.Wrap), t.Ours.At(), d.lookup(key))
+	case syntax.Extend:
 		for _, now := range d.lookup(t.Key) {
-			for _, name := range commonFields(t.Ours.Decl, now) {
-				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(Extend), t.Ours.at(), []*Decl{now})
+			for _, name := range syntax.CommonFields(t.Ours.Decl, now) {
+				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(syntax.Extend), t.Ours.At(), []*syntax.Decl{now})
 			}
 		}
 	}
 }
 
-func (d *drifter) collision(subject, how, ours string, now []*Decl) {
+func (d *drifter) collision(subject, how, ours string, now []*syntax.Decl) {
 	if len(now) > 0 {
-		d.add(DriftRow{Subject: subject, How: how, Class: Collides, Ours: ours, Now: places(now)})
+		d.add(DriftRow{Subject: subject, How: how, Class: Collides, Ours: ours, Now: syntax.Places(now)})
 	}
 }

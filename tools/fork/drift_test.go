@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
 )
 
 func TestDrift(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{
+	p := builtProject(t, filetree.Tree{
 		"pool/overlay.go": []byte(`package pool
 
 import "context"

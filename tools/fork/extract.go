@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // Extraction is an overlay file as edits of the output change it.
@@ -20,7 +25,7 @@ type Extraction struct {
 
 // Extract finds the overlay text behind every edit of the output and, unless
 // dryRun is set, changes the overlay. If any edit cannot be brought back the
-// error is Problems, and nothing is changed.
+// error is a problem.List, and nothing is changed.
 func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extraction, error) {
 	built, changes, err := out.state()
 	if err != nil || len(changes) == 0 {
@@ -38,11 +43,11 @@ func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extra
 	if err != nil {
 		return nil, err
 	}
-	x := extractor{label: out.Label, assembly: a, folders: folders, edits: map[string][]edit{}, created: Tree{}}
-	for _, name := range sortedKeys(changes) {
+	x := extractor{label: out.Label, assembly: a, folders: folders, edits: map[string][]edit{}, created: filetree.Tree{}}
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		x.change(name, changes[name], built[name], m[name])
 	}
-	if err := x.problems.orNil(); err != nil {
+	if err := x.problems.OrNil(); err != nil {
 		return nil, err
 	}
 	list, err := x.extractions(plan.Overlay)
@@ -50,7 +55,7 @@ func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extra
 		return list, err
 	}
 	for _, e := range list {
-		if err := writeFile(filepath.Join(p.Root, filepath.FromSlash(e.File)), e.text); err != nil {
+		if err := filetree.Replace(filepath.Join(p.Root, filepath.FromSlash(e.File)), e.text); err != nil {
 			return nil, err
 		}
 	}
@@ -61,13 +66,13 @@ type extractor struct {
 	label    string
 	assembly *Assembly
 	folders  []Folder
-	problems Problems
+	problems problem.List
 	edits    map[string][]edit // by overlay file
-	created  Tree
+	created  filetree.Tree
 }
 
 func (x *extractor) fail(name string, line int, mend, format string, args ...any) {
-	x.problems.add(x.label+"/"+name, line, mend, format, args...)
+	x.problems.Add(x.label+"/"+name, line, mend, format, args...)
 }
 
 // change deals with one file of the output that differs from its manifest.
@@ -77,7 +82,7 @@ func (x *extractor) change(name string, how Change, now []byte, built string) {
 	switch {
 	case bytes.Equal(was, now) && how != Deleted:
 		// The overlay has the edit already.
-	case how != Deleted && isGoFile(name) && !isFormatted(now):
+	case how != Deleted && syntax.IsGoFile(name) && !syntax.IsFormatted(now):
 		x.fail(name, 0, "gofmt -w "+x.label+"/"+name, "the file is not gofmt-formatted")
 	case how == Foreign && x.inOverlay(name):
 		x.created[name] = now
@@ -87,7 +92,7 @@ func (x *extractor) change(name string, how Change, now []byte, built string) {
 		x.fail(name, 0, "git rm "+name+" && go run ./tools/cmd/mongofork build --force", "a deleted file is not extracted")
 	case how == Deleted:
 		x.fail(name, 0, drop, "a deleted file is upstream's: an overlay cannot remove files")
-	case digest(was) != built:
+	case filetree.Digest(was) != built:
 		x.fail(name, 0, "build the overlay with -o into another folder and merge by hand", "the overlay has changed since the build too")
 	default:
 		x.edited(name, was, now)
@@ -110,15 +115,15 @@ func (x *extractor) edited(name string, was, now []byte) {
 		return
 	}
 	starts := lineOffsets(was)
-	for _, h := range hunks(newFileDiff("", "a", was, "b", now).Text) {
-		from, to := starts[h.start], starts[h.end]
+	for _, h := range filetree.Hunks(filetree.NewDiff("", "a", was, "b", now).Text) {
+		from, to := starts[h.Start], starts[h.End]
 		s, ok := origin(segments, from, to)
 		if !ok {
-			x.fail(name, h.start+1, "write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force",
+			x.fail(name, h.Start+1, "write a //fork:replace or //fork:wrap of it into the overlay, then go run ./tools/cmd/mongofork build --force",
 				"an edit inside upstream's text (%s), which this repository does not hold", enclosing(name, was, from))
 			continue
 		}
-		x.edits[s.File] = append(x.edits[s.File], edit{start: s.Offset + from - s.Start, end: s.Offset + to - s.Start, text: h.text})
+		x.edits[s.File] = append(x.edits[s.File], edit{start: s.Offset + from - s.Start, end: s.Offset + to - s.Start, text: h.Text})
 	}
 }
 
@@ -147,10 +152,10 @@ func origin(segments []Segment, from, to int) (Segment, bool) {
 
 // enclosing names the declaration at an offset of an output file.
 func enclosing(name string, text []byte, at int) string {
-	if isGoFile(name) {
-		if s, err := parseSource(name, text); err == nil {
+	if syntax.IsGoFile(name) {
+		if s, err := syntax.Parse(name, text); err == nil {
 			for _, d := range s.Decls {
-				if start, end := d.extent(); start <= at && at <= end {
+				if start, end := d.Extent(); start <= at && at <= end {
 					return fmt.Sprintf("%s %s", d.Kind, d.Key.Name)
 				}
 			}
@@ -163,7 +168,7 @@ func enclosing(name string, text []byte, at int) string {
 func (x *extractor) extractions(o *Overlay) ([]Extraction, error) {
 	var list []Extraction
 	add := func(name, from string, was, now []byte) {
-		list = append(list, Extraction{File: name, text: now, Diff: newFileDiff(name, from, was, "b/"+name, now).Text})
+		list = append(list, Extraction{File: name, text: now, Diff: filetree.NewDiff(name, from, was, "b/"+name, now).Text})
 	}
 	for _, f := range o.Files {
 		if edits := x.edits[f.Path]; len(edits) > 0 {

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // extractable has one of everything that an edit can be traced back to.
-var extractable = Tree{
+var extractable = filetree.Tree{
 	"pool/overlay.go": []byte(`package pool
 
 import (
@@ -86,10 +88,10 @@ func TestExtract(t *testing.T) {
 		"log   func(string)\n", "log   func(string)\n\tlast  bool\n").Replace(string(extractable["pool/overlay.go"]))
 	requireText(t, want, p.read(t, "pool/overlay.go"))
 
-	edited, err := ReadTree(p.output().Dir)
+	edited, err := filetree.Read(p.output().Dir)
 	require.NoError(t, err)
 	require.NoError(t, build(t, p, false), "what has been extracted is no edit any more")
-	rebuilt, err := ReadTree(p.output().Dir)
+	rebuilt, err := filetree.Read(p.output().Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, rebuilt)
 	list, err = p.Extract(t.Context(), p.output(), false)
@@ -171,8 +173,8 @@ func TestHunks(t *testing.T) {
 		for _, now := range texts {
 			var edits []edit
 			starts := lineOffsets([]byte(was))
-			for _, h := range hunks(newFileDiff("", "a", []byte(was), "b", []byte(now)).Text) {
-				edits = append(edits, edit{start: starts[h.start], end: starts[h.end], text: h.text})
+			for _, h := range filetree.Hunks(filetree.NewDiff("", "a", []byte(was), "b", []byte(now)).Text) {
+				edits = append(edits, edit{start: starts[h.Start], end: starts[h.End], text: h.Text})
 			}
 			got, _, err := splice([]byte(was), "", edits)
 			require.NoError(t, err)

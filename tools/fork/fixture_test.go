@@ -17,6 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/upstream"
 )
 
 var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
@@ -27,16 +31,16 @@ const (
 )
 
 // fakeSource is a Source of made-up modules: the files of each version.
-type fakeSource map[string]Tree
+type fakeSource map[string]filetree.Tree
 
-func (s fakeSource) Module(_ context.Context, path, version string) (*Module, error) {
+func (s fakeSource) Module(_ context.Context, path, version string) (*upstream.Module, error) {
 	tree, ok := s[version]
 	if !ok {
 		return nil, fmt.Errorf("no version %s of %s", version, path)
 	}
-	m := &Module{Path: path, Version: version, Tree: maps.Clone(tree)}
+	m := &upstream.Module{Path: path, Version: version, Tree: maps.Clone(tree)}
 	var err error
-	m.Sum, m.GoModSum, err = m.sums()
+	m.Sum, m.GoModSum, err = m.Sums()
 	return m, err
 }
 
@@ -52,10 +56,10 @@ func readArchive(t testing.TB, name string) *txtar.Archive {
 	return archive
 }
 
-// upstream returns the versions of the module in testdata/upstream.txtar. What
+// driverVersions returns the versions of the module in testdata/upstream.txtar. What
 // a later version does not have of its own it has from the base, but for the
 // files of package pool.
-func upstream(t testing.TB) fakeSource {
+func driverVersions(t testing.TB) fakeSource {
 	t.Helper()
 	source := fakeSource{testBase: {}, "v2.1.0": {}}
 	for _, f := range readArchive(t, "upstream.txtar").Files {
@@ -72,13 +76,13 @@ func upstream(t testing.TB) fakeSource {
 
 // newProject makes a repository with the given files and an overlay of the
 // folders pool and conn.
-func newProject(t testing.TB, files Tree) *Project {
+func newProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	root := t.TempDir()
-	all := Tree{ConfigFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
+	all := filetree.Tree{ConfigFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
-	require.NoError(t, all.write(root))
-	p := &Project{Root: root, Base: testBase, Source: upstream(t)}
+	require.NoError(t, all.Write(root))
+	p := &Project{Root: root, Base: testBase, Source: driverVersions(t)}
 	if _, has := files[p.LockFile()]; !has {
 		_, err := p.NewLock(t.Context(), NewLockOptions{Module: testModule})
 		require.NoError(t, err)
@@ -94,7 +98,7 @@ func acceptMatched(t testing.TB, p *Project) {
 	require.NoError(t, err)
 	plan, _, err := p.match(t.Context(), lock)
 	if err != nil {
-		require.ErrorAs(t, err, &Problems{})
+		require.ErrorAs(t, err, &problem.List{})
 		return
 	}
 	maps.Copy(lock.Entries, plan.fingerprints())
@@ -102,7 +106,7 @@ func acceptMatched(t testing.TB, p *Project) {
 }
 
 // builtProject makes a repository and locks its overlay.
-func builtProject(t testing.TB, files Tree) *Project {
+func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
 	_, err := p.Accept(t.Context(), AcceptOptions{All: true})
@@ -129,7 +133,7 @@ func build(t testing.TB, p *Project, force bool) error {
 // write puts a file into the repository.
 func (p *Project) put(t testing.TB, name, text string) {
 	t.Helper()
-	require.NoError(t, writeFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text)))
+	require.NoError(t, filetree.Replace(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text)))
 }
 
 // read returns a file of the repository.
@@ -141,8 +145,8 @@ func (p *Project) read(t testing.TB, name string) string {
 }
 
 // overlayOf makes the file set of a repository with one file pool/overlay.go.
-func overlayOf(code string) Tree {
-	return Tree{"pool/overlay.go": []byte("package pool\n\n" + code)}
+func overlayOf(code string) filetree.Tree {
+	return filetree.Tree{"pool/overlay.go": []byte("package pool\n\n" + code)}
 }
 
 // requireText compares texts and shows how they differ.
@@ -155,10 +159,10 @@ func requireText(t testing.TB, want, got string) {
 
 // archiveFiles splits an archive into the repository's files and those under
 // one of the given prefixes, without the prefix.
-func archiveFiles(a *txtar.Archive, prefixes ...string) (repository Tree, prefixed map[string]Tree) {
-	repository, prefixed = Tree{}, map[string]Tree{}
+func archiveFiles(a *txtar.Archive, prefixes ...string) (repository filetree.Tree, prefixed map[string]filetree.Tree) {
+	repository, prefixed = filetree.Tree{}, map[string]filetree.Tree{}
 	for _, prefix := range prefixes {
-		prefixed[prefix] = Tree{}
+		prefixed[prefix] = filetree.Tree{}
 	}
 file:
 	for _, f := range a.Files {

@@ -3,6 +3,10 @@ package fork
 import (
 	"errors"
 	"testing"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 func FuzzParseDirective(f *testing.F) {
@@ -10,11 +14,11 @@ func FuzzParseDirective(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		d, ok, err := ParseDirective(line)
+		d, ok, err := syntax.ParseDirective(line)
 		if !ok || err != nil {
 			return
 		}
-		again, ok, err := ParseDirective(d.String())
+		again, ok, err := syntax.ParseDirective(d.String())
 		if !ok || err != nil {
 			t.Fatalf("%q was read from %q, but cannot be read again: %v", d, line, err)
 		}
@@ -40,7 +44,7 @@ func FuzzOverlayFile(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	m, err := upstream(f).Module(f.Context(), testModule, testBase)
+	m, err := driverVersions(f).Module(f.Context(), testModule, testBase)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -51,15 +55,15 @@ func FuzzOverlayFile(f *testing.F) {
 		}
 		for _, assemble := range []func(*Plan) (*Assembly, error){Assemble, AssembleInPlace} {
 			a, err := assemble(plan)
-			if errors.As(err, &Problems{}) {
+			if errors.As(err, &problem.List{}) {
 				continue
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, data := range a.Tree {
-				if isGoFile(name) {
-					if _, err := parseSource(name, data); err != nil {
+				if syntax.IsGoFile(name) {
+					if _, err := syntax.Parse(name, data); err != nil {
 						t.Fatalf("%s does not parse: %v\n%s", name, err, data)
 					}
 				}
@@ -70,9 +74,9 @@ func FuzzOverlayFile(f *testing.F) {
 
 // acceptedPlan matches an overlay of one file; nil if anything about it is
 // refused.
-func acceptedPlan(m *Module, code string) *Plan {
+func acceptedPlan(m *upstream.Module, code string) *Plan {
 	o := &Overlay{}
-	var problems Problems
+	var problems problem.List
 	file := o.readFile("pool/overlay.go", []byte(code), testBase, &problems)
 	if file == nil || len(problems) > 0 {
 		return nil

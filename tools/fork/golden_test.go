@@ -1,13 +1,18 @@
 package fork
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
 )
 
 // Each archive in testdata/refused is an overlay, and under "want" the whole
@@ -19,7 +24,7 @@ func TestRefused(t *testing.T) {
 		acceptMatched(t, p)
 		require.Error(t, build(t, p, false))
 		_, _, err := p.Assemble(t.Context())
-		require.ErrorAs(t, err, &Problems{})
+		require.ErrorAs(t, err, &problem.List{})
 		require.NoDirExists(t, p.output().Dir, "a refused build must not write")
 		return map[string]string{"want": err.Error() + "\n"}
 	})
@@ -37,8 +42,8 @@ func TestBuilt(t *testing.T) {
 		require.NoError(t, err)
 		pristine := Pristine(plan.Module).Tree
 		results := map[string]string{}
-		for prefix, tree := range map[string]Tree{"built/": a.Tree, "inplace/": inPlace.Tree} {
-			for _, d := range Compare(pristine, tree) {
+		for prefix, tree := range map[string]filetree.Tree{"built/": a.Tree, "inplace/": inPlace.Tree} {
+			for _, d := range filetree.Compare(pristine, tree) {
 				results[prefix+d.Path] = string(tree[d.Path])
 			}
 		}
@@ -86,7 +91,7 @@ func withResults(a *txtar.Archive, results map[string]string) *txtar.Archive {
 			out.Files = append(out.Files, f)
 		}
 	}
-	for _, name := range sortedKeys(results) {
+	for _, name := range slices.Sorted(maps.Keys(results)) {
 		out.Files = append(out.Files, txtar.File{Name: name, Data: []byte(results[name])})
 	}
 	return out

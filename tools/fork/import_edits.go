@@ -7,26 +7,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mongofork/tools/fork/syntax"
 )
 
 // pruneImports returns the edits that remove the imports which only the cut
 // ranges used, except those to keep for text that is inserted. Imports named
 // "_", "." or "C" have their own effects.
-func (n packageNamer) pruneImports(s *SourceFile, cuts []edit, keep []importRef) []edit {
-	uses := packageUses(s)
+func pruneImports(names syntax.Names, s *syntax.File, cuts []edit, keep []syntax.Import) []edit {
+	uses := syntax.PackageUses(s)
 	outside := func(at int) bool {
 		return !slices.ContainsFunc(cuts, func(e edit) bool { return e.start <= at && at < e.end })
 	}
 	drop := map[*ast.ImportSpec]bool{}
-	for _, ref := range n.imports(s) {
-		if ref.name == "_" || ref.name == "." || ref.path == "C" {
+	for _, ref := range names.Imports(s) {
+		if ref.Name == "_" || ref.Name == "." || ref.Path == "C" {
 			continue
 		}
-		if kept, ok := byName(keep, ref.name); ok && kept.path == ref.path {
+		if kept, ok := syntax.ImportNamed(keep, ref.Name); ok && kept.Path == ref.Path {
 			continue
 		}
-		if at := uses[ref.name]; len(at) > 0 && !slices.ContainsFunc(at, outside) {
-			drop[ref.spec] = true
+		if at := uses[ref.Name]; len(at) > 0 && !slices.ContainsFunc(at, outside) {
+			drop[ref.Spec] = true
 		}
 	}
 	return dropImports(s, drop)
@@ -34,7 +36,7 @@ func (n packageNamer) pruneImports(s *SourceFile, cuts []edit, keep []importRef)
 
 // dropImports returns the edits that remove import specs, or a whole import
 // declaration when nothing of it is left.
-func dropImports(s *SourceFile, drop map[*ast.ImportSpec]bool) []edit {
+func dropImports(s *syntax.File, drop map[*ast.ImportSpec]bool) []edit {
 	var edits []edit
 	for _, decl := range s.AST.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -48,7 +50,7 @@ func dropImports(s *SourceFile, drop map[*ast.ImportSpec]bool) []edit {
 				if spec.Doc != nil {
 					from = spec.Doc.Pos()
 				}
-				cuts = append(cuts, cutLines(s.Src, s.offset(from), s.offset(spec.End())))
+				cuts = append(cuts, cutLines(s.Src, s.Offset(from), s.Offset(spec.End())))
 			}
 		}
 		if len(cuts) == len(gen.Specs) {
@@ -56,7 +58,7 @@ func dropImports(s *SourceFile, drop map[*ast.ImportSpec]bool) []edit {
 			if gen.Doc != nil {
 				from = gen.Doc.Pos()
 			}
-			cuts = []edit{cutLines(s.Src, s.offset(from), s.offset(gen.End()))}
+			cuts = []edit{cutLines(s.Src, s.Offset(from), s.Offset(gen.End()))}
 		}
 		edits = append(edits, cuts...)
 	}
@@ -65,19 +67,19 @@ func dropImports(s *SourceFile, drop map[*ast.ImportSpec]bool) []edit {
 
 // addImports returns the edits that give a file the imports which it lacks. An
 // error says that a name means something else there.
-func (n packageNamer) addImports(s *SourceFile, needed []importRef) ([]edit, error) {
-	have := n.imports(s)
+func addImports(names syntax.Names, s *syntax.File, needed []syntax.Import) ([]edit, error) {
+	have := names.Imports(s)
 	var edits []edit
 	for i, ref := range needed {
-		if slices.ContainsFunc(needed[:i], func(o importRef) bool { return o.name == ref.name && o.path == ref.path }) {
+		if slices.ContainsFunc(needed[:i], func(o syntax.Import) bool { return o.Name == ref.Name && o.Path == ref.Path }) {
 			continue
 		}
-		there, ok := byName(have, ref.name)
-		if ok && there.path == ref.path {
+		there, ok := syntax.ImportNamed(have, ref.Name)
+		if ok && there.Path == ref.Path {
 			continue
 		}
 		if ok {
-			return nil, fmt.Errorf("%s means %q there, but %q in ours", ref.name, there.path, ref.path)
+			return nil, fmt.Errorf("%s means %q there, but %q in ours", ref.Name, there.Path, ref.Path)
 		}
 		edits = append(edits, insertImport(s, ref))
 	}
@@ -86,16 +88,16 @@ func (n packageNamer) addImports(s *SourceFile, needed []importRef) ([]edit, err
 
 // insertImport puts an import at its sorted place in the group of its kind: the
 // standard library's packages are separate from all others.
-func insertImport(s *SourceFile, ref importRef) edit {
-	line := strconv.Quote(ref.path)
-	if ref.spec.Name != nil {
-		line = ref.spec.Name.Name + " " + line
+func insertImport(s *syntax.File, ref syntax.Import) edit {
+	line := strconv.Quote(ref.Path)
+	if ref.Spec.Name != nil {
+		line = ref.Spec.Name.Name + " " + line
 	}
 	block := importBlock(s)
 	if block == nil {
-		at := lineEnd(s.Src, s.offset(s.AST.Name.End()))
+		at := syntax.LineEnd(s.Src, s.Offset(s.AST.Name.End()))
 		if decls := s.AST.Decls; len(decls) > 0 && len(s.AST.Imports) > 0 {
-			at = lineStart(s.Src, s.offset(s.AST.Imports[0].Pos()))
+			at = syntax.LineStart(s.Src, s.Offset(s.AST.Imports[0].Pos()))
 			return edit{start: at, end: at, text: []byte("import " + line + "\n")}
 		}
 		return edit{start: at, end: at, text: []byte("\nimport " + line + "\n")}
@@ -103,23 +105,23 @@ func insertImport(s *SourceFile, ref importRef) edit {
 	var last *ast.ImportSpec
 	for _, spec := range block.Specs {
 		spec := spec.(*ast.ImportSpec)
-		if p, _ := strconv.Unquote(spec.Path.Value); isStandard(p) == isStandard(ref.path) {
-			if p > ref.path {
-				at := lineStart(s.Src, s.offset(specStart(spec)))
+		if p, _ := strconv.Unquote(spec.Path.Value); isStandard(p) == isStandard(ref.Path) {
+			if p > ref.Path {
+				at := syntax.LineStart(s.Src, s.Offset(specStart(spec)))
 				return edit{start: at, end: at, text: []byte("\t" + line + "\n")}
 			}
 			last = spec
 		}
 	}
 	if last != nil {
-		at := lineEnd(s.Src, s.offset(last.End()))
+		at := syntax.LineEnd(s.Src, s.Offset(last.End()))
 		return edit{start: at, end: at, text: []byte("\t" + line + "\n")}
 	}
-	if isStandard(ref.path) {
-		at := lineEnd(s.Src, s.offset(block.Lparen))
+	if isStandard(ref.Path) {
+		at := syntax.LineEnd(s.Src, s.Offset(block.Lparen))
 		return edit{start: at, end: at, text: []byte("\t" + line + "\n\n")}
 	}
-	at := lineStart(s.Src, s.offset(block.Rparen))
+	at := syntax.LineStart(s.Src, s.Offset(block.Rparen))
 	return edit{start: at, end: at, text: []byte("\n\t" + line + "\n")}
 }
 
@@ -131,7 +133,7 @@ func specStart(spec *ast.ImportSpec) token.Pos {
 }
 
 // importBlock returns the file's first parenthesised import declaration.
-func importBlock(s *SourceFile) *ast.GenDecl {
+func importBlock(s *syntax.File) *ast.GenDecl {
 	for _, decl := range s.AST.Decls {
 		if gen, ok := decl.(*ast.GenDecl); ok && gen.Lparen.IsValid() && len(gen.Specs) > 0 {
 			if _, ok := gen.Specs[0].(*ast.ImportSpec); ok {
@@ -150,11 +152,11 @@ func isStandard(p string) bool {
 }
 
 // unusedImports returns the edits that remove the imports which the file does not use.
-func (n packageNamer) unusedImports(s *SourceFile) []edit {
-	uses, drop := packageUses(s), map[*ast.ImportSpec]bool{}
-	for _, ref := range n.imports(s) {
-		if ref.name != "_" && ref.name != "." && ref.path != "C" && len(uses[ref.name]) == 0 {
-			drop[ref.spec] = true
+func unusedImports(names syntax.Names, s *syntax.File) []edit {
+	uses, drop := syntax.PackageUses(s), map[*ast.ImportSpec]bool{}
+	for _, ref := range names.Imports(s) {
+		if ref.Name != "_" && ref.Name != "." && ref.Path != "C" && len(uses[ref.Name]) == 0 {
+			drop[ref.Spec] = true
 		}
 	}
 	return dropImports(s, drop)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"go/ast"
 	"slices"
+
+	"mongofork/tools/fork/syntax"
 )
 
 // AssembleInPlace lays the overlay over the module as upstream itself would
@@ -26,27 +28,27 @@ func AssembleInPlace(p *Plan) (*Assembly, error) {
 	if err := as.checkRemoved(); err != nil {
 		return nil, err
 	}
-	return as.out, as.problems.orNil()
+	return as.out, as.problems.OrNil()
 }
 
 // moveIn puts our declaration into upstream's file.
 func (as *assembler) moveIn(t Touch) {
-	if t.How == Extend {
+	if t.How == syntax.Extend {
 		as.touch(t) // builds put fields in place anyway
 		return
 	}
 	fe := as.editsOf(t)
-	start, end := t.Ours.extent()
-	fe.needed = append(fe.needed, as.names.neededImports(t.Ours.File, start, end)...)
+	start, end := t.Ours.Extent()
+	fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
 	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], cut(t.Ours.Decl))
 	text := withoutDirectives(t.Ours.File, start, end)
-	from, to := t.Theirs.extent()
+	from, to := t.Theirs.Extent()
 	switch {
-	case t.How == Wrap:
+	case t.How == syntax.Wrap:
 		fe.edits = append(fe.edits, rename(t.Theirs),
 			edit{start: from, end: from, text: append(text, "\n\n"...)})
-	case t.Theirs.grouped(): // ours is a separate declaration and goes below the group
-		after := t.Theirs.File.offset(t.Theirs.gen.End())
+	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
+		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
 		fe.cuts = append(fe.cuts, cut(t.Theirs))
 		fe.edits = append(fe.edits, edit{start: after, end: after, text: append([]byte("\n\n"), text...)})
 	default:
@@ -65,7 +67,7 @@ func (as *assembler) leaveRest(f *OverlayFile) error {
 	if len(cuts)+len(f.Removals) > 0 && len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}
-	edits := slices.Concat(cuts, as.names.pruneImports(f.Source, cuts, nil))
+	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
 	for _, e := range directiveEdits(f.Source) {
 		if !slices.ContainsFunc(cuts, func(c edit) bool { return c.start <= e.start && e.start < c.end }) {
 			edits = append(edits, e)
@@ -75,7 +77,7 @@ func (as *assembler) leaveRest(f *OverlayFile) error {
 }
 
 // withoutDirectives returns [start, end) of a file without directive lines.
-func withoutDirectives(s *SourceFile, start, end int) []byte {
+func withoutDirectives(s *syntax.File, start, end int) []byte {
 	var out []byte
 	for _, e := range directiveEdits(s) {
 		if start <= e.start && e.end <= end {
@@ -88,7 +90,7 @@ func withoutDirectives(s *SourceFile, start, end int) []byte {
 
 // directiveEdits returns the edits that remove a file's directives, in order,
 // together with the empty comment line that gofmt puts before them.
-func directiveEdits(s *SourceFile) []edit {
+func directiveEdits(s *syntax.File) []edit {
 	var edits []edit
 	for _, group := range s.AST.Comments {
 		keep := slices.DeleteFunc(slices.Clone(group.List), isDirective)
@@ -104,8 +106,8 @@ func directiveEdits(s *SourceFile) []edit {
 		}
 		for _, c := range group.List {
 			if !slices.Contains(keep, c) {
-				start := s.offset(c.Pos())
-				edits = append(edits, edit{start: lineStart(s.Src, start), end: lineEnd(s.Src, start)})
+				start := s.Offset(c.Pos())
+				edits = append(edits, edit{start: syntax.LineStart(s.Src, start), end: syntax.LineEnd(s.Src, start)})
 			}
 		}
 	}
@@ -114,15 +116,15 @@ func directiveEdits(s *SourceFile) []edit {
 
 // wholeGroup removes a comment group of directives only. Directly above a
 // declaration the blank line before it stays.
-func wholeGroup(s *SourceFile, group *ast.CommentGroup) edit {
-	start, end := s.offset(group.Pos()), lineEnd(s.Src, s.offset(group.End()))
+func wholeGroup(s *syntax.File, group *ast.CommentGroup) edit {
+	start, end := s.Offset(group.Pos()), syntax.LineEnd(s.Src, s.Offset(group.End()))
 	if bytes.HasPrefix(s.Src[end:], []byte("\n")) {
-		return cutLines(s.Src, start, s.offset(group.End()))
+		return cutLines(s.Src, start, s.Offset(group.End()))
 	}
-	return edit{start: lineStart(s.Src, start), end: end}
+	return edit{start: syntax.LineStart(s.Src, start), end: end}
 }
 
 func isDirective(c *ast.Comment) bool {
-	_, ok, _ := ParseDirective(c.Text)
+	_, ok, _ := syntax.ParseDirective(c.Text)
 	return ok
 }

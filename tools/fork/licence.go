@@ -5,12 +5,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // licensed gives each Go file that upstream does not have the licence comment
 // that upstream's files begin with there, as upstream asks of every file.
-func licensed(upstream, fork Tree) Tree {
-	out := make(Tree, len(fork))
+func licensed(upstream, fork filetree.Tree) filetree.Tree {
+	out := make(filetree.Tree, len(fork))
 	for name, data := range fork {
 		_, theirs := upstream[name]
 		if !theirs && strings.HasSuffix(name, ".go") {
@@ -25,7 +27,7 @@ func licensed(upstream, fork Tree) Tree {
 
 // licence returns the licence comment of the first file, in the order of names,
 // that has one: in the folder, else in the nearest folder above or below that.
-func licence(upstream Tree, folder string) []byte {
+func licence(upstream filetree.Tree, folder string) []byte {
 	names := upstream.Paths()
 	for ; ; folder = path.Dir(folder) {
 		for _, name := range names {

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // Lock pins everything that a build depends on for one version of upstream.
@@ -28,15 +31,15 @@ type Lock struct {
 	Output string
 	// Entries holds the fingerprint of upstream's declaration for everything
 	// that is touched or watched.
-	Entries map[Entry]Fingerprint
+	Entries map[Entry]syntax.Fingerprint
 
 	lines map[Entry]int // where the entry was read from, for messages
 }
 
 // Entry is what a line of the lock is about.
 type Entry struct {
-	How Verb
-	Key Key
+	How syntax.Verb
+	Key syntax.Key
 }
 
 func (e Entry) String() string { return string(e.How) + " " + e.Key.String() }
@@ -49,8 +52,8 @@ var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // ParseLock reads a lock. Each mistake is reported with its line.
 func ParseLock(file string, data []byte) (*Lock, error) {
-	l := &Lock{Entries: map[Entry]Fingerprint{}, lines: map[Entry]int{}}
-	var problems Problems
+	l := &Lock{Entries: map[Entry]syntax.Fingerprint{}, lines: map[Entry]int{}}
+	var problems problem.List
 	scan := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; scan.Scan(); n++ {
 		fields := strings.Fields(scan.Text())
@@ -58,16 +61,16 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 			continue
 		}
 		if err := l.parseLine(fields, n); err != nil {
-			problems.add(file, n, "restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all", "%v", err)
+			problems.Add(file, n, "restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all", "%v", err)
 		}
 	}
 	if err := scan.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if l.Module == "" || l.Sum == "" || l.GoModSum == "" || l.Go == "" {
-		problems.add(file, 0, "restore the file from version control", "the lock lacks one of its lines module, sum, gomod and go")
+		problems.Add(file, 0, "restore the file from version control", "the lock lacks one of its lines module, sum, gomod and go")
 	}
-	return l, problems.orNil()
+	return l, problems.OrNil()
 }
 
 func (l *Lock) parseLine(fields []string, n int) error {
@@ -103,17 +106,17 @@ func (l *Lock) parseLine(fields []string, n int) error {
 		return set(&l.Specifications)
 	case "output":
 		return set(&l.Output)
-	case string(Replace), string(Wrap), string(Extend), string(Remove), string(Watch):
-		return l.parseEntry(Verb(word), args, n)
+	case string(syntax.Replace), string(syntax.Wrap), string(syntax.Extend), string(syntax.Remove), string(syntax.Watch):
+		return l.parseEntry(syntax.Verb(word), args, n)
 	}
 	return fmt.Errorf("unknown lock line %q", word)
 }
 
-func (l *Lock) parseEntry(how Verb, args []string, n int) error {
+func (l *Lock) parseEntry(how syntax.Verb, args []string, n int) error {
 	if len(args) != 3 || !fingerprintForm.MatchString(args[2]) {
 		return fmt.Errorf("lock line %q: want a folder, a name and sha256:<64 hexadecimal digits>", how)
 	}
-	key, err := ParseKey(args[0] + " " + args[1])
+	key, err := syntax.ParseKey(args[0] + " " + args[1])
 	if err != nil {
 		return err
 	}
@@ -121,7 +124,7 @@ func (l *Lock) parseEntry(how Verb, args []string, n int) error {
 	if _, twice := l.Entries[e]; twice {
 		return fmt.Errorf("%s is locked twice", e)
 	}
-	l.Entries[e], l.lines[e] = Fingerprint(args[2]), n
+	l.Entries[e], l.lines[e] = syntax.Fingerprint(args[2]), n
 	return nil
 }
 

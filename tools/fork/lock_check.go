@@ -1,38 +1,73 @@
 package fork
 
-import "fmt"
+import (
+	"fmt"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
+)
 
 // check compares the plan with the lock's entries, both ways if the plan is
 // known to be complete.
-func (l *Lock) check(plan *Plan, file string, complete bool) Problems {
-	var ps Problems
+func (l *Lock) check(plan *Plan, file string, complete bool) problem.List {
+	var ps problem.List
 	seen := map[Entry]bool{}
-	compare := func(how Verb, key Key, hash Fingerprint, ours string, line int, theirs string) {
+	compare := func(how syntax.Verb, key syntax.Key, hash syntax.Fingerprint, ours string, line int, theirs string) {
 		e := Entry{how, key}
 		seen[e] = true
 		locked, ok := l.Entries[e]
 		accept := fmt.Sprintf("go run ./tools/cmd/mongofork diff --upstream '%s', then go run ./tools/cmd/mongofork accept '%s'", key, key)
 		switch {
 		case !ok:
-			ps.add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.origin(), theirs)
+			ps.Add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Origin(), theirs)
 		case locked != hash:
-			ps.add(ours, line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s %s -> %s, %s)",
-				how, key.Name, plan.Module.origin(), locked.short(), hash.short(), theirs)
+			ps.Add(ours, line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s %s -> %s, %s)",
+				how, key.Name, plan.Module.Origin(), locked.Short(), hash.Short(), theirs)
 		}
 	}
 	for _, t := range plan.Touches {
-		compare(t.How, t.Key, t.Hash, t.Ours.File.Path, t.Ours.Line, t.Theirs.at())
+		compare(t.How, t.Key, t.Hash, t.Ours.File.Path, t.Ours.Line, t.Theirs.At())
 	}
 	for _, r := range plan.Removed {
-		compare(Remove, r.Key, r.Hash, r.File.Path, r.Line, places(r.Theirs))
+		compare(syntax.Remove, r.Key, r.Hash, r.File.Path, r.Line, syntax.Places(r.Theirs))
 	}
 	for _, w := range plan.Watched {
-		compare(Watch, w.Key, w.Hash, w.File.Path, w.Line, places(w.Theirs))
+		compare(syntax.Watch, w.Key, w.Hash, w.File.Path, w.Line, syntax.Places(w.Theirs))
 	}
 	for _, e := range sortedEntries(l.Entries) {
 		if complete && !seen[e] {
-			ps.add(file, l.lines[e], fmt.Sprintf("go run ./tools/cmd/mongofork accept '%s'", e.Key), "%s is locked, but no directive of the overlay names it", e)
+			ps.Add(file, l.lines[e], fmt.Sprintf("go run ./tools/cmd/mongofork accept '%s'", e.Key), "%s is locked, but no directive of the overlay names it", e)
 		}
 	}
 	return ps
+}
+
+// verifyModule compares a module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
+// are compared with the lock.
+func verifyModule(m *upstream.Module, lock *Lock, lockFile string) (problem.List, error) {
+	if m.Checkout != nil {
+		return nil, nil
+	}
+	sum, goModSum, err := m.Sums()
+	if err != nil {
+		return nil, err
+	}
+	goVersion, err := m.GoVersion()
+	if err != nil {
+		return nil, err
+	}
+	var ps problem.List
+	const clean = "go clean -modcache, then run the command again"
+	compare := func(what, got, want, mend string) {
+		if got != want && got != "" {
+			ps.Add(lockFile, 0, mend, "%s of %s@%s is %s, but the lock has %s", what, m.Path, m.Version, got, want)
+		}
+	}
+	compare("the module hash", m.Sum, lock.Sum, clean)
+	compare("the hash of the files in the module cache", sum, lock.Sum, clean)
+	compare("the go.mod hash", m.GoModSum, lock.GoModSum, clean)
+	compare("the hash of the go.mod file", goModSum, lock.GoModSum, clean)
+	compare("the go directive", goVersion, lock.Go, "restore the lock from version control; if it is right: "+clean)
+	return ps, nil
 }

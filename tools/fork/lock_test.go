@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // overlay of the tests below: one touched and one watched declaration.
@@ -44,7 +48,7 @@ func TestParseLockMistakes(t *testing.T) {
 	} {
 		_, err := ParseLock("f", []byte(text))
 		require.ErrorContains(t, err, want)
-		require.ErrorAs(t, err, &Problems{})
+		require.ErrorAs(t, err, &problem.List{})
 	}
 }
 
@@ -61,10 +65,10 @@ func TestLockDisagrees(t *testing.T) {
 	require.ErrorContains(t, err, p.LockFile()+":6: replace pool taken is locked, but no directive of the overlay names it\n"+
 		"  fix: go run ./tools/cmd/mongofork accept 'pool taken'")
 
-	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "taken"}}})
+	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "taken"}}})
 	require.NoError(t, err)
 	require.NotContains(t, p.read(t, p.LockFile()), "taken")
-	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "retryable"}}})
+	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "retryable"}}})
 	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()), "accepting both restores the lock")
 	require.NoError(t, build(t, p, false))
@@ -76,7 +80,7 @@ func TestLockChangedDeclaration(t *testing.T) {
 	lock, err := p.ReadLock()
 	require.NoError(t, err)
 	for e := range lock.Entries {
-		lock.Entries[e] = Fingerprint("sha256:" + strings.Repeat("ab", 32))
+		lock.Entries[e] = syntax.Fingerprint("sha256:" + strings.Repeat("ab", 32))
 	}
 	require.NoError(t, p.writeLock(lock))
 	err = build(t, p, false)
@@ -90,14 +94,14 @@ func TestAcceptUnknownKey(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
 	before := p.read(t, p.LockFile())
-	_, err := p.Accept(t.Context(), AcceptOptions{Keys: []Key{{"pool", "Close"}}})
+	_, err := p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "Close"}}})
 	require.ErrorContains(t, err, "pool Close is neither touched nor watched, nor in the lock")
 	require.Equal(t, before, p.read(t, p.LockFile()))
 }
 
 func TestBaseThatIsNoVersion(t *testing.T) {
 	t.Parallel()
-	root := builtProject(t, Tree{}).Root
+	root := builtProject(t, filetree.Tree{}).Root
 	for _, base := range []string{"", "2.0.0", "v2.0", "../v2.0.0"} {
 		p := &Project{Root: root, Base: base}
 		want := fmt.Sprintf("base %q is not a version such as v2.5.0; there are v2.0.0", base)
@@ -131,8 +135,8 @@ func TestNewLock(t *testing.T) {
 		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
 	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
 	require.NoError(t, err)
-	require.Contains(t, lock.Entries, Entry{Replace, Key{"pool", "retryable"}}, "moved to another file, but unchanged")
-	require.NotContains(t, lock.Entries, Entry{Watch, Key{"pool", "Open"}}, "changed in v2.1.0")
+	require.Contains(t, lock.Entries, Entry{syntax.Replace, syntax.Key{Package: "pool", Name: "retryable"}}, "moved to another file, but unchanged")
+	require.NotContains(t, lock.Entries, Entry{syntax.Watch, syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
 	require.Equal(t, "ea6be202", lock.Specifications)
 
 	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})

@@ -6,19 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // Manifest holds the SHA-256 of each file of a built tree. It is what tells an
 // edit of the output from what the builder wrote there.
 type Manifest map[string]string
 
-// manifest returns the tree's manifest.
-func (t Tree) manifest() Manifest {
+// manifestOf returns the tree's manifest.
+func manifestOf(t filetree.Tree) Manifest {
 	m := make(Manifest, len(t))
 	for p, data := range t {
-		m[p] = digest(data)
+		m[p] = filetree.Digest(data)
 	}
 	return m
 }
@@ -36,7 +40,7 @@ func readManifest(name string) (m Manifest, ok bool, err error) {
 	scan := bufio.NewScanner(bytes.NewReader(data))
 	for scan.Scan() {
 		sum, file, ok := strings.Cut(scan.Text(), "  ")
-		if !ok || len(sum) != len(digest(nil)) || !fs.ValidPath(file) {
+		if !ok || len(sum) != len(filetree.Digest(nil)) || !fs.ValidPath(file) {
 			return nil, false, fmt.Errorf("%s is damaged: unexpected line %q (move it away together with its folder, then build again)", name, scan.Text())
 		}
 		m[file] = sum
@@ -48,7 +52,7 @@ func readManifest(name string) (m Manifest, ok bool, err error) {
 // "sha256sum -c" run in the output folder checks it.
 func (m Manifest) Format() []byte {
 	var b bytes.Buffer
-	for _, p := range sortedKeys(m) {
+	for _, p := range slices.Sorted(maps.Keys(m)) {
 		fmt.Fprintf(&b, "%s  %s\n", m[p], p)
 	}
 	return b.Bytes()
@@ -65,14 +69,14 @@ const (
 )
 
 // changes compares a tree with the manifest that was written with it.
-func (m Manifest) changes(t Tree) map[string]Change {
+func (m Manifest) changes(t filetree.Tree) map[string]Change {
 	out := map[string]Change{}
 	for p, sum := range m {
 		data, ok := t[p]
 		switch {
 		case !ok:
 			out[p] = Deleted
-		case digest(data) != sum:
+		case filetree.Digest(data) != sum:
 			out[p] = Edited
 		}
 	}

@@ -3,30 +3,34 @@ package fork
 import (
 	"fmt"
 	"path"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // Touch is a declaration of ours laid over one of upstream's.
 type Touch struct {
-	How    Verb
-	Key    Key
+	How    syntax.Verb
+	Key    syntax.Key
 	Reason string
 	Ours   *OverlayDecl
-	Theirs *Decl
+	Theirs *syntax.Decl
 	// Hash is the fingerprint of upstream's declaration.
-	Hash Fingerprint
+	Hash syntax.Fingerprint
 }
 
 // Watching is a watched upstream declaration.
 type Watching struct {
-	Key Key
+	Key syntax.Key
 	Watched
-	Theirs []*Decl
-	Hash   Fingerprint
+	Theirs []*syntax.Decl
+	Hash   syntax.Fingerprint
 }
 
 // Plan is an overlay whose every directive has found its upstream declaration.
 type Plan struct {
-	Module  *Module
+	Module  *upstream.Module
 	Overlay *Overlay
 	Touches []Touch
 	Added   []*OverlayDecl
@@ -36,8 +40,8 @@ type Plan struct {
 
 // Match looks up what each overlay declaration is about and checks what its
 // directive, or the lack of one, asserts. The plan holds what did match.
-func Match(m *Module, o *Overlay) (*Plan, Problems, error) {
-	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[Key]*OverlayDecl{}, names: packageNamer{m, o}}
+func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
+	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*OverlayDecl{}, names: packageNames(m, o)}
 	for _, f := range o.Files {
 		if err := mt.file(f); err != nil {
 			return nil, nil, err
@@ -70,16 +74,16 @@ func Match(m *Module, o *Overlay) (*Plan, Problems, error) {
 
 type matcher struct {
 	plan     *Plan
-	problems Problems
-	owner    map[Key]*OverlayDecl
-	names    packageNamer
+	problems problem.List
+	owner    map[syntax.Key]*OverlayDecl
+	names    syntax.Names
 	clauses  map[string]*OverlayFile // first file of each folder that upstream lacks
 }
 
 // file checks the file's name and package clause and completes its keys.
 func (mt *matcher) file(f *OverlayFile) error {
 	if _, taken := mt.plan.Module.Tree[f.Path]; taken {
-		mt.problems.add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
+		mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 	}
 	if f.Source == nil {
 		return nil
@@ -93,19 +97,19 @@ func (mt *matcher) file(f *OverlayFile) error {
 	if want == "" {
 		want, from = mt.newFolder(folder, f)
 	}
-	pkg, ok := (&Package{Folder: folder, Name: want}).packageOf(f.Source)
+	pkg, ok := (&syntax.Package{Folder: folder, Name: want}).PackageOf(f.Source)
 	if !ok {
-		mt.problems.add(f.Path, f.Source.line(f.Source.AST.Package), "write: package "+want,
+		mt.problems.Add(f.Path, f.Source.Line(f.Source.AST.Package), "write: package "+want,
 			"package %s, but %s is %s", f.Source.AST.Name.Name, from, want)
 		pkg = folder // so that the file's other problems are found too
 	}
 	for _, d := range f.Decls {
 		d.Key.Package = pkg
-		if d.unnamed() {
+		if d.Unnamed() {
 			continue
 		}
 		if first, twice := mt.owner[d.Key]; twice {
-			mt.problems.add(f.Path, d.Line, "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key, first.at())
+			mt.problems.Add(f.Path, d.Line, "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key, first.At())
 			continue
 		}
 		mt.owner[d.Key] = d
@@ -123,12 +127,12 @@ func (mt *matcher) newFolder(folder string, f *OverlayFile) (name, from string) 
 	if first == nil {
 		first, mt.clauses[folder] = f, f
 	}
-	return libraryName([]*SourceFile{first.Source}), "that of " + first.Path
+	return syntax.LibraryName([]*syntax.File{first.Source}), "that of " + first.Path
 }
 
 // decl matches one declaration with upstream's of the same key.
 func (mt *matcher) decl(d *OverlayDecl) error {
-	if d.unnamed() {
+	if d.Unnamed() {
 		mt.plan.Added = append(mt.plan.Added, d)
 		return nil
 	}
@@ -141,7 +145,7 @@ func (mt *matcher) decl(d *OverlayDecl) error {
 	}
 	if d.Directive == nil {
 		if len(found) > 0 {
-			mt.fail(d, "rename it, or add //fork:replace or //fork:wrap with a reason", "%s is new here, but upstream has it (%s)", d.Key.Name, places(found))
+			mt.fail(d, "rename it, or add //fork:replace or //fork:wrap with a reason", "%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
 		}
 		mt.plan.Added = append(mt.plan.Added, d)
 		return nil
@@ -149,7 +153,7 @@ func (mt *matcher) decl(d *OverlayDecl) error {
 	if mt.touchable(d, found) {
 		mt.plan.Touches = append(mt.plan.Touches, Touch{
 			How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason,
-			Ours: d, Theirs: found[0], Hash: fingerprint(found[0]),
+			Ours: d, Theirs: found[0], Hash: syntax.FingerprintOf(found[0]),
 		})
 	}
 	return nil
@@ -160,52 +164,52 @@ func (mt *matcher) fail(d *OverlayDecl, mend, format string, args ...any) {
 	if d.Directive != nil {
 		what = fmt.Sprintf("//fork:%s %s: ", d.Directive.Verb, d.Key.Name)
 	}
-	mt.problems.add(d.File.Path, d.Line, mend, "%s", what+fmt.Sprintf(format, args...))
+	mt.problems.Add(d.File.Path, d.Line, mend, "%s", what+fmt.Sprintf(format, args...))
 }
 
 // watch looks up one watched name.
 func (mt *matcher) watch(w Watched) error {
-	key, found, err := mt.named(Watch, w)
+	key, found, err := mt.named(syntax.Watch, w)
 	if len(found) > 0 {
-		mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: fingerprint(found...)})
+		mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: syntax.FingerprintOf(found...)})
 	}
 	return err
 }
 
 // named looks up a declaration that a directive names. If there is none, that is a problem.
-func (mt *matcher) named(verb Verb, w Watched) (Key, []*Decl, error) {
+func (mt *matcher) named(verb syntax.Verb, w Watched) (syntax.Key, []*syntax.Decl, error) {
 	p, err := mt.plan.Module.Package(path.Dir(w.File.Path))
 	if err != nil {
-		return Key{}, nil, err
+		return syntax.Key{}, nil, err
 	}
-	pkg, ok := p.packageOf(w.File)
+	pkg, ok := p.PackageOf(w.File)
 	if !ok {
 		pkg = path.Dir(w.File.Path)
 	}
-	key, err := parseReference(w.Target, pkg)
+	key, err := syntax.ParseReference(w.Target, pkg)
 	if err != nil {
-		mt.problems.add(w.File.Path, w.Line, "write it as docs/builder.md says", "//fork:%s: %v", verb, err)
-		return Key{}, nil, nil
+		mt.problems.Add(w.File.Path, w.Line, "write it as docs/builder.md says", "//fork:%s: %v", verb, err)
+		return syntax.Key{}, nil, nil
 	}
 	found, err := mt.plan.Module.Lookup(key)
 	if err == nil && len(found) == 0 {
-		mt.problems.add(w.File.Path, w.Line, mt.plan.Module.watchHint(key), "//fork:%s %s: upstream %s has no such declaration in %s", verb, key.Name, mt.plan.Module.origin(), key.Package)
+		mt.problems.Add(w.File.Path, w.Line, mt.plan.Module.WatchHint(key), "//fork:%s %s: upstream %s has no such declaration in %s", verb, key.Name, mt.plan.Module.Origin(), key.Package)
 	}
 	return key, found, err
 }
 
 // Counts says how many declarations the plan touches, by directive.
 func (p *Plan) Counts() string {
-	count := map[Verb]int{}
+	count := map[syntax.Verb]int{}
 	for _, t := range p.Touches {
 		count[t.How]++
 	}
-	watched := map[Key]bool{}
+	watched := map[syntax.Key]bool{}
 	for _, w := range p.Watched {
 		watched[w.Key] = true
 	}
 	counts := fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched",
-		count[Replace], count[Wrap], count[Extend], len(p.Added), len(watched))
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), len(watched))
 	if len(p.Removed) > 0 {
 		counts += fmt.Sprintf(", %d removed", len(p.Removed))
 	}

@@ -8,8 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
 )
 
 // Output is a directory that the builder owns, with its manifest beside it
@@ -51,19 +55,19 @@ func (o Output) unwritable(err error) error {
 
 // state reads the directory and compares it with its manifest. A directory
 // without a manifest is a problem: the builder did not make it.
-func (o Output) state() (Tree, map[string]Change, error) {
+func (o Output) state() (filetree.Tree, map[string]Change, error) {
 	m, known, err := readManifest(o.manifestFile())
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, err := ReadTree(o.Dir)
+	tree, err := filetree.Read(o.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil // nothing there: nothing to lose
 	case err != nil:
 		return nil, nil, err
 	case !known && len(tree) > 0:
-		return nil, nil, Problems{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
+		return nil, nil, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
 	}
 	return tree, m.changes(tree), nil
 }
@@ -71,7 +75,7 @@ func (o Output) state() (Tree, map[string]Change, error) {
 // Write makes the tree the content of the directory, whole or not at all. An
 // output with edits that the tree lacks is refused unless force is set; written
 // is false if the directory had this content already.
-func (o Output) Write(t Tree, force bool) (written bool, err error) {
+func (o Output) Write(t filetree.Tree, force bool) (written bool, err error) {
 	release, err := o.hold()
 	if err != nil {
 		return false, err
@@ -86,7 +90,7 @@ func (o Output) Write(t Tree, force bool) (written bool, err error) {
 			return false, err
 		}
 	}
-	manifest := t.manifest().Format()
+	manifest := manifestOf(t).Format()
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
 		return false, o.refreshManifest(manifest)
 	}
@@ -97,9 +101,9 @@ func (o Output) Write(t Tree, force bool) (written bool, err error) {
 }
 
 // unextracted reports as problems the edits that writing t would destroy.
-func (o Output) unextracted(have, t Tree, changes map[string]Change) error {
-	var ps Problems
-	for _, p := range sortedKeys(changes) {
+func (o Output) unextracted(have, t filetree.Tree, changes map[string]Change) error {
+	var ps problem.List
+	for _, p := range slices.Sorted(maps.Keys(changes)) {
 		was, is := have[p]
 		will, stays := t[p]
 		if is != stays || !bytes.Equal(was, will) {
@@ -107,10 +111,10 @@ func (o Output) unextracted(have, t Tree, changes map[string]Change) error {
 			if changes[p] == Deleted {
 				mend = "go run ./tools/cmd/mongofork build --force to restore it"
 			}
-			ps.add(o.Label+"/"+p, 0, mend, "%s since it was built", changes[p])
+			ps.Add(o.Label+"/"+p, 0, mend, "%s since it was built", changes[p])
 		}
 	}
-	return ps.orNil()
+	return ps.OrNil()
 }
 
 // refreshManifest writes the manifest if it differs: after an extraction the
@@ -119,7 +123,7 @@ func (o Output) refreshManifest(manifest []byte) error {
 	if have, err := os.ReadFile(o.manifestFile()); err == nil && bytes.Equal(have, manifest) {
 		return nil
 	}
-	if err := writeFile(o.manifestFile(), manifest); err != nil {
+	if err := filetree.Replace(o.manifestFile(), manifest); err != nil {
 		return o.unwritable(err)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
 )
 
 func testOutput(t *testing.T) Output {
@@ -14,15 +16,15 @@ func testOutput(t *testing.T) Output {
 
 // requireTree checks the content of a folder and that nothing lies beside it
 // but the manifest and the mutex.
-func requireTree(t *testing.T, o Output, want Tree) {
+func requireTree(t *testing.T, o Output, want filetree.Tree) {
 	t.Helper()
-	got, err := ReadTree(o.Dir)
+	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	m, ok, err := readManifest(o.manifestFile())
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, want.manifest(), m)
+	require.Equal(t, manifestOf(want), m)
 	beside, err := os.ReadDir(filepath.Dir(o.Dir))
 	require.NoError(t, err)
 	var names []string
@@ -33,8 +35,8 @@ func requireTree(t *testing.T, o Output, want Tree) {
 }
 
 var (
-	oldTree = Tree{"a/one": []byte("1"), "two": []byte("2")}
-	newTree = Tree{"a/one": []byte("1"), "b/three": []byte("3")}
+	oldTree = filetree.Tree{"a/one": []byte("1"), "two": []byte("2")}
+	newTree = filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
 )
 
 func TestOutputWrite(t *testing.T) {
@@ -63,14 +65,14 @@ func TestOutputEdited(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/one"), []byte("edited"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "notes"), nil, 0o644))
 	require.NoError(t, os.Remove(filepath.Join(o.Dir, "two")))
-	edited := Tree{"a/one": []byte("edited"), "notes": {}}
+	edited := filetree.Tree{"a/one": []byte("edited"), "notes": {}}
 
 	_, err = o.Write(newTree, false)
 	require.EqualError(t, err, `out/a/one: edited since it was built
   fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it
 out/notes: foreign since it was built
   fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it`)
-	got, err := ReadTree(o.Dir)
+	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
 
@@ -89,7 +91,7 @@ func TestOutputEditedAsBuilt(t *testing.T) {
 	_, err := o.Write(oldTree, false)
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(o.Dir))
-	require.NoError(t, newTree.write(o.Dir))
+	require.NoError(t, newTree.Write(o.Dir))
 	written, err := o.Write(newTree, false)
 	require.NoError(t, err)
 	require.False(t, written)
@@ -99,12 +101,12 @@ func TestOutputEditedAsBuilt(t *testing.T) {
 func TestOutputForeign(t *testing.T) {
 	t.Parallel()
 	o := testOutput(t)
-	require.NoError(t, oldTree.write(o.Dir))
+	require.NoError(t, oldTree.Write(o.Dir))
 	for _, force := range []bool{false, true} {
 		_, err := o.Write(newTree, force)
 		require.EqualError(t, err, "out: the folder was not made by mongofork: it has no manifest\n  fix: move it away, or choose another folder with -o")
 	}
-	got, err := ReadTree(o.Dir)
+	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, oldTree, got)
 }
@@ -158,11 +160,11 @@ func TestOutputInterrupted(t *testing.T) {
 	steps := []struct {
 		name string
 		do   func(o Output) error
-		want Tree
+		want filetree.Tree
 	}{
-		{"part of the new tree", func(o Output) error { return Tree{"a/one": nil}.write(o.staged("new")) }, oldTree},
-		{"the new tree", func(o Output) error { return newTree.write(o.staged("new")) }, oldTree},
-		{"the new manifest", func(o Output) error { return os.WriteFile(o.staged("manifest"), newTree.manifest().Format(), 0o644) }, oldTree},
+		{"part of the new tree", func(o Output) error { return filetree.Tree{"a/one": nil}.Write(o.staged("new")) }, oldTree},
+		{"the new tree", func(o Output) error { return newTree.Write(o.staged("new")) }, oldTree},
+		{"the new manifest", func(o Output) error { return os.WriteFile(o.staged("manifest"), manifestOf(newTree).Format(), 0o644) }, oldTree},
 		{"the old tree moved away", func(o Output) error { return os.Rename(o.Dir, o.staged("old")) }, oldTree},
 		{"the new tree in place", func(o Output) error { return os.Rename(o.staged("new"), o.Dir) }, newTree},
 		{"the new manifest in place", func(o Output) error { return os.Rename(o.staged("manifest"), o.manifestFile()) }, newTree},

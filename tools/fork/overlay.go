@@ -1,13 +1,15 @@
 package fork
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"go/format"
 	"io/fs"
 	"path"
 	"strings"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // Overlay is what this repository lays over the upstream module.
@@ -25,7 +27,7 @@ type OverlayFile struct {
 	Path string
 	Data []byte
 	// Source is nil for files that are not Go source.
-	Source *SourceFile
+	Source *syntax.File
 	// Decls are the declarations with their directives.
 	Decls []*OverlayDecl
 	// Watches are the references of //fork:watch directives.
@@ -36,10 +38,10 @@ type OverlayFile struct {
 
 // OverlayDecl is a declaration of ours.
 type OverlayDecl struct {
-	*Decl
+	*syntax.Decl
 	// Directive says how an upstream declaration is touched; nil if the
 	// declaration is new.
-	Directive *Directive
+	Directive *syntax.Directive
 	// Line is where the directive, or the declaration, stands.
 	Line int
 	// unclear is set when a directive that was probably meant for this
@@ -50,7 +52,7 @@ type OverlayDecl struct {
 // Watched is one name in a //fork:watch directive.
 type Watched struct {
 	Target string
-	File   *SourceFile
+	File   *syntax.File
 	Line   int
 }
 
@@ -62,9 +64,9 @@ type Removal struct {
 
 // ReadOverlay reads the overlay folders below fsys as far as they are meant
 // for version. Problems are about files that cannot be used.
-func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, Problems, error) {
+func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, problem.List, error) {
 	o := &Overlay{}
-	var ps Problems
+	var ps problem.List
 	for _, folder := range folders {
 		err := fs.WalkDir(fsys, folder.Path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || !accepts(name, e, &ps) {
@@ -80,7 +82,7 @@ func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, Proble
 			return nil
 		})
 		if errors.Is(err, fs.ErrNotExist) {
-			ps.add(folder.File, folder.Line, "create the folder or remove the line", "overlay folder %s does not exist", folder.Path)
+			ps.Add(folder.File, folder.Line, "create the folder or remove the line", "overlay folder %s does not exist", folder.Path)
 			continue
 		}
 		if err != nil {
@@ -92,18 +94,18 @@ func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, Proble
 
 // accepts reports whether a directory entry is a file to read. Files that the
 // go command or a module zip would drop silently are problems.
-func accepts(name string, e fs.DirEntry, ps *Problems) bool {
+func accepts(name string, e fs.DirEntry, ps *problem.List) bool {
 	base := path.Base(name)
 	switch {
 	case strings.HasPrefix(base, "."):
 		return false // editors' and operating systems' own files
 	case strings.HasPrefix(base, "_"):
-		ps.add(name, 0, "rename it, or move it out of the overlay folders", "the go command ignores names that begin with _")
+		ps.Add(name, 0, "rename it, or move it out of the overlay folders", "the go command ignores names that begin with _")
 	case e.IsDir():
 	case !e.Type().IsRegular():
-		ps.add(name, 0, "replace it with a copy", "not a regular file; module zips and go mod vendor drop it")
+		ps.Add(name, 0, "replace it with a copy", "not a regular file; module zips and go mod vendor drop it")
 	case base == "go.mod" || base == "go.work":
-		ps.add(name, 0, "remove the file", "a nested module would not be part of the fork")
+		ps.Add(name, 0, "remove the file", "a nested module would not be part of the fork")
 	default:
 		return true
 	}
@@ -119,14 +121,14 @@ func skipDir(e fs.DirEntry, err error) error {
 }
 
 // readFile reads one overlay file; nil if it is for other bases or unusable.
-func (o *Overlay) readFile(name string, data []byte, version string, ps *Problems) *OverlayFile {
-	if !isGoFile(name) {
+func (o *Overlay) readFile(name string, data []byte, version string, ps *problem.List) *OverlayFile {
+	if !syntax.IsGoFile(name) {
 		return &OverlayFile{Path: name, Data: data}
 	}
-	source, err := parseSource(name, data)
+	source, err := syntax.Parse(name, data)
 	if err != nil {
 		o.incomplete = true
-		ps.addSyntax(name, err)
+		ps.AddSyntax(name, err)
 		return nil
 	}
 	f := &OverlayFile{Path: name, Data: data, Source: source}
@@ -138,17 +140,24 @@ func (o *Overlay) readFile(name string, data []byte, version string, ps *Problem
 	}
 	// Splicing keeps bytes as they are, so only a formatted overlay gives a
 	// formatted output.
-	if !isFormatted(data) {
-		ps.add(name, 0, "gofmt -w "+name, "the file is not gofmt-formatted")
+	if !syntax.IsFormatted(data) {
+		ps.Add(name, 0, "gofmt -w "+name, "the file is not gofmt-formatted")
 	}
 	return f
 }
 
-// isFormatted reports whether Go source is laid out as gofmt does.
-func isFormatted(src []byte) bool {
-	formatted, err := format.Source(src)
-	return err == nil && bytes.Equal(formatted, src)
-}
-
 // at returns "file:line" of the directive.
 func (w Watched) at() string { return fmt.Sprintf("%s:%d", w.File.Path, w.Line) }
+
+// packageNames knows the packages of the module and those that the overlay adds.
+func packageNames(m *upstream.Module, o *Overlay) syntax.Names { return m.PackageNames(o.packageName) }
+
+// packageName returns the package clause of the overlay's files in a folder, or "" if there are none.
+func (o *Overlay) packageName(folder string) string {
+	for _, f := range o.Files {
+		if f.Source != nil && path.Dir(f.Path) == folder && !f.Source.IsTest() {
+			return f.Source.AST.Name.Name
+		}
+	}
+	return ""
+}

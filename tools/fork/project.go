@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/upstream"
 )
 
 // ConfigFile lists a project's overlay folders, one per line.
@@ -25,7 +27,7 @@ type Project struct {
 	// Base is the version of upstream to build on.
 	Base string
 	// Source provides upstream's modules.
-	Source Source
+	Source upstream.Source
 }
 
 // Folder is an overlay folder and where it is listed.
@@ -70,7 +72,7 @@ func (p *Project) Folders() ([]Folder, error) {
 			continue
 		}
 		if !fs.ValidPath(line) || line == "." {
-			return nil, Problems{{File: ConfigFile, Line: n, Mend: "name a folder below the root, such as x",
+			return nil, problem.List{{File: ConfigFile, Line: n, Mend: "name a folder below the root, such as x",
 				Message: fmt.Sprintf("%q is not a folder of this repository", line)}}
 		}
 		folders = append(folders, Folder{line, ConfigFile, n})
@@ -105,7 +107,7 @@ func (p *Project) ReadLock() (*Lock, error) {
 	return ParseLock(p.LockFile(), data)
 }
 
-// Plan reads the overlay and matches it with the base. The error is Problems
+// Plan reads the overlay and matches it with the base. The error is a problem.List
 // if an assertion failed, the lock's included.
 func (p *Project) Plan(ctx context.Context) (*Plan, error) {
 	lock, err := p.ReadLock()
@@ -130,7 +132,7 @@ func (p *Project) Plan(ctx context.Context) (*Plan, error) {
 	if problems, err = p.inCheckout(plan, problems); err != nil {
 		return nil, err
 	}
-	return plan, problems.orNil()
+	return plan, problems.OrNil()
 }
 
 // Match is Plan without the lock's fingerprints, for reviewing changed
@@ -144,10 +146,10 @@ func (p *Project) Match(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan, problems.orNil()
+	return plan, problems.OrNil()
 }
 
-func (p *Project) match(ctx context.Context, lock *Lock) (*Plan, Problems, error) {
+func (p *Project) match(ctx context.Context, lock *Lock) (*Plan, problem.List, error) {
 	m, problems, err := p.module(ctx, lock)
 	if err != nil {
 		return nil, nil, err
@@ -161,19 +163,19 @@ func (p *Project) match(ctx context.Context, lock *Lock) (*Plan, Problems, error
 }
 
 // module obtains the base and compares it with the lock.
-func (p *Project) module(ctx context.Context, lock *Lock) (*Module, Problems, error) {
+func (p *Project) module(ctx context.Context, lock *Lock) (*upstream.Module, problem.List, error) {
 	m, err := p.Source.Module(ctx, lock.Module, p.Base)
 	if err != nil {
 		return nil, nil, err
 	}
-	problems, err := m.verify(lock, p.LockFile())
+	problems, err := verifyModule(m, lock, p.LockFile())
 	if lock.Version != p.Base {
-		problems.add(p.LockFile(), 0, "go run ./tools/cmd/mongofork accept --new --base "+p.Base, "the lock is for %s, not for %s", lock.Version, p.Base)
+		problems.Add(p.LockFile(), 0, "go run ./tools/cmd/mongofork accept --new --base "+p.Base, "the lock is for %s, not for %s", lock.Version, p.Base)
 	}
 	return m, problems, err
 }
 
-func (p *Project) overlay() (*Overlay, Problems, error) {
+func (p *Project) overlay() (*Overlay, problem.List, error) {
 	folders, err := p.Folders()
 	if err != nil {
 		return nil, nil, err
@@ -201,8 +203,5 @@ func (p *Project) Pristine(ctx context.Context) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Pristine(m), problems.orNil()
+	return Pristine(m), problems.OrNil()
 }
-
-// sortedKeys returns a map's keys in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 func TestVerify(t *testing.T) {
@@ -30,10 +34,10 @@ func TestVerify(t *testing.T) {
 // An empty overlay gives upstream's files, byte for byte, but for go.work.
 func TestEmptyOverlay(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{})
+	p := builtProject(t, filetree.Tree{})
 	_, a, err := p.Assemble(t.Context())
 	require.NoError(t, err)
-	want := upstream(t)[testBase]
+	want := driverVersions(t)[testBase]
 	delete(want, "go.work")
 	require.Equal(t, want, a.Tree)
 	pristine, err := p.Pristine(t.Context())
@@ -54,28 +58,28 @@ func added() {}
 	plan, err := p.Plan(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []StatusRow{
-		{Key{"pool", "retryable"}, "wrap", "pool/overlay.go:5", 3, 1, "counts"},
-		{Key{"pool", "added"}, "add", "pool/overlay.go:9", 1, 0, ""},
-		{Key{"pool", "platform"}, "watch", "pool/overlay.go:4", 0, 2, ""},
+		{syntax.Key{Package: "pool", Name: "retryable"}, "wrap", "pool/overlay.go:5", 3, 1, "counts"},
+		{syntax.Key{Package: "pool", Name: "added"}, "add", "pool/overlay.go:9", 1, 0, ""},
+		{syntax.Key{Package: "pool", Name: "platform"}, "watch", "pool/overlay.go:4", 0, 2, ""},
 	}, plan.Status())
 	require.Equal(t, "0 replaced, 1 wrapped, 0 extended, 1 added, 1 watched", plan.Counts())
-	require.Equal(t, []string{"pool/pool.go", "pool/overlay.go"}, plan.FilesOf(Key{"pool", "retryable"}))
+	require.Equal(t, []string{"pool/pool.go", "pool/overlay.go"}, plan.FilesOf(syntax.Key{Package: "pool", Name: "retryable"}))
 
-	text, err := plan.CompareDecl(Key{"pool", "retryable"})
+	text, err := plan.CompareDecl(syntax.Key{Package: "pool", Name: "retryable"})
 	require.NoError(t, err)
 	require.Contains(t, text, "--- upstream/pool/pool.go:53\n+++ overlay/pool/overlay.go:5\n")
-	text, err = plan.CompareDecl(Key{"pool", "platform"})
+	text, err = plan.CompareDecl(syntax.Key{Package: "pool", Name: "platform"})
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(text, "func platform()"), "both build constraints")
-	_, err = plan.CompareDecl(Key{"pool", "Open"})
+	_, err = plan.CompareDecl(syntax.Key{Package: "pool", Name: "Open"})
 	require.ErrorContains(t, err, "pool Open is neither touched nor watched")
 }
 
 func TestPackageNames(t *testing.T) {
 	t.Parallel()
-	m := &Module{Path: testModule, Tree: Tree{"odd/file.go": []byte("package even\n")}}
+	m := &upstream.Module{Path: testModule, Tree: filetree.Tree{"odd/file.go": []byte("package even\n")}}
 	o := &Overlay{}
-	s, err := parseSource("fresh/a.go", []byte("package new\n"))
+	s, err := syntax.Parse("fresh/a.go", []byte("package new\n"))
 	require.NoError(t, err)
 	o.Files = append(o.Files, &OverlayFile{Path: "fresh/a.go", Source: s})
 	for path, want := range map[string]string{
@@ -89,58 +93,23 @@ func TestPackageNames(t *testing.T) {
 		"example.com/x/thing/v3": "thing",
 		"v2":                     "v2",
 	} {
-		require.Equal(t, want, packageNamer{m, o}.name(path), path)
+		require.Equal(t, want, packageNames(m, o).Name(path), path)
 	}
 }
 
 func TestOverlayLinkIsRefused(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{})
+	p := builtProject(t, filetree.Tree{})
 	if err := os.Symlink("../conn/.keep", filepath.Join(p.Root, "pool", "link.txt")); err != nil {
 		t.Skipf("this system has no symbolic links: %v", err)
 	}
 	require.EqualError(t, build(t, p, false), "pool/link.txt: not a regular file; module zips and go mod vendor drop it\n  fix: replace it with a copy")
 }
 
-func TestLibraryName(t *testing.T) {
-	t.Parallel()
-	for want, files := range map[string][]string{
-		"pool": {"//go:build ignore\n\npackage main\n", "package pool\n"},
-		"main": {"//go:build ignore\n\npackage main\n"},
-		"":     nil,
-	} {
-		var sources []*SourceFile
-		for _, code := range files {
-			s, err := parseSource("a.go", []byte(code))
-			require.NoError(t, err)
-			sources = append(sources, s)
-		}
-		require.Equal(t, want, libraryName(sources))
-	}
-	s, err := parseSource("a_test.go", []byte("package pool_test\n"))
-	require.NoError(t, err)
-	require.Equal(t, "pool", libraryName([]*SourceFile{s}), "only external tests")
-}
-
 func TestWithoutDirectives(t *testing.T) {
 	t.Parallel()
 	const code = "package p\n\n// Doc.\n//\n//fork:replace x\nfunc f() {}\n\n//fork:watch A\nfunc g() {}\n"
-	s, err := parseSource("p.go", []byte(code))
+	s, err := syntax.Parse("p.go", []byte(code))
 	require.NoError(t, err)
 	require.Equal(t, "package p\n\n// Doc.\nfunc f() {}\n\nfunc g() {}\n", string(withoutDirectives(s, 0, len(code))))
-}
-
-func TestNameTags(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"pool.go": "", "linux.go": "", "pool_linux.go": "linux", "pool_linux_arm64.go": "linux && arm64",
-		"pool_amd64_test.go": "test && amd64", "pool_other.go": "", "pool_arm64_linux.go": "linux",
-	} {
-		s, err := parseSource(name, []byte("package pool\n"))
-		require.NoError(t, err)
-		require.Equal(t, want, s.Constraint, name)
-	}
-	s, err := parseSource("pool_linux.go", []byte("//go:build cgo && (a||b)\n\npackage pool\n"))
-	require.NoError(t, err)
-	require.Equal(t, "linux && cgo && (a || b)", s.Constraint)
 }

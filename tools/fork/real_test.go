@@ -12,6 +12,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 const (
@@ -23,9 +29,9 @@ const (
 
 // realModule returns the driver from the module cache. Without it the test
 // is skipped, except in continuous integration, which has to have it.
-func realModule(t *testing.T) *Module {
+func realModule(t *testing.T) *upstream.Module {
 	t.Helper()
-	m, err := ModuleCache{Run: runCommand}.Module(t.Context(), realModulePath, realBase)
+	m, err := upstream.ModuleCache{Run: runCommand}.Module(t.Context(), realModulePath, realBase)
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 	}
@@ -34,15 +40,15 @@ func realModule(t *testing.T) *Module {
 }
 
 // realProject makes a repository whose upstream is the driver.
-func realProject(t *testing.T, files Tree) *Project {
+func realProject(t *testing.T, files filetree.Tree) *Project {
 	t.Helper()
 	m := realModule(t)
-	all := Tree{ConfigFile: []byte("x\n"), "x/.keep": nil}
+	all := filetree.Tree{ConfigFile: []byte("x\n"), "x/.keep": nil}
 	for name, data := range files {
 		all[name] = data
 	}
 	root := t.TempDir()
-	require.NoError(t, all.write(root))
+	require.NoError(t, all.Write(root))
 	p := &Project{Root: root, Base: realBase, Source: fakeSource{realBase: m.Tree}}
 	_, err := p.NewLock(t.Context(), NewLockOptions{Module: realModulePath})
 	require.NoError(t, err)
@@ -61,7 +67,7 @@ func eachBase(t *testing.T, test func(*testing.T, *Project)) {
 	for _, base := range bases {
 		t.Run(base, func(t *testing.T) {
 			t.Parallel()
-			test(t, &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}})
+			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: runCommand}})
 		})
 	}
 }
@@ -79,7 +85,7 @@ func TestEveryBaseMatchesItsLock(t *testing.T) {
 func TestRealModuleSums(t *testing.T) {
 	t.Parallel()
 	m := realModule(t)
-	sum, goModSum, err := m.sums()
+	sum, goModSum, err := m.Sums()
 	require.NoError(t, err)
 	require.Equal(t, m.Sum, sum, "the files in the module cache are those that go.sum names")
 	require.Equal(t, m.GoModSum, goModSum)
@@ -87,12 +93,12 @@ func TestRealModuleSums(t *testing.T) {
 
 func TestRealRoundTrip(t *testing.T) {
 	t.Parallel()
-	p := realProject(t, Tree{})
+	p := realProject(t, filetree.Tree{})
 	_, a, err := p.Assemble(t.Context())
 	require.NoError(t, err)
 	_, err = p.output().Write(a.Tree, false)
 	require.NoError(t, err)
-	written, err := ReadTree(p.output().Dir)
+	written, err := filetree.Read(p.output().Dir)
 	require.NoError(t, err)
 	for name, data := range realModule(t).Tree {
 		if name == "go.work" || name == "go.work.sum" {
@@ -115,11 +121,12 @@ func TestRealFingerprints(t *testing.T) {
 	for _, folder := range m.Folders() {
 		p, err := m.Package(folder)
 		require.NoError(t, err)
-		seen := map[string]Key{} // by package, since the external tests' is another one
-		for key, decls := range p.decls {
-			f := fingerprint(decls...)
+		seen := map[string]syntax.Key{} // by package, since the external tests' is another one
+		for _, key := range p.Keys() {
+			decls := p.Lookup(key)
+			f := syntax.FingerprintOf(decls...)
 			id := key.Package + string(f)
-			if other, twice := seen[id]; twice && !decls[0].impliedValue() && decls[0].shared == 1 {
+			if other, twice := seen[id]; twice && !decls[0].ImpliedValue() && decls[0].Shared == 1 {
 				t.Errorf("%s and %s have the same fingerprint", key, other)
 			}
 			seen[id] = key
@@ -135,7 +142,7 @@ func TestRealSelfReplacement(t *testing.T) {
 	t.Parallel()
 	m := realModule(t)
 	o := &Overlay{}
-	var problems Problems
+	var problems problem.List
 	for _, folder := range m.Folders() {
 		p, err := m.Package(folder)
 		require.NoError(t, err)
@@ -147,16 +154,16 @@ func TestRealSelfReplacement(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, problems.orNil())
+	require.NoError(t, problems.OrNil())
 	plan, problems, err := Match(m, o)
 	require.NoError(t, err)
-	require.NoError(t, problems.orNil())
+	require.NoError(t, problems.OrNil())
 	require.Greater(t, len(plan.Touches), 4000)
 	a, err := AssembleInPlace(plan)
 	require.NoError(t, err)
 	for name, data := range Pristine(m).Tree {
 		if !bytes.Equal(data, a.Tree[name]) {
-			t.Errorf("%s differs:\n%s", name, newFileDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
+			t.Errorf("%s differs:\n%s", name, filetree.NewDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
 		}
 	}
 }
@@ -166,8 +173,8 @@ var goDirective = regexp.MustCompile(`(^|\n)//[a-z]+:[^\n]*\n$`)
 
 // selfReplacement makes an overlay file of the replaceable declarations of one
 // of upstream's; nil if there is none.
-func selfReplacement(t *testing.T, p *Package, file *SourceFile) (name string, text []byte) {
-	if _, ok := p.packageOf(file); !ok {
+func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name string, text []byte) {
+	if _, ok := p.PackageOf(file); !ok {
 		return "", nil
 	}
 	var b bytes.Buffer
@@ -180,15 +187,15 @@ func selfReplacement(t *testing.T, p *Package, file *SourceFile) (name string, t
 	}
 	fmt.Fprintf(&b, "package %s\n\n", file.AST.Name.Name)
 	for _, spec := range file.AST.Imports {
-		fmt.Fprintf(&b, "import %s\n", file.text(spec.Pos(), spec.End()))
+		fmt.Fprintf(&b, "import %s\n", file.Text(spec.Pos(), spec.End()))
 	}
 	count := 0
 	for _, d := range file.Decls {
-		if d.unnamed() || d.shared > 1 || d.grouped() || len(p.decls[d.Key]) > 1 || d.impliedValue() || (d.gen != nil && d.gen.Lparen.IsValid()) {
+		if d.Unnamed() || d.Shared > 1 || d.Grouped() || len(p.Lookup(d.Key)) > 1 || d.ImpliedValue() || (d.Gen != nil && d.Gen.Lparen.IsValid()) {
 			continue
 		}
-		start, end := d.extent()
-		code := file.offset(d.pos())
+		start, end := d.Extent()
+		code := file.Offset(d.Pos())
 		doc := file.Src[start:code]
 		fmt.Fprintf(&b, "\n%s", doc)
 		if code > start && !goDirective.Match(doc) {
@@ -206,7 +213,7 @@ func selfReplacement(t *testing.T, p *Package, file *SourceFile) (name string, t
 }
 
 // patchOverlay touches the real driver in each of the three ways.
-var patchOverlay = Tree{
+var patchOverlay = filetree.Tree{
 	"x/mongo/driver/session/fork.go": []byte(`package session
 
 import (
@@ -257,14 +264,14 @@ func TestRealPatch(t *testing.T) {
 	dir := t.TempDir()
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g := gitRepo{ctx: t.Context(), dir: dir, run: runCommand, name: "A Tester", address: "tester@localhost"}
-	g.git("init", "--quiet")
-	g.commit(pristine.Tree, "upstream")
-	require.NoError(t, g.err)
+	g := git.At(t.Context(), runCommand, dir, "A Tester", "tester@localhost")
+	g.Run("init", "--quiet")
+	g.Commit(pristine.Tree, "upstream")
+	require.NoError(t, g.Err)
 	file := filepath.Join(t.TempDir(), "fork.patch")
 	require.NoError(t, os.WriteFile(file, patch, 0o644))
-	g.git("am", "--quiet", file)
-	require.NoError(t, g.err)
+	g.Run("am", "--quiet", file)
+	require.NoError(t, g.Err)
 
 	plan, err := p.Plan(t.Context())
 	require.NoError(t, err)
@@ -287,7 +294,7 @@ func requireCompiles(t *testing.T, dir string) {
 
 func TestPatchRefused(t *testing.T) {
 	t.Parallel()
-	empty := builtProject(t, Tree{})
+	empty := builtProject(t, filetree.Tree{})
 	_, err := empty.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "a <b>"})
 	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
 	p := builtProject(t, overlayOf("func added() {}\n"))

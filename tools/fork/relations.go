@@ -5,14 +5,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mongofork/tools/fork/syntax"
 )
 
 // relations checks what wrap and extend assert beyond the target's existence.
 func (mt *matcher) relations(t Touch) error {
 	switch t.How {
-	case Wrap:
+	case syntax.Wrap:
 		return mt.wrapped(t)
-	case Extend:
+	case syntax.Extend:
 		mt.extended(t)
 	}
 	return nil
@@ -25,35 +27,35 @@ func UpstreamName(name string) string {
 }
 
 // wrappedKey is the key of a wrapped declaration after it was renamed.
-func wrappedKey(t Touch) Key {
-	key, bare := t.Key, t.Ours.bare()
+func wrappedKey(t Touch) syntax.Key {
+	key, bare := t.Key, t.Ours.Bare()
 	key.Name = strings.TrimSuffix(key.Name, bare) + UpstreamName(bare)
 	return key
 }
 
 func (mt *matcher) wrapped(t Touch) error {
 	d := t.Ours
-	if d.fn == nil {
+	if d.Func == nil {
 		mt.fail(d, "use //fork:replace", "only functions and methods can be wrapped, not a %s", d.Kind)
 		return nil
 	}
-	renamed := UpstreamName(d.bare())
+	renamed := UpstreamName(d.Bare())
 	newKey := wrappedKey(t)
 	found, err := mt.plan.Module.Lookup(newKey)
 	if err != nil {
 		return err
 	}
 	if len(found) > 0 {
-		mt.fail(d, "use //fork:replace", "upstream already has %s (%s)", newKey.Name, places(found))
+		mt.fail(d, "use //fork:replace", "upstream already has %s (%s)", newKey.Name, syntax.Places(found))
 	}
 	if ours, taken := mt.owner[newKey]; taken {
-		mt.fail(d, "rename ours", "the overlay declares %s itself (%s)", newKey.Name, ours.at())
+		mt.fail(d, "rename ours", "the overlay declares %s itself (%s)", newKey.Name, ours.At())
 	}
-	if !uses(d.fn, renamed) {
+	if !uses(d.Func, renamed) {
 		mt.fail(d, "call "+renamed+", or use //fork:replace", "ours never uses %s", newKey.Name)
 	}
-	if ours, up := mt.names.signature(d.Decl), mt.names.signature(t.Theirs); ours != up {
-		mt.fail(d, "give ours upstream's signature", "ours is %s, upstream's is %s (%s)", ours, up, t.Theirs.at())
+	if ours, up := mt.names.Signature(d.Decl), mt.names.Signature(t.Theirs); ours != up {
+		mt.fail(d, "give ours upstream's signature", "ours is %s, upstream's is %s (%s)", ours, up, t.Theirs.At())
 	}
 	return nil
 }
@@ -74,13 +76,13 @@ func uses(fn *ast.FuncDecl, name string) bool {
 
 func (mt *matcher) extended(t Touch) {
 	d := t.Ours
-	if d.fn != nil {
+	if d.Func != nil {
 		mt.literal(t)
 		return
 	}
-	ours, theirs := d.structType(), t.Theirs.structType()
+	ours, theirs := d.StructType(), t.Theirs.StructType()
 	if ours == nil || theirs == nil {
-		mt.fail(d, "extend structs and functions only", "both declarations have to define a struct (%s)", t.Theirs.at())
+		mt.fail(d, "extend structs and functions only", "both declarations have to define a struct (%s)", t.Theirs.At())
 		return
 	}
 	if len(ours.Fields.List) == 0 {
@@ -88,56 +90,30 @@ func (mt *matcher) extended(t Touch) {
 	}
 	for _, field := range ours.Fields.List {
 		if len(field.Names) == 0 {
-			mt.fail(d, "give the field a name", "embedded field %s: embedding would change upstream's method set", fieldNames(field)[0])
+			mt.fail(d, "give the field a name", "embedded field %s: embedding would change upstream's method set", syntax.FieldNames(field)[0])
 		}
 	}
-	for _, name := range commonFields(d.Decl, t.Theirs) {
-		mt.fail(d, "rename the field", "upstream already has the field %s (%s)", name, t.Theirs.at())
+	for _, name := range syntax.CommonFields(d.Decl, t.Theirs) {
+		mt.fail(d, "rename the field", "upstream already has the field %s (%s)", name, t.Theirs.At())
 	}
 }
 
-// commonFields returns the names of our struct's fields that theirs has too, or of our literal's keys.
-func commonFields(ours, theirs *Decl) []string {
-	if ours.fn != nil {
-		our, their := extendedLiteral(ours, theirs)
-		if their == nil {
-			return nil
-		}
-		return commonKeys(our, their)
+// literal checks what extending a function asserts: one literal in ours, and one of its type in upstream's that does not have its keys.
+func (mt *matcher) literal(t Touch) {
+	d := t.Ours
+	our, their := syntax.ExtendedLiteral(d.Decl, t.Theirs)
+	switch {
+	case our == nil || len(our.Elts) == 0:
+		mt.fail(d, "leave nothing in ours but one literal with the keys to add", "ours has %d keyed literals, not one with keys", len(d.KeyedLiterals()))
+		return
+	case their == nil:
+		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's does not have exactly one keyed literal of type %s (%s)", d.File.Text(our.Type.Pos(), our.Type.End()), t.Theirs.At())
+		return
 	}
-	has := map[string]bool{}
-	if st := theirs.structType(); st != nil {
-		for _, field := range st.Fields.List {
-			for _, name := range fieldNames(field) {
-				has[name] = true
-			}
-		}
+	for _, key := range syntax.CommonKeys(our, their) {
+		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's sets %s already (%s)", key, t.Theirs.At())
 	}
-	var common []string
-	for _, field := range ours.structType().Fields.List {
-		for _, name := range fieldNames(field) {
-			if has[name] {
-				common = append(common, name)
-			}
-		}
+	if ours, up := mt.names.Signature(d.Decl), mt.names.Signature(t.Theirs); ours != up {
+		mt.fail(d, "give ours upstream's signature", "ours is %s, upstream's is %s (%s)", ours, up, t.Theirs.At())
 	}
-	return common
-}
-
-// fieldNames returns the names of a field; an embedded one has its type's.
-func fieldNames(f *ast.Field) []string {
-	if len(f.Names) == 0 {
-		if sel, ok := ast.Unparen(f.Type).(*ast.SelectorExpr); ok {
-			return []string{sel.Sel.Name}
-		}
-		if star, ok := f.Type.(*ast.StarExpr); ok {
-			return fieldNames(&ast.Field{Type: star.X})
-		}
-		return []string{receiverName(f.Type)}
-	}
-	var names []string
-	for _, id := range f.Names {
-		names = append(names, id.Name)
-	}
-	return names
 }

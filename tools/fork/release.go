@@ -21,6 +21,11 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 	"golang.org/x/mod/zip"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // Release is a version of the fork in a folder that serves as a GOPROXY.
@@ -45,7 +50,7 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 		return nil, err
 	}
 	if want := plan.version(); want != "" && version != want {
-		return nil, Problems{{File: patchLevel.Package, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
+		return nil, problem.List{{File: patchLevel.Package, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
 			Mend: "leave --version out, or change the constant " + patchLevel.Name + " and go run ./tools/cmd/mongofork accept on every base"}}
 	}
 	modules := []adapter{{module.Version{Path: plan.Module.Path, Version: version}, a.Tree}}
@@ -58,7 +63,7 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 		return nil, err
 	}
 	for _, name := range files.Paths() {
-		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), files[name]); err != nil {
+		if err := filetree.Replace(filepath.Join(dir, filepath.FromSlash(name)), files[name]); err != nil {
 			return nil, fmt.Errorf("the release cannot be written: %w", err)
 		}
 	}
@@ -66,13 +71,13 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 }
 
 // releaseOf returns the files of a release of these modules, the fork first.
-func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release, Tree, error) {
+func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release, filetree.Tree, error) {
 	advisories, err := p.ReadAdvisories()
 	if err != nil {
 		return nil, nil, err
 	}
 	r := &Release{Path: modules[0].Path, Version: modules[0].Version.Version}
-	all, goSum := Tree{}, []byte(nil)
+	all, goSum := filetree.Tree{}, []byte(nil)
 	lists := map[string]string{}
 	for i, m := range modules {
 		var of *module.Version
@@ -83,7 +88,7 @@ func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release
 		if err != nil {
 			return nil, nil, err
 		}
-		sum, goModSum, err := goSums(m.Path, m.Version.Version, m.tree)
+		sum, goModSum, err := upstream.Sums(m.Path, m.Version.Version, m.tree)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -107,7 +112,7 @@ func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release
 
 // patchLevel is the constant of the overlay that names the patch level of the fork, such as fork.1. What is compiled into the fork,
 // and said in handshakes and logs, is thereby what it is released as.
-var patchLevel = Key{Package: "version", Name: "Fork"}
+var patchLevel = syntax.Key{Package: "version", Name: "Fork"}
 
 // ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.
 func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
@@ -124,8 +129,8 @@ func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
 // version returns the version that the plan's fork calls itself, empty if the overlay has no such constant.
 func (p *Plan) version() string {
 	for _, d := range p.Added {
-		spec, ok := d.spec.(*ast.ValueSpec)
-		if d.Key != patchLevel || d.Kind != Const || !ok || len(spec.Values) != 1 {
+		spec, ok := d.Spec.(*ast.ValueSpec)
+		if d.Key != patchLevel || d.Kind != syntax.Const || !ok || len(spec.Values) != 1 {
 			continue
 		}
 		if value, ok := spec.Values[0].(*ast.BasicLit); ok && value.Kind == token.STRING {
@@ -149,7 +154,7 @@ func checkVersion(base, version string) error {
 // releaseFiles returns the files of one version as the proxy protocol wants
 // them, and its SBOM. The .info has no time, so that the same sources give the
 // same files.
-func releaseFiles(v module.Version, t Tree, of *module.Version, advisories Advisories) (Tree, error) {
+func releaseFiles(v module.Version, t filetree.Tree, of *module.Version, advisories Advisories) (filetree.Tree, error) {
 	if err := module.Check(v.Path, v.Version); err != nil {
 		return nil, err
 	}
@@ -174,7 +179,7 @@ func releaseFiles(v module.Version, t Tree, of *module.Version, advisories Advis
 		return nil, err
 	}
 	base := path.Join(escaped, "@v", escapedVersion)
-	return Tree{
+	return filetree.Tree{
 		base + ".cdx.json": bom,
 		base + ".info":     fmt.Appendf(nil, "{%q:%q}\n", "Version", v.Version),
 		base + ".mod":      t["go.mod"],
@@ -183,8 +188,8 @@ func releaseFiles(v module.Version, t Tree, of *module.Version, advisories Advis
 }
 
 // released reports files of the version that exist with another content.
-func released(dir string, files Tree) error {
-	var ps Problems
+func released(dir string, files filetree.Tree) error {
+	var ps problem.List
 	for _, name := range files.Paths() {
 		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -194,14 +199,14 @@ func released(dir string, files Tree) error {
 			return err
 		}
 		if !bytes.Equal(have, files[name]) {
-			ps.add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with different content")
+			ps.Add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with different content")
 		}
 	}
-	return ps.orNil()
+	return ps.OrNil()
 }
 
 // addIndex adds the lists of versions, each a folder and the version that is new there, and SHA256SUMS for all of them.
-func addIndex(dir string, lists map[string]string, files Tree) error {
+func addIndex(dir string, lists map[string]string, files filetree.Tree) error {
 	for folder, version := range lists {
 		old, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(folder), "list"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +227,7 @@ func addIndex(dir string, lists map[string]string, files Tree) error {
 		}
 	}
 	for name, data := range files {
-		sums[name] = digest(data)
+		sums[name] = filetree.Digest(data)
 	}
 	for folder, list := range lists {
 		files[path.Join(folder, "list")] = []byte(list)

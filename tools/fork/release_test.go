@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/upstream"
 )
 
 func TestRelease(t *testing.T) {
@@ -26,7 +29,7 @@ func TestRelease(t *testing.T) {
 	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
 	require.NoError(t, err)
 	require.Equal(t, sum, r.Sum)
-	first, err := ReadTree(dir)
+	first, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(first[base+".info"]))
 	require.Equal(t, "example.com/driver/v2 v2.0.0-fork.2 "+r.Sum+"\nexample.com/driver/v2 v2.0.0-fork.2/go.mod "+r.GoModSum+"\n", string(first["go.sum"]))
@@ -34,12 +37,12 @@ func TestRelease(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	for _, name := range r.Files {
-		require.Equal(t, digest(first[name]), sums[name])
+		require.Equal(t, filetree.Digest(first[name]), sums[name])
 	}
 
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
 	require.NoError(t, err, "the same again is no change")
-	second, err := ReadTree(dir)
+	second, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 
@@ -51,7 +54,7 @@ func TestRelease(t *testing.T) {
 	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
 	require.NoError(t, err)
 	require.Equal(t, "v2.0.0-fork.2\nv2.0.0-fork.10\n", string(list))
-	require.Equal(t, digest(first[base+".zip"]), sums[base+".zip"])
+	require.Equal(t, filetree.Digest(first[base+".zip"]), sums[base+".zip"])
 }
 
 func TestReleaseVersions(t *testing.T) {
@@ -64,7 +67,7 @@ func TestReleaseVersions(t *testing.T) {
 		dir := t.TempDir()
 		_, err := p.Release(t.Context(), dir, version)
 		require.EqualError(t, err, fmt.Sprintf("version %q: want a version of the fork of v2.0.0, such as --version v2.0.0-fork.1", version))
-		tree, err := ReadTree(dir)
+		tree, err := filetree.Read(dir)
 		require.NoError(t, err)
 		require.Empty(t, tree, version)
 	}
@@ -73,7 +76,7 @@ func TestReleaseVersions(t *testing.T) {
 // What the fork calls itself, in handshakes and logs, is what it is released as.
 func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
+	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
 		ConfigFile: []byte("pool\nversion\n"), "version/fork.go": []byte("package version\n\nconst Fork = \"acme.3\"\n")})
 	version, err := p.ReleaseVersion(t.Context())
 	require.NoError(t, err)
@@ -96,7 +99,7 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 // Adapters are released with the fork, without what is for work in the repository.
 func TestReleaseOfAdapters(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
+	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
 		"contrib/a/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
 		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")})
@@ -106,12 +109,12 @@ func TestReleaseOfAdapters(t *testing.T) {
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
 	require.Contains(t, r.Files, base+".zip")
 	require.NotContains(t, strings.Join(r.Files, " "), "example.internal/tests", "there is nothing to import")
-	tree, err := ReadTree(dir)
+	tree, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(tree[base+".mod"]))
 	require.Equal(t, "v0.0.0-fork.7\n", string(tree["example.internal/a/@v/list"]))
 	require.Contains(t, string(tree["go.sum"]), "\nexample.internal/a v0.0.0-fork.7 h1:")
-	require.Contains(t, string(tree["SHA256SUMS"]), digest(tree[base+".zip"])+"  "+base+".zip\n")
+	require.Contains(t, string(tree["SHA256SUMS"]), filetree.Digest(tree[base+".zip"])+"  "+base+".zip\n")
 	archive, err := zip.NewReader(bytes.NewReader(tree[base+".zip"]), int64(len(tree[base+".zip"])))
 	require.NoError(t, err)
 	var names []string
@@ -136,7 +139,7 @@ func TestSBOM(t *testing.T) {
 	self := bom.Metadata.Component
 	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0-fork.1", self.PackageURL)
 	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0", (*self.Pedigree.Ancestors)[0].PackageURL)
-	require.Equal(t, []cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: digest([]byte("zip"))}}, *self.Hashes)
+	require.Equal(t, []cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: filetree.Digest([]byte("zip"))}}, *self.Hashes)
 	require.Equal(t, []string{"pkg:golang/example.com/a@v1.2.0", "pkg:golang/example.com/b@v1.0.0"}, *(*bom.Dependencies)[0].Dependencies)
 	require.Len(t, *bom.Components, 2)
 	states := map[string]cdx.ImpactAnalysisState{}
@@ -153,7 +156,7 @@ func TestSBOM(t *testing.T) {
 // An application can use the release through the proxy protocol alone.
 func TestRealReleaseThroughProxy(t *testing.T) {
 	t.Parallel()
-	p := realProject(t, Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")})
+	p := realProject(t, filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")})
 	dir := t.TempDir()
 	_, err := p.Release(t.Context(), dir, realBase+"-fork.1")
 	require.NoError(t, err)
@@ -174,12 +177,12 @@ func TestRealReleaseThroughProxy(t *testing.T) {
 func TestRepositoryReleaseIsReproducible(t *testing.T) {
 	t.Parallel()
 	eachBase(t, func(t *testing.T, p *Project) {
-		first, err := ReadTree(releaseOfRepository(t, p.Base))
+		first, err := filetree.Read(releaseOfRepository(t, p.Base))
 		require.NoError(t, err)
-		second, err := ReadTree(releaseOfRepository(t, p.Base))
+		second, err := filetree.Read(releaseOfRepository(t, p.Base))
 		require.NoError(t, err)
 		require.NotEmpty(t, first)
-		require.Empty(t, Compare(first, second))
+		require.Empty(t, filetree.Compare(first, second))
 	})
 }
 
@@ -223,7 +226,7 @@ func main() {
 }
 `
 	release := releaseOfRepository(t, realBase)
-	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: ModuleCache{Run: runCommand}}).ReleaseVersion(t.Context())
+	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: runCommand}}).ReleaseVersion(t.Context())
 	require.NoError(t, err)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.9.3"
@@ -239,7 +242,7 @@ func main() {
 func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
-	p := &Project{Root: repositoryRoot, Base: base, Source: ModuleCache{Run: runCommand}}
+	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: runCommand}}
 	version, err := p.ReleaseVersion(t.Context())
 	require.NoError(t, err)
 	_, err = p.Release(t.Context(), dir, version)
@@ -251,13 +254,13 @@ func releaseOfRepository(t *testing.T, base string) string {
 // replaced by a released version, and requires other modules, too. It returns its go.sum and the binary's path.
 func buildWithRelease(t *testing.T, release, required, version, program string, others ...string) (goSum, binary string) {
 	t.Helper()
-	app := Tree{
+	app := filetree.Tree{
 		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire (\n" + realModulePath + " " + required + "\n" + strings.Join(others, "\n") + "\n)\n\nreplace " +
 			realModulePath + " => " + realModulePath + " " + version + "\n"),
 		"main.go": []byte(program),
 	}
 	at := t.TempDir()
-	require.NoError(t, app.write(at))
+	require.NoError(t, app.Write(at))
 	proxies, err := runCommand(t.Context(), at, nil, "go", "env", "GOMODCACHE", "GOPROXY")
 	require.NoError(t, err)
 	cache, proxy, _ := strings.Cut(strings.TrimSpace(string(proxies)), "\n")

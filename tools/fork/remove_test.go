@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // What uses a name is found wherever it can be used; what only looks like it is not taken for it.
@@ -31,11 +35,11 @@ func TestUsesOf(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			key, err := ParseKey(tt.key)
+			key, err := syntax.ParseKey(tt.key)
 			require.NoError(t, err)
-			m := &Module{Path: "example.com", Tree: Tree{
+			m := &upstream.Module{Path: "example.com", Tree: filetree.Tree{
 				"pool/b.go": []byte("package pool\n"), "internal/pool/b.go": []byte("package pool\n"), tt.file: []byte(tt.text)}}
-			at, err := m.usesOf(key)
+			at, err := m.UsesOf(key)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, at)
 		})
@@ -45,17 +49,17 @@ func TestUsesOf(t *testing.T) {
 // The lock notices that upstream changed what is removed, and drift says how.
 func TestRemovedChanges(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{"pool/overlay.go": []byte(
+	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte(
 		"package pool\n\n//fork:remove taken it goes\n//fork:remove retryable it goes\n//fork:remove upstreamTaken it goes\nvar added = 1\n")})
 	lock := p.read(t, p.LockFile())
 	require.Contains(t, lock, "\nremove pool retryable sha256:")
 	plan, err := p.Plan(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 0 watched, 3 removed", plan.Counts())
-	shown, err := plan.CompareDecl(Key{"pool", "retryable"})
+	shown, err := plan.CompareDecl(syntax.Key{Package: "pool", Name: "retryable"})
 	require.NoError(t, err)
 	require.Contains(t, shown, "func retryable(err error) bool")
-	require.Contains(t, plan.Status(), StatusRow{Key{"pool", "taken"}, "remove", "pool/overlay.go:3", 0, 1, "it goes"})
+	require.Contains(t, plan.Status(), StatusRow{syntax.Key{Package: "pool", Name: "taken"}, "remove", "pool/overlay.go:3", 0, 1, "it goes"})
 
 	rows, err := p.Drift(t.Context(), p.Source, "v2.1.0")
 	require.NoError(t, err)
@@ -65,7 +69,7 @@ func TestRemovedChanges(t *testing.T) {
 	}
 	require.Equal(t, map[string]Class{"pool taken": Gone, "pool retryable": Moved, "pool upstreamTaken": Gone, "pool/overlay.go": Collides}, got)
 
-	source := upstream(t)
+	source := driverVersions(t)
 	source[testBase]["pool/pool.go"] = append(source[testBase]["pool/pool.go"], "\nfunc more() {}\n"...)
 	changed := string(source[testBase]["pool/pool.go"])
 	source[testBase]["pool/pool.go"] = []byte(changed[:len(changed)-len("func taken() {}\n\nfunc more() {}\n")] + "func taken() { println() }\n")

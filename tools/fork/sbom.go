@@ -10,6 +10,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // sbom describes a released module as CycloneDX: what it is made of, and, of the fork, what it was made from and which of its
@@ -20,7 +22,7 @@ func sbom(v module.Version, goMod, archive []byte, of *module.Version, advisorie
 		return nil, err
 	}
 	self := component(v)
-	self.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: digest(archive)}}
+	self.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: filetree.Digest(archive)}}
 	self.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
 	bom := cdx.NewBOM()
 	if of != nil {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mongofork/tools/fork/problem"
 )
 
 // SecurityPage says what is known about each base. The part between its markers is generated from the advisories.
@@ -41,7 +43,7 @@ func (p *Project) securityPage() (old, text []byte, err error) {
 	before, rest, begins := strings.Cut(string(old), pageBegin)
 	_, after, ends := strings.Cut(rest, pageEnd)
 	if !begins || !ends {
-		return nil, nil, Problems{{File: SecurityPage, Message: "the page lacks the marks around the advisories",
+		return nil, nil, problem.List{{File: SecurityPage, Message: "the page lacks the marks around the advisories",
 			Mend: "put the lines " + strings.TrimSpace(pageBegin) + " and " + strings.TrimSpace(pageEnd) + " back"}}
 	}
 	return old, []byte(before + pageBegin + list.markdown(bases) + pageEnd + after), nil

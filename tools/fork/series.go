@@ -9,6 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/problem"
 )
 
 // SeriesPatch is one patch of a series, or its cover letter.
@@ -28,7 +33,7 @@ type SeriesPatch struct {
 
 // SeriesPatches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
 // lead to.
-func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string) ([]SeriesPatch, Tree, error) {
+func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author string) ([]SeriesPatch, filetree.Tree, error) {
 	plan, err := p.Plan(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -37,7 +42,7 @@ func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string)
 	if err != nil {
 		return nil, nil, err
 	}
-	trees := []Tree{Pristine(plan.Module).Tree}
+	trees := []filetree.Tree{Pristine(plan.Module).Tree}
 	var patches []SeriesPatch
 	var messages []string
 	for i, step := range s.Steps {
@@ -45,7 +50,7 @@ func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string)
 		if err != nil {
 			return nil, nil, err
 		}
-		changes := Compare(trees[len(trees)-1], next)
+		changes := filetree.Compare(trees[len(trees)-1], next)
 		if len(changes) == 0 {
 			continue
 		}
@@ -55,21 +60,21 @@ func (p *Project) SeriesPatches(ctx context.Context, run RunFunc, author string)
 	if len(patches) == 0 {
 		return nil, nil, fmt.Errorf("the series changes nothing of %s", p.Base)
 	}
-	g, done, err := newGitRepo(ctx, run, author)
+	g, done, err := git.New(ctx, run, author)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer done()
-	g.commit(changedBy(patches, trees[0]), plan.Module.String())
+	g.Commit(changedBy(patches, trees[0]), plan.Module.String())
 	for i, message := range messages {
-		g.commitChanges(trees[i], trees[i+1], message)
+		g.CommitChanges(trees[i], trees[i+1], message)
 	}
 	out, err := s.format(g, patches)
 	return out, trees[len(trees)-1], err
 }
 
 // Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out.
-func (s *Series) Tree(last int) (Tree, error) {
+func (s *Series) Tree(last int) (filetree.Tree, error) {
 	o, err := s.overlay(last)
 	if err != nil {
 		return nil, err
@@ -79,7 +84,7 @@ func (s *Series) Tree(last int) (Tree, error) {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.orNil())
+		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.OrNil())
 	}
 	a, err := AssembleInPlace(plan)
 	if err != nil {
@@ -89,15 +94,15 @@ func (s *Series) Tree(last int) (Tree, error) {
 }
 
 // format writes the commits as patches, and the cover letter before them.
-func (s *Series) format(g *gitRepo, patches []SeriesPatch) ([]SeriesPatch, error) {
+func (s *Series) format(g *git.Repository, patches []SeriesPatch) ([]SeriesPatch, error) {
 	n := fmt.Sprint(len(patches))
-	list := strings.Fields(string(g.git("format-patch", "-"+n, "-o", ".git/series", "--numbered", "--no-signature", "--zero-commit",
+	list := strings.Fields(string(g.Run("format-patch", "-"+n, "-o", ".git/series", "--numbered", "--no-signature", "--zero-commit",
 		"--full-index", "--no-renames", "--stat-width=100", "--filename-max-length=80")))
-	if g.err != nil {
-		return nil, g.err
+	if g.Err != nil {
+		return nil, g.Err
 	}
 	for i, name := range list {
-		data, err := os.ReadFile(filepath.Join(g.dir, name))
+		data, err := os.ReadFile(filepath.Join(g.Dir, name))
 		if err != nil {
 			return nil, err
 		}
@@ -108,17 +113,17 @@ func (s *Series) format(g *gitRepo, patches []SeriesPatch) ([]SeriesPatch, error
 		}
 	}
 	letter := s.letter(g, n)
-	return append([]SeriesPatch{letter}, patches...), g.err
+	return append([]SeriesPatch{letter}, patches...), g.Err
 }
 
 // letter returns the cover letter, which git am does not apply.
-func (s *Series) letter(g *gitRepo, n string) SeriesPatch {
+func (s *Series) letter(g *git.Repository, n string) SeriesPatch {
 	zeros := strings.Repeat("0", len(n))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
-		strings.Repeat("0", 40), g.name, g.address, "Sat, 1 Jan 2000 00:00:00 +0000", zeros, n,
+		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", zeros, n,
 		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
-		g.git("log", "--reverse", "--format=  %s", "-"+n), g.git("diff", "--shortstat", "HEAD~"+n))
+		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
 	return SeriesPatch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
 }
 
@@ -130,7 +135,7 @@ func (sp *SeriesPatch) size() error {
 	if sp.Added <= maxStepLines || sp.large != "" {
 		return nil
 	}
-	return Problems{{
+	return problem.List{{
 		File: SeriesFolder + "/" + sp.Step + ".yaml", Message: fmt.Sprintf("the step adds %d lines, tests apart; %d is the most", sp.Added, maxStepLines),
 		Mend: "divide it, or say under large why it cannot be divided",
 	}}
@@ -155,7 +160,7 @@ func (sp *SeriesPatch) count() {
 	}
 }
 
-func changedPaths(changes []FileDiff) []string {
+func changedPaths(changes []filetree.Diff) []string {
 	var paths []string
 	for _, c := range changes {
 		paths = append(paths, c.Path)
@@ -165,7 +170,7 @@ func changedPaths(changes []FileDiff) []string {
 }
 
 // named gives files and wrapped declarations the names that they have in upstream's tree.
-func (s *Series) named(plan *Plan, t Tree) (Tree, error) {
+func (s *Series) named(plan *Plan, t filetree.Tree) (filetree.Tree, error) {
 	out := maps.Clone(t)
 	if err := s.merge(out); err != nil {
 		return nil, err
@@ -194,7 +199,7 @@ func WriteSeries(dir string, patches []SeriesPatch) error {
 		}
 	}
 	for _, p := range patches {
-		if err := writeFile(filepath.Join(dir, p.Name), p.Data); err != nil {
+		if err := filetree.Replace(filepath.Join(dir, p.Name), p.Data); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/syntax"
 )
 
 // folders returns the folders of the changed files, as the go command takes them, that have Go files now.
@@ -13,7 +15,7 @@ func (v *seriesTree) folders(changed []string) []string {
 	for _, name := range changed {
 		folder := path.Dir(name)
 		files, _ := filepath.Glob(filepath.Join(v.dir, filepath.FromSlash(folder), "*.go"))
-		if isGoFile(name) && len(files) > 0 {
+		if syntax.IsGoFile(name) && len(files) > 0 {
 			out = append(out, "./"+folder)
 		}
 	}

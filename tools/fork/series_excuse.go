@@ -67,7 +67,7 @@ func (v *seriesTree) untouched(folder string) (*gotest.Result, error) {
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
-		if err := v.upstream.write(dir); err != nil {
+		if err := v.upstream.Write(dir); err != nil {
 			return nil, err
 		}
 		v.before = map[string]*gotest.Result{}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"go/ast"
 	"strings"
+
+	"mongofork/tools/fork/syntax"
 )
 
 // find returns where the lines of a fragment are in a file, and how often. Lines of comments and blank lines are not compared, so that
@@ -69,10 +71,10 @@ func sameLines(want, have []codeLine) bool {
 }
 
 // lateFields returns the edits that take out fields of structs that come later, each with its comments.
-func (s *Series) lateFields(source *SourceFile, pkg string, last int) []edit {
+func (s *Series) lateFields(source *syntax.File, pkg string, last int) []edit {
 	var cuts []edit
 	for _, d := range source.Decls {
-		st := d.structType()
+		st := d.StructType()
 		if st == nil {
 			continue
 		}
@@ -80,7 +82,7 @@ func (s *Series) lateFields(source *SourceFile, pkg string, last int) []edit {
 			if len(field.Names) != 1 {
 				continue
 			}
-			if at, ok := s.decls[Key{Package: pkg, Name: d.Key.Name + "." + field.Names[0].Name}]; ok && at > last {
+			if at, ok := s.decls[syntax.Key{Package: pkg, Name: d.Key.Name + "." + field.Names[0].Name}]; ok && at > last {
 				cuts = append(cuts, cutField(source, field))
 			}
 		}
@@ -88,7 +90,7 @@ func (s *Series) lateFields(source *SourceFile, pkg string, last int) []edit {
 	return cuts
 }
 
-func cutField(source *SourceFile, field *ast.Field) edit {
+func cutField(source *syntax.File, field *ast.Field) edit {
 	from, to := field.Pos(), field.End()
 	if field.Doc != nil {
 		from = field.Doc.Pos()
@@ -96,17 +98,17 @@ func cutField(source *SourceFile, field *ast.Field) edit {
 	if field.Comment != nil {
 		to = field.Comment.End()
 	}
-	return cutLines(source.Src, source.offset(from), source.offset(to))
+	return cutLines(source.Src, source.Offset(from), source.Offset(to))
 }
 
 // fieldKeys lists the fields of a file's structs as keys, for what a step may name.
-func fieldKeys(source *SourceFile, pkg string) []Key {
-	var keys []Key
+func fieldKeys(source *syntax.File, pkg string) []syntax.Key {
+	var keys []syntax.Key
 	for _, d := range source.Decls {
-		if st := d.structType(); st != nil {
+		if st := d.StructType(); st != nil {
 			for _, field := range st.Fields.List {
 				for _, name := range field.Names {
-					keys = append(keys, Key{Package: pkg, Name: d.Key.Name + "." + name.Name})
+					keys = append(keys, syntax.Key{Package: pkg, Name: d.Key.Name + "." + name.Name})
 				}
 			}
 		}

@@ -5,15 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 // seriesGoal returns the tree that a series has to lead to: upstream's with the overlay in place, but for the files that are left out.
 // The steps have no part in it. Its declarations are those of the fork as it is built.
-func (p *Project) seriesGoal(ctx context.Context) (Tree, error) {
+func (p *Project) seriesGoal(ctx context.Context) (filetree.Tree, error) {
 	plan, err := p.Plan(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +61,7 @@ func (p *Project) seriesGoal(ctx context.Context) (Tree, error) {
 
 // sameDecls reports a declaration that only one of two trees has, or that they have in different forms. Comments, and the files that
 // declarations are in, do not matter.
-func sameDecls(fork, series Tree) error {
+func sameDecls(fork, series filetree.Tree) error {
 	want, err := declsOf(fork)
 	if err != nil {
 		return err
@@ -65,40 +70,40 @@ func sameDecls(fork, series Tree) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(want) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if have[key] != want[key] {
 			return fmt.Errorf("%s is not in the series %d times, as in the fork, but %d times", key, want[key], have[key])
 		}
 		delete(have, key)
 	}
-	for _, key := range sortedKeys(have) {
+	for _, key := range slices.Sorted(maps.Keys(have)) {
 		return fmt.Errorf("%s is in the series, but not in the fork", key)
 	}
 	return nil
 }
 
 // declsOf counts the declarations of a tree's Go files, by package, name and fingerprint.
-func declsOf(t Tree) (map[string]int, error) {
+func declsOf(t filetree.Tree) (map[string]int, error) {
 	out := map[string]int{}
 	for _, name := range t.Paths() {
-		if !isGoFile(name) {
+		if !syntax.IsGoFile(name) {
 			continue
 		}
-		source, err := parseSource(name, t[name])
+		source, err := syntax.Parse(name, t[name])
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range source.Decls {
-			out[fmt.Sprintf("%s %s %s %s", path.Dir(name), source.AST.Name.Name, d.Key.Name, fingerprint(d))]++
+			out[fmt.Sprintf("%s %s %s %s", path.Dir(name), source.AST.Name.Name, d.Key.Name, syntax.FingerprintOf(d))]++
 		}
 	}
 	return out, nil
 }
 
 // compare compares the tree that the patches have led to with the one that they have to lead to.
-func (v *seriesTree) compare(goal Tree) error {
+func (v *seriesTree) compare(goal filetree.Tree) error {
 	seen := map[string]bool{}
-	for name := range strings.Lines(string(v.git.git("ls-files"))) {
+	for name := range strings.Lines(string(v.git.Run("ls-files"))) {
 		name = strings.TrimSpace(name)
 		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
 		if err != nil {
@@ -109,8 +114,8 @@ func (v *seriesTree) compare(goal Tree) error {
 		}
 		seen[name] = true
 	}
-	if v.git.err != nil {
-		return v.git.err
+	if v.git.Err != nil {
+		return v.git.Err
 	}
 	for _, name := range goal.Paths() {
 		if !seen[name] {

@@ -6,12 +6,16 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
+	"maps"
 	"slices"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 // merge moves files of ours into those of the folder where upstream would have them.
-func (s *Series) merge(t Tree) error {
-	for _, from := range sortedKeys(s.Options.Merged) {
+func (s *Series) merge(t filetree.Tree) error {
+	for _, from := range slices.Sorted(maps.Keys(s.Options.Merged)) {
 		to := s.Options.Merged[from]
 		if t[from] == nil {
 			continue
@@ -31,19 +35,19 @@ func (s *Series) merge(t Tree) error {
 
 // merged returns a file with the declarations of another at its end, and the imports that they need.
 func (s *Series) merged(from string, ours []byte, to string, theirs []byte) ([]byte, error) {
-	source, err := parseSource(from, ours)
+	source, err := syntax.Parse(from, ours)
 	if err != nil {
 		return nil, err
 	}
-	target, err := parseSource(to, theirs)
+	target, err := syntax.Parse(to, theirs)
 	if err != nil {
 		return nil, err
 	}
 	if source.Constraint != target.Constraint || source.AST.Name.Name != target.AST.Name.Name {
 		return nil, fmt.Errorf("they differ in package or build constraints")
 	}
-	names := packageNamer{s.plan.Module, s.plan.Overlay}
-	imports, err := names.addImports(target, names.imports(source))
+	names := packageNames(s.plan.Module, s.plan.Overlay)
+	imports, err := addImports(names, target, names.Imports(source))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +55,7 @@ func (s *Series) merged(from string, ours []byte, to string, theirs []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	body := bytes.TrimSpace(ours[source.offset(endOfImports(source.AST)):])
+	body := bytes.TrimSpace(ours[source.Offset(endOfImports(source.AST)):])
 	return format.Source(slices.Concat(bytes.TrimRight(text, "\n"), []byte("\n\n"), body, []byte("\n")))
 }
 

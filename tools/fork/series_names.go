@@ -3,18 +3,22 @@ package fork
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 // nameWrapped replaces the names by which our wrappers call what they wrap, so that nothing is left of how the change was made.
-func (s *Series) nameWrapped(plan *Plan, t Tree) error {
+func (s *Series) nameWrapped(plan *Plan, t filetree.Tree) error {
 	names := wrappedNames{}
 	for _, touch := range plan.Touches {
-		if touch.How == Wrap {
+		if touch.How == syntax.Wrap {
 			to := s.Options.Wrapped[touch.Key.String()]
-			if !isIdent(to) {
+			if !token.IsIdentifier(to) {
 				return fmt.Errorf("the wrapped declaration %s has no name of its own in %s/%s", touch.Key, SeriesFolder, SeriesSetup)
 			}
 			if err := s.free(touch.Key, to); err != nil {
@@ -24,7 +28,7 @@ func (s *Series) nameWrapped(plan *Plan, t Tree) error {
 		}
 	}
 	for file, data := range t {
-		if !isGoFile(file) || !strings.Contains(string(data), wrapPrefix) || names[folderKey(file)] == nil {
+		if !syntax.IsGoFile(file) || !strings.Contains(string(data), wrapPrefix) || names[folderKey(file)] == nil {
 			continue
 		}
 		text, err := names.apply(file, data)
@@ -37,8 +41,8 @@ func (s *Series) nameWrapped(plan *Plan, t Tree) error {
 }
 
 // free checks that neither upstream nor the overlay has a declaration of the name that a wrapped declaration is to have.
-func (s *Series) free(wrapped Key, to string) error {
-	key := Key{Package: wrapped.Package, Name: to}
+func (s *Series) free(wrapped syntax.Key, to string) error {
+	key := syntax.Key{Package: wrapped.Package, Name: to}
 	if receiver, _, isMethod := strings.Cut(wrapped.Name, "."); isMethod {
 		key.Name = receiver + "." + to
 	}
@@ -62,7 +66,7 @@ type wrappedNames map[string]map[string]map[string]string
 // folderKey returns the folder of a file, as wrappedNames has it.
 func folderKey(file string) string { return path.Dir(file) }
 
-func (w wrappedNames) add(key Key, to string) {
+func (w wrappedNames) add(key syntax.Key, to string) {
 	receiver, name, isMethod := strings.Cut(key.Name, ".")
 	if !isMethod {
 		receiver, name = "", receiver
@@ -79,7 +83,7 @@ func (w wrappedNames) add(key Key, to string) {
 
 // apply replaces the names in a file.
 func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
-	source, err := parseSource(file, data)
+	source, err := syntax.Parse(file, data)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 		receiver := ""
 		fn, isFunc := decl.(*ast.FuncDecl)
 		if isFunc && fn.Recv != nil && len(fn.Recv.List) == 1 {
-			receiver = receiverName(fn.Recv.List[0].Type)
+			receiver = syntax.ReceiverName(fn.Recv.List[0].Type)
 		}
 		if isFunc {
 			edits = append(edits, w.comment(source, fn, receiver)...)
@@ -99,7 +103,7 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 				return true
 			}
 			if to := w.of(folderKey(file), id.Name, receiver); to != "" {
-				at := source.offset(id.Pos())
+				at := source.Offset(id.Pos())
 				edits = append(edits, edit{start: at, end: at + len(id.Name), text: []byte(to)})
 			}
 			return true
@@ -110,7 +114,7 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 }
 
 // comment renames the function at the beginning of its comment.
-func (w wrappedNames) comment(source *SourceFile, fn *ast.FuncDecl, receiver string) []edit {
+func (w wrappedNames) comment(source *syntax.File, fn *ast.FuncDecl, receiver string) []edit {
 	to := w[folderKey(source.Path)][fn.Name.Name][receiver]
 	if to == "" || fn.Doc == nil {
 		return nil
@@ -120,7 +124,7 @@ func (w wrappedNames) comment(source *SourceFile, fn *ast.FuncDecl, receiver str
 	if !isLine || UpstreamName(word) != fn.Name.Name {
 		return nil
 	}
-	at := source.offset(fn.Doc.Pos()) + len("// ")
+	at := source.Offset(fn.Doc.Pos()) + len("// ")
 	return []edit{{start: at, end: at + len(word), text: []byte(to)}}
 }
 

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // Series tells the overlay of one base step by step.
@@ -18,7 +22,7 @@ type Series struct {
 
 	plan  *Plan // of the whole overlay
 	files map[string]int
-	decls map[Key]int
+	decls map[syntax.Key]int
 }
 
 // never is the number of the step of what stays out of the series: it is later than every step.
@@ -26,7 +30,7 @@ func (s *Series) never() int { return len(s.Steps) }
 
 // Series reads the steps and finds each part of the overlay in one of them.
 func (p *Project) series(plan *Plan) (*Series, error) {
-	var ps Problems
+	var ps problem.List
 	s, err := p.placedSeries(plan, &ps)
 	if err != nil {
 		return nil, err
@@ -34,28 +38,28 @@ func (p *Project) series(plan *Plan) (*Series, error) {
 	s.checkDecls(p, &ps)
 	for _, f := range plan.Overlay.Files {
 		if _, ok := s.files[f.Path]; !ok {
-			ps.add(f.Path, 0, "list it in a file of "+SeriesFolder, "no step of the series brings this file")
+			ps.Add(f.Path, 0, "list it in a file of "+SeriesFolder, "no step of the series brings this file")
 		}
 	}
 	for i, step := range s.Steps {
 		s.checkFragments(i, step, &ps)
 	}
-	return s, ps.orNil()
+	return s, ps.OrNil()
 }
 
 // placedSeries reads the steps and what each of them brings.
-func (p *Project) placedSeries(plan *Plan, ps *Problems) (*Series, error) {
+func (p *Project) placedSeries(plan *Plan, ps *problem.List) (*Series, error) {
 	steps, opt, err := p.readSeries()
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{Options: opt, Steps: steps, plan: plan, files: map[string]int{}, decls: map[Key]int{}}
+	s := &Series{Options: opt, Steps: steps, plan: plan, files: map[string]int{}, decls: map[syntax.Key]int{}}
 	s.place(p, ps)
 	return s, nil
 }
 
 // place reads from the steps which of them brings what.
-func (s *Series) place(p *Project, ps *Problems) {
+func (s *Series) place(p *Project, ps *problem.List) {
 	for i, step := range s.Steps {
 		step.complete(ps)
 		s.placeFiles(i, step.File(), step.Files, p.hasFile, ps)
@@ -64,58 +68,58 @@ func (s *Series) place(p *Project, ps *Problems) {
 	for _, left := range s.Options.Left {
 		s.placeFiles(s.never(), SeriesFolder+"/"+SeriesSetup, left.Files, p.hasFile, ps)
 		if left.Reason == "" {
-			ps.add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "files are left out without a reason")
+			ps.Add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "files are left out without a reason")
 		}
 	}
 	for _, named := range []map[string]string{s.Options.Files, s.Options.Merged} {
-		for _, file := range sortedKeys(named) {
+		for _, file := range slices.Sorted(maps.Keys(named)) {
 			if !p.hasFile(file) {
-				ps.add(SeriesFolder+"/"+SeriesSetup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
+				ps.Add(SeriesFolder+"/"+SeriesSetup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 			}
 		}
 	}
 	for _, finding := range s.Options.Findings {
 		if finding.Reason == "" {
-			ps.add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "a finding in %s is accepted without a reason", finding.File)
+			ps.Add(SeriesFolder+"/"+SeriesSetup, 0, "say why", "a finding in %s is accepted without a reason", finding.File)
 		}
 	}
 }
 
-func (s *Series) placeFiles(i int, at string, files []string, exists func(string) bool, ps *Problems) {
+func (s *Series) placeFiles(i int, at string, files []string, exists func(string) bool, ps *problem.List) {
 	for _, file := range files {
 		if _, twice := s.files[file]; twice {
-			ps.add(at, 0, "keep one of them", "%s is listed twice in the series", file)
+			ps.Add(at, 0, "keep one of them", "%s is listed twice in the series", file)
 		}
 		if !exists(file) {
-			ps.add(at, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
+			ps.Add(at, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 		}
 		s.files[file] = i
 	}
 }
 
-func (s *Series) placeDecls(i int, step Step, ps *Problems) {
+func (s *Series) placeDecls(i int, step Step, ps *problem.List) {
 	for _, text := range step.Declarations {
-		key, err := ParseKey(text)
+		key, err := syntax.ParseKey(text)
 		if err != nil {
-			ps.add(step.File(), 0, "write it as docs/builder.md says", "declarations: %v", err)
+			ps.Add(step.File(), 0, "write it as docs/builder.md says", "declarations: %v", err)
 			continue
 		}
 		if _, twice := s.decls[key]; twice {
-			ps.add(step.File(), 0, "keep one of them", "%s is listed twice in the series", key)
+			ps.Add(step.File(), 0, "keep one of them", "%s is listed twice in the series", key)
 		}
 		s.decls[key] = i
 	}
 }
 
 // checkDecls checks that some base declares each key that is listed: those of other bases are in files that the plan has not read.
-func (s *Series) checkDecls(p *Project, ps *Problems) {
-	declared := map[Key]bool{}
-	for _, file := range sortedKeys(s.files) {
+func (s *Series) checkDecls(p *Project, ps *problem.List) {
+	declared := map[syntax.Key]bool{}
+	for _, file := range slices.Sorted(maps.Keys(s.files)) {
 		data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(file)))
-		if err != nil || !isGoFile(file) {
+		if err != nil || !syntax.IsGoFile(file) {
 			continue
 		}
-		source, err := parseSource(file, data)
+		source, err := syntax.Parse(file, data)
 		if err != nil {
 			continue // a problem of the plan
 		}
@@ -124,7 +128,7 @@ func (s *Series) checkDecls(p *Project, ps *Problems) {
 			folder += "_test"
 		}
 		for _, d := range source.Decls {
-			declared[Key{Package: folder, Name: d.Key.Name}] = true
+			declared[syntax.Key{Package: folder, Name: d.Key.Name}] = true
 		}
 		for _, key := range fieldKeys(source, folder) {
 			declared[key] = true
@@ -132,24 +136,24 @@ func (s *Series) checkDecls(p *Project, ps *Problems) {
 	}
 	for key, i := range s.decls {
 		if !declared[key] {
-			ps.add(s.Steps[i].File(), 0, "remove it from the list, or correct its name", "no base of the overlay declares %s", key)
+			ps.Add(s.Steps[i].File(), 0, "remove it from the list, or correct its name", "no base of the overlay declares %s", key)
 		}
 	}
 }
 
 // checkFragments checks that the lines of each fragment are in their file once, if the base has the file.
-func (s *Series) checkFragments(i int, step Step, ps *Problems) {
+func (s *Series) checkFragments(i int, step Step, ps *problem.List) {
 	for _, f := range step.Fragments {
 		at, listed := s.files[f.File]
 		if !listed || at >= i {
-			ps.add(step.File(), 0, "list the file in an earlier step", "a fragment of %s, which no earlier step brings", f.File)
+			ps.Add(step.File(), 0, "list the file in an earlier step", "a fragment of %s, which no earlier step brings", f.File)
 		}
 		file := s.file(f.File)
 		if file == nil {
 			continue
 		}
 		if _, _, n := f.find(file.Data); n != 1 || f.Lines == "" {
-			ps.add(step.File(), 0, "copy the lines anew from the file", "a fragment of %s is there %d times, not once: %q", f.File, n, f.Lines)
+			ps.Add(step.File(), 0, "copy the lines anew from the file", "a fragment of %s is there %d times, not once: %q", f.File, n, f.Lines)
 		}
 	}
 }
@@ -173,7 +177,7 @@ func (s *Series) declStep(d *OverlayDecl) int {
 // overlay returns the overlay as it is after a step.
 func (s *Series) overlay(last int) (*Overlay, error) {
 	o := &Overlay{}
-	var ps Problems
+	var ps problem.List
 	for _, f := range s.plan.Overlay.Files {
 		data, err := s.form(f, last)
 		if err != nil {
@@ -186,7 +190,7 @@ func (s *Series) overlay(last int) (*Overlay, error) {
 			o.Files = append(o.Files, form)
 		}
 	}
-	return o, ps.orNil()
+	return o, ps.OrNil()
 }
 
 func (s *Series) nameOf(step int) string {
@@ -215,7 +219,7 @@ func (s *Series) form(f *OverlayFile, last int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := slices.ContainsFunc(fieldKeys(f.Source, packageOfFile(f)), func(k Key) bool { at, ok := s.decls[k]; return ok && at > last })
+	fields := slices.ContainsFunc(fieldKeys(f.Source, packageOfFile(f)), func(k syntax.Key) bool { at, ok := s.decls[k]; return ok && at > last })
 	if bytes.Equal(data, f.Data) && !fields && !slices.ContainsFunc(f.Decls, late) {
 		return f.Data, nil
 	}
@@ -250,14 +254,14 @@ func (s *Series) withoutFragments(f *OverlayFile, last int) ([]byte, error) {
 
 // reduced takes the declarations of later steps out of a file, and the imports that nothing uses then.
 func (s *Series) reduced(f *OverlayFile, data []byte, last int) ([]byte, error) {
-	source, err := parseSource(f.Path, data)
+	source, err := syntax.Parse(f.Path, data)
 	if err != nil {
 		return nil, err
 	}
 	folder := packageOfFile(f)
 	cuts := s.lateFields(source, folder, last)
 	for _, d := range source.Decls {
-		at, ok := s.decls[Key{Package: folder, Name: d.Key.Name}]
+		at, ok := s.decls[syntax.Key{Package: folder, Name: d.Key.Name}]
 		if !ok {
 			at = s.files[f.Path]
 		}
@@ -269,11 +273,11 @@ func (s *Series) reduced(f *OverlayFile, data []byte, last int) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if source, err = parseSource(f.Path, text); err != nil {
+	if source, err = syntax.Parse(f.Path, text); err != nil {
 		return nil, err
 	}
-	names := packageNamer{s.plan.Module, s.plan.Overlay}
-	if text, _, err = splice(text, "", names.unusedImports(source)); err != nil {
+	names := packageNames(s.plan.Module, s.plan.Overlay)
+	if text, _, err = splice(text, "", unusedImports(names, source)); err != nil {
 		return nil, err
 	}
 	return format.Source(text)

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"mongofork/tools/fork/problem"
 )
 
 // SeriesFolder holds the steps by which the overlay is told as a series of patches, one file for each, in the order of their names.
@@ -120,7 +122,7 @@ func decodeStrictly(name string, data []byte, to any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(to); err != nil && !errors.Is(err, io.EOF) {
-		return Problems{{File: name, Message: "the file cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
+		return problem.List{{File: name, Message: "the file cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
 	}
 	return nil
 }
@@ -158,18 +160,18 @@ func fill(text string) string {
 }
 
 // complete lists what the step does not say.
-func (s Step) complete(ps *Problems) {
+func (s Step) complete(ps *problem.List) {
 	for _, field := range []struct{ name, text string }{
 		{"title", s.Title}, {"why", s.Why}, {"users", s.Users}, {"specification", s.Specification}, {"tests", s.Tests},
 	} {
 		if strings.TrimSpace(field.text) == "" {
-			ps.add(s.File(), 0, "write it: reviewers know nothing but the driver", "the step has no %s", field.name)
+			ps.Add(s.File(), 0, "write it: reviewers know nothing but the driver", "the step has no %s", field.name)
 		}
 	}
 	if len(s.Title) > 60 || strings.Contains(strings.TrimSpace(s.Title), "\n") {
-		ps.add(s.File(), 0, "shorten it", "the title is longer than a line of 60 bytes")
+		ps.Add(s.File(), 0, "shorten it", "the title is longer than a line of 60 bytes")
 	}
 	if !slices.IsSorted(s.Files) {
-		ps.add(s.File(), 0, "sort the list", "the files are not in order")
+		ps.Add(s.File(), 0, "sort the list", "the files are not in order")
 	}
 }

@@ -3,11 +3,16 @@ package fork
 import (
 	"bytes"
 	"go/ast"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 const seriesAuthor = "A Tester <tester@localhost>"
@@ -19,8 +24,8 @@ func stepFile(title, more string) []byte {
 
 // seriesOverlay is an overlay whose one file of two subjects two steps bring, with a fragment, a wrapped declaration and an import
 // that only the later step needs.
-func seriesOverlay() Tree {
-	return Tree{
+func seriesOverlay() filetree.Tree {
+	return filetree.Tree{
 		"pool/policy.go": []byte(`package pool
 
 import "strings"
@@ -60,7 +65,7 @@ var calls = limit
 	}
 }
 
-func seriesOf(t *testing.T, p *Project) ([]SeriesPatch, Tree) {
+func seriesOf(t *testing.T, p *Project) ([]SeriesPatch, filetree.Tree) {
 	t.Helper()
 	patches, tree, err := p.SeriesPatches(t.Context(), runCommand, seriesAuthor)
 	require.NoError(t, err)
@@ -191,7 +196,7 @@ func TestSeriesOfEveryBase(t *testing.T) {
 		for i := range s.Steps {
 			next, err := s.Tree(i)
 			require.NoError(t, err)
-			if len(Compare(before, next)) > 0 {
+			if len(filetree.Compare(before, next)) > 0 {
 				commits++
 			}
 			before = next
@@ -206,12 +211,12 @@ func TestSeriesOfEveryBase(t *testing.T) {
 		require.NoError(t, err)
 		want, err := s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
 		require.NoError(t, err)
-		require.Empty(t, changedPaths(Compare(want, whole)), "with what is left out, the series is the patch")
+		require.Empty(t, changedPaths(filetree.Compare(want, whole)), "with what is left out, the series is the patch")
 	})
 }
 
 // requireNoTrace checks that nothing tells how the series was made: no text, and no name of a file or in a file.
-func requireNoTrace(t *testing.T, upstream, tree Tree) {
+func requireNoTrace(t *testing.T, upstream, tree filetree.Tree) {
 	t.Helper()
 	known := names(t, upstream)
 	for name := range names(t, tree) {
@@ -232,15 +237,15 @@ func requireNoTrace(t *testing.T, upstream, tree Tree) {
 var tells = regexp.MustCompile(`(?i)upstream|overlay|fork|revision|_20[0-9][0-9]_`)
 
 // names returns the paths of a tree's files, and the identifiers in its Go files.
-func names(t *testing.T, tree Tree) map[string]bool {
+func names(t *testing.T, tree filetree.Tree) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
 	for name, data := range tree {
 		all[name] = true
-		if !isGoFile(name) {
+		if !syntax.IsGoFile(name) {
 			continue
 		}
-		source, err := parseSource(name, data)
+		source, err := syntax.Parse(name, data)
 		require.NoError(t, err)
 		ast.Inspect(source.AST, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
@@ -255,9 +260,9 @@ func names(t *testing.T, tree Tree) map[string]bool {
 // What is called by a word that tells is found, in a path and in code; what upstream calls so stays.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	tree := Tree{"a/overlay.go": []byte("package a\n\nfunc f() { upstreamF(); g_2026_08() }\n"), "b/revision.txt": nil}
+	tree := filetree.Tree{"a/overlay.go": []byte("package a\n\nfunc f() { upstreamF(); g_2026_08() }\n"), "b/revision.txt": nil}
 	var found []string
-	for _, name := range sortedKeys(names(t, tree)) {
+	for _, name := range slices.Sorted(maps.Keys(names(t, tree))) {
 		if tells.MatchString(name) {
 			found = append(found, name)
 		}

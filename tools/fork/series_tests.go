@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/syntax"
 	"mongofork/tools/rig/gotest"
 )
 
@@ -26,7 +28,7 @@ func (v *seriesTree) tests(affected, touched []string, last bool) (string, error
 		return "", err
 	}
 	var rest, functions []string
-	for _, folder := range sortedKeys(own) {
+	for _, folder := range slices.Sorted(maps.Keys(own)) {
 		affects := last || slices.Contains(affected, folder) || slices.Equal(affected, []string{"./..."})
 		if affects && !slices.Contains(touched, folder) {
 			rest = append(rest, folder)
@@ -47,32 +49,27 @@ func needsServer(folder string) bool { return strings.HasPrefix(folder+"/", "./i
 // ownTests returns the tests that the series has brought so far, by folder.
 func (v *seriesTree) ownTests() (map[string][]string, error) {
 	own := map[string][]string{}
-	for name := range strings.Lines(string(v.git.git("ls-files", "*_test.go"))) {
+	for name := range strings.Lines(string(v.git.Run("ls-files", "*_test.go"))) {
 		name = strings.TrimSpace(name)
 		folder := "./" + path.Dir(name)
-		if _, theirs := v.upstream[name]; theirs || !isGoFile(name) || needsServer(folder) {
+		if _, theirs := v.upstream[name]; theirs || !syntax.IsGoFile(name) || needsServer(folder) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err
 		}
-		source, err := parseSource(name, data)
+		source, err := syntax.Parse(name, data)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range source.Decls {
-			if d.Kind == Func && isTestName(d.Key.Name) {
+			if d.Kind == syntax.Func && syntax.IsTestName(d.Key.Name) {
 				own[folder] = append(own[folder], d.Key.Name)
 			}
 		}
 	}
-	return own, v.git.err
-}
-
-// isTestName reports whether go test runs a function of this name.
-func isTestName(name string) bool {
-	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return own, v.git.Err
 }
 
 // goTest runs tests of some folders of a tree. Failed tests are no error.
@@ -108,12 +105,12 @@ func (v *seriesTree) judge(own map[string][]string, result *gotest.Result) (stri
 		}
 	}
 	said := fmt.Sprintf("%d tests of the series and %d of upstream's passed", passed, theirs)
-	for _, folder := range sortedKeys(failed) {
+	for _, folder := range slices.Sorted(maps.Keys(failed)) {
 		excuses, err := v.excuse(folder, failed[folder])
 		if err != nil {
 			return "", err
 		}
-		for _, why := range sortedKeys(excuses) {
+		for _, why := range slices.Sorted(maps.Keys(excuses)) {
 			tests := slices.Compact(slices.Sorted(slices.Values(excuses[why])))
 			said += fmt.Sprintf(", %d of %s failed that %s (%s)", len(excuses[why]), folder, why, strings.Join(tests, ", "))
 		}

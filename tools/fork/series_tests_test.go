@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
 )
 
 // events is what go test -json prints of tests that ended so: "pass TestA" or "fail TestB".
@@ -48,7 +51,7 @@ func TestSeriesFailures(t *testing.T) {
 			t.Parallel()
 			v := &seriesTree{
 				ctx: t.Context(), dir: filepath.Join(t.TempDir(), "tree"), module: "example.org/m",
-				upstream: Tree{"pool/pool.go": []byte("package pool\n")},
+				upstream: filetree.Tree{"pool/pool.go": []byte("package pool\n")},
 				known:    map[string]string{"pool TestListed": "it asserts what was wrong"},
 			}
 			v.run = func(_ context.Context, dir string, _ []string, _ string, args ...string) ([]byte, error) {
@@ -98,11 +101,11 @@ func TestSeriesTestsThatRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			files := Tree{"theirs/x_test.go": []byte("package theirs\n\nfunc TestTheirs() {}\n")}
+			files := filetree.Tree{"theirs/x_test.go": []byte("package theirs\n\nfunc TestTheirs() {}\n")}
 			for _, folder := range []string{"a", "b", "c", "internal/integration/x"} {
 				files[folder+"/x_test.go"] = []byte("package x\n\nfunc Test" + strings.ToUpper(folder[:1]) + "() {}\n")
 			}
-			require.NoError(t, files.write(dir))
+			require.NoError(t, files.Write(dir))
 			var ran []string
 			run := func(_ context.Context, _ string, _ []string, name string, args ...string) ([]byte, error) {
 				if name == "git" {
@@ -112,8 +115,8 @@ func TestSeriesTestsThatRun(t *testing.T) {
 				ran = append(ran, strings.Join(args[4:], " "))
 				return nil, nil
 			}
-			v := &seriesTree{ctx: t.Context(), run: run, dir: dir, module: "example.org/m", git: &gitRepo{ctx: t.Context(), dir: dir, run: run},
-				upstream: Tree{"theirs/x_test.go": nil}}
+			v := &seriesTree{ctx: t.Context(), run: run, dir: dir, module: "example.org/m", git: git.At(t.Context(), run, dir, "", ""),
+				upstream: filetree.Tree{"theirs/x_test.go": nil}}
 			_, err := v.tests(tt.affected, tt.touched, tt.last)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, ran)

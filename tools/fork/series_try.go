@@ -5,6 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
 )
 
 // The ways in which a patch applies to a tree that it was not made for.
@@ -25,54 +29,54 @@ type TriedPatch struct {
 
 // TryPatches applies the patches of a series, the cover letter apart, to a copy of a tree, one after the other. One that conflicts is
 // left out, and so those that build on it may conflict too. The tree before is the one that the series was made for.
-func TryPatches(ctx context.Context, run RunFunc, before, tree Tree, patches []SeriesPatch) ([]TriedPatch, error) {
-	g, done, err := newGitRepo(ctx, run, "mongofork <mongofork@localhost>")
+func TryPatches(ctx context.Context, run command.RunFunc, before, tree filetree.Tree, patches []SeriesPatch) ([]TriedPatch, error) {
+	g, done, err := git.New(ctx, run, "mongofork <mongofork@localhost>")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	before, tree = changedBy(patches, before), changedBy(patches, tree)
-	file := filepath.Join(g.dir, ".git", "tried.patch")
+	file := filepath.Join(g.Dir, ".git", "tried.patch")
 	am := func(patch SeriesPatch, args ...string) bool {
-		if g.err == nil {
-			g.err = os.WriteFile(file, patch.Data, 0o644)
+		if g.Err == nil {
+			g.Err = os.WriteFile(file, patch.Data, 0o644)
 		}
-		g.git(append([]string{"am", "--quiet"}, append(args, file)...)...)
-		return g.err == nil
+		g.Run(append([]string{"am", "--quiet"}, append(args, file)...)...)
+		return g.Err == nil
 	}
-	g.commit(before, "before")
+	g.Commit(before, "before")
 	for _, patch := range patches { // for the merges
 		if patch.Step != "" {
 			am(patch)
 		}
 	}
-	g.commit(tree, "tree")
+	g.Commit(tree, "tree")
 	var tried []TriedPatch
 	for _, patch := range patches {
-		if patch.Step == "" || g.err != nil || ctx.Err() != nil {
+		if patch.Step == "" || g.Err != nil || ctx.Err() != nil {
 			continue
 		}
 		t := TriedPatch{Name: patch.Name, Step: patch.Step, Result: Applies}
 		if !am(patch) {
-			g.giveUp()
+			g.AbortApply()
 			if t.Result = Merges; !am(patch, "--3way") {
 				t.Result = Conflicts
-				g.err = nil
-				t.Conflicts = strings.Fields(string(g.git("diff", "--name-only", "--diff-filter=U")))
-				g.giveUp()
+				g.Err = nil
+				t.Conflicts = strings.Fields(string(g.Run("diff", "--name-only", "--diff-filter=U")))
+				g.AbortApply()
 			}
 		}
 		tried = append(tried, t)
 	}
-	if g.err == nil {
-		g.err = ctx.Err()
+	if g.Err == nil {
+		g.Err = ctx.Err()
 	}
-	return tried, g.err
+	return tried, g.Err
 }
 
 // changedBy returns the files of a tree that some patch changes or adds: git has no use for the others.
-func changedBy(patches []SeriesPatch, t Tree) Tree {
-	some := Tree{}
+func changedBy(patches []SeriesPatch, t filetree.Tree) filetree.Tree {
+	some := filetree.Tree{}
 	for _, patch := range patches {
 		for _, name := range patch.Changed {
 			if data, ok := t[name]; ok {
@@ -81,10 +85,4 @@ func changedBy(patches []SeriesPatch, t Tree) Tree {
 		}
 	}
 	return some
-}
-
-// giveUp restores the tree after a patch that could not be applied.
-func (g *gitRepo) giveUp() {
-	g.err = nil
-	g.git("am", "--abort")
 }

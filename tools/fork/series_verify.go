@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/syntax"
 	"mongofork/tools/rig/gotest"
 )
 
@@ -29,7 +33,7 @@ type SeriesCheck struct {
 // to compile and to pass go vet; the series' tests so far and upstream's own have to pass where the patch can make a difference; the
 // exported API has to stay compatible; and upstream's linters must not find more than in upstream's tree. After the last patch the
 // tree has to be the fork, but for what is left out.
-func (p *Project) VerifySeries(ctx context.Context, run RunFunc, c SeriesCheck) error {
+func (p *Project) VerifySeries(ctx context.Context, run command.RunFunc, c SeriesCheck) error {
 	patches, _, err := p.SeriesPatches(ctx, run, "mongofork <mongofork@localhost>")
 	if err != nil {
 		return err
@@ -66,12 +70,12 @@ func (p *Project) VerifySeries(ctx context.Context, run RunFunc, c SeriesCheck) 
 // seriesTree is upstream's tree with the patches that were applied.
 type seriesTree struct {
 	ctx      context.Context
-	run      RunFunc
+	run      command.RunFunc
 	opt      SeriesCheck
 	dir      string
 	module   string
-	upstream Tree
-	git      *gitRepo
+	upstream filetree.Tree
+	git      *git.Repository
 	api      seriesAPI
 	lint     seriesLint
 	known    map[string]string         // reason by upstream's test, "folder test"
@@ -79,7 +83,7 @@ type seriesTree struct {
 }
 
 // newSeriesTree writes upstream's tree.
-func (p *Project) newSeriesTree(ctx context.Context, run RunFunc, c SeriesCheck) (*seriesTree, error) {
+func (p *Project) newSeriesTree(ctx context.Context, run command.RunFunc, c SeriesCheck) (*seriesTree, error) {
 	pristine, err := p.Pristine(ctx)
 	if err != nil {
 		return nil, err
@@ -99,10 +103,10 @@ func (p *Project) newSeriesTree(ctx context.Context, run RunFunc, c SeriesCheck)
 		return nil, err
 	}
 	v := &seriesTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine.Tree, known: known, lint: seriesLint{accepted: options.Findings},
-		git: &gitRepo{ctx: ctx, dir: c.Dir, run: run, name: "mongofork", address: "mongofork@localhost"}}
-	v.git.git("init", "--quiet")
-	v.git.commit(pristine.Tree, "upstream")
-	return v, v.git.err
+		git: git.At(ctx, run, c.Dir, "mongofork", "mongofork@localhost")}
+	v.git.Run("init", "--quiet")
+	v.git.Commit(pristine.Tree, "upstream")
+	return v, v.git.Err
 }
 
 // begin looks at upstream's tree, for what is compared after each of the patches.
@@ -129,11 +133,11 @@ func (v *seriesTree) begin(patches []SeriesPatch) error {
 
 func (v *seriesTree) apply(patch SeriesPatch) error {
 	file := filepath.Join(v.dir, ".git", patch.Name)
-	if v.git.err == nil {
-		v.git.err = os.WriteFile(file, patch.Data, 0o644)
+	if v.git.Err == nil {
+		v.git.Err = os.WriteFile(file, patch.Data, 0o644)
 	}
-	v.git.git("am", "--quiet", file)
-	return v.git.err
+	v.git.Run("am", "--quiet", file)
+	return v.git.Err
 }
 
 // goTool runs the go command in the tree.
@@ -184,7 +188,7 @@ func (v *seriesTree) check(patch SeriesPatch, last bool) ([]string, error) {
 func (v *seriesTree) formatted(names []string) error {
 	unformatted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		data, err := os.ReadFile(filepath.Join(v.dir, filepath.FromSlash(name)))
-		return err != nil || !isGoFile(name) || isFormatted(data)
+		return err != nil || !syntax.IsGoFile(name) || syntax.IsFormatted(data)
 	})
 	if len(unformatted) > 0 {
 		return fmt.Errorf("gofmt: %s", strings.Join(unformatted, ", "))

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 )
 
 // Applied in order, the patches lead to the fork's own tree.
@@ -29,7 +32,7 @@ func TestSeriesApplies(t *testing.T) {
 }
 
 // withoutGo runs git alone: the made-up module cannot be compiled.
-func withoutGo(run RunFunc) RunFunc {
+func withoutGo(run command.RunFunc) command.RunFunc {
 	return func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 		if name == "go" {
 			return nil, nil
@@ -58,7 +61,7 @@ func TestSeriesWithABrokenStep(t *testing.T) {
 func TestSeriesUnformatted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, Tree{"a.go": []byte("package a\n"), "b.go": []byte("package  a\n"), "notes.txt": []byte(" x")}.write(dir))
+	require.NoError(t, filetree.Tree{"a.go": []byte("package a\n"), "b.go": []byte("package  a\n"), "notes.txt": []byte(" x")}.Write(dir))
 	v := &seriesTree{dir: dir}
 	require.NoError(t, v.formatted([]string{"a.go", "notes.txt", "removed.go"}))
 	require.EqualError(t, v.formatted([]string{"a.go", "b.go"}), "gofmt: b.go")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"mongofork/tools/fork/syntax"
 )
 
 // edit replaces the bytes [start, end) of a file by text.
@@ -58,8 +60,8 @@ func splice(src []byte, file string, edits []edit) ([]byte, []Segment, error) {
 
 // cut returns the edit that takes a declaration out of its file: its comments,
 // the rest of its last line, and the blank lines that set it apart.
-func cut(d *Decl) edit {
-	start, end := d.extent()
+func cut(d *syntax.Decl) edit {
+	start, end := d.Extent()
 	return cutLines(d.File.Src, start, end)
 }
 
@@ -69,7 +71,7 @@ func cutLines(src []byte, start, end int) edit {
 	for start > 0 && (src[start-1] == ' ' || src[start-1] == '\t') {
 		start--
 	}
-	end = lineEnd(src, end)
+	end = syntax.LineEnd(src, end)
 	blankBefore := start == 0 || bytes.HasSuffix(src[:start], []byte("\n\n"))
 	for blankBefore && end < len(src) && src[end] == '\n' {
 		end++
@@ -81,17 +83,4 @@ func cutLines(src []byte, start, end int) edit {
 		}
 	}
 	return edit{start: start, end: end}
-}
-
-// lineEnd returns the offset just after the line that holds offset i.
-func lineEnd(src []byte, i int) int {
-	if n := bytes.IndexByte(src[i:], '\n'); n >= 0 {
-		return i + n + 1
-	}
-	return len(src)
-}
-
-// lineStart returns the offset of the first byte of the line that holds i.
-func lineStart(src []byte, i int) int {
-	return bytes.LastIndexByte(src[:i], '\n') + 1
 }

@@ -1,8 +1,12 @@
 package fork
 
+import (
+	"mongofork/tools/fork/syntax"
+)
+
 // StatusRow describes one declaration of the overlay, or one that it watches.
 type StatusRow struct {
-	Key Key
+	Key syntax.Key
 	// How is the directive's verb; "add" for a new declaration.
 	How string
 	// At is where ours, or the directive, stands: "file:line".
@@ -17,25 +21,25 @@ type StatusRow struct {
 func (p *Plan) Status() []StatusRow {
 	var rows []StatusRow
 	for _, t := range p.Touches {
-		rows = append(rows, StatusRow{t.Key, string(t.How), t.Ours.at(), t.Ours.lines(), t.Theirs.lines(), t.Reason})
+		rows = append(rows, StatusRow{t.Key, string(t.How), t.Ours.At(), t.Ours.Lines(), t.Theirs.Lines(), t.Reason})
 	}
 	for _, d := range p.Added {
-		rows = append(rows, StatusRow{d.Key, "add", d.at(), d.lines(), 0, ""})
+		rows = append(rows, StatusRow{d.Key, "add", d.At(), d.Lines(), 0, ""})
 	}
 	for _, r := range p.Removed {
-		rows = append(rows, StatusRow{r.Key, string(Remove), r.at(), 0, linesOf(r.Theirs), r.Reason})
+		rows = append(rows, StatusRow{r.Key, string(syntax.Remove), r.at(), 0, linesOf(r.Theirs), r.Reason})
 	}
 	for _, w := range p.Watched {
-		rows = append(rows, StatusRow{w.Key, string(Watch), w.at(), 0, linesOf(w.Theirs), ""})
+		rows = append(rows, StatusRow{w.Key, string(syntax.Watch), w.at(), 0, linesOf(w.Theirs), ""})
 	}
 	return rows
 }
 
 // linesOf returns how many lines declarations take.
-func linesOf(decls []*Decl) int {
+func linesOf(decls []*syntax.Decl) int {
 	n := 0
 	for _, d := range decls {
-		n += d.lines()
+		n += d.Lines()
 	}
 	return n
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/upstream"
 )
 
 // stepFinder says which step of the series brings what of the overlay.
@@ -17,7 +20,7 @@ func (p *Project) stepFinder(plan *Plan) (stepFinder, error) {
 	if _, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(SeriesFolder))); err != nil {
 		return stepFinder{}, nil
 	}
-	s, err := p.placedSeries(plan, &Problems{})
+	s, err := p.placedSeries(plan, &problem.List{})
 	return stepFinder{s}, err
 }
 
@@ -57,8 +60,8 @@ func (p stepFinder) ofLine(file string, line int) string {
 	}
 	if f := p.series.file(file); f != nil && f.Source != nil {
 		for _, d := range f.Decls {
-			start, end := d.extent()
-			if f.Source.lineAt(start) <= line && line <= f.Source.lineAt(end) {
+			start, end := d.Extent()
+			if f.Source.LineAt(start) <= line && line <= f.Source.LineAt(end) {
 				return p.ofDecl(d)
 			}
 		}
@@ -68,7 +71,7 @@ func (p stepFinder) ofLine(file string, line int) string {
 
 // inCheckout adds to problems with a commit the steps of the series that they are in the way of. The lock of a release accepts
 // nothing of a commit: there the cure is to see what changed.
-func (p *Project) inCheckout(plan *Plan, problems Problems) (Problems, error) {
+func (p *Project) inCheckout(plan *Plan, problems problem.List) (problem.List, error) {
 	checkout := plan.Module.Checkout
 	if checkout == nil || len(problems) == 0 {
 		return problems, nil
@@ -99,7 +102,7 @@ func acceptsCommits(base string) bool { return semver.Prerelease(base) != "" }
 
 // RefuseAccept returns an error if the source is a commit and the lock that of a release.
 func (p *Project) RefuseAccept() error {
-	if _, commit := p.Source.(*Checkout); commit && !acceptsCommits(p.Base) {
+	if _, commit := p.Source.(*upstream.Checkout); commit && !acceptsCommits(p.Base) {
 		return fmt.Errorf("the lock of %s is about the released files: leave --source out, or name a base for commits, such as --base %s-0.main", p.Base, p.Base)
 	}
 	return nil

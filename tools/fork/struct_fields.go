@@ -1,19 +1,24 @@
 package fork
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+
+	"mongofork/tools/fork/syntax"
+)
 
 // extension copies the fields of our struct to the end of upstream's, or the
 // elements of our function's literal. A blank line before fields keeps gofmt
 // from realigning upstream's.
-func extension(ours, theirs *Decl) edit {
-	if ours.fn != nil {
+func extension(ours, theirs *syntax.Decl) edit {
+	if ours.Func != nil {
 		return literalExtension(ours, theirs)
 	}
 	from, to := fieldRange(ours)
-	closing := theirs.File.offset(theirs.structType().Fields.Closing)
+	closing := theirs.File.Offset(theirs.StructType().Fields.Closing)
 	e := edit{text: ours.File.Src[from:to], from: ours.File.Path, at: from}
 	src := theirs.File.Src
-	if start := lineStart(src, closing); len(bytes.TrimSpace(src[start:closing])) == 0 {
+	if start := syntax.LineStart(src, closing); len(bytes.TrimSpace(src[start:closing])) == 0 {
 		e.start, e.end = start, start
 	} else { // all on one line
 		e.start, e.end = closing, closing
@@ -23,11 +28,11 @@ func extension(ours, theirs *Decl) edit {
 
 // fieldRange returns the lines between a struct's braces, or what is between
 // them if they stand on one line.
-func fieldRange(d *Decl) (from, to int) {
-	fields := d.structType().Fields
-	from, to = d.File.offset(fields.Opening)+1, d.File.offset(fields.Closing)
-	if end := lineEnd(d.File.Src, from); end < to {
-		return end, lineStart(d.File.Src, to)
+func fieldRange(d *syntax.Decl) (from, to int) {
+	fields := d.StructType().Fields
+	from, to = d.File.Offset(fields.Opening)+1, d.File.Offset(fields.Closing)
+	if end := syntax.LineEnd(d.File.Src, from); end < to {
+		return end, syntax.LineStart(d.File.Src, to)
 	}
 	return from, to
 }
@@ -44,4 +49,20 @@ func separators(src []byte, e edit) (before, after []byte) {
 		after = []byte("\n")
 	}
 	return before, after
+}
+
+// literalExtension copies the elements of our literal to the end of upstream's. gofmt aligns them.
+func literalExtension(ours, theirs *syntax.Decl) edit {
+	our, their := syntax.ExtendedLiteral(ours, theirs)
+	last := our.Elts[len(our.Elts)-1].End()
+	elements := bytes.TrimSpace(ours.File.Text(our.Lbrace+1, last))
+	src, at := theirs.File.Src, theirs.File.Offset(their.Rbrace)
+	if start := syntax.LineStart(src, at); len(bytes.TrimSpace(src[start:at])) == 0 {
+		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(",")))
+		return edit{start: start, end: start, text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}
+	}
+	if len(their.Elts) > 0 { // all on one line
+		elements = append([]byte(", "), elements...)
+	}
+	return edit{start: at, end: at, text: elements}
 }

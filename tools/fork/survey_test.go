@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
 )
 
 func TestSurvey(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, Tree{"pool/ours.go": []byte(`package pool
+	p := builtProject(t, filetree.Tree{"pool/ours.go": []byte(`package pool
 
 import "context"
 
@@ -40,6 +42,6 @@ func surveyed() {}
 
 func TestSurveyWithoutBase(t *testing.T) {
 	t.Parallel()
-	_, err := (&Project{Root: t.TempDir(), Base: testBase, Source: upstream(t)}).Survey(t.Context())
+	_, err := (&Project{Root: t.TempDir(), Base: testBase, Source: driverVersions(t)}).Survey(t.Context())
 	require.ErrorContains(t, err, "no base has a lock")
 }

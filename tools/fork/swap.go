@@ -4,13 +4,15 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // swap writes the tree beside the directory and then renames. Whenever it is
 // cut short, recover finds the old or the new tree complete.
-func (o Output) swap(t Tree, manifest []byte) error {
+func (o Output) swap(t filetree.Tree, manifest []byte) error {
 	fresh := o.staged("new")
-	if err := t.write(fresh); err != nil {
+	if err := t.Write(fresh); err != nil {
 		return errors.Join(err, o.removeStaged())
 	}
 	if err := os.WriteFile(o.staged("manifest"), manifest, 0o644); err != nil {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/problem"
 )
 
 // Verify builds twice from scratch and compares the trees on disk with each
@@ -15,7 +18,7 @@ func (p *Project) Verify(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	var trees [2]Tree
+	var trees [2]filetree.Tree
 	for i := range trees {
 		if trees[i], err = p.rebuild(ctx, filepath.Join(dir, fmt.Sprint(i))); err != nil {
 			return "", err
@@ -25,28 +28,28 @@ func (p *Project) Verify(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var ps Problems
-	for _, d := range Compare(trees[0], trees[1]) {
-		ps.add(d.Path, 0, "report this as a bug of mongofork", "two builds of the same sources differ")
+	var ps problem.List
+	for _, d := range filetree.Compare(trees[0], trees[1]) {
+		ps.Add(d.Path, 0, "report this as a bug of mongofork", "two builds of the same sources differ")
 	}
 	hash, err := trees[0].Hash("")
 	if err != nil {
 		return "", err
 	}
 	if hash != lock.Output {
-		ps.add(p.LockFile(), 0, "go run ./tools/cmd/mongofork diff, then go run ./tools/cmd/mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
+		ps.Add(p.LockFile(), 0, "go run ./tools/cmd/mongofork diff, then go run ./tools/cmd/mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
 	}
-	return hash, ps.orNil()
+	return hash, ps.OrNil()
 }
 
 // rebuild builds into dir and reads the result back.
-func (p *Project) rebuild(ctx context.Context, dir string) (Tree, error) {
+func (p *Project) rebuild(ctx context.Context, dir string) (filetree.Tree, error) {
 	_, a, err := p.Assemble(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Tree.write(dir); err != nil {
+	if err := a.Tree.Write(dir); err != nil {
 		return nil, err
 	}
-	return ReadTree(dir)
+	return filetree.Read(dir)
 }

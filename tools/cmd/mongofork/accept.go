@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/syntax"
 )
 
 type acceptCmd struct {
@@ -17,7 +18,7 @@ type acceptCmd struct {
 func (c *acceptCmd) Run(a *app) error {
 	opt := fork.AcceptOptions{All: c.All, Specifications: c.Specifications}
 	for _, s := range c.Keys {
-		key, err := fork.ParseKey(s)
+		key, err := syntax.ParseKey(s)
 		if err != nil {
 			return err
 		}

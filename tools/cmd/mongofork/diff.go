@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 type diffCmd struct {
@@ -26,7 +28,7 @@ func (c *diffCmd) Run(a *app) error {
 		return err
 	}
 	var shown, added, removed int
-	for _, d := range fork.Compare(fork.Pristine(plan.Module).Tree, assembly.Tree) {
+	for _, d := range filetree.Compare(fork.Pristine(plan.Module).Tree, assembly.Tree) {
 		if !only(d.Path) {
 			continue
 		}
@@ -53,7 +55,7 @@ func (c *diffCmd) declarations(a *app) error {
 		return err
 	}
 	for _, s := range c.Paths {
-		key, err := fork.ParseKey(s)
+		key, err := syntax.ParseKey(s)
 		if err != nil {
 			return err
 		}
@@ -75,7 +77,7 @@ func (c *diffCmd) files(plan *fork.Plan) (func(path string) bool, error) {
 			wanted = append(wanted, strings.TrimSuffix(arg, "/"))
 			continue
 		}
-		key, err := fork.ParseKey(arg)
+		key, err := syntax.ParseKey(arg)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,8 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/upstream"
 )
 
 const (
@@ -54,11 +56,11 @@ type app struct {
 	ctx     context.Context
 	project *fork.Project
 	// checkout is the work tree that --source names, if it does; then it is the project's source.
-	checkout *fork.Checkout
+	checkout *upstream.Checkout
 	// baseGiven is whether the command line names the base.
 	baseGiven bool
 	out       io.Writer
-	run       fork.RunFunc
+	run       command.RunFunc
 }
 
 func main() { command.Main(run) }
@@ -76,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return err
 			}
 			a := &app{ctx: ctx, out: stdout, run: execute}
-			a.project = &fork.Project{Root: root, Base: c.Base, Source: fork.ModuleCache{Run: execute}}
+			a.project = &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: execute}}
 			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
 			if c.Source != "" {
 				command, _, _ := strings.Cut(parsed.Command(), " ")
@@ -97,7 +99,7 @@ func (f findings) Error() string { return f.text }
 
 // report prints an error and returns the exit code that it calls for.
 func report(err error, stderr io.Writer) int {
-	var problems fork.Problems
+	var problems problem.List
 	var found findings
 	switch {
 	case errors.As(err, &problems):

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/problem"
 )
 
 func TestMain(m *testing.M) {
@@ -97,7 +97,7 @@ func TestReport(t *testing.T) {
 		code int
 		want string
 	}{
-		{fork.Problems{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  fix: c\nb:2: m\nmongofork: 2 problems, nothing written\n"},
+		{problem.List{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  fix: c\nb:2: m\nmongofork: 2 problems, nothing written\n"},
 		{findings{"2 of 3 need review"}, command.ExitFailed, "mongofork: 2 of 3 need review\n"},
 		{errors.New("no disk"), command.ExitUsage, "mongofork: no disk\n"},
 	} {

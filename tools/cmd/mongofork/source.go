@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/upstream"
 )
 
 // withSource are the commands that work on a commit of upstream's. The others are about released versions.
@@ -17,7 +17,7 @@ func (a *app) takeFrom(dir, command string, stderr io.Writer) error {
 	if !slices.Contains(withSource, command) {
 		return fmt.Errorf("%s works on released versions: leave --source out (it is for %s)", command, strings.Join(withSource, ", "))
 	}
-	checkout, err := fork.OpenCheckout(a.ctx, a.run, dir, a.project.Source)
+	checkout, err := upstream.OpenCheckout(a.ctx, a.run, dir, a.project.Source)
 	if err != nil {
 		return err
 	}

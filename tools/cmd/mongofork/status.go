@@ -6,7 +6,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/syntax"
 )
 
 type statusCmd struct {
@@ -25,7 +25,7 @@ func (c *statusCmd) Run(a *app) error {
 	t := newTable("FOLDER", "DECLARATION", "HOW", "OURS", "LINES", "UPSTREAM", "REASON")
 	var ours, theirs int
 	for _, row := range plan.Status() {
-		touched := row.How != "add" && row.How != string(fork.Watch)
+		touched := row.How != "add" && row.How != string(syntax.Watch)
 		ours += row.Ours
 		if touched {
 			theirs += row.Theirs

@@ -11,6 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
+//fork:remove labeledError only the former Execute asked errors for it
+
 // Execute runs this operation: it selects a server, sends the command, processes the reply and retries the command as
 // the Retryable Reads, Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent
 // as several commands, one for each batch.

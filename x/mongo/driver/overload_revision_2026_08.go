@@ -17,7 +17,6 @@ import (
 //fork:remove retryBudget internal/retry has the limit
 //fork:remove cappedRetryBudget internal/retry has the limit
 //fork:remove unlimitedRetryBudget internal/retry has the limit
-//fork:remove labeledError only the former Execute asked errors for it
 
 // overloadPolicy returns the policy that the operation's commands are retried by: that of the client or, for an operation on
 // a deployment that has none, the one that the operation's own fields ask for.

@@ -1,4 +1,4 @@
-package fork
+package syntax
 
 import (
 	"go/ast"
@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// signature returns a function's receiver, parameter and result types.
+// Signature returns a function's receiver, parameter and result types.
 // Parameter names are left out, and packages are given by their import path,
 // so that equal signatures from different files read alike.
-func (n packageNamer) signature(d *Decl) string {
-	refs := n.imports(d.File)
+func (n Names) Signature(d *Decl) string {
+	refs := n.Imports(d.File)
 	var b strings.Builder
 	b.WriteString("func")
-	if d.fn.Recv != nil {
-		b.WriteString("(" + n.fieldTypes(d.fn.Recv, refs) + ")")
+	if d.Func.Recv != nil {
+		b.WriteString("(" + fieldTypes(d.Func.Recv, refs) + ")")
 	}
-	if d.fn.Type.TypeParams != nil {
-		b.WriteString("[" + n.fieldTypes(d.fn.Type.TypeParams, refs) + "]")
+	if d.Func.Type.TypeParams != nil {
+		b.WriteString("[" + fieldTypes(d.Func.Type.TypeParams, refs) + "]")
 	}
-	b.WriteString("(" + n.fieldTypes(d.fn.Type.Params, refs) + ")")
-	if results := d.fn.Type.Results; results != nil {
-		b.WriteString(" (" + n.fieldTypes(results, refs) + ")")
+	b.WriteString("(" + fieldTypes(d.Func.Type.Params, refs) + ")")
+	if results := d.Func.Type.Results; results != nil {
+		b.WriteString(" (" + fieldTypes(results, refs) + ")")
 	}
 	return b.String()
 }
 
 // fieldTypes lists the types of a parameter list, one per parameter.
-func (n packageNamer) fieldTypes(list *ast.FieldList, refs []importRef) string {
+func fieldTypes(list *ast.FieldList, refs []Import) string {
 	var out []string
 	for _, field := range list.List {
 		text := qualified(field.Type, refs)
@@ -41,7 +41,7 @@ func (n packageNamer) fieldTypes(list *ast.FieldList, refs []importRef) string {
 }
 
 // qualified prints a type with its packages' names replaced by import paths.
-func qualified(expr ast.Expr, refs []importRef) string {
+func qualified(expr ast.Expr, refs []Import) string {
 	prefix := ""
 	if variadic, ok := expr.(*ast.Ellipsis); ok {
 		prefix, expr = "...", variadic.Elt
@@ -54,8 +54,8 @@ func qualified(expr ast.Expr, refs []importRef) string {
 	ast.Inspect(fresh, func(node ast.Node) bool {
 		if sel, ok := node.(*ast.SelectorExpr); ok {
 			if id, ok := sel.X.(*ast.Ident); ok {
-				if ref, ok := byName(refs, id.Name); ok {
-					id.Name = strconv.Quote(ref.path)
+				if ref, ok := ImportNamed(refs, id.Name); ok {
+					id.Name = strconv.Quote(ref.Path)
 				}
 			}
 		}

@@ -1,9 +1,10 @@
-package fork
+package filetree
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,9 +20,9 @@ import (
 // path. Modes are not part of it; files are written as 0644.
 type Tree map[string][]byte
 
-// ReadTree reads all regular files below dir. Anything else, a symbolic link
+// Read reads all regular files below dir. Anything else, a symbolic link
 // for instance, is an error: module zips drop it silently.
-func ReadTree(dir string) (Tree, error) {
+func Read(dir string) (Tree, error) {
 	t := Tree{}
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -56,14 +57,14 @@ func (t Tree) Hash(prefix string) (string, error) {
 	})
 }
 
-// digest returns the hexadecimal SHA-256 of a file's content.
-func digest(data []byte) string {
+// Digest returns the hexadecimal SHA-256 of a file's content.
+func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// write creates the tree's files below dir.
-func (t Tree) write(dir string) error {
+// Write creates the tree's files below dir.
+func (t Tree) Write(dir string) error {
 	made := map[string]bool{}
 	for _, p := range t.Paths() {
 		name := filepath.Join(dir, filepath.FromSlash(p))
@@ -78,4 +79,22 @@ func (t Tree) write(dir string) error {
 		}
 	}
 	return nil
+}
+
+// Replace replaces a file whole: a reader sees the old or the new content.
+func Replace(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
 }

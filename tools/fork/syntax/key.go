@@ -1,8 +1,9 @@
-package fork
+package syntax
 
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"strings"
 )
@@ -40,11 +41,11 @@ func ParseKey(s string) (Key, error) {
 	return k, nil
 }
 
-// parseReference reads a name as a //fork:watch directive gives it: "Name" or
+// ParseReference reads a name as a //fork:watch directive gives it: "Name" or
 // "Receiver.Method" belong to the package pkg, "folder.Name" names another one. A
 // folder of one element is written with a leading slash ("/event.PoolEvent"),
 // because "event.PoolEvent" alone would read as a method.
-func parseReference(s, pkg string) (Key, error) {
+func ParseReference(s, pkg string) (Key, error) {
 	k := Key{Package: pkg, Name: s}
 	if slash := strings.LastIndexByte(s, '/'); slash >= 0 {
 		folder, name, ok := strings.Cut(s[slash+1:], ".")
@@ -62,5 +63,5 @@ func parseReference(s, pkg string) (Key, error) {
 // isDeclName reports whether s is an identifier or two of them joined by a dot.
 func isDeclName(s string) bool {
 	receiver, method, dotted := strings.Cut(s, ".")
-	return isIdent(receiver) && (!dotted || isIdent(method))
+	return token.IsIdentifier(receiver) && (!dotted || token.IsIdentifier(method))
 }

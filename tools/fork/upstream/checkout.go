@@ -1,4 +1,4 @@
-package fork
+package upstream
 
 import (
 	"archive/tar"
@@ -12,6 +12,11 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/problem"
 )
 
 // Checkout is the commit that is checked out in a git work tree, as a source: it stands for every version that is asked for. The
@@ -26,14 +31,14 @@ type Checkout struct {
 	// Releases provides the released versions.
 	Releases Source
 
-	run     RunFunc
+	run     command.RunFunc
 	gitDir  string
 	objects string // where the repository stores its objects
 }
 
-// OpenCheckout finds the commit that is checked out in a folder. The error is Problems if the folder is not the top of a git work
+// OpenCheckout finds the commit that is checked out in a folder. The error is a problem.List if the folder is not the top of a git work
 // tree.
-func OpenCheckout(ctx context.Context, run RunFunc, dir string, releases Source) (*Checkout, error) {
+func OpenCheckout(ctx context.Context, run command.RunFunc, dir string, releases Source) (*Checkout, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -82,8 +87,8 @@ func (c *Checkout) exists(dir string) error {
 
 // problem is one about the checkout.
 func (c *Checkout) problem(mend, format string, args ...any) error {
-	var ps Problems
-	ps.add(filepath.ToSlash(c.Dir), 0, mend, format, args...)
+	var ps problem.List
+	ps.Add(filepath.ToSlash(c.Dir), 0, mend, format, args...)
 	return ps
 }
 
@@ -124,26 +129,26 @@ func (c *Checkout) String() string { return "commit " + c.short() + " of " + c.D
 const plainFiles = "* -text -ident -filter !working-tree-encoding -export-ignore -export-subst\n"
 
 // tree reads the commit's files through a repository of our own, which has its own attributes and shares the objects.
-func (c *Checkout) tree(ctx context.Context) (Tree, error) {
-	g, done, err := newGitRepo(ctx, c.run, "mongofork <mongofork@localhost>")
+func (c *Checkout) tree(ctx context.Context) (filetree.Tree, error) {
+	g, done, err := git.New(ctx, c.run, "mongofork <mongofork@localhost>")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	own := Tree{"info/attributes": []byte(plainFiles), "objects/info/alternates": []byte(filepath.ToSlash(c.objects) + "\n")}
-	if err := own.write(filepath.Join(g.dir, ".git")); err != nil {
+	own := filetree.Tree{"info/attributes": []byte(plainFiles), "objects/info/alternates": []byte(filepath.ToSlash(c.objects) + "\n")}
+	if err := own.Write(filepath.Join(g.Dir, ".git")); err != nil {
 		return nil, err
 	}
-	archive := g.git("archive", "--format=tar", c.Commit)
-	if g.err != nil {
-		return nil, g.err
+	archive := g.Run("archive", "--format=tar", c.Commit)
+	if g.Err != nil {
+		return nil, g.Err
 	}
 	return untar(archive)
 }
 
 // untar returns the regular files of an archive.
-func untar(archive []byte) (Tree, error) {
-	t := Tree{}
+func untar(archive []byte) (filetree.Tree, error) {
+	t := filetree.Tree{}
 	for r := tar.NewReader(bytes.NewReader(archive)); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {

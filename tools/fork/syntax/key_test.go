@@ -1,4 +1,4 @@
-package fork
+package syntax
 
 import (
 	"testing"
@@ -28,12 +28,12 @@ func TestParseReference(t *testing.T) {
 		"x/pool.Pool.Get": {"x/pool", "Pool.Get"},
 		"/event.Kind":     {"event", "Kind"},
 	} {
-		key, err := parseReference(text, "pool")
+		key, err := ParseReference(text, "pool")
 		require.NoError(t, err, text)
 		require.Equal(t, want, key, text)
 	}
 	for _, wrong := range []string{"", ".", "a.b.c", "x/y", "/", "/.A", "x//y.A", "x/y.", "x/y.1"} {
-		_, err := parseReference(wrong, "pool")
+		_, err := ParseReference(wrong, "pool")
 		require.Error(t, err, wrong)
 	}
 }

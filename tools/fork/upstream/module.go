@@ -1,4 +1,4 @@
-package fork
+package upstream
 
 import (
 	"context"
@@ -8,6 +8,10 @@ import (
 	"os"
 
 	"golang.org/x/mod/modfile"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/syntax"
 )
 
 // Module is an unpacked upstream module, together with what its source says
@@ -17,11 +21,11 @@ type Module struct {
 	// Sum and GoModSum are the hashes that the source states; empty when it
 	// states none.
 	Sum, GoModSum string
-	Tree          Tree
+	Tree          filetree.Tree
 	// Checkout is set if the files are those of a commit and not of the release.
 	Checkout *Checkout
 
-	packages map[string]*Package // by folder, parsed on demand
+	packages map[string]*syntax.Package // by folder, parsed on demand
 }
 
 // Source provides upstream modules.
@@ -31,13 +35,9 @@ type Source interface {
 	Versions(ctx context.Context, path string) ([]string, error)
 }
 
-// RunFunc runs a command in dir with env added to the environment and
-// returns its standard output.
-type RunFunc func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error)
-
 // ModuleCache is the go command's module cache, which downloads what it lacks
 // and checks it against the checksum database.
-type ModuleCache struct{ Run RunFunc }
+type ModuleCache struct{ Run command.RunFunc }
 
 // Module downloads path@version if needed and reads it.
 func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module, error) {
@@ -58,7 +58,7 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 	if runErr != nil {
 		return nil, fmt.Errorf("module %s@%s is not available: %w", path, version, runErr)
 	}
-	tree, err := ReadTree(got.Dir)
+	tree, err := filetree.Read(got.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("module %s@%s in the module cache: %w", path, version, err)
 	}
@@ -83,8 +83,8 @@ func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error
 	return got.Versions, nil
 }
 
-// origin names what the files are of: the version, or the commit.
-func (m *Module) origin() string {
+// Origin names what the files are of: the version, or the commit.
+func (m *Module) Origin() string {
 	if m.Checkout != nil {
 		return m.Checkout.String()
 	}
@@ -99,20 +99,20 @@ func (m *Module) String() string {
 	return m.Path + " " + m.Version
 }
 
-// sums returns the module's hashes as computed from its files.
-func (m *Module) sums() (sum, goMod string, err error) { return goSums(m.Path, m.Version, m.Tree) }
+// Sums returns the module's hashes as computed from its files.
+func (m *Module) Sums() (sum, goMod string, err error) { return Sums(m.Path, m.Version, m.Tree) }
 
-// goSums returns the hashes of a module as go.sum has them.
-func goSums(path, version string, t Tree) (sum, goMod string, err error) {
+// Sums returns the hashes of a module as go.sum has them.
+func Sums(path, version string, t filetree.Tree) (sum, goMod string, err error) {
 	if sum, err = t.Hash(path + "@" + version + "/"); err != nil {
 		return "", "", err
 	}
-	goMod, err = Tree{"go.mod": t["go.mod"]}.Hash("")
+	goMod, err = filetree.Tree{"go.mod": t["go.mod"]}.Hash("")
 	return sum, goMod, err
 }
 
-// goVersion returns the version in the module's go directive.
-func (m *Module) goVersion() (string, error) {
+// GoVersion returns the version in the module's go directive.
+func (m *Module) GoVersion() (string, error) {
 	f, err := modfile.ParseLax("go.mod", m.Tree["go.mod"], nil)
 	if err != nil {
 		return "", err
@@ -121,33 +121,4 @@ func (m *Module) goVersion() (string, error) {
 		return "", fmt.Errorf("go.mod of %s@%s has no go directive", m.Path, m.Version)
 	}
 	return f.Go.Version, nil
-}
-
-// verify compares the module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
-// are compared with the lock.
-func (m *Module) verify(lock *Lock, lockFile string) (Problems, error) {
-	if m.Checkout != nil {
-		return nil, nil
-	}
-	sum, goModSum, err := m.sums()
-	if err != nil {
-		return nil, err
-	}
-	goVersion, err := m.goVersion()
-	if err != nil {
-		return nil, err
-	}
-	var ps Problems
-	const clean = "go clean -modcache, then run the command again"
-	compare := func(what, got, want, mend string) {
-		if got != want && got != "" {
-			ps.add(lockFile, 0, mend, "%s of %s@%s is %s, but the lock has %s", what, m.Path, m.Version, got, want)
-		}
-	}
-	compare("the module hash", m.Sum, lock.Sum, clean)
-	compare("the hash of the files in the module cache", sum, lock.Sum, clean)
-	compare("the go.mod hash", m.GoModSum, lock.GoModSum, clean)
-	compare("the hash of the go.mod file", goModSum, lock.GoModSum, clean)
-	compare("the go directive", goVersion, lock.Go, "restore the lock from version control; if it is right: "+clean)
-	return ps, nil
 }

@@ -1,4 +1,4 @@
-package fork
+package problem
 
 import (
 	"cmp"
@@ -36,12 +36,12 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is every assertion that failed, as one error. Nothing has been
+// List is every assertion that failed, as one error. Nothing has been
 // written when an operation returns it.
-type Problems []Problem
+type List []Problem
 
 // Error lists the problems sorted by file, line and message.
-func (ps Problems) Error() string {
+func (ps List) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps.sorted() {
 		lines[i] = p.String()
@@ -50,7 +50,7 @@ func (ps Problems) Error() string {
 }
 
 // sorted returns the problems in report order, each once.
-func (ps Problems) sorted() Problems {
+func (ps List) sorted() List {
 	out := slices.Clone(ps)
 	slices.SortFunc(out, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
@@ -59,27 +59,27 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(out)
 }
 
-// orNil returns the problems as an error, or nil when there are none. (A nil
+// OrNil returns the problems as an error, or nil when there are none. (A nil
 // Problems in an error variable would not compare equal to nil.)
-func (ps Problems) orNil() error {
+func (ps List) OrNil() error {
 	if len(ps) == 0 {
 		return nil
 	}
 	return ps.sorted()
 }
 
-// add appends a problem.
-func (ps *Problems) add(file string, line int, mend, format string, args ...any) {
+// Add appends a problem.
+func (ps *List) Add(file string, line int, mend, format string, args ...any) {
 	*ps = append(*ps, Problem{File: file, Line: line, Mend: mend, Message: fmt.Sprintf(format, args...)})
 }
 
-// addSyntax appends the mistakes that keep a Go file from being read.
-func (ps *Problems) addSyntax(file string, err error) {
+// AddSyntax appends the mistakes that keep a Go file from being read.
+func (ps *List) AddSyntax(file string, err error) {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
-		ps.add(file, 0, "correct the //go:build line", "%v", err)
+		ps.Add(file, 0, "correct the //go:build line", "%v", err)
 	}
 	for _, e := range list {
-		ps.add(file, e.Pos.Line, "gofmt -l "+file, "%s", e.Msg)
+		ps.Add(file, e.Pos.Line, "gofmt -l "+file, "%s", e.Msg)
 	}
 }

@@ -1,4 +1,4 @@
-package fork
+package syntax
 
 import (
 	"crypto/sha256"
@@ -13,8 +13,8 @@ import (
 // Comments, layout and the declaration's file play no part in it.
 type Fingerprint string
 
-// short returns enough of the fingerprint to tell two apart in a message.
-func (f Fingerprint) short() string {
+// Short returns enough of the fingerprint to tell two apart in a message.
+func (f Fingerprint) Short() string {
 	const prefix = len("sha256:") + 12
 	if len(f) <= prefix {
 		return string(f)
@@ -22,17 +22,17 @@ func (f Fingerprint) short() string {
 	return string(f[:prefix]) + "…"
 }
 
-// fingerprint hashes the tokens of a declaration. A constant whose value
+// FingerprintOf hashes the tokens of a declaration. A constant whose value
 // depends on its place is hashed with its whole group. Several declarations
 // (one name in files with different build constraints) give one fingerprint.
-func fingerprint(decls ...*Decl) Fingerprint {
+func FingerprintOf(decls ...*Decl) Fingerprint {
 	h := sha256.New()
 	for _, d := range decls {
 		from, to := d.code()
-		if d.gen != nil && from != d.gen.Pos() {
-			writeToken(h, d.gen.Tok, d.gen.Tok.String())
+		if d.Gen != nil && from != d.Gen.Pos() {
+			writeToken(h, d.Gen.Tok, d.Gen.Tok.String())
 		}
-		writeTokens(h, d.File.text(from, to))
+		writeTokens(h, d.File.Text(from, to))
 	}
 	return Fingerprint("sha256:" + hex.EncodeToString(h.Sum(nil)))
 }
@@ -41,12 +41,12 @@ func fingerprint(decls ...*Decl) Fingerprint {
 // the keyword and the parentheses that others may share.
 func (d *Decl) code() (from, to token.Pos) {
 	switch {
-	case d.fn != nil:
-		return d.fn.Type.Func, d.fn.End()
-	case d.impliedValue():
-		return d.gen.Pos(), d.gen.End()
+	case d.Func != nil:
+		return d.Func.Type.Func, d.Func.End()
+	case d.ImpliedValue():
+		return d.Gen.Pos(), d.Gen.End()
 	default:
-		return d.spec.Pos(), d.spec.End()
+		return d.Spec.Pos(), d.Spec.End()
 	}
 }
 

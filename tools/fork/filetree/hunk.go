@@ -1,19 +1,19 @@
-package fork
+package filetree
 
 import (
 	"bytes"
 	"fmt"
 )
 
-// hunk is one change between two texts: the lines [start, end) of the old one,
-// 0-based, become text.
-type hunk struct {
-	start, end int
-	text       []byte
+// Hunk is one change between two texts: the lines [Start, End) of the old one,
+// 0-based, become Text.
+type Hunk struct {
+	Start, End int
+	Text       []byte
 }
 
-// hunks reads the changes out of a unified diff, without the context lines.
-func hunks(unified []byte) []hunk {
+// Hunks reads the changes out of a unified diff, without the context lines.
+func Hunks(unified []byte) []Hunk {
 	r := hunkReader{}
 	for _, line := range bytes.SplitAfter(unified, []byte("\n")) {
 		r.read(line)
@@ -22,7 +22,7 @@ func hunks(unified []byte) []hunk {
 }
 
 type hunkReader struct {
-	out     []hunk
+	out     []Hunk
 	line    int  // number of old lines that were read
 	started bool // past the names of the files
 	open    bool // the last line belongs to the last hunk
@@ -45,7 +45,7 @@ func (r *hunkReader) read(line []byte) {
 	case !r.started:
 	case line[0] == '\\':
 		if last := len(r.out) - 1; r.added {
-			r.out[last].text = bytes.TrimSuffix(r.out[last].text, []byte("\n"))
+			r.out[last].Text = bytes.TrimSuffix(r.out[last].Text, []byte("\n"))
 		}
 	case line[0] == ' ':
 		r.line++
@@ -58,14 +58,14 @@ func (r *hunkReader) read(line []byte) {
 // change takes a removed or an added line.
 func (r *hunkReader) change(line []byte) {
 	if !r.open {
-		r.out = append(r.out, hunk{start: r.line, end: r.line})
+		r.out = append(r.out, Hunk{Start: r.line, End: r.line})
 		r.open = true
 	}
 	last := &r.out[len(r.out)-1]
 	if r.added = line[0] == '+'; r.added {
-		last.text = append(last.text, line[1:]...)
+		last.Text = append(last.Text, line[1:]...)
 		return
 	}
 	r.line++
-	last.end = r.line
+	last.End = r.line
 }

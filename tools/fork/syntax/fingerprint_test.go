@@ -1,4 +1,4 @@
-package fork
+package syntax
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // declOf parses a file and returns one of its declarations.
 func declOf(t *testing.T, code, name string) *Decl {
 	t.Helper()
-	s, err := parseSource("p.go", []byte("package p\n\n"+code))
+	s, err := Parse("p.go", []byte("package p\n\n"+code))
 	require.NoError(t, err)
 	for _, d := range s.Decls {
 		if d.Key.Name == name {
@@ -39,8 +39,8 @@ func TestFingerprint(t *testing.T) {
 		{"b", "the place in an iota group", "const (\n\ta = iota\n\tb\n)", "const (\n\tz = iota\n\ta\n\tb\n)", false},
 		{"T.m", "the receiver", "func (t T) m() {}", "func (t *T) m() {}", false},
 	} {
-		a, b := fingerprint(declOf(t, tc.a, tc.name)), fingerprint(declOf(t, tc.b, tc.name))
-		require.Regexp(t, fingerprintForm, a)
+		a, b := FingerprintOf(declOf(t, tc.a, tc.name)), FingerprintOf(declOf(t, tc.b, tc.name))
+		require.Regexp(t, "^sha256:[0-9a-f]{64}$", a)
 		require.Equal(t, tc.same, a == b, "%s: %s | %s", tc.what, tc.a, tc.b)
 	}
 }

@@ -1,0 +1,99 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+)
+
+// date is the date of every patch: the same sources give the same bytes.
+const date = "2000-01-01T00:00:00Z"
+
+// Repository is a repository of the builder's own; after the first error it does
+// nothing more.
+type Repository struct {
+	// Dir is its folder.
+	Dir string
+	// Name and Address are those of the author of the commits.
+	Name, Address string
+	// Err is the first error; after it no command runs.
+	Err error
+
+	ctx     context.Context
+	command command.RunFunc
+}
+
+// New makes an empty repository in a temporary folder, which done removes. The author has the form "Name <address>".
+func New(ctx context.Context, run command.RunFunc, author string) (g *Repository, done func(), err error) {
+	name, address, ok := strings.Cut(strings.TrimSuffix(author, ">"), " <")
+	if !ok {
+		return nil, nil, fmt.Errorf("author %q: want 'Name <address>'", author)
+	}
+	dir, err := os.MkdirTemp("", "mongofork-patch-")
+	if err != nil {
+		return nil, nil, err
+	}
+	g = At(ctx, run, dir, name, address)
+	g.Run("init", "--quiet")
+	return g, func() { os.RemoveAll(dir) }, g.Err
+}
+
+// At returns the repository in a folder, whose commits have this author.
+func At(ctx context.Context, run command.RunFunc, dir, name, address string) *Repository {
+	return &Repository{ctx: ctx, Dir: dir, command: run, Name: name, Address: address}
+}
+
+// Run runs a git command without any configuration of the user's.
+func (g *Repository) Run(args ...string) []byte {
+	if g.Err != nil {
+		return nil
+	}
+	env := []string{
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_DIR=.git", "GIT_WORK_TREE=.", "GIT_INDEX_FILE=.git/index",
+		"GIT_AUTHOR_NAME=" + g.Name, "GIT_AUTHOR_EMAIL=" + g.Address, "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=" + g.Name, "GIT_COMMITTER_EMAIL=" + g.Address, "GIT_COMMITTER_DATE=" + date,
+		"LC_ALL=C", "TZ=UTC",
+	}
+	args = append([]string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0"}, args...)
+	out, err := g.command(g.ctx, g.Dir, env, "git", args...)
+	g.Err = err
+	return out
+}
+
+// Commit makes the tree the content of the repository and commits it.
+func (g *Repository) Commit(t filetree.Tree, message string) {
+	g.Run("rm", "-r", "--quiet", "--ignore-unmatch", ".")
+	if g.Err == nil {
+		g.Err = t.Write(g.Dir)
+	}
+	g.Run("add", "--all", "--force", ".")
+	g.Run("commit", "--quiet", "--no-verify", "--message", message)
+}
+
+// CommitChanges commits what differs between the tree that the repository holds and another.
+func (g *Repository) CommitChanges(before, after filetree.Tree, message string) {
+	changed := filetree.Tree{}
+	for _, change := range filetree.Compare(before, after) {
+		if data, ok := after[change.Path]; ok {
+			changed[change.Path] = data
+		} else {
+			g.Run("rm", "--quiet", change.Path)
+		}
+	}
+	if g.Err == nil {
+		g.Err = changed.Write(g.Dir)
+	}
+	g.Run("add", "--all", "--force", ".")
+	g.Run("commit", "--quiet", "--no-verify", "--message", message)
+}
+
+// AbortApply restores the tree after a patch that could not be applied.
+func (g *Repository) AbortApply() {
+	g.Err = nil
+	g.Run("am", "--abort")
+}

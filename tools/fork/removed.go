@@ -1,0 +1,68 @@
+package fork
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+
+	"mongofork/tools/fork/upstream"
+)
+
+// removeTheirs takes out of upstream's files what is removed.
+func (as *assembler) removeTheirs() {
+	for _, r := range as.plan.Removed {
+		for _, d := range r.Theirs {
+			fe := as.editsIn(d.File)
+			if !slices.Contains(fe.removed, d) {
+				fe.removed = append(fe.removed, d)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(as.theirs)) {
+		as.theirs[name].cutRemoved()
+	}
+}
+
+// cutRemoved cuts what is removed; parentheses go with the last of their declarations.
+func (fe *fileEdits) cutRemoved() {
+	gone := map[*ast.GenDecl]int{}
+	for _, d := range fe.removed {
+		gone[d.Gen]++
+		switch {
+		case d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1:
+			fe.cuts = append(fe.cuts, cut(d))
+		default:
+			from := d.Gen.Pos()
+			if d.Gen.Doc != nil {
+				from = d.Gen.Doc.Pos()
+			}
+			start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
+			fe.cuts = slices.DeleteFunc(fe.cuts, func(e edit) bool { return start <= e.start && e.end <= end+1 })
+			fe.cuts = append(fe.cuts, cutLines(d.File.Src, start, end))
+		}
+	}
+}
+
+// empty reports whether nothing is left of a file, so that it goes as a whole.
+func (fe *fileEdits) empty() bool {
+	return len(fe.removed) > 0 && len(fe.removed) == len(fe.source.Decls) && fe.source.AST.Doc == nil
+}
+
+// checkRemoved looks for uses of what was removed.
+func (as *assembler) checkRemoved() error {
+	if len(as.plan.Removed) == 0 {
+		return nil
+	}
+	out := &upstream.Module{Path: as.plan.Module.Path, Version: as.plan.Module.Version, Tree: as.out.Tree}
+	for _, r := range as.plan.Removed {
+		at, err := out.UsesOf(r.Key)
+		if err != nil {
+			return err
+		}
+		if len(at) > 0 {
+			as.problems.Add(r.File.Path, r.Line, "remove what uses it, too, or the directive", "//fork:remove %s: it is used (%s)", r.Key.Name, strings.Join(at, ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+)
+
+// File is a parsed Go file, upstream's or ours.
+type File struct {
+	// Path is relative to the module's root, with slashes.
+	Path string
+	Src  []byte
+	AST  *ast.File
+	// Constraint is the condition under which the file is compiled, in a
+	// canonical form; empty when it always is.
+	Constraint string
+	// Decls are the package-level declarations, one per name, in order.
+	Decls []*Decl
+
+	fset *token.FileSet
+}
+
+// Parse parses a file and finds its declarations. Their keys have no
+// package yet: it depends on the other files of the folder.
+func Parse(name string, src []byte) (*File, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	s := &File{Path: name, Src: src, AST: file, fset: fset}
+	if s.Constraint, err = fileConstraint(path.Base(name), file); err != nil {
+		return nil, err
+	}
+	s.Decls = findDecls(s)
+	return s, nil
+}
+
+// IsTest reports whether only tests compile the file.
+func (s *File) IsTest() bool { return strings.HasSuffix(s.Path, "_test.go") }
+
+// Offset returns pos as a byte offset into Src.
+func (s *File) Offset(pos token.Pos) int { return s.fset.Position(pos).Offset }
+
+// Line returns the 1-based line of pos, disregarding any //line comment.
+func (s *File) Line(pos token.Pos) int { return s.fset.PositionFor(pos, false).Line }
+
+// LineAt returns the 1-based line of a byte offset.
+func (s *File) LineAt(offset int) int { return bytes.Count(s.Src[:offset], []byte("\n")) + 1 }
+
+// at returns "path:line" for messages.
+func (s *File) at(pos token.Pos) string { return fmt.Sprintf("%s:%d", s.Path, s.Line(pos)) }
+
+// Text returns the source between two positions.
+func (s *File) Text(from, to token.Pos) []byte { return s.Src[s.Offset(from):s.Offset(to)] }
+
+// IsTestName reports whether go test runs a function of this name.
+func IsTestName(name string) bool {
+	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// IsGoFile reports whether the go command would compile the file: not if it
+// or a folder above it begins with "." or "_", or is testdata.
+func IsGoFile(name string) bool {
+	if !strings.HasSuffix(name, ".go") {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || part == "testdata"
+	})
+}
+
+// IsFormatted reports whether Go source is laid out as gofmt does.
+func IsFormatted(src []byte) bool {
+	formatted, err := format.Source(src)
+	return err == nil && bytes.Equal(formatted, src)
+}

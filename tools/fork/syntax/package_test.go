@@ -1,0 +1,27 @@
+package syntax
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLibraryName(t *testing.T) {
+	t.Parallel()
+	for want, files := range map[string][]string{
+		"pool": {"//go:build ignore\n\npackage main\n", "package pool\n"},
+		"main": {"//go:build ignore\n\npackage main\n"},
+		"":     nil,
+	} {
+		var sources []*File
+		for _, code := range files {
+			s, err := Parse("a.go", []byte(code))
+			require.NoError(t, err)
+			sources = append(sources, s)
+		}
+		require.Equal(t, want, LibraryName(sources))
+	}
+	s, err := Parse("a_test.go", []byte("package pool_test\n"))
+	require.NoError(t, err)
+	require.Equal(t, "pool", LibraryName([]*File{s}), "only external tests")
+}

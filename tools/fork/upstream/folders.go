@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mongofork/tools/fork/syntax"
+)
+
+// Package parses the Go files of a folder. A folder that the module lacks
+// gives an empty package.
+func (m *Module) Package(folder string) (*syntax.Package, error) {
+	if p, ok := m.packages[folder]; ok {
+		return p, nil
+	}
+	var files []*syntax.File
+	for _, name := range m.Tree.Paths() {
+		if path.Dir(name) != folder || !syntax.IsGoFile(name) {
+			continue
+		}
+		file, err := syntax.Parse(name, m.Tree[name])
+		if err != nil {
+			return nil, fmt.Errorf("upstream's %s: %w", name, err)
+		}
+		files = append(files, file)
+	}
+	p := syntax.NewPackage(folder, files)
+	if m.packages == nil {
+		m.packages = map[string]*syntax.Package{}
+	}
+	m.packages[folder] = p
+	return p, nil
+}
+
+// Lookup returns the declarations of a key, several if the name is declared
+// under different build constraints.
+func (m *Module) Lookup(key syntax.Key) ([]*syntax.Decl, error) {
+	p, err := m.Package(m.folderOf(key.Package))
+	if err != nil {
+		return nil, err
+	}
+	return p.Lookup(key), nil
+}
+
+// folderOf strips the "_test" of an external test package, unless a folder has
+// that very name.
+func (m *Module) folderOf(pkg string) string {
+	folder, ok := strings.CutSuffix(pkg, "_test")
+	if !ok || m.hasFolder(pkg) {
+		return pkg
+	}
+	return folder
+}
+
+func (m *Module) hasFolder(folder string) bool {
+	return slices.Contains(m.Folders(), folder)
+}
+
+// Folders lists the folders of the module that hold Go files, in order.
+func (m *Module) Folders() []string {
+	var folders []string
+	for name := range m.Tree {
+		if syntax.IsGoFile(name) {
+			folders = append(folders, path.Dir(name))
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+// PackageNames knows the packages of the module's folders, as their package clauses have them. Those of other folders below the
+// module's path are asked of others, which may be nil.
+func (m *Module) PackageNames(others func(folder string) string) syntax.Names {
+	return func(importPath string) string {
+		folder, inside := strings.CutPrefix(importPath, m.Path+"/")
+		if !inside {
+			return ""
+		}
+		if p, err := m.Package(folder); err == nil && p.Name != "" {
+			return p.Name
+		}
+		if others == nil {
+			return ""
+		}
+		return others(folder)
+	}
+}
+
+// LookupWhole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables
+// without a name, such as those that say which interfaces it has.
+func (m *Module) LookupWhole(key syntax.Key) ([]*syntax.Decl, error) {
+	p, err := m.Package(m.folderOf(key.Package))
+	if err != nil {
+		return nil, err
+	}
+	return p.Whole(key), nil
+}
