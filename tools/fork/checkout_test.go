@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/problem"
@@ -90,7 +91,7 @@ func TestCheckoutOfTheRelease(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	for _, row := range rows {
-		require.Equal(t, Same, row.Class, row.Subject)
+		require.Equal(t, drift.Same, row.Class, row.Subject)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/plan"
 )
 
 var verb = regexp.MustCompile(`%[a-z]`)
@@ -112,7 +114,7 @@ func TestMapShowsEveryFolder(t *testing.T) {
 		require.DirExists(t, filepath.Join(repositoryRoot, shown), "the map shows it")
 	}
 	for _, shown := range foldersIn(driver) {
-		require.True(t, slices.ContainsFunc(overlay, func(folder Folder) bool { return covers(shown, folder.Path) }),
+		require.True(t, slices.ContainsFunc(overlay, func(folder plan.Folder) bool { return covers(shown, folder.Path) }),
 			"the map calls %s a part of the driver; etc/overlay does not", shown)
 	}
 	entries, err := os.ReadDir(repositoryRoot)
@@ -129,7 +131,7 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	require.NoError(t, err)
 	for _, entry := range internals {
 		path := "internal/" + entry.Name()
-		require.True(t, slices.ContainsFunc(overlay, func(folder Folder) bool { return folder.Path == path }),
+		require.True(t, slices.ContainsFunc(overlay, func(folder plan.Folder) bool { return folder.Path == path }),
 			"%s is not of the overlay; tools are below tools/", path)
 	}
 }

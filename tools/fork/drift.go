@@ -1,60 +1,16 @@
 package fork
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
-	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/upstream"
 )
-
-// Class classifies the change of an upstream declaration in another version.
-type Class string
-
-// The classes of drift, from none to the worst.
-const (
-	Same      Class = "same"      // token for token, comments included
-	Moved     Class = "moved"     // in another file of its package
-	Comment   Class = "comment"   // comments or layout differ, no token does
-	Body      Class = "body"      // the same signature or kind says something else
-	Signature Class = "signature" // callers see a difference
-	Gone      Class = "gone"      // the package does not declare it any more
-	Collides  Class = "collides"  // upstream now has a name that is ours
-)
-
-// NeedsReview reports whether the change has to be reviewed before the overlay
-// can be used with the other version.
-func (c Class) NeedsReview() bool {
-	return slices.Contains([]Class{Body, Signature, Gone, Collides}, c)
-}
-
-// DriftRow is the drift of one declaration or file of the overlay.
-type DriftRow struct {
-	// Subject is the declaration's key, or the path of an overlay file.
-	Subject string `json:"subject"`
-	// How is the directive's verb, or "add".
-	How   string `json:"how"`
-	Class Class  `json:"class"`
-	// Step is the step of the series that brings what depends on it; empty if there is no series.
-	Step string `json:"step,omitempty"`
-	// Ours, Was and Now are "file:line" in the overlay and in the two versions.
-	Ours string `json:"ours"`
-	Was  string `json:"was,omitempty"`
-	Now  string `json:"now,omitempty"`
-	// Hint says where to look on.
-	Hint string `json:"hint,omitempty"`
-	// Diff shows upstream's change as a unified diff.
-	Diff string `json:"diff,omitempty"`
-}
 
 // Drift compares the overlay's upstream declarations with those of another
 // version, or of what another source has in its place. The overlay itself is
 // read as for the project's base.
-func (p *Project) Drift(ctx context.Context, other upstream.Source, version string) ([]DriftRow, error) {
+func (p *Project) Drift(ctx context.Context, other upstream.Source, version string) ([]drift.Row, error) {
 	plan, err := p.Match(ctx)
 	if err != nil {
 		return nil, err
@@ -67,127 +23,5 @@ func (p *Project) Drift(ctx context.Context, other upstream.Source, version stri
 	if err != nil {
 		return nil, err
 	}
-	d := drifter{plan: plan, target: target}
-	for _, t := range plan.Touches {
-		d.step = steps.ofDecl(t.Ours)
-		d.declaration(t.Key, t.How, t.Ours.At(), []*syntax.Decl{t.Theirs})
-		d.newNames(t)
-	}
-	for _, r := range plan.Removed {
-		d.step = steps.ofLine(r.File.Path, r.Line)
-		d.declaration(r.Key, syntax.Remove, r.at(), r.Theirs)
-	}
-	for _, w := range plan.Watched {
-		d.step = steps.ofLine(w.File.Path, w.Line)
-		d.declaration(w.Key, syntax.Watch, w.at(), w.Theirs)
-	}
-	for _, a := range plan.Added {
-		if !a.Unnamed() {
-			d.step = steps.ofDecl(a)
-			d.collision(a.Key.String(), "add", a.At(), d.lookup(a.Key))
-		}
-	}
-	for _, f := range plan.Overlay.Files {
-		if _, taken := target.Tree[f.Path]; taken {
-			d.step = steps.ofFile(f.Path)
-			d.add(DriftRow{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path, Hint: "upstream has a file of this name"})
-		}
-	}
-	return d.rows, d.err
-}
-
-type drifter struct {
-	plan   *Plan
-	target *upstream.Module
-	step   string // of what is compared
-	rows   []DriftRow
-	err    error // the first one, from parsing the other version
-}
-
-// add adds a row.
-func (d *drifter) add(row DriftRow) {
-	row.Step = d.step
-	d.rows = append(d.rows, row)
-}
-
-func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {
-	return d.must(d.target.Lookup(key))
-}
-
-// must keeps an error for later.
-func (d *drifter) must(found []*syntax.Decl, err error) []*syntax.Decl {
-	if err != nil && d.err == nil {
-		d.err = err
-	}
-	return found
-}
-
-// declaration classifies one touched or watched declaration.
-func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was []*syntax.Decl) {
-	now := d.lookup(key)
-	if how == syntax.Remove && len(now) > 0 {
-		now = d.must(d.target.LookupWhole(key))
-	}
-	row := DriftRow{Subject: key.String(), How: string(how), Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
-	row.Class = d.classify(was, now)
-	switch row.Class {
-	case Gone:
-		if others := d.target.SameName(key); others != "" {
-			row.Hint = "the name is declared in " + others
-		}
-	case Comment, Body, Signature:
-		row.Diff = string(filetree.NewDiff("", row.Was, syntax.Texts(was), row.Now, syntax.Texts(now)).Text)
-	}
-	d.add(row)
-}
-
-func (d *drifter) classify(was, now []*syntax.Decl) Class {
-	switch {
-	case len(now) == 0:
-		return Gone
-	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
-		if d.signatures(d.plan.Module, was) != d.signatures(d.target, now) {
-			return Signature
-		}
-		return Body
-	case !slices.EqualFunc(was, now, func(a, b *syntax.Decl) bool { return a.File.Path == b.File.Path }):
-		return Moved
-	case !bytes.Equal(syntax.Texts(was), syntax.Texts(now)):
-		return Comment
-	}
-	return Same
-}
-
-// signatures describes what callers see of declarations.
-func (d *drifter) signatures(m *upstream.Module, decls []*syntax.Decl) string {
-	var parts []string
-	for _, decl := range decls {
-		parts = append(parts, string(decl.Kind))
-		if decl.Func != nil {
-			parts = append(parts, m.PackageNames(nil).Signature(decl))
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-// newNames checks the names that a directive adds: those of wrapped
-// declarations and of added fields.
-func (d *drifter) newNames(t Touch) {
-	switch t.How {
-	case syntax.Wrap:
-		key := wrappedKey(t)
-		d.collision(key.String(), string(syntax.Wrap), t.Ours.At(), d.lookup(key))
-	case syntax.Extend:
-		for _, now := range d.lookup(t.Key) {
-			for _, name := range syntax.CommonFields(t.Ours.Decl, now) {
-				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(syntax.Extend), t.Ours.At(), []*syntax.Decl{now})
-			}
-		}
-	}
-}
-
-func (d *drifter) collision(subject, how, ours string, now []*syntax.Decl) {
-	if len(now) > 0 {
-		d.add(DriftRow{Subject: subject, How: how, Class: Collides, Ours: ours, Now: syntax.Places(now)})
-	}
+	return drift.Compare(plan, target, steps)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 )
 
@@ -48,7 +49,7 @@ func free() {}
 	var got []summary
 	for _, r := range rows {
 		got = append(got, summary{r.Subject, r.How, string(r.Class), r.Now, r.Hint})
-		wantDiff := r.Class == Body || r.Class == Signature || r.Class == Comment
+		wantDiff := r.Class == drift.Body || r.Class == drift.Signature || r.Class == drift.Comment
 		require.Equal(t, wantDiff, r.Diff != "", r.Subject)
 	}
 	require.Equal(t, []summary{

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
@@ -43,7 +45,7 @@ func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extra
 	if err != nil {
 		return nil, err
 	}
-	x := extractor{label: out.Label, assembly: a, folders: folders, edits: map[string][]edit{}, created: filetree.Tree{}}
+	x := extractor{label: out.Label, assembly: a, folders: folders, edits: map[string][]assemble.Edit{}, created: filetree.Tree{}}
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		x.change(name, changes[name], built[name], m[name])
 	}
@@ -64,10 +66,10 @@ func (p *Project) Extract(ctx context.Context, out Output, dryRun bool) ([]Extra
 
 type extractor struct {
 	label    string
-	assembly *Assembly
-	folders  []Folder
+	assembly *assemble.Result
+	folders  []plan.Folder
 	problems problem.List
-	edits    map[string][]edit // by overlay file
+	edits    map[string][]assemble.Edit // by overlay file
 	created  filetree.Tree
 }
 
@@ -100,14 +102,14 @@ func (x *extractor) change(name string, how Change, now []byte, built string) {
 }
 
 func (x *extractor) inOverlay(name string) bool {
-	return slices.ContainsFunc(x.folders, func(f Folder) bool { return strings.HasPrefix(name, f.Path+"/") })
+	return slices.ContainsFunc(x.folders, func(f plan.Folder) bool { return strings.HasPrefix(name, f.Path+"/") })
 }
 
 // edited traces each changed run of lines back to the overlay.
 func (x *extractor) edited(name string, was, now []byte) {
 	segments := x.assembly.Segments[name]
 	if origin := x.assembly.Origins[name]; len(segments) == 1 && segments[0].File == origin && origin != "" {
-		x.edits[origin] = append(x.edits[origin], edit{start: 0, end: len(was), text: now})
+		x.edits[origin] = append(x.edits[origin], assemble.Edit{Start: 0, End: len(was), Text: now})
 		return
 	}
 	if _, touched := x.assembly.Segments[name]; touched && segments == nil {
@@ -123,7 +125,7 @@ func (x *extractor) edited(name string, was, now []byte) {
 				"an edit inside upstream's text (%s), which this repository does not hold", enclosing(name, was, from))
 			continue
 		}
-		x.edits[s.File] = append(x.edits[s.File], edit{start: s.Offset + from - s.Start, end: s.Offset + to - s.Start, text: h.Text})
+		x.edits[s.File] = append(x.edits[s.File], assemble.Edit{Start: s.Offset + from - s.Start, End: s.Offset + to - s.Start, Text: h.Text})
 	}
 }
 
@@ -140,12 +142,12 @@ func lineOffsets(text []byte) []int {
 
 // origin returns the overlay's segment that holds [from, to). Between two
 // segments an insertion belongs to the overlay's.
-func origin(segments []Segment, from, to int) (Segment, bool) {
-	i := slices.IndexFunc(segments, func(s Segment) bool {
+func origin(segments []assemble.Segment, from, to int) (assemble.Segment, bool) {
+	i := slices.IndexFunc(segments, func(s assemble.Segment) bool {
 		return s.File != "" && s.Start <= from && to <= s.End
 	})
 	if i < 0 {
-		return Segment{}, false
+		return assemble.Segment{}, false
 	}
 	return segments[i], true
 }
@@ -165,14 +167,14 @@ func enclosing(name string, text []byte, at int) string {
 }
 
 // extractions applies the edits to the overlay's files.
-func (x *extractor) extractions(o *Overlay) ([]Extraction, error) {
+func (x *extractor) extractions(o *plan.Overlay) ([]Extraction, error) {
 	var list []Extraction
 	add := func(name, from string, was, now []byte) {
 		list = append(list, Extraction{File: name, text: now, Diff: filetree.NewDiff(name, from, was, "b/"+name, now).Text})
 	}
 	for _, f := range o.Files {
 		if edits := x.edits[f.Path]; len(edits) > 0 {
-			text, _, err := splice(f.Data, "", edits)
+			text, _, err := assemble.Splice(f.Data, "", edits)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Path, err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 )
 
@@ -171,12 +172,12 @@ func TestHunks(t *testing.T) {
 	texts := []string{"", "a\n", "a\nb\nc\n", "a\nx\nc\n", "x\na\nb\nc\n", "a\nb\nc\nx\ny\n", "-- a\n++ b\n", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n", "A\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nL", "a"}
 	for _, was := range texts {
 		for _, now := range texts {
-			var edits []edit
+			var edits []assemble.Edit
 			starts := lineOffsets([]byte(was))
 			for _, h := range filetree.Hunks(filetree.NewDiff("", "a", []byte(was), "b", []byte(now)).Text) {
-				edits = append(edits, edit{start: starts[h.Start], end: starts[h.End], text: h.Text})
+				edits = append(edits, assemble.Edit{Start: starts[h.Start], End: starts[h.End], Text: h.Text})
 			}
-			got, _, err := splice([]byte(was), "", edits)
+			got, _, err := assemble.Splice([]byte(was), "", edits)
 			require.NoError(t, err)
 			require.Equal(t, now, string(got), "from %q", was)
 		}

@@ -101,7 +101,7 @@ func acceptMatched(t testing.TB, p *Project) {
 		require.ErrorAs(t, err, &problem.List{})
 		return
 	}
-	maps.Copy(lock.Entries, plan.fingerprints())
+	require.NoError(t, lock.Accept(plan, nil, true))
 	require.NoError(t, p.writeLock(lock))
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
@@ -49,12 +51,12 @@ func FuzzOverlayFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, code string) {
-		plan := acceptedPlan(m, code)
-		if plan == nil {
+		accepted := acceptedPlan(m, code)
+		if accepted == nil {
 			return
 		}
-		for _, assemble := range []func(*Plan) (*Assembly, error){Assemble, AssembleInPlace} {
-			a, err := assemble(plan)
+		for _, lay := range []func(*plan.Plan) (*assemble.Result, error){assemble.Build, assemble.InPlace} {
+			a, err := lay(accepted)
 			if errors.As(err, &problem.List{}) {
 				continue
 			}
@@ -74,17 +76,17 @@ func FuzzOverlayFile(f *testing.F) {
 
 // acceptedPlan matches an overlay of one file; nil if anything about it is
 // refused.
-func acceptedPlan(m *upstream.Module, code string) *Plan {
-	o := &Overlay{}
+func acceptedPlan(m *upstream.Module, code string) *plan.Plan {
+	o := &plan.Overlay{}
 	var problems problem.List
-	file := o.readFile("pool/overlay.go", []byte(code), testBase, &problems)
+	file := o.ReadFile("pool/overlay.go", []byte(code), testBase, &problems)
 	if file == nil || len(problems) > 0 {
 		return nil
 	}
-	o.Files = []*OverlayFile{file}
-	plan, problems, err := Match(m, o)
+	o.Files = []*plan.File{file}
+	matched, problems, err := plan.Match(m, o)
 	if err != nil || len(problems) > 0 {
 		return nil
 	}
-	return plan
+	return matched
 }

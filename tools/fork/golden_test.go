@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/problem"
 )
@@ -38,9 +39,9 @@ func TestBuilt(t *testing.T) {
 		p := builtProject(t, files)
 		plan, a, err := p.Assemble(t.Context())
 		require.NoError(t, err)
-		inPlace, err := AssembleInPlace(plan)
+		inPlace, err := assemble.InPlace(plan)
 		require.NoError(t, err)
-		pristine := Pristine(plan.Module).Tree
+		pristine := assemble.Pristine(plan.Module).Tree
 		results := map[string]string{}
 		for prefix, tree := range map[string]filetree.Tree{"built/": a.Tree, "inplace/": inPlace.Tree} {
 			for _, d := range filetree.Compare(pristine, tree) {

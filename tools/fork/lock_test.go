@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
@@ -19,7 +20,7 @@ func TestLockRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
 	text := p.read(t, p.LockFile())
-	lock, err := ParseLock("fork.lock", []byte(text))
+	lock, err := plan.ParseLock("fork.lock", []byte(text))
 	require.NoError(t, err)
 	require.Equal(t, text, string(lock.Format()))
 	var words []string
@@ -46,7 +47,7 @@ func TestParseLockMistakes(t *testing.T) {
 		"module m one\nsum h1:a\ngomod h1:b\ngo 1":       "f:1: lock line \"module\": \"one\" is not a version",
 		"# empty\n": "f: the lock lacks one of its lines module, sum, gomod and go",
 	} {
-		_, err := ParseLock("f", []byte(text))
+		_, err := plan.ParseLock("f", []byte(text))
 		require.ErrorContains(t, err, want)
 		require.ErrorAs(t, err, &problem.List{})
 	}
@@ -135,8 +136,8 @@ func TestNewLock(t *testing.T) {
 		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
 	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
 	require.NoError(t, err)
-	require.Contains(t, lock.Entries, Entry{syntax.Replace, syntax.Key{Package: "pool", Name: "retryable"}}, "moved to another file, but unchanged")
-	require.NotContains(t, lock.Entries, Entry{syntax.Watch, syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
+	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Replace, Key: syntax.Key{Package: "pool", Name: "retryable"}}, "moved to another file, but unchanged")
+	require.NotContains(t, lock.Entries, plan.Entry{How: syntax.Watch, Key: syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
 	require.Equal(t, "ea6be202", lock.Specifications)
 
 	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})

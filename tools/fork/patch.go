@@ -7,8 +7,10 @@ import (
 	"fmt"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -27,11 +29,11 @@ func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt PatchOptio
 	if err != nil {
 		return nil, err
 	}
-	a, err := AssembleInPlace(plan)
+	a, err := assemble.InPlace(plan)
 	if err != nil {
 		return nil, err
 	}
-	before := Pristine(plan.Module).Tree
+	before := assemble.Pristine(plan.Module).Tree
 	if len(filetree.Compare(before, a.Tree)) == 0 {
 		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
 	}
@@ -44,14 +46,14 @@ func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt PatchOptio
 	}
 	defer done()
 	g.Commit(before, plan.Module.String())
-	g.Commit(licensed(before, a.Tree), opt.Subject+"\n\n"+plan.message())
+	g.Commit(licensed(before, a.Tree), opt.Subject+"\n\n"+commitMessage(plan))
 	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.Err
 }
 
-// message lists what the patch touches, as the body of its commit message.
-func (p *Plan) message() string {
+// commitMessage lists what the patch touches, as the body of its commit message.
+func commitMessage(p *plan.Plan) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "On %s: %s.\n", p.Module, p.Counts())
 	for _, t := range p.Touches {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
@@ -141,27 +143,27 @@ func TestRealFingerprints(t *testing.T) {
 func TestRealSelfReplacement(t *testing.T) {
 	t.Parallel()
 	m := realModule(t)
-	o := &Overlay{}
+	o := &plan.Overlay{}
 	var problems problem.List
 	for _, folder := range m.Folders() {
 		p, err := m.Package(folder)
 		require.NoError(t, err)
 		for _, file := range p.Files {
 			if name, text := selfReplacement(t, p, file); text != nil {
-				if f := o.readFile(name, text, realBase, &problems); f != nil {
+				if f := o.ReadFile(name, text, realBase, &problems); f != nil {
 					o.Files = append(o.Files, f)
 				}
 			}
 		}
 	}
 	require.NoError(t, problems.OrNil())
-	plan, problems, err := Match(m, o)
+	plan, problems, err := plan.Match(m, o)
 	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
 	require.Greater(t, len(plan.Touches), 4000)
-	a, err := AssembleInPlace(plan)
+	a, err := assemble.InPlace(plan)
 	require.NoError(t, err)
-	for name, data := range Pristine(m).Tree {
+	for name, data := range assemble.Pristine(m).Tree {
 		if !bytes.Equal(data, a.Tree[name]) {
 			t.Errorf("%s differs:\n%s", name, filetree.NewDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
 		}
@@ -275,7 +277,7 @@ func TestRealPatch(t *testing.T) {
 
 	plan, err := p.Plan(t.Context())
 	require.NoError(t, err)
-	inPlace, err := AssembleInPlace(plan)
+	inPlace, err := assemble.InPlace(plan)
 	require.NoError(t, err)
 	for name, data := range licensed(pristine.Tree, inPlace.Tree) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))

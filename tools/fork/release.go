@@ -22,7 +22,9 @@ import (
 	"golang.org/x/mod/semver"
 	"golang.org/x/mod/zip"
 
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
@@ -49,7 +51,7 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 	if err != nil {
 		return nil, err
 	}
-	if want := plan.version(); want != "" && version != want {
+	if want := ownVersion(plan); want != "" && version != want {
 		return nil, problem.List{{File: patchLevel.Package, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
 			Mend: "leave --version out, or change the constant " + patchLevel.Name + " and go run ./tools/cmd/mongofork accept on every base"}}
 	}
@@ -71,7 +73,7 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*Release, e
 }
 
 // releaseOf returns the files of a release of these modules, the fork first.
-func (p *Project) releaseOf(dir string, plan *Plan, modules []adapter) (*Release, filetree.Tree, error) {
+func (p *Project) releaseOf(dir string, plan *plan.Plan, modules []adapter) (*Release, filetree.Tree, error) {
 	advisories, err := p.ReadAdvisories()
 	if err != nil {
 		return nil, nil, err
@@ -120,14 +122,14 @@ func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if v := plan.version(); v != "" {
+	if v := ownVersion(plan); v != "" {
 		return v, nil
 	}
 	return "", fmt.Errorf("the overlay does not name its patch level by a constant %s; give --version", patchLevel)
 }
 
-// version returns the version that the plan's fork calls itself, empty if the overlay has no such constant.
-func (p *Plan) version() string {
+// ownVersion returns the version that the plan's fork calls itself, empty if the overlay has no such constant.
+func ownVersion(p *plan.Plan) string {
 	for _, d := range p.Added {
 		spec, ok := d.Spec.(*ast.ValueSpec)
 		if d.Key != patchLevel || d.Kind != syntax.Const || !ok || len(spec.Values) != 1 {
@@ -154,7 +156,7 @@ func checkVersion(base, version string) error {
 // releaseFiles returns the files of one version as the proxy protocol wants
 // them, and its SBOM. The .info has no time, so that the same sources give the
 // same files.
-func releaseFiles(v module.Version, t filetree.Tree, of *module.Version, advisories Advisories) (filetree.Tree, error) {
+func releaseFiles(v module.Version, t filetree.Tree, of *module.Version, advisories advisory.List) (filetree.Tree, error) {
 	if err := module.Check(v.Path, v.Version); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/upstream"
 )
@@ -127,8 +128,8 @@ func TestReleaseOfAdapters(t *testing.T) {
 // The SBOM says what the fork is of, what it needs, and which of its ancestor's vulnerabilities it has.
 func TestSBOM(t *testing.T) {
 	t.Parallel()
-	list, err := ParseAdvisories("a.yaml", []byte(advisory(map[string]string{"mended": ""})+advisory(map[string]string{"id": "CVE-2"})+
-		advisory(map[string]string{"id": "CVE-3", "affected": `["<v2.0.0"]`, "mended": ""})))
+	list, err := advisory.Parse("a.yaml", []byte(entry(map[string]string{"mended": ""})+entry(map[string]string{"id": "CVE-2"})+
+		entry(map[string]string{"id": "CVE-3", "affected": `["<v2.0.0"]`, "mended": ""})))
 	require.NoError(t, err)
 	of := module.Version{Path: testModule, Version: "v2.0.0"}
 	goMod := "module " + testModule + "\n\nrequire (\n\texample.com/b v1.0.0\n\texample.com/a v1.2.0 // indirect\n)\n"

@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
 )
@@ -53,21 +55,21 @@ func TestRemovedChanges(t *testing.T) {
 		"package pool\n\n//fork:remove taken it goes\n//fork:remove retryable it goes\n//fork:remove upstreamTaken it goes\nvar added = 1\n")})
 	lock := p.read(t, p.LockFile())
 	require.Contains(t, lock, "\nremove pool retryable sha256:")
-	plan, err := p.Plan(t.Context())
+	matched, err := p.Plan(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 0 watched, 3 removed", plan.Counts())
-	shown, err := plan.CompareDecl(syntax.Key{Package: "pool", Name: "retryable"})
+	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 0 watched, 3 removed", matched.Counts())
+	shown, err := matched.CompareDecl(syntax.Key{Package: "pool", Name: "retryable"})
 	require.NoError(t, err)
 	require.Contains(t, shown, "func retryable(err error) bool")
-	require.Contains(t, plan.Status(), StatusRow{syntax.Key{Package: "pool", Name: "taken"}, "remove", "pool/overlay.go:3", 0, 1, "it goes"})
+	require.Contains(t, matched.Status(), plan.StatusRow{Key: syntax.Key{Package: "pool", Name: "taken"}, How: "remove", At: "pool/overlay.go:3", Theirs: 1, Reason: "it goes"})
 
 	rows, err := p.Drift(t.Context(), p.Source, "v2.1.0")
 	require.NoError(t, err)
-	got := map[string]Class{}
+	got := map[string]drift.Class{}
 	for _, row := range rows {
 		got[row.Subject] = row.Class
 	}
-	require.Equal(t, map[string]Class{"pool taken": Gone, "pool retryable": Moved, "pool upstreamTaken": Gone, "pool/overlay.go": Collides}, got)
+	require.Equal(t, map[string]drift.Class{"pool taken": drift.Gone, "pool retryable": drift.Moved, "pool upstreamTaken": drift.Gone, "pool/overlay.go": drift.Collides}, got)
 
 	source := driverVersions(t)
 	source[testBase]["pool/pool.go"] = append(source[testBase]["pool/pool.go"], "\nfunc more() {}\n"...)

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/filetree"
 )
 
 // sbom describes a released module as CycloneDX: what it is made of, and, of the fork, what it was made from and which of its
 // ancestor's vulnerabilities it has. It has neither a time nor a serial number, so that the same sources give the same bytes.
-func sbom(v module.Version, goMod, archive []byte, of *module.Version, advisories Advisories) ([]byte, error) {
+func sbom(v module.Version, goMod, archive []byte, of *module.Version, advisories advisory.List) ([]byte, error) {
 	file, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func sbom(v module.Version, goMod, archive []byte, of *module.Version, advisorie
 			Ancestors: &[]cdx.Component{component(*of)},
 			Notes:     fmt.Sprintf("A fork of %s %s, which it takes the place of.", of.Path, of.Version),
 		}
-		bom.Vulnerabilities = advisories.vulnerabilities(self.BOMRef, of.Version)
+		bom.Vulnerabilities = vulnerabilities(advisories, self.BOMRef, of.Version)
 	}
 	bom.Metadata = &cdx.Metadata{Component: &self}
 	components, refs := []cdx.Component{}, []string{}
@@ -57,14 +58,14 @@ func component(v module.Version) cdx.Component {
 }
 
 // vulnerabilities returns those of a version of upstream, with their state in the fork on it.
-func (as Advisories) vulnerabilities(ref, version string) *[]cdx.Vulnerability {
+func vulnerabilities(as advisory.List, ref, version string) *[]cdx.Vulnerability {
 	var list []cdx.Vulnerability
 	for _, a := range as {
 		v := cdx.Vulnerability{ID: a.ID, Description: a.Title, Detail: a.Impact, Affects: &[]cdx.Affects{{Ref: ref}}}
 		switch a.State(version) {
-		case MendedHere:
+		case advisory.MendedHere:
 			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASResolvedWithPedigree, Detail: "fixed by the fork: " + strings.Join(a.Mended[version].By, ", ")}
-		case Open:
+		case advisory.Open:
 			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASExploitable}
 		default:
 			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASNotAffected, Justification: cdx.IAJCodeNotPresent, Detail: "fixed by upstream in " + a.Fixed}

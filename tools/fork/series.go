@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 )
 
@@ -42,7 +44,7 @@ func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author
 	if err != nil {
 		return nil, nil, err
 	}
-	trees := []filetree.Tree{Pristine(plan.Module).Tree}
+	trees := []filetree.Tree{assemble.Pristine(plan.Module).Tree}
 	var patches []SeriesPatch
 	var messages []string
 	for i, step := range s.Steps {
@@ -79,18 +81,18 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, problems, err := Match(s.plan.Module, o)
+	plan, problems, err := plan.Match(s.plan.Module, o)
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.OrNil())
 	}
-	a, err := AssembleInPlace(plan)
+	a, err := assemble.InPlace(plan)
 	if err != nil {
 		return nil, err
 	}
-	return s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
+	return s.named(plan, licensed(assemble.Pristine(plan.Module).Tree, a.Tree))
 }
 
 // format writes the commits as patches, and the cover letter before them.
@@ -170,7 +172,7 @@ func changedPaths(changes []filetree.Diff) []string {
 }
 
 // named gives files and wrapped declarations the names that they have in upstream's tree.
-func (s *Series) named(plan *Plan, t filetree.Tree) (filetree.Tree, error) {
+func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) {
 	out := maps.Clone(t)
 	if err := s.merge(out); err != nil {
 		return nil, err

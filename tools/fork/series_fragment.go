@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"strings"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -71,8 +72,8 @@ func sameLines(want, have []codeLine) bool {
 }
 
 // lateFields returns the edits that take out fields of structs that come later, each with its comments.
-func (s *Series) lateFields(source *syntax.File, pkg string, last int) []edit {
-	var cuts []edit
+func (s *Series) lateFields(source *syntax.File, pkg string, last int) []assemble.Edit {
+	var cuts []assemble.Edit
 	for _, d := range source.Decls {
 		st := d.StructType()
 		if st == nil {
@@ -90,7 +91,7 @@ func (s *Series) lateFields(source *syntax.File, pkg string, last int) []edit {
 	return cuts
 }
 
-func cutField(source *syntax.File, field *ast.Field) edit {
+func cutField(source *syntax.File, field *ast.Field) assemble.Edit {
 	from, to := field.Pos(), field.End()
 	if field.Doc != nil {
 		from = field.Doc.Pos()
@@ -98,7 +99,7 @@ func cutField(source *syntax.File, field *ast.Field) edit {
 	if field.Comment != nil {
 		to = field.Comment.End()
 	}
-	return cutLines(source.Src, source.Offset(from), source.Offset(to))
+	return assemble.CutLines(source.Src, source.Offset(from), source.Offset(to))
 }
 
 // fieldKeys lists the fields of a file's structs as keys, for what a step may name.

@@ -12,47 +12,49 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
 // seriesGoal returns the tree that a series has to lead to: upstream's with the overlay in place, but for the files that are left out.
 // The steps have no part in it. Its declarations are those of the fork as it is built.
 func (p *Project) seriesGoal(ctx context.Context) (filetree.Tree, error) {
-	plan, err := p.Plan(ctx)
+	whole, err := p.Plan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.series(plan)
+	s, err := p.series(whole)
 	if err != nil {
 		return nil, err
 	}
-	o := &Overlay{}
-	for _, f := range plan.Overlay.Files {
+	o := &plan.Overlay{}
+	for _, f := range whole.Overlay.Files {
 		if s.files[f.Path] != s.never() {
 			o.Files = append(o.Files, f)
 		}
 	}
-	plan, problems, err := Match(plan.Module, o)
+	kept, problems, err := plan.Match(whole.Module, o)
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	inPlace, err := AssembleInPlace(plan)
+	inPlace, err := assemble.InPlace(kept)
 	if err != nil {
 		return nil, err
 	}
-	built, err := Assemble(plan)
+	built, err := assemble.Build(kept)
 	if err != nil {
 		return nil, err
 	}
-	goal, err := s.named(plan, licensed(Pristine(plan.Module).Tree, inPlace.Tree))
+	goal, err := s.named(kept, licensed(assemble.Pristine(kept.Module).Tree, inPlace.Tree))
 	if err != nil {
 		return nil, err
 	}
-	fork, err := s.named(plan, built.Tree)
+	fork, err := s.named(kept, built.Tree)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 	"maps"
 	"slices"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -46,12 +48,12 @@ func (s *Series) merged(from string, ours []byte, to string, theirs []byte) ([]b
 	if source.Constraint != target.Constraint || source.AST.Name.Name != target.AST.Name.Name {
 		return nil, fmt.Errorf("they differ in package or build constraints")
 	}
-	names := packageNames(s.plan.Module, s.plan.Overlay)
-	imports, err := addImports(names, target, names.Imports(source))
+	names := plan.PackageNames(s.plan.Module, s.plan.Overlay)
+	imports, err := assemble.AddImports(names, target, names.Imports(source))
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := splice(theirs, "", imports)
+	text, _, err := assemble.Splice(theirs, "", imports)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
 // nameWrapped replaces the names by which our wrappers call what they wrap, so that nothing is left of how the change was made.
-func (s *Series) nameWrapped(plan *Plan, t filetree.Tree) error {
+func (s *Series) nameWrapped(plan *plan.Plan, t filetree.Tree) error {
 	names := wrappedNames{}
 	for _, touch := range plan.Touches {
 		if touch.How == syntax.Wrap {
@@ -50,7 +52,7 @@ func (s *Series) free(wrapped syntax.Key, to string) error {
 	if err != nil {
 		return err
 	}
-	ours := slices.ContainsFunc(s.plan.Added, func(d *OverlayDecl) bool { return d.Key == key })
+	ours := slices.ContainsFunc(s.plan.Added, func(d *plan.Decl) bool { return d.Key == key })
 	if len(theirs) > 0 || ours {
 		return fmt.Errorf("the wrapped declaration %s cannot be named %s: there is one of this name", wrapped, to)
 	}
@@ -74,7 +76,7 @@ func (w wrappedNames) add(key syntax.Key, to string) {
 	if w[key.Package] == nil {
 		w[key.Package] = map[string]map[string]string{}
 	}
-	from := UpstreamName(name)
+	from := plan.UpstreamName(name)
 	if w[key.Package][from] == nil {
 		w[key.Package][from] = map[string]string{}
 	}
@@ -87,7 +89,7 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var edits []edit
+	var edits []assemble.Edit
 	for _, decl := range source.AST.Decls {
 		receiver := ""
 		fn, isFunc := decl.(*ast.FuncDecl)
@@ -104,28 +106,28 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 			}
 			if to := w.of(folderKey(file), id.Name, receiver); to != "" {
 				at := source.Offset(id.Pos())
-				edits = append(edits, edit{start: at, end: at + len(id.Name), text: []byte(to)})
+				edits = append(edits, assemble.Edit{Start: at, End: at + len(id.Name), Text: []byte(to)})
 			}
 			return true
 		})
 	}
-	text, _, err := splice(data, "", edits)
+	text, _, err := assemble.Splice(data, "", edits)
 	return text, err
 }
 
 // comment renames the function at the beginning of its comment.
-func (w wrappedNames) comment(source *syntax.File, fn *ast.FuncDecl, receiver string) []edit {
+func (w wrappedNames) comment(source *syntax.File, fn *ast.FuncDecl, receiver string) []assemble.Edit {
 	to := w[folderKey(source.Path)][fn.Name.Name][receiver]
 	if to == "" || fn.Doc == nil {
 		return nil
 	}
 	first, isLine := strings.CutPrefix(fn.Doc.List[0].Text, "// ")
 	word, _, _ := strings.Cut(first, " ")
-	if !isLine || UpstreamName(word) != fn.Name.Name {
+	if !isLine || plan.UpstreamName(word) != fn.Name.Name {
 		return nil
 	}
 	at := source.Offset(fn.Doc.Pos()) + len("// ")
-	return []edit{{start: at, end: at + len(word), text: []byte(to)}}
+	return []assemble.Edit{{Start: at, End: at + len(word), Text: []byte(to)}}
 }
 
 // of returns the name of what a declaration calls by name: that of its own receiver, or the only one of this name.

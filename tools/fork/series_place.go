@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
@@ -20,7 +22,7 @@ type Series struct {
 	Options SeriesOptions
 	Steps   []Step
 
-	plan  *Plan // of the whole overlay
+	plan  *plan.Plan // of the whole overlay
 	files map[string]int
 	decls map[syntax.Key]int
 }
@@ -29,7 +31,7 @@ type Series struct {
 func (s *Series) never() int { return len(s.Steps) }
 
 // Series reads the steps and finds each part of the overlay in one of them.
-func (p *Project) series(plan *Plan) (*Series, error) {
+func (p *Project) series(plan *plan.Plan) (*Series, error) {
 	var ps problem.List
 	s, err := p.placedSeries(plan, &ps)
 	if err != nil {
@@ -48,7 +50,7 @@ func (p *Project) series(plan *Plan) (*Series, error) {
 }
 
 // placedSeries reads the steps and what each of them brings.
-func (p *Project) placedSeries(plan *Plan, ps *problem.List) (*Series, error) {
+func (p *Project) placedSeries(plan *plan.Plan, ps *problem.List) (*Series, error) {
 	steps, opt, err := p.readSeries()
 	if err != nil {
 		return nil, err
@@ -158,8 +160,8 @@ func (s *Series) checkFragments(i int, step Step, ps *problem.List) {
 	}
 }
 
-func (s *Series) file(name string) *OverlayFile {
-	i := slices.IndexFunc(s.plan.Overlay.Files, func(f *OverlayFile) bool { return f.Path == name })
+func (s *Series) file(name string) *plan.File {
+	i := slices.IndexFunc(s.plan.Overlay.Files, func(f *plan.File) bool { return f.Path == name })
 	if i < 0 {
 		return nil
 	}
@@ -167,7 +169,7 @@ func (s *Series) file(name string) *OverlayFile {
 }
 
 // declStep returns the step that brings a declaration.
-func (s *Series) declStep(d *OverlayDecl) int {
+func (s *Series) declStep(d *plan.Decl) int {
 	if at, ok := s.decls[d.Key]; ok {
 		return at
 	}
@@ -175,8 +177,8 @@ func (s *Series) declStep(d *OverlayDecl) int {
 }
 
 // overlay returns the overlay as it is after a step.
-func (s *Series) overlay(last int) (*Overlay, error) {
-	o := &Overlay{}
+func (s *Series) overlay(last int) (*plan.Overlay, error) {
+	o := &plan.Overlay{}
 	var ps problem.List
 	for _, f := range s.plan.Overlay.Files {
 		data, err := s.form(f, last)
@@ -186,7 +188,7 @@ func (s *Series) overlay(last int) (*Overlay, error) {
 		if data == nil {
 			continue
 		}
-		if form := o.readFile(f.Path, data, s.plan.Module.Version, &ps); form != nil {
+		if form := o.ReadFile(f.Path, data, s.plan.Module.Version, &ps); form != nil {
 			o.Files = append(o.Files, form)
 		}
 	}
@@ -201,18 +203,18 @@ func (s *Series) nameOf(step int) string {
 }
 
 // form returns a file as it is after a step; nil if it is not there yet.
-func (s *Series) form(f *OverlayFile, last int) ([]byte, error) {
+func (s *Series) form(f *plan.File, last int) ([]byte, error) {
 	if f.Source == nil {
 		if s.files[f.Path] > last {
 			return nil, nil
 		}
 		return f.Data, nil
 	}
-	late := func(d *OverlayDecl) bool { return s.declStep(d) > last }
+	late := func(d *plan.Decl) bool { return s.declStep(d) > last }
 	switch {
-	case s.files[f.Path] > last && !slices.ContainsFunc(f.Decls, func(d *OverlayDecl) bool { return !late(d) }):
+	case s.files[f.Path] > last && !slices.ContainsFunc(f.Decls, func(d *plan.Decl) bool { return !late(d) }):
 		return nil, nil
-	case len(f.Decls) > 0 && !slices.ContainsFunc(f.Decls, func(d *OverlayDecl) bool { return !late(d) }):
+	case len(f.Decls) > 0 && !slices.ContainsFunc(f.Decls, func(d *plan.Decl) bool { return !late(d) }):
 		return nil, nil
 	}
 	data, err := s.withoutFragments(f, last)
@@ -227,7 +229,7 @@ func (s *Series) form(f *OverlayFile, last int) ([]byte, error) {
 }
 
 // packageOfFile returns the package part of the keys of a file's declarations.
-func packageOfFile(f *OverlayFile) string {
+func packageOfFile(f *plan.File) string {
 	if len(f.Decls) > 0 {
 		return f.Decls[0].Key.Package
 	}
@@ -235,7 +237,7 @@ func packageOfFile(f *OverlayFile) string {
 }
 
 // withoutFragments returns the file without the lines of later steps, the latest of which is taken out first.
-func (s *Series) withoutFragments(f *OverlayFile, last int) ([]byte, error) {
+func (s *Series) withoutFragments(f *plan.File, last int) ([]byte, error) {
 	data := f.Data
 	for i := len(s.Steps) - 1; i > last; i-- {
 		for _, fragment := range s.Steps[i].Fragments {
@@ -253,7 +255,7 @@ func (s *Series) withoutFragments(f *OverlayFile, last int) ([]byte, error) {
 }
 
 // reduced takes the declarations of later steps out of a file, and the imports that nothing uses then.
-func (s *Series) reduced(f *OverlayFile, data []byte, last int) ([]byte, error) {
+func (s *Series) reduced(f *plan.File, data []byte, last int) ([]byte, error) {
 	source, err := syntax.Parse(f.Path, data)
 	if err != nil {
 		return nil, err
@@ -266,18 +268,18 @@ func (s *Series) reduced(f *OverlayFile, data []byte, last int) ([]byte, error) 
 			at = s.files[f.Path]
 		}
 		if at > last {
-			cuts = append(cuts, cut(d))
+			cuts = append(cuts, assemble.Cut(d))
 		}
 	}
-	text, _, err := splice(data, "", cuts)
+	text, _, err := assemble.Splice(data, "", cuts)
 	if err != nil {
 		return nil, err
 	}
 	if source, err = syntax.Parse(f.Path, text); err != nil {
 		return nil, err
 	}
-	names := packageNames(s.plan.Module, s.plan.Overlay)
-	if text, _, err = splice(text, "", unusedImports(names, source)); err != nil {
+	names := plan.PackageNames(s.plan.Module, s.plan.Overlay)
+	if text, _, err = assemble.Splice(text, "", assemble.UnusedImports(names, source)); err != nil {
 		return nil, err
 	}
 	return format.Source(text)

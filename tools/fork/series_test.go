@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/syntax"
 )
@@ -191,7 +192,7 @@ func TestSeriesOfEveryBase(t *testing.T) {
 		require.NoError(t, err)
 		s, err := p.series(plan)
 		require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", p.Base)
-		before := Pristine(plan.Module).Tree
+		before := assemble.Pristine(plan.Module).Tree
 		var commits int
 		for i := range s.Steps {
 			next, err := s.Tree(i)
@@ -203,13 +204,13 @@ func TestSeriesOfEveryBase(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, commits, 8)
 		require.LessOrEqual(t, commits, 16)
-		requireNoTrace(t, Pristine(plan.Module).Tree, before)
+		requireNoTrace(t, assemble.Pristine(plan.Module).Tree, before)
 
 		whole, err := s.Tree(s.never())
 		require.NoError(t, err)
-		a, err := AssembleInPlace(plan)
+		a, err := assemble.InPlace(plan)
 		require.NoError(t, err)
-		want, err := s.named(plan, licensed(Pristine(plan.Module).Tree, a.Tree))
+		want, err := s.named(plan, licensed(assemble.Pristine(plan.Module).Tree, a.Tree))
 		require.NoError(t, err)
 		require.Empty(t, changedPaths(filetree.Compare(want, whole)), "with what is left out, the series is the patch")
 	})

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
@@ -16,7 +17,7 @@ import (
 type stepFinder struct{ series *Series }
 
 // stepFinder reads the steps; without any, nothing has a place. What is wrong with them is for those who write the series.
-func (p *Project) stepFinder(plan *Plan) (stepFinder, error) {
+func (p *Project) stepFinder(plan *plan.Plan) (stepFinder, error) {
 	if _, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(SeriesFolder))); err != nil {
 		return stepFinder{}, nil
 	}
@@ -24,19 +25,19 @@ func (p *Project) stepFinder(plan *Plan) (stepFinder, error) {
 	return stepFinder{s}, err
 }
 
-// ofDecl names the step that brings a declaration.
-func (p stepFinder) ofDecl(d *OverlayDecl) string {
+// OfDecl names the step that brings a declaration.
+func (p stepFinder) OfDecl(d *plan.Decl) string {
 	if p.series == nil {
 		return ""
 	}
 	if at, ok := p.series.decls[d.Key]; ok {
 		return p.name(at)
 	}
-	return p.ofFile(d.File.Path)
+	return p.OfFile(d.File.Path)
 }
 
-// ofFile names the step that brings a file.
-func (p stepFinder) ofFile(file string) string {
+// OfFile names the step that brings a file.
+func (p stepFinder) OfFile(file string) string {
 	if p.series == nil {
 		return ""
 	}
@@ -53,8 +54,8 @@ func (p stepFinder) name(step int) string {
 	return p.series.Steps[step].Name
 }
 
-// ofLine names the step that brings the directive or declaration in a line of a file.
-func (p stepFinder) ofLine(file string, line int) string {
+// OfLine names the step that brings the directive or declaration in a line of a file.
+func (p stepFinder) OfLine(file string, line int) string {
 	if p.series == nil {
 		return ""
 	}
@@ -62,16 +63,16 @@ func (p stepFinder) ofLine(file string, line int) string {
 		for _, d := range f.Decls {
 			start, end := d.Extent()
 			if f.Source.LineAt(start) <= line && line <= f.Source.LineAt(end) {
-				return p.ofDecl(d)
+				return p.OfDecl(d)
 			}
 		}
 	}
-	return p.ofFile(file)
+	return p.OfFile(file)
 }
 
 // inCheckout adds to problems with a commit the steps of the series that they are in the way of. The lock of a release accepts
 // nothing of a commit: there the cure is to see what changed.
-func (p *Project) inCheckout(plan *Plan, problems problem.List) (problem.List, error) {
+func (p *Project) inCheckout(plan *plan.Plan, problems problem.List) (problem.List, error) {
 	checkout := plan.Module.Checkout
 	if checkout == nil || len(problems) == 0 {
 		return problems, nil
@@ -84,7 +85,7 @@ func (p *Project) inCheckout(plan *Plan, problems problem.List) (problem.List, e
 	here := fmt.Sprintf("%s --base %s --source %s", program, p.Base, checkout.Dir)
 	for i := range problems {
 		problem := &problems[i]
-		if step := steps.ofLine(problem.File, problem.Line); step != "" {
+		if step := steps.OfLine(problem.File, problem.Line); step != "" {
 			problem.Message += " [" + step + "]"
 		}
 		switch {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/mod/semver"
+
+	"mongofork/tools/fork/drift"
 )
 
 // SurveyRow says how an upstream release changed what the overlay depends on.
@@ -18,7 +20,7 @@ type SurveyRow struct {
 	Review int `json:"review"`
 	Total  int `json:"total"`
 	// Classes counts by class.
-	Classes map[Class]int `json:"classes"`
+	Classes map[drift.Class]int `json:"classes"`
 }
 
 // Locked reports whether the release is a base itself.
@@ -55,7 +57,7 @@ func (p *Project) Survey(ctx context.Context) ([]SurveyRow, error) {
 }
 
 func (p *Project) survey(ctx context.Context, bases []string, release string) (SurveyRow, error) {
-	row := SurveyRow{Version: release, Classes: map[Class]int{}}
+	row := SurveyRow{Version: release, Classes: map[drift.Class]int{}}
 	for _, base := range bases {
 		if semver.Compare(base, release) <= 0 {
 			row.Base = base
@@ -63,11 +65,11 @@ func (p *Project) survey(ctx context.Context, bases []string, release string) (S
 	}
 	row.Newest = semver.Compare(bases[len(bases)-1], release) < 0
 	onBase := &Project{Root: p.Root, Base: row.Base, Source: p.Source}
-	drift, err := onBase.Drift(ctx, p.Source, release)
+	rows, err := onBase.Drift(ctx, p.Source, release)
 	if err != nil {
 		return SurveyRow{}, fmt.Errorf("drift from %s to %s: %w", row.Base, release, err)
 	}
-	for _, d := range drift {
+	for _, d := range rows {
 		row.Total++
 		row.Classes[d.Class]++
 		if d.Class.NeedsReview() {

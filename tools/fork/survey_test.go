@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 )
 
@@ -25,9 +26,9 @@ func surveyed() {}
 	rows, err := p.Survey(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []SurveyRow{
-		{Version: testBase, Base: testBase, Total: 1, Classes: map[Class]int{Same: 1}},
-		{Version: "v2.0.1", Base: testBase, Newest: true, Total: 1, Classes: map[Class]int{Same: 1}},
-		{Version: "v2.1.0", Base: testBase, Newest: true, Review: 1, Total: 1, Classes: map[Class]int{Body: 1}},
+		{Version: testBase, Base: testBase, Total: 1, Classes: map[drift.Class]int{drift.Same: 1}},
+		{Version: "v2.0.1", Base: testBase, Newest: true, Total: 1, Classes: map[drift.Class]int{drift.Same: 1}},
+		{Version: "v2.1.0", Base: testBase, Newest: true, Review: 1, Total: 1, Classes: map[drift.Class]int{drift.Body: 1}},
 	}, rows)
 	require.True(t, rows[0].Locked())
 
@@ -36,8 +37,8 @@ func surveyed() {}
 	require.NoError(t, err)
 	rows, err = p.Survey(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, SurveyRow{Version: "v2.0.1", Base: testBase, Total: 1, Classes: map[Class]int{Same: 1}}, rows[1], "below a base")
-	require.Equal(t, SurveyRow{Version: "v2.1.0", Base: "v2.1.0", Total: 1, Classes: map[Class]int{Same: 1}}, rows[2])
+	require.Equal(t, SurveyRow{Version: "v2.0.1", Base: testBase, Total: 1, Classes: map[drift.Class]int{drift.Same: 1}}, rows[1], "below a base")
+	require.Equal(t, SurveyRow{Version: "v2.1.0", Base: "v2.1.0", Total: 1, Classes: map[drift.Class]int{drift.Same: 1}}, rows[2])
 }
 
 func TestSurveyWithoutBase(t *testing.T) {

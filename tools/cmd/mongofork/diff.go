@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -28,7 +29,7 @@ func (c *diffCmd) Run(a *app) error {
 		return err
 	}
 	var shown, added, removed int
-	for _, d := range filetree.Compare(fork.Pristine(plan.Module).Tree, assembly.Tree) {
+	for _, d := range filetree.Compare(assemble.Pristine(plan.Module).Tree, assembly.Tree) {
 		if !only(d.Path) {
 			continue
 		}
@@ -70,7 +71,7 @@ func (c *diffCmd) declarations(a *app) error {
 
 // files returns a filter for the arguments: a path, a folder above it, or a
 // declaration's key, which stands for its file and for ours.
-func (c *diffCmd) files(plan *fork.Plan) (func(path string) bool, error) {
+func (c *diffCmd) files(plan *plan.Plan) (func(path string) bool, error) {
 	var wanted []string
 	for _, arg := range c.Paths {
 		if !strings.ContainsAny(arg, " :") {

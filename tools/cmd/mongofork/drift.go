@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/drift"
 )
 
 type driftCmd struct {
@@ -40,7 +41,7 @@ func (c *driftCmd) Run(a *app) error {
 	return nil
 }
 
-func toReview(rows []fork.DriftRow) int {
+func toReview(rows []drift.Row) int {
 	review := 0
 	for _, row := range rows {
 		if row.Class.NeedsReview() {
@@ -87,7 +88,7 @@ func (c *driftCmd) printSurvey(a *app, rows []fork.SurveyRow) error {
 			base = "is a base"
 		}
 		n := row.Classes
-		t.AppendRow(table.Row{row.Version, base, row.Review, row.Total, n[fork.Body], n[fork.Signature], n[fork.Gone], n[fork.Collides],
+		t.AppendRow(table.Row{row.Version, base, row.Review, row.Total, n[drift.Body], n[drift.Signature], n[drift.Gone], n[drift.Collides],
 			strings.Join(advisories.Affecting(row.Version), " ")})
 	}
 	c.printTable(a, t)
@@ -126,7 +127,7 @@ func (c *driftCmd) printTable(a *app, t table.Writer) {
 	fmt.Fprintln(a.out, rendered)
 }
 
-func (c *driftCmd) print(a *app, rows []fork.DriftRow) error {
+func (c *driftCmd) print(a *app, rows []drift.Row) error {
 	if c.JSON {
 		return printJSON(a, rows)
 	}

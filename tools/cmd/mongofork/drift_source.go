@@ -8,6 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/drift"
 )
 
 // commit compares the base with the commit that --source names, declaration by declaration and patch by patch.
@@ -32,7 +34,7 @@ func (c *driftCmd) commit(a *app) error {
 	if err != nil {
 		return err
 	}
-	tried, err := fork.TryPatches(a.ctx, a.run, pristine.Tree, fork.Pristine(module).Tree, patches)
+	tried, err := fork.TryPatches(a.ctx, a.run, pristine.Tree, assemble.Pristine(module).Tree, patches)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (c *driftCmd) commit(a *app) error {
 }
 
 // printSteps says for each step of the series what has to be read and whether its patch applies.
-func (c *driftCmd) printSteps(a *app, rows []fork.DriftRow, tried []fork.TriedPatch) error {
+func (c *driftCmd) printSteps(a *app, rows []drift.Row, tried []fork.TriedPatch) error {
 	review := map[string]int{}
 	for _, row := range rows {
 		if row.Class.NeedsReview() {
@@ -66,7 +68,7 @@ func (c *driftCmd) printSteps(a *app, rows []fork.DriftRow, tried []fork.TriedPa
 }
 
 // sum sums up what was compared. What has to be read is a finding.
-func (c *driftCmd) sum(a *app, rows []fork.DriftRow, tried []fork.TriedPatch) error {
+func (c *driftCmd) sum(a *app, rows []drift.Row, tried []fork.TriedPatch) error {
 	count := map[string]int{}
 	for _, patch := range tried {
 		count[patch.Result]++

@@ -1,4 +1,4 @@
-package fork
+package assemble
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// edit replaces the bytes [start, end) of a file by text.
-type edit struct {
-	start, end int
-	text       []byte
+// Edit replaces the bytes [start, end) of a file by text.
+type Edit struct {
+	Start, End int
+	Text       []byte
 	// from is the overlay file that text is a copy of, beginning at offset at;
 	// empty for text that was generated.
 	from string
@@ -28,12 +28,12 @@ type Segment struct {
 	Offset int
 }
 
-// splice applies edits to src. Everything else stays byte for byte: printing
+// Splice applies edits to src. Everything else stays byte for byte: printing
 // a changed syntax tree would move comments. file is the overlay path of src,
 // empty for upstream's files.
-func splice(src []byte, file string, edits []edit) ([]byte, []Segment, error) {
+func Splice(src []byte, file string, edits []Edit) ([]byte, []Segment, error) {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
+	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
 	var out bytes.Buffer
 	var segments []Segment
 	emit := func(text []byte, from string, at int) {
@@ -44,30 +44,30 @@ func splice(src []byte, file string, edits []edit) ([]byte, []Segment, error) {
 	}
 	done := 0
 	for _, e := range edits {
-		if len(e.text) == 0 { // two cuts may share the blank lines between them
-			e.start, e.end = max(e.start, done), max(e.end, done)
+		if len(e.Text) == 0 { // two cuts may share the blank lines between them
+			e.Start, e.End = max(e.Start, done), max(e.End, done)
 		}
-		if e.start < done || e.end < e.start || e.end > len(src) {
-			return nil, nil, fmt.Errorf("edits overlap at byte %d", e.start)
+		if e.Start < done || e.End < e.Start || e.End > len(src) {
+			return nil, nil, fmt.Errorf("edits overlap at byte %d", e.Start)
 		}
-		emit(src[done:e.start], file, done)
-		emit(e.text, e.from, e.at)
-		done = e.end
+		emit(src[done:e.Start], file, done)
+		emit(e.Text, e.from, e.at)
+		done = e.End
 	}
 	emit(src[done:], file, done)
 	return out.Bytes(), segments, nil
 }
 
-// cut returns the edit that takes a declaration out of its file: its comments,
+// Cut returns the edit that takes a declaration out of its file: its comments,
 // the rest of its last line, and the blank lines that set it apart.
-func cut(d *syntax.Decl) edit {
+func Cut(d *syntax.Decl) Edit {
 	start, end := d.Extent()
-	return cutLines(d.File.Src, start, end)
+	return CutLines(d.File.Src, start, end)
 }
 
-// cutLines widens [start, end) to whole lines and takes the blank lines after
+// CutLines widens [start, end) to whole lines and takes the blank lines after
 // it, or those before it at the end of the file.
-func cutLines(src []byte, start, end int) edit {
+func CutLines(src []byte, start, end int) Edit {
 	for start > 0 && (src[start-1] == ' ' || src[start-1] == '\t') {
 		start--
 	}
@@ -82,5 +82,5 @@ func cutLines(src []byte, start, end int) edit {
 			start++
 		}
 	}
-	return edit{start: start, end: end}
+	return Edit{Start: start, End: end}
 }

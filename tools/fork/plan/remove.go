@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"go/ast"
@@ -35,7 +35,7 @@ func (mt *matcher) remove(r Removal) error {
 		fail("keep one of them", "the overlay has it too (%s)", ours.At())
 	}
 	if i := slices.IndexFunc(mt.plan.Removed, func(other Removing) bool { return other.Key == key }); i >= 0 {
-		fail("keep one of them", "it is removed twice (also %s)", mt.plan.Removed[i].at())
+		fail("keep one of them", "it is removed twice (also %s)", mt.plan.Removed[i].At())
 	}
 	if isPublic(key) {
 		fail("keep it: applications may use it", "it is exported from %s", key.Package)

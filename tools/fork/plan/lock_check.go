@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// check compares the plan with the lock's entries, both ways if the plan is
+// Check compares the plan with the lock's entries, both ways if the plan is
 // known to be complete.
-func (l *Lock) check(plan *Plan, file string, complete bool) problem.List {
+func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	var ps problem.List
 	seen := map[Entry]bool{}
 	compare := func(how syntax.Verb, key syntax.Key, hash syntax.Fingerprint, ours string, line int, theirs string) {
@@ -43,9 +43,9 @@ func (l *Lock) check(plan *Plan, file string, complete bool) problem.List {
 	return ps
 }
 
-// verifyModule compares a module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
+// VerifyModule compares a module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
 // are compared with the lock.
-func verifyModule(m *upstream.Module, lock *Lock, lockFile string) (problem.List, error) {
+func VerifyModule(m *upstream.Module, lock *Lock, lockFile string) (problem.List, error) {
 	if m.Checkout != nil {
 		return nil, nil
 	}

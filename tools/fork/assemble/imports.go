@@ -1,4 +1,4 @@
-package fork
+package assemble
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 // pruneImports returns the edits that remove the imports which only the cut
 // ranges used, except those to keep for text that is inserted. Imports named
 // "_", "." or "C" have their own effects.
-func pruneImports(names syntax.Names, s *syntax.File, cuts []edit, keep []syntax.Import) []edit {
+func pruneImports(names syntax.Names, s *syntax.File, cuts []Edit, keep []syntax.Import) []Edit {
 	uses := syntax.PackageUses(s)
 	outside := func(at int) bool {
-		return !slices.ContainsFunc(cuts, func(e edit) bool { return e.start <= at && at < e.end })
+		return !slices.ContainsFunc(cuts, func(e Edit) bool { return e.Start <= at && at < e.End })
 	}
 	drop := map[*ast.ImportSpec]bool{}
 	for _, ref := range names.Imports(s) {
@@ -36,21 +36,21 @@ func pruneImports(names syntax.Names, s *syntax.File, cuts []edit, keep []syntax
 
 // dropImports returns the edits that remove import specs, or a whole import
 // declaration when nothing of it is left.
-func dropImports(s *syntax.File, drop map[*ast.ImportSpec]bool) []edit {
-	var edits []edit
+func dropImports(s *syntax.File, drop map[*ast.ImportSpec]bool) []Edit {
+	var edits []Edit
 	for _, decl := range s.AST.Decls {
 		gen, ok := decl.(*ast.GenDecl)
 		if !ok || len(gen.Specs) == 0 {
 			continue
 		}
-		var cuts []edit
+		var cuts []Edit
 		for _, spec := range gen.Specs {
 			if spec, ok := spec.(*ast.ImportSpec); ok && drop[spec] {
 				from := spec.Pos()
 				if spec.Doc != nil {
 					from = spec.Doc.Pos()
 				}
-				cuts = append(cuts, cutLines(s.Src, s.Offset(from), s.Offset(spec.End())))
+				cuts = append(cuts, CutLines(s.Src, s.Offset(from), s.Offset(spec.End())))
 			}
 		}
 		if len(cuts) == len(gen.Specs) {
@@ -58,18 +58,18 @@ func dropImports(s *syntax.File, drop map[*ast.ImportSpec]bool) []edit {
 			if gen.Doc != nil {
 				from = gen.Doc.Pos()
 			}
-			cuts = []edit{cutLines(s.Src, s.Offset(from), s.Offset(gen.End()))}
+			cuts = []Edit{CutLines(s.Src, s.Offset(from), s.Offset(gen.End()))}
 		}
 		edits = append(edits, cuts...)
 	}
 	return edits
 }
 
-// addImports returns the edits that give a file the imports which it lacks. An
+// AddImports returns the edits that give a file the imports which it lacks. An
 // error says that a name means something else there.
-func addImports(names syntax.Names, s *syntax.File, needed []syntax.Import) ([]edit, error) {
+func AddImports(names syntax.Names, s *syntax.File, needed []syntax.Import) ([]Edit, error) {
 	have := names.Imports(s)
-	var edits []edit
+	var edits []Edit
 	for i, ref := range needed {
 		if slices.ContainsFunc(needed[:i], func(o syntax.Import) bool { return o.Name == ref.Name && o.Path == ref.Path }) {
 			continue
@@ -88,7 +88,7 @@ func addImports(names syntax.Names, s *syntax.File, needed []syntax.Import) ([]e
 
 // insertImport puts an import at its sorted place in the group of its kind: the
 // standard library's packages are separate from all others.
-func insertImport(s *syntax.File, ref syntax.Import) edit {
+func insertImport(s *syntax.File, ref syntax.Import) Edit {
 	line := strconv.Quote(ref.Path)
 	if ref.Spec.Name != nil {
 		line = ref.Spec.Name.Name + " " + line
@@ -98,9 +98,9 @@ func insertImport(s *syntax.File, ref syntax.Import) edit {
 		at := syntax.LineEnd(s.Src, s.Offset(s.AST.Name.End()))
 		if decls := s.AST.Decls; len(decls) > 0 && len(s.AST.Imports) > 0 {
 			at = syntax.LineStart(s.Src, s.Offset(s.AST.Imports[0].Pos()))
-			return edit{start: at, end: at, text: []byte("import " + line + "\n")}
+			return Edit{Start: at, End: at, Text: []byte("import " + line + "\n")}
 		}
-		return edit{start: at, end: at, text: []byte("\nimport " + line + "\n")}
+		return Edit{Start: at, End: at, Text: []byte("\nimport " + line + "\n")}
 	}
 	var last *ast.ImportSpec
 	for _, spec := range block.Specs {
@@ -108,21 +108,21 @@ func insertImport(s *syntax.File, ref syntax.Import) edit {
 		if p, _ := strconv.Unquote(spec.Path.Value); isStandard(p) == isStandard(ref.Path) {
 			if p > ref.Path {
 				at := syntax.LineStart(s.Src, s.Offset(specStart(spec)))
-				return edit{start: at, end: at, text: []byte("\t" + line + "\n")}
+				return Edit{Start: at, End: at, Text: []byte("\t" + line + "\n")}
 			}
 			last = spec
 		}
 	}
 	if last != nil {
 		at := syntax.LineEnd(s.Src, s.Offset(last.End()))
-		return edit{start: at, end: at, text: []byte("\t" + line + "\n")}
+		return Edit{Start: at, End: at, Text: []byte("\t" + line + "\n")}
 	}
 	if isStandard(ref.Path) {
 		at := syntax.LineEnd(s.Src, s.Offset(block.Lparen))
-		return edit{start: at, end: at, text: []byte("\t" + line + "\n\n")}
+		return Edit{Start: at, End: at, Text: []byte("\t" + line + "\n\n")}
 	}
 	at := syntax.LineStart(s.Src, s.Offset(block.Rparen))
-	return edit{start: at, end: at, text: []byte("\n\t" + line + "\n")}
+	return Edit{Start: at, End: at, Text: []byte("\n\t" + line + "\n")}
 }
 
 func specStart(spec *ast.ImportSpec) token.Pos {
@@ -151,8 +151,8 @@ func isStandard(p string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// unusedImports returns the edits that remove the imports which the file does not use.
-func unusedImports(names syntax.Names, s *syntax.File) []edit {
+// UnusedImports returns the edits that remove the imports which the file does not use.
+func UnusedImports(names syntax.Names, s *syntax.File) []Edit {
 	uses, drop := syntax.PackageUses(s), map[*ast.ImportSpec]bool{}
 	for _, ref := range names.Imports(s) {
 		if ref.Name != "_" && ref.Name != "." && ref.Path != "C" && len(uses[ref.Name]) == 0 {

@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ type Touch struct {
 	How    syntax.Verb
 	Key    syntax.Key
 	Reason string
-	Ours   *OverlayDecl
+	Ours   *Decl
 	Theirs *syntax.Decl
 	// Hash is the fingerprint of upstream's declaration.
 	Hash syntax.Fingerprint
@@ -33,7 +33,7 @@ type Plan struct {
 	Module  *upstream.Module
 	Overlay *Overlay
 	Touches []Touch
-	Added   []*OverlayDecl
+	Added   []*Decl
 	Watched []Watching
 	Removed []Removing
 }
@@ -41,7 +41,7 @@ type Plan struct {
 // Match looks up what each overlay declaration is about and checks what its
 // directive, or the lack of one, asserts. The plan holds what did match.
 func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
-	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*OverlayDecl{}, names: packageNames(m, o)}
+	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*Decl{}, names: PackageNames(m, o)}
 	for _, f := range o.Files {
 		if err := mt.file(f); err != nil {
 			return nil, nil, err
@@ -75,13 +75,13 @@ func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
 type matcher struct {
 	plan     *Plan
 	problems problem.List
-	owner    map[syntax.Key]*OverlayDecl
+	owner    map[syntax.Key]*Decl
 	names    syntax.Names
-	clauses  map[string]*OverlayFile // first file of each folder that upstream lacks
+	clauses  map[string]*File // first file of each folder that upstream lacks
 }
 
 // file checks the file's name and package clause and completes its keys.
-func (mt *matcher) file(f *OverlayFile) error {
+func (mt *matcher) file(f *File) error {
 	if _, taken := mt.plan.Module.Tree[f.Path]; taken {
 		mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 	}
@@ -119,9 +119,9 @@ func (mt *matcher) file(f *OverlayFile) error {
 
 // newFolder returns the package clause of a folder that upstream lacks: that of
 // the overlay's first file there.
-func (mt *matcher) newFolder(folder string, f *OverlayFile) (name, from string) {
+func (mt *matcher) newFolder(folder string, f *File) (name, from string) {
 	if mt.clauses == nil {
-		mt.clauses = map[string]*OverlayFile{}
+		mt.clauses = map[string]*File{}
 	}
 	first := mt.clauses[folder]
 	if first == nil {
@@ -131,7 +131,7 @@ func (mt *matcher) newFolder(folder string, f *OverlayFile) (name, from string) 
 }
 
 // decl matches one declaration with upstream's of the same key.
-func (mt *matcher) decl(d *OverlayDecl) error {
+func (mt *matcher) decl(d *Decl) error {
 	if d.Unnamed() {
 		mt.plan.Added = append(mt.plan.Added, d)
 		return nil
@@ -159,43 +159,12 @@ func (mt *matcher) decl(d *OverlayDecl) error {
 	return nil
 }
 
-func (mt *matcher) fail(d *OverlayDecl, mend, format string, args ...any) {
+func (mt *matcher) fail(d *Decl, mend, format string, args ...any) {
 	what := ""
 	if d.Directive != nil {
 		what = fmt.Sprintf("//fork:%s %s: ", d.Directive.Verb, d.Key.Name)
 	}
 	mt.problems.Add(d.File.Path, d.Line, mend, "%s", what+fmt.Sprintf(format, args...))
-}
-
-// watch looks up one watched name.
-func (mt *matcher) watch(w Watched) error {
-	key, found, err := mt.named(syntax.Watch, w)
-	if len(found) > 0 {
-		mt.plan.Watched = append(mt.plan.Watched, Watching{Key: key, Watched: w, Theirs: found, Hash: syntax.FingerprintOf(found...)})
-	}
-	return err
-}
-
-// named looks up a declaration that a directive names. If there is none, that is a problem.
-func (mt *matcher) named(verb syntax.Verb, w Watched) (syntax.Key, []*syntax.Decl, error) {
-	p, err := mt.plan.Module.Package(path.Dir(w.File.Path))
-	if err != nil {
-		return syntax.Key{}, nil, err
-	}
-	pkg, ok := p.PackageOf(w.File)
-	if !ok {
-		pkg = path.Dir(w.File.Path)
-	}
-	key, err := syntax.ParseReference(w.Target, pkg)
-	if err != nil {
-		mt.problems.Add(w.File.Path, w.Line, "write it as docs/builder.md says", "//fork:%s: %v", verb, err)
-		return syntax.Key{}, nil, nil
-	}
-	found, err := mt.plan.Module.Lookup(key)
-	if err == nil && len(found) == 0 {
-		mt.problems.Add(w.File.Path, w.Line, mt.plan.Module.WatchHint(key), "//fork:%s %s: upstream %s has no such declaration in %s", verb, key.Name, mt.plan.Module.Origin(), key.Package)
-	}
-	return key, found, err
 }
 
 // Counts says how many declarations the plan touches, by directive.

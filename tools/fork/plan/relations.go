@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"go/ast"
@@ -26,8 +26,8 @@ func UpstreamName(name string) string {
 	return "upstream" + string(unicode.ToUpper(first)) + name[size:]
 }
 
-// wrappedKey is the key of a wrapped declaration after it was renamed.
-func wrappedKey(t Touch) syntax.Key {
+// WrappedKey is the key of a wrapped declaration after it was renamed.
+func WrappedKey(t Touch) syntax.Key {
 	key, bare := t.Key, t.Ours.Bare()
 	key.Name = strings.TrimSuffix(key.Name, bare) + UpstreamName(bare)
 	return key
@@ -40,7 +40,7 @@ func (mt *matcher) wrapped(t Touch) error {
 		return nil
 	}
 	renamed := UpstreamName(d.Bare())
-	newKey := wrappedKey(t)
+	newKey := WrappedKey(t)
 	found, err := mt.plan.Module.Lookup(newKey)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"mongofork/tools/fork/syntax"
@@ -27,10 +27,10 @@ func (p *Plan) Status() []StatusRow {
 		rows = append(rows, StatusRow{d.Key, "add", d.At(), d.Lines(), 0, ""})
 	}
 	for _, r := range p.Removed {
-		rows = append(rows, StatusRow{r.Key, string(syntax.Remove), r.at(), 0, linesOf(r.Theirs), r.Reason})
+		rows = append(rows, StatusRow{r.Key, string(syntax.Remove), r.At(), 0, linesOf(r.Theirs), r.Reason})
 	}
 	for _, w := range p.Watched {
-		rows = append(rows, StatusRow{w.Key, string(syntax.Watch), w.at(), 0, linesOf(w.Theirs), ""})
+		rows = append(rows, StatusRow{w.Key, string(syntax.Watch), w.At(), 0, linesOf(w.Theirs), ""})
 	}
 	return rows
 }

@@ -1,56 +1,31 @@
-package fork
+package advisory
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"mongofork/tools/fork/problem"
 )
 
-// SecurityPage says what is known about each base. The part between its markers is generated from the advisories.
-const SecurityPage = "docs/security.md"
-
+// The marks around the part of a page that is written from the advisories.
 const (
 	pageBegin = "<!-- written by mongofork advisories -->\n"
 	pageEnd   = "<!-- end -->\n"
 )
 
-// WriteSecurityPage writes the part of the page that comes from the advisories. It reports whether the page changed.
-func (p *Project) WriteSecurityPage() (changed bool, err error) {
-	old, text, err := p.securityPage()
-	if err != nil || bytes.Equal(old, text) {
-		return false, err
-	}
-	return true, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(SecurityPage)), text, 0o644)
-}
-
-// securityPage returns the page's present and intended text.
-func (p *Project) securityPage() (old, text []byte, err error) {
-	list, err := p.ReadAdvisories()
-	if err != nil {
-		return nil, nil, err
-	}
-	bases, err := p.Bases()
-	if err != nil {
-		return nil, nil, err
-	}
-	if old, err = os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(SecurityPage))); err != nil {
-		return nil, nil, err
-	}
+// Page returns a page's text with the part between its marks written anew. Name is for messages.
+func (as List) Page(name string, old []byte, bases []string) ([]byte, error) {
 	before, rest, begins := strings.Cut(string(old), pageBegin)
 	_, after, ends := strings.Cut(rest, pageEnd)
 	if !begins || !ends {
-		return nil, nil, problem.List{{File: SecurityPage, Message: "the page lacks the marks around the advisories",
+		return nil, problem.List{{File: name, Message: "the page lacks the marks around the advisories",
 			Mend: "put the lines " + strings.TrimSpace(pageBegin) + " and " + strings.TrimSpace(pageEnd) + " back"}}
 	}
-	return old, []byte(before + pageBegin + list.markdown(bases) + pageEnd + after), nil
+	return []byte(before + pageBegin + as.markdown(bases) + pageEnd + after), nil
 }
 
 // markdown returns a table of the advisories and a section for each.
-func (as Advisories) markdown(bases []string) string {
+func (as List) markdown(bases []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| advisory | affected | %s |\n|---|---|%s\n", strings.Join(bases, " | "), strings.Repeat("---|", len(bases)))
 	for _, a := range as {
@@ -78,7 +53,7 @@ func (as Advisories) markdown(bases []string) string {
 	return b.String()
 }
 
-var stateText = map[AdvisoryState]string{MendedUpstream: "fixed by upstream", MendedHere: "fixed by the fork", Open: "**open**"}
+var stateText = map[State]string{MendedUpstream: "fixed by upstream", MendedHere: "fixed by the fork", Open: "**open**"}
 
 // affected returns the ranges for a reader.
 func (a Advisory) affected() string { return strings.Join(a.Affected, " or ") }

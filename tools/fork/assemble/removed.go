@@ -1,4 +1,4 @@
-package fork
+package assemble
 
 import (
 	"go/ast"
@@ -31,15 +31,15 @@ func (fe *fileEdits) cutRemoved() {
 		gone[d.Gen]++
 		switch {
 		case d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1:
-			fe.cuts = append(fe.cuts, cut(d))
+			fe.cuts = append(fe.cuts, Cut(d))
 		default:
 			from := d.Gen.Pos()
 			if d.Gen.Doc != nil {
 				from = d.Gen.Doc.Pos()
 			}
 			start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
-			fe.cuts = slices.DeleteFunc(fe.cuts, func(e edit) bool { return start <= e.start && e.end <= end+1 })
-			fe.cuts = append(fe.cuts, cutLines(d.File.Src, start, end))
+			fe.cuts = slices.DeleteFunc(fe.cuts, func(e Edit) bool { return start <= e.Start && e.End <= end+1 })
+			fe.cuts = append(fe.cuts, CutLines(d.File.Src, start, end))
 		}
 	}
 }

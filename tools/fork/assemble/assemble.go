@@ -1,4 +1,4 @@
-package fork
+package assemble
 
 import (
 	"bytes"
@@ -8,50 +8,24 @@ import (
 	"path"
 	"slices"
 
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
-	"mongofork/tools/fork/upstream"
 )
-
-// Assembly is the output of a build, in memory.
-type Assembly struct {
-	Tree filetree.Tree
-	// Segments gives the origin of the overlay text in each file. A file that
-	// gofmt had to reformat has none.
-	Segments map[string][]Segment
-	// Origins maps an output file to the overlay file it was made of whole.
-	Origins map[string]string
-}
-
-// workFiles are upstream's workspace files. They name modules that are not in
-// the module zip, and every go command in the output would fail on them.
-var workFiles = []string{"go.work", "go.work.sum"}
-
-// Pristine returns the module as it is, without its workspace files.
-func Pristine(m *upstream.Module) *Assembly {
-	a := &Assembly{Tree: filetree.Tree{}, Segments: map[string][]Segment{}, Origins: map[string]string{}}
-	for name, data := range m.Tree {
-		if !slices.Contains(workFiles, name) {
-			a.Tree[name] = data
-		}
-	}
-	return a
-}
 
 // fileEdits collects what happens to one upstream file.
 type fileEdits struct {
 	source  *syntax.File
-	cuts    []edit          // declarations taken out
-	edits   []edit          // everything else
+	cuts    []Edit          // declarations taken out
+	edits   []Edit          // everything else
 	removed []*syntax.Decl  // declarations that are cut and have no successor
 	needed  []syntax.Import // what inserted text imports
 	ours    *syntax.Decl    // the last declaration of ours, for messages
 }
 
-// Assemble lays the plan's overlay over its module. The error is a problem.List if
+// Build lays the plan's overlay over its module. The error is a problem.List if
 // ours and upstream's do not fit together.
-func Assemble(p *Plan) (*Assembly, error) {
+func Build(p *plan.Plan) (*Result, error) {
 	as := newAssembler(p)
 	for _, t := range p.Touches {
 		as.touch(t)
@@ -71,26 +45,26 @@ func Assemble(p *Plan) (*Assembly, error) {
 }
 
 type assembler struct {
-	plan     *Plan
-	out      *Assembly
+	plan     *plan.Plan
+	out      *Result
 	names    syntax.Names
 	problems problem.List
 	theirs   map[string]*fileEdits
-	consumed map[*syntax.File][]edit // declarations of ours that went into upstream's files
+	consumed map[*syntax.File][]Edit // declarations of ours that went into upstream's files
 }
 
-func newAssembler(p *Plan) *assembler {
+func newAssembler(p *plan.Plan) *assembler {
 	return &assembler{
 		plan:     p,
 		out:      Pristine(p.Module),
-		names:    packageNames(p.Module, p.Overlay),
+		names:    plan.PackageNames(p.Module, p.Overlay),
 		theirs:   map[string]*fileEdits{},
-		consumed: map[*syntax.File][]edit{},
+		consumed: map[*syntax.File][]Edit{},
 	}
 }
 
 // editsOf returns the edits of the upstream file that a directive is about.
-func (as *assembler) editsOf(t Touch) *fileEdits {
+func (as *assembler) editsOf(t plan.Touch) *fileEdits {
 	fe := as.editsIn(t.Theirs.File)
 	fe.ours = t.Ours.Decl
 	return fe
@@ -107,25 +81,25 @@ func (as *assembler) editsIn(file *syntax.File) *fileEdits {
 }
 
 // touch turns one directive into edits of upstream's file.
-func (as *assembler) touch(t Touch) {
+func (as *assembler) touch(t plan.Touch) {
 	fe := as.editsOf(t)
 	switch t.How {
 	case syntax.Replace:
-		fe.cuts = append(fe.cuts, cut(t.Theirs))
+		fe.cuts = append(fe.cuts, Cut(t.Theirs))
 	case syntax.Wrap:
 		fe.edits = append(fe.edits, rename(t.Theirs))
 	case syntax.Extend:
 		fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
 		start, end := t.Ours.Extent()
 		fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
-		as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], cut(t.Ours.Decl))
+		as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
 	}
 }
 
 // rename gives a wrapped function the name under which ours calls it.
-func rename(d *syntax.Decl) edit {
+func rename(d *syntax.Decl) Edit {
 	at := d.File.Offset(d.Func.Name.Pos())
-	return edit{start: at, end: at + len(d.Func.Name.Name), text: []byte(UpstreamName(d.Bare()))}
+	return Edit{Start: at, End: at + len(d.Func.Name.Name), Text: []byte(plan.UpstreamName(d.Bare()))}
 }
 
 // finishAllTheirs writes the touched upstream files.
@@ -145,7 +119,7 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 		delete(as.out.Tree, name)
 		return nil
 	}
-	added, err := addImports(as.names, fe.source, fe.needed)
+	added, err := AddImports(as.names, fe.source, fe.needed)
 	if err != nil {
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
 		return nil
@@ -157,14 +131,14 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 			continue
 		}
 		before, after := separators(fe.source.Src, e)
-		edits = append(edits, edit{start: e.start, end: e.start, text: before}, e, edit{start: e.start, end: e.start, text: after})
+		edits = append(edits, Edit{Start: e.Start, End: e.Start, Text: before}, e, Edit{Start: e.Start, End: e.Start, Text: after})
 	}
 	return as.put(name, fe.source.Src, "", edits)
 }
 
 // finishOurs writes one overlay file without the declarations that went into
 // upstream's. A file without anything left is dropped.
-func (as *assembler) finishOurs(f *OverlayFile) error {
+func (as *assembler) finishOurs(f *plan.File) error {
 	cuts := as.consumed[f.Source]
 	if f.Source == nil || len(cuts) == 0 {
 		as.out.Tree[f.Path], as.out.Origins[f.Path] = f.Data, f.Path
@@ -181,7 +155,7 @@ func (as *assembler) finishOurs(f *OverlayFile) error {
 
 // importsUsed reports whether some declaration uses each import of the file, so
 // that nothing is imported for its effects.
-func (as *assembler) importsUsed(f *OverlayFile) bool {
+func (as *assembler) importsUsed(f *plan.File) bool {
 	uses := syntax.PackageUses(f.Source)
 	for _, ref := range as.names.Imports(f.Source) {
 		if len(uses[ref.Name]) == 0 {
@@ -193,8 +167,8 @@ func (as *assembler) importsUsed(f *OverlayFile) bool {
 
 // put splices a file into the output. The result has to parse; if the source
 // was formatted, the result is too.
-func (as *assembler) put(name string, src []byte, from string, edits []edit) error {
-	text, segments, err := splice(src, from, edits)
+func (as *assembler) put(name string, src []byte, from string, edits []Edit) error {
+	text, segments, err := Splice(src, from, edits)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

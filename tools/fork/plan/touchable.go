@@ -1,11 +1,11 @@
-package fork
+package plan
 
 import (
 	"mongofork/tools/fork/syntax"
 )
 
 // touchable checks what all three touching directives assert of upstream.
-func (mt *matcher) touchable(d *OverlayDecl, found []*syntax.Decl) bool {
+func (mt *matcher) touchable(d *Decl, found []*syntax.Decl) bool {
 	before := len(mt.problems)
 	switch {
 	case len(found) == 0:

@@ -1,4 +1,4 @@
-package fork
+package assemble
 
 import (
 	"bytes"
@@ -10,18 +10,18 @@ import (
 // extension copies the fields of our struct to the end of upstream's, or the
 // elements of our function's literal. A blank line before fields keeps gofmt
 // from realigning upstream's.
-func extension(ours, theirs *syntax.Decl) edit {
+func extension(ours, theirs *syntax.Decl) Edit {
 	if ours.Func != nil {
 		return literalExtension(ours, theirs)
 	}
 	from, to := fieldRange(ours)
 	closing := theirs.File.Offset(theirs.StructType().Fields.Closing)
-	e := edit{text: ours.File.Src[from:to], from: ours.File.Path, at: from}
+	e := Edit{Text: ours.File.Src[from:to], from: ours.File.Path, at: from}
 	src := theirs.File.Src
 	if start := syntax.LineStart(src, closing); len(bytes.TrimSpace(src[start:closing])) == 0 {
-		e.start, e.end = start, start
+		e.Start, e.End = start, start
 	} else { // all on one line
-		e.start, e.end = closing, closing
+		e.Start, e.End = closing, closing
 	}
 	return e
 }
@@ -38,31 +38,31 @@ func fieldRange(d *syntax.Decl) (from, to int) {
 }
 
 // separators surrounds an extension with the line breaks it needs.
-func separators(src []byte, e edit) (before, after []byte) {
-	if e.start > 0 && src[e.start-1] != '\n' {
+func separators(src []byte, e Edit) (before, after []byte) {
+	if e.Start > 0 && src[e.Start-1] != '\n' {
 		before = []byte("\n")
 	}
-	if !bytes.HasSuffix(bytes.TrimRight(src[:e.start], " \t\n"), []byte("{")) {
+	if !bytes.HasSuffix(bytes.TrimRight(src[:e.Start], " \t\n"), []byte("{")) {
 		before = append(before, '\n')
 	}
-	if !bytes.HasSuffix(e.text, []byte("\n")) {
+	if !bytes.HasSuffix(e.Text, []byte("\n")) {
 		after = []byte("\n")
 	}
 	return before, after
 }
 
 // literalExtension copies the elements of our literal to the end of upstream's. gofmt aligns them.
-func literalExtension(ours, theirs *syntax.Decl) edit {
+func literalExtension(ours, theirs *syntax.Decl) Edit {
 	our, their := syntax.ExtendedLiteral(ours, theirs)
 	last := our.Elts[len(our.Elts)-1].End()
 	elements := bytes.TrimSpace(ours.File.Text(our.Lbrace+1, last))
 	src, at := theirs.File.Src, theirs.File.Offset(their.Rbrace)
 	if start := syntax.LineStart(src, at); len(bytes.TrimSpace(src[start:at])) == 0 {
 		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(",")))
-		return edit{start: start, end: start, text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}
+		return Edit{Start: start, End: start, Text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}
 	}
 	if len(their.Elts) > 0 { // all on one line
 		elements = append([]byte(", "), elements...)
 	}
-	return edit{start: at, end: at, text: elements}
+	return Edit{Start: at, End: at, Text: elements}
 }

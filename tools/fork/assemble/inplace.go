@@ -1,18 +1,19 @@
-package fork
+package assemble
 
 import (
 	"bytes"
 	"go/ast"
 	"slices"
 
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
-// AssembleInPlace lays the overlay over the module as upstream itself would
+// InPlace lays the overlay over the module as upstream itself would
 // make the change: a replaced declaration stands where the old one stood, a
 // wrapper before the one that it wraps, and only what is new stays in our
 // files. Directives are left out.
-func AssembleInPlace(p *Plan) (*Assembly, error) {
+func InPlace(p *plan.Plan) (*Result, error) {
 	as := newAssembler(p)
 	for _, t := range p.Touches {
 		as.moveIn(t)
@@ -32,7 +33,7 @@ func AssembleInPlace(p *Plan) (*Assembly, error) {
 }
 
 // moveIn puts our declaration into upstream's file.
-func (as *assembler) moveIn(t Touch) {
+func (as *assembler) moveIn(t plan.Touch) {
 	if t.How == syntax.Extend {
 		as.touch(t) // builds put fields in place anyway
 		return
@@ -40,25 +41,25 @@ func (as *assembler) moveIn(t Touch) {
 	fe := as.editsOf(t)
 	start, end := t.Ours.Extent()
 	fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
-	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], cut(t.Ours.Decl))
+	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
 	text := withoutDirectives(t.Ours.File, start, end)
 	from, to := t.Theirs.Extent()
 	switch {
 	case t.How == syntax.Wrap:
 		fe.edits = append(fe.edits, rename(t.Theirs),
-			edit{start: from, end: from, text: append(text, "\n\n"...)})
+			Edit{Start: from, End: from, Text: append(text, "\n\n"...)})
 	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
 		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
-		fe.cuts = append(fe.cuts, cut(t.Theirs))
-		fe.edits = append(fe.edits, edit{start: after, end: after, text: append([]byte("\n\n"), text...)})
+		fe.cuts = append(fe.cuts, Cut(t.Theirs))
+		fe.edits = append(fe.edits, Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
 	default:
-		fe.cuts = append(fe.cuts, edit{start: from, end: to, text: text})
+		fe.cuts = append(fe.cuts, Edit{Start: from, End: to, Text: text})
 	}
 }
 
 // leaveRest writes what remains of one of our files once its touching
 // declarations are in upstream's.
-func (as *assembler) leaveRest(f *OverlayFile) error {
+func (as *assembler) leaveRest(f *plan.File) error {
 	if f.Source == nil {
 		as.out.Tree[f.Path] = f.Data
 		return nil
@@ -69,7 +70,7 @@ func (as *assembler) leaveRest(f *OverlayFile) error {
 	}
 	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
 	for _, e := range directiveEdits(f.Source) {
-		if !slices.ContainsFunc(cuts, func(c edit) bool { return c.start <= e.start && e.start < c.end }) {
+		if !slices.ContainsFunc(cuts, func(c Edit) bool { return c.Start <= e.Start && e.Start < c.End }) {
 			edits = append(edits, e)
 		}
 	}
@@ -80,9 +81,9 @@ func (as *assembler) leaveRest(f *OverlayFile) error {
 func withoutDirectives(s *syntax.File, start, end int) []byte {
 	var out []byte
 	for _, e := range directiveEdits(s) {
-		if start <= e.start && e.end <= end {
-			out = append(out, s.Src[start:e.start]...)
-			start = e.end
+		if start <= e.Start && e.End <= end {
+			out = append(out, s.Src[start:e.Start]...)
+			start = e.End
 		}
 	}
 	return append(out, s.Src[start:end]...)
@@ -90,8 +91,8 @@ func withoutDirectives(s *syntax.File, start, end int) []byte {
 
 // directiveEdits returns the edits that remove a file's directives, in order,
 // together with the empty comment line that gofmt puts before them.
-func directiveEdits(s *syntax.File) []edit {
-	var edits []edit
+func directiveEdits(s *syntax.File) []Edit {
+	var edits []Edit
 	for _, group := range s.AST.Comments {
 		keep := slices.DeleteFunc(slices.Clone(group.List), isDirective)
 		for len(keep) > 0 && keep[len(keep)-1].Text == "//" {
@@ -107,7 +108,7 @@ func directiveEdits(s *syntax.File) []edit {
 		for _, c := range group.List {
 			if !slices.Contains(keep, c) {
 				start := s.Offset(c.Pos())
-				edits = append(edits, edit{start: syntax.LineStart(s.Src, start), end: syntax.LineEnd(s.Src, start)})
+				edits = append(edits, Edit{Start: syntax.LineStart(s.Src, start), End: syntax.LineEnd(s.Src, start)})
 			}
 		}
 	}
@@ -116,12 +117,12 @@ func directiveEdits(s *syntax.File) []edit {
 
 // wholeGroup removes a comment group of directives only. Directly above a
 // declaration the blank line before it stays.
-func wholeGroup(s *syntax.File, group *ast.CommentGroup) edit {
+func wholeGroup(s *syntax.File, group *ast.CommentGroup) Edit {
 	start, end := s.Offset(group.Pos()), syntax.LineEnd(s.Src, s.Offset(group.End()))
 	if bytes.HasPrefix(s.Src[end:], []byte("\n")) {
-		return cutLines(s.Src, start, s.Offset(group.End()))
+		return CutLines(s.Src, start, s.Offset(group.End()))
 	}
-	return edit{start: syntax.LineStart(s.Src, start), end: end}
+	return Edit{Start: syntax.LineStart(s.Src, start), End: end}
 }
 
 func isDirective(c *ast.Comment) bool {

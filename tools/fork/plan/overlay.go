@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"errors"
@@ -15,29 +15,29 @@ import (
 // Overlay is what this repository lays over the upstream module.
 type Overlay struct {
 	// Files are the files for the chosen base, in the order of their paths.
-	Files []*OverlayFile
-	// incomplete is set when a file could not be understood, so that what it
+	Files []*File
+	// Incomplete is set when a file could not be understood, so that what it
 	// declares is unknown.
-	incomplete bool
+	Incomplete bool
 }
 
-// OverlayFile is one file of the overlay.
-type OverlayFile struct {
+// File is one file of the overlay.
+type File struct {
 	// Path is the same in this repository and in the output.
 	Path string
 	Data []byte
 	// Source is nil for files that are not Go source.
 	Source *syntax.File
 	// Decls are the declarations with their directives.
-	Decls []*OverlayDecl
+	Decls []*Decl
 	// Watches are the references of //fork:watch directives.
 	Watches []Watched
 	// Removals are the //fork:remove directives.
 	Removals []Removal
 }
 
-// OverlayDecl is a declaration of ours.
-type OverlayDecl struct {
+// Decl is a declaration of ours.
+type Decl struct {
 	*syntax.Decl
 	// Directive says how an upstream declaration is touched; nil if the
 	// declaration is new.
@@ -76,7 +76,7 @@ func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, proble
 			if err != nil {
 				return err
 			}
-			if f := o.readFile(name, data, version, &ps); f != nil {
+			if f := o.ReadFile(name, data, version, &ps); f != nil {
 				o.Files = append(o.Files, f)
 			}
 			return nil
@@ -120,21 +120,21 @@ func skipDir(e fs.DirEntry, err error) error {
 	return err
 }
 
-// readFile reads one overlay file; nil if it is for other bases or unusable.
-func (o *Overlay) readFile(name string, data []byte, version string, ps *problem.List) *OverlayFile {
+// ReadFile reads one overlay file; nil if it is for other bases or unusable.
+func (o *Overlay) ReadFile(name string, data []byte, version string, ps *problem.List) *File {
 	if !syntax.IsGoFile(name) {
-		return &OverlayFile{Path: name, Data: data}
+		return &File{Path: name, Data: data}
 	}
 	source, err := syntax.Parse(name, data)
 	if err != nil {
-		o.incomplete = true
+		o.Incomplete = true
 		ps.AddSyntax(name, err)
 		return nil
 	}
-	f := &OverlayFile{Path: name, Data: data, Source: source}
+	f := &File{Path: name, Data: data, Source: source}
 	r := directiveReader{file: f, ps: ps}
 	rng := r.read()
-	o.incomplete = o.incomplete || r.failed
+	o.Incomplete = o.Incomplete || r.failed
 	if !rng.Holds(version) {
 		return nil
 	}
@@ -146,11 +146,11 @@ func (o *Overlay) readFile(name string, data []byte, version string, ps *problem
 	return f
 }
 
-// at returns "file:line" of the directive.
-func (w Watched) at() string { return fmt.Sprintf("%s:%d", w.File.Path, w.Line) }
+// At returns "file:line" of the directive.
+func (w Watched) At() string { return fmt.Sprintf("%s:%d", w.File.Path, w.Line) }
 
-// packageNames knows the packages of the module and those that the overlay adds.
-func packageNames(m *upstream.Module, o *Overlay) syntax.Names { return m.PackageNames(o.packageName) }
+// PackageNames knows the packages of the module and those that the overlay adds.
+func PackageNames(m *upstream.Module, o *Overlay) syntax.Names { return m.PackageNames(o.packageName) }
 
 // packageName returns the package clause of the overlay's files in a folder, or "" if there are none.
 func (o *Overlay) packageName(folder string) string {
@@ -160,4 +160,11 @@ func (o *Overlay) packageName(folder string) string {
 		}
 	}
 	return ""
+}
+
+// Folder is an overlay folder and where it is listed.
+type Folder struct {
+	Path string
+	File string
+	Line int
 }

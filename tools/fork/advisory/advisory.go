@@ -1,9 +1,8 @@
-package fork
+package advisory
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,12 +12,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
 
-// AdvisoryFile lists the known advisories and security fixes of upstream.
-const AdvisoryFile = "etc/advisories.yaml"
+// File lists the known advisories and security fixes of upstream.
+const File = "etc/advisories.yaml"
 
 // Advisory is a published vulnerability of upstream, or an upstream fix without an advisory.
 type Advisory struct {
@@ -49,18 +49,18 @@ type Mending struct {
 	Tests []string `yaml:"tests"`
 }
 
-// AdvisoryState is the state of a base with regard to an advisory.
-type AdvisoryState string
+// State is the state of a base with regard to an advisory.
+type State string
 
 // The states of an advisory.
 const (
-	MendedUpstream AdvisoryState = "upstream" // the base does not have the defect
-	MendedHere     AdvisoryState = "fork"     // the base has it, the overlay mends it
-	Open           AdvisoryState = "open"     // neither
+	MendedUpstream State = "upstream" // the base does not have the defect
+	MendedHere     State = "fork"     // the base has it, the overlay mends it
+	Open           State = "open"     // neither
 )
 
 // State returns the advisory's state for a version of upstream.
-func (a Advisory) State(version string) AdvisoryState {
+func (a Advisory) State(version string) State {
 	affected := slices.ContainsFunc(a.ranges, func(r syntax.BaseRange) bool { return r.Holds(version) })
 	if !affected {
 		return MendedUpstream
@@ -71,24 +71,24 @@ func (a Advisory) State(version string) AdvisoryState {
 	return Open
 }
 
-// Advisories are the known advisories, in the order of the file.
-type Advisories []Advisory
+// List are the known advisories, in the order of the file.
+type List []Advisory
 
-// ReadAdvisories reads the project's list; a repository without one knows none.
-func (p *Project) ReadAdvisories() (Advisories, error) {
-	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(AdvisoryFile)))
+// Read reads a repository's list; a repository without one knows none.
+func Read(root string) (List, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(File)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return ParseAdvisories(AdvisoryFile, data)
+	return Parse(File, data)
 }
 
-// ParseAdvisories reads a list of advisories. Each mistake is reported with its line; file is for these messages.
-func ParseAdvisories(file string, data []byte) (Advisories, error) {
-	var list Advisories
+// Parse reads a list of advisories. Each mistake is reported with its line; file is for these messages.
+func Parse(file string, data []byte) (List, error) {
+	var list List
 	var nodes []yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
@@ -148,8 +148,8 @@ func (a *Advisory) complete() []string {
 	return lacks
 }
 
-// check compares what the advisories say of the plan's base with the overlay.
-func (as Advisories) check(plan *Plan, file string) problem.List {
+// Check compares what the advisories say of the plan's base with the overlay.
+func (as List) Check(plan *plan.Plan, file string) problem.List {
 	var ps problem.List
 	ours := map[syntax.Key]bool{}
 	for _, t := range plan.Touches {
@@ -180,69 +180,4 @@ func (as Advisories) check(plan *Plan, file string) problem.List {
 
 func isTest(name string) bool {
 	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz")
-}
-
-// Count returns how many advisories are in each state for a version.
-func (as Advisories) Count(version string) map[AdvisoryState]int {
-	n := map[AdvisoryState]int{}
-	for _, a := range as {
-		n[a.State(version)]++
-	}
-	return n
-}
-
-// Summary summarizes in a line the advisories' states for a version.
-func (as Advisories) Summary(version string) string {
-	n := as.Count(version)
-	text := fmt.Sprintf("advisories: %d known, %d fixed by upstream, %d by the fork, %d open", len(as), n[MendedUpstream], n[MendedHere], n[Open])
-	if ids := as.open(version); len(ids) > 0 {
-		text += ": " + strings.Join(ids, ", ")
-	}
-	return text
-}
-
-// open returns the IDs of those that are open for a version.
-func (as Advisories) open(version string) []string {
-	var ids []string
-	for _, a := range as {
-		if a.State(version) == Open {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
-// Affecting returns the IDs of those that upstream's own release of that version has.
-func (as Advisories) Affecting(version string) []string {
-	var ids []string
-	for _, a := range as {
-		if a.State(version) != MendedUpstream {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
-// RefuseOpen returns Problems if the base has open advisories other than those with the given IDs, and for IDs that are not open,
-// so that a permission does not outlive its cause. Those that the list accepts keep a fork from being handed out only.
-func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
-	list, err := p.ReadAdvisories()
-	if err != nil {
-		return err
-	}
-	var ps problem.List
-	open := list.open(p.Base)
-	for _, a := range list {
-		_, accepted := a.Accepted[p.Base]
-		if slices.Contains(open, a.ID) && !slices.Contains(allowed, a.ID) && (handedOut || !accepted) {
-			ps.Add(AdvisoryFile, a.line, "correct it in the overlay, or take another base; --allow-open "+a.ID+" takes it nevertheless",
-				"advisory %s is open on %s: %s", a.ID, p.Base, a.Title)
-		}
-	}
-	for _, id := range allowed {
-		if !slices.Contains(open, id) {
-			ps.Add(AdvisoryFile, 0, "leave --allow-open "+id+" out", "advisory %s is not open on %s", id, p.Base)
-		}
-	}
-	return ps.OrNil()
 }

@@ -1,4 +1,4 @@
-package fork
+package plan
 
 import (
 	"go/ast"
@@ -10,18 +10,18 @@ import (
 
 // directiveReader attaches the directives of a file to its declarations.
 type directiveReader struct {
-	file   *OverlayFile
+	file   *File
 	ps     *problem.List
 	failed bool
 	rng    syntax.BaseRange
-	docs   map[*ast.CommentGroup][]*OverlayDecl
+	docs   map[*ast.CommentGroup][]*Decl
 }
 
 func (r *directiveReader) read() syntax.BaseRange {
-	r.docs = map[*ast.CommentGroup][]*OverlayDecl{}
+	r.docs = map[*ast.CommentGroup][]*Decl{}
 	src := r.file.Source
 	for _, d := range src.Decls {
-		od := &OverlayDecl{Decl: d, Line: src.Line(d.Pos())}
+		od := &Decl{Decl: d, Line: src.Line(d.Pos())}
 		r.file.Decls = append(r.file.Decls, od)
 		for _, doc := range d.Docs() {
 			r.docs[doc] = append(r.docs[doc], od)
@@ -53,14 +53,14 @@ func (r *directiveReader) fail(c *ast.Comment, mend, format string, args ...any)
 }
 
 // obscure marks declarations whose directive is refused.
-func (r *directiveReader) obscure(decls []*OverlayDecl) {
+func (r *directiveReader) obscure(decls []*Decl) {
 	for _, d := range decls {
 		d.unclear = true
 	}
 }
 
 // following returns the first declaration after pos.
-func (r *directiveReader) following(pos token.Pos) []*OverlayDecl {
+func (r *directiveReader) following(pos token.Pos) []*Decl {
 	for i, d := range r.file.Decls {
 		if d.Pos() > pos {
 			return r.file.Decls[i : i+1]
@@ -99,7 +99,7 @@ func (r *directiveReader) place(d syntax.Directive, c *ast.Comment, group *ast.C
 }
 
 // attach gives a directive to the one declaration that it documents.
-func (r *directiveReader) attach(d syntax.Directive, c *ast.Comment, decls []*OverlayDecl) {
+func (r *directiveReader) attach(d syntax.Directive, c *ast.Comment, decls []*Decl) {
 	target := decls[0]
 	name := target.Key.Name
 	switch {

@@ -1,0 +1,2 @@
+// Package drift tells what another version of the module changed beneath an overlay.
+package drift
