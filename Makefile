@@ -13,14 +13,10 @@ APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
-LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab bench examples/overload
+LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab lab/limits bench examples/overload
 
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
-
-# The fork that the go.mod files of the modules below this folder name. It is linted and benchmarked; for the rest, "rig go"
-# puts the fork of BASE in its place.
-NAMED := v2.5.0
 
 # All versions of upstream that the fork can be built on.
 BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
@@ -37,7 +33,7 @@ help: ## List the targets
 
 .PHONY: fork
 fork: ## Build the fork in build/$(BASE); with SOURCE=DIR of the commit that is checked out there
-	$(ON_SOURCE) build
+	$(ON_SOURCE) build $(if $(SOURCE),,--link)
 
 .PHONY: editor
 editor: fork ## Make gopls work on the overlay's files where they lie
@@ -97,13 +93,14 @@ test-server: ## Run the specification's tests on mongod and mongos from the PATH
 
 .PHONY: test-contrib
 test-contrib: fork ## Run the tests of the adapters with the race detector
-	$(RIG) go contrib/otel test -race ./...
-	$(RIG) go contrib/prometheus test -race ./...
-	$(RIG) go contrib/dashboard test ./...
+	go -C contrib/otel test -race ./...
+	go -C contrib/prometheus test -race ./...
+	go -C contrib/dashboard test ./...
 
 .PHONY: test-lab
 test-lab: fork ## Run the lab's tests, with the race detector
-	$(RIG) go lab test -race ./...
+	go -C lab test -race ./...
+	go -C lab/limits test -race ./...
 
 .PHONY: race
 race: ## Run the policy's tests with the race detector, many times over
@@ -117,8 +114,8 @@ server: ## Start a MongoDB server for tests; it runs until it is interrupted: ma
 TOPOLOGY ?= replicaset:3
 
 .PHONY: lab
-lab: fork ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
-	$(RIG) go lab build -o ../build/ ./cmd/lab
+lab: ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
+	go -C lab build -o ../build/ ./cmd/lab
 	$(if $(filter members%,$(TOPOLOGY)),build/lab serve --topology $(TOPOLOGY) --mongod "$$($(RIG) mongod)" --dir build/server, \
 		$(RIG) server --for-lab -- build/lab serve --topology $(TOPOLOGY))
 
@@ -200,12 +197,8 @@ cross: fork ## Compile the fork for other platforms
 oldest-go: fork ## Compile the fork with the oldest Go that this version of upstream supports
 	cd build/$(BASE) && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...
 
-.PHONY: named-fork
-named-fork:
-	@$(MONGOFORK) --base $(NAMED) build
-
 .PHONY: lint
-lint: named-fork ## Run golangci-lint on the modules of this repository
+lint: fork ## Run golangci-lint on the modules of this repository
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
 
 .PHONY: lint-workflows
@@ -214,6 +207,9 @@ lint-workflows: ## Check the workflows of GitHub Actions
 
 # The benchmarks are a module of their own, so that what they compare with is no dependency of anything else.
 BENCH := go -C bench run ./cmd/bench
+
+# The release that the benchmarks' go.mod requires: the fork of it is compared with it.
+COMPARED := $(lastword $(shell grep 'mongo-driver/v2 v' bench/go.mod))
 
 # A release of upstream's driver that is measured as well; "make bench-overhead NEWER=" leaves it out.
 NEWER ?= v2.9.3
@@ -226,7 +222,7 @@ test-bench: bench-drivers ## Run the tests of the benchmarks and of the simulati
 
 .PHONY: bench-drivers
 bench-drivers: ## Build the drivers that the benchmarks compare: the fork and the untouched one
-	@for base in $(sort $(NAMED) $(BASE)); do \
+	@for base in $(sort $(COMPARED) $(BASE)); do \
 		$(MONGOFORK) --base $$base build && $(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base || exit; done
 
 .PHONY: bench-overhead

@@ -40,10 +40,6 @@ require (
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
-replace (
-	// The benchmarks are built with the fork, which "make fork" writes, and with the policy of this repository.
-	go.mongodb.org/mongo-driver/v2 => ../build/v2.5.0
-	mongofork => ../
-)
+replace mongofork => ../
 
 tool golang.org/x/perf/cmd/benchstat

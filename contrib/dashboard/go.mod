@@ -4,7 +4,7 @@ go 1.25.0
 
 // The dashboard shows what the adapter exports, whose driver is the fork; "make fork" writes it.
 replace (
-	go.mongodb.org/mongo-driver/v2 => ../../build/v2.5.0
+	go.mongodb.org/mongo-driver/v2 => ../../build/fork
 	mongofork.internal/prometheus => ../prometheus
 )
 

@@ -21,13 +21,16 @@ import (
 // build builds the lab, and the load with the fork.
 func build(t *testing.T) (lab, load string) {
 	t.Helper()
-	root, temp := filepath.Join("..", "..", ".."), t.TempDir()
-	lab, load = filepath.Join(temp, "lab"), filepath.Join(temp, "openloop")
-	for module, program := range map[string]string{"lab": lab, "bench": load} {
-		builder := drivers.Builder{Module: filepath.Join(root, module), Environ: os.Environ()}
-		_, err := builder.Go(context.Background(), "build", "-o", program, "./cmd/"+filepath.Base(program))
-		require.NoError(t, err)
-	}
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	require.NoError(t, err)
+	lab = filepath.Join(t.TempDir(), "lab")
+	ofLab := drivers.Builder{Module: filepath.Join(root, "lab"), Environ: os.Environ()}
+	_, err = ofLab.Go(context.Background(), "build", "-o", lab, "./cmd/lab")
+	require.NoError(t, err)
+	builder := drivers.Builder{Module: filepath.Join(root, "bench"), Temp: t.TempDir(), Environ: os.Environ()}
+	fork := drivers.Driver{Name: Fork, Folder: filepath.Join(root, "build", Base)}
+	load, err = builder.Build(context.Background(), fork, filepath.Join("cmd", "openloop"))
+	require.NoError(t, err)
 	return lab, load
 }
 

@@ -33,7 +33,6 @@ type cli struct {
 	Soak        soakCmd        `cmd:"" help:"Make everything go wrong for an application with either driver, and compare."`
 	Server      serverCmd      `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod      mongodCmd      `cmd:"" help:"Print the path of the pinned mongod, installing it if necessary."`
-	Go          goCmd          `cmd:"" help:"Run the go command in a module below the root, with the fork of any base."`
 	Demo        demoCmd        `cmd:"" help:"Show what the fork does when the server sheds load."`
 }
 

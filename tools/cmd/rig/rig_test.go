@@ -34,7 +34,7 @@ func (f *fakeTools) Run(_ context.Context, dir string, env []string, name string
 	}
 	for i, arg := range args {
 		if arg == "-o" {
-			program := filepath.Join(args[i+1], filepath.Base(args[len(args)-1]))
+			program := filepath.Join(args[i+1], filepath.Base(args[i+1]))
 			return "", os.WriteFile(program, nil, 0o600)
 		}
 	}
@@ -57,7 +57,7 @@ func TestProgramsGetTheServerByEnvironment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
-			require.NoError(t, os.MkdirAll(filepath.Join(root, "lab"), 0o755))
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "lab", "limits"), 0o755))
 			mod := "module m\n\ngo 1.25\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n"
 			require.NoError(t, os.WriteFile(filepath.Join(root, "lab", "go.mod"), []byte(mod), 0o600))
 			require.NoError(t, os.WriteFile(filepath.Join(root, "lab", "go.sum"), nil, 0o600))

@@ -2,6 +2,7 @@
 package drivermod
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,32 @@ func Parse(module string) (*modfile.File, error) {
 		return nil, err
 	}
 	return modfile.Parse(source, content, nil)
+}
+
+// Module returns the folder of the module that a folder belongs to.
+func Module(folder string) (string, error) {
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%s: no go.mod in it or above it", folder)
+		}
+	}
+}
+
+// Required returns the version of the driver that the module in a folder requires.
+func Required(module string) (string, error) {
+	parsed, err := Parse(module)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range parsed.Require {
+		if r.Mod.Path == Path {
+			return r.Mod.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s does not require %s", parsed.Syntax.Name, Path)
 }
 
 // replaceLine returns the line as it stands in the file.

@@ -1,6 +1,7 @@
 package drivermod
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,11 @@ func read(t *testing.T, name string) string {
 	return string(content)
 }
 
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+}
+
 func TestReplaceAddsOneLine(t *testing.T) {
 	t.Parallel()
 	module := filepath.Join("..", "..", "..", "examples", "overload")
@@ -29,41 +35,40 @@ func TestReplaceAddsOneLine(t *testing.T) {
 
 func TestReplaceChangesTheLineThatThereIs(t *testing.T) {
 	t.Parallel()
-	path, _, err := Replace(filepath.Join("..", "..", "..", "lab"), filepath.FromSlash("/repo/build/pristine/v2.5.0"), t.TempDir())
+	path, _, err := Replace(filepath.Join("..", "..", "..", "contrib", "otel"), filepath.FromSlash("/repo/build/pristine/v2.5.0"), t.TempDir())
 	require.NoError(t, err)
 	assert.Contains(t, read(t, path), Path+" => "+filepath.FromSlash("/repo/build/pristine/v2.5.0"))
 	assert.Equal(t, 1, strings.Count(read(t, path), Path+" => "))
 }
 
-func TestFlags(t *testing.T) {
+func TestModuleOfAFolder(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	write := func(module, replace string) string {
-		folder := filepath.Join(root, module)
-		require.NoError(t, os.MkdirAll(folder, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module m\n\nrequire "+Path+" v2.5.0\n\n"+replace), 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "go.sum"), nil, 0o600))
-		return folder
-	}
-	nested := write("a/b", "replace (\n\tn => ../\n\t"+Path+" => ../../build/v2.5.0\n)\n")
-	driver, copies := filepath.Join(root, "build", "v2.9.3"), filepath.Join(root, "build", "modfiles")
+	inner := filepath.Join(root, "lab", "cmd", "lab")
+	require.NoError(t, os.MkdirAll(inner, 0o755))
+	_, err := Module(inner)
+	require.ErrorContains(t, err, "no go.mod in it or above it")
 
-	flags, err := Flags(nested, driver, copies)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"-mod=mod", "-modfile=../../build/modfiles/go.mod"}, flags)
-	replaced := read(t, filepath.Join(copies, "go.mod"))
-	assert.Contains(t, replaced, Path+" => "+driver)
-	assert.NotContains(t, replaced, "build/v2.5.0")
-
-	flags, err = Flags(nested, filepath.Join(root, "build", "v2.5.0"), copies)
-	require.NoError(t, err)
-	assert.Empty(t, flags, "that is what go.mod says")
-
-	for _, replace := range []string{"", "replace " + Path + " => " + Path + " v2.5.1\n"} {
-		flags, err = Flags(write("released", replace), driver, copies)
+	write(t, filepath.Join(root, "lab", "go.mod"), "module m\n")
+	for _, folder := range []string{inner, filepath.Join(root, "lab")} {
+		module, err := Module(folder)
 		require.NoError(t, err)
-		assert.Empty(t, flags, "a release is to stay one")
+		assert.Equal(t, filepath.Join(root, "lab"), module)
 	}
-	_, err = Flags(t.TempDir(), driver, copies)
-	assert.Error(t, err, "there is no go.mod")
+}
+
+func TestRequired(t *testing.T) {
+	t.Parallel()
+	module := t.TempDir()
+	_, err := Required(module)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	write(t, filepath.Join(module, "go.mod"), "module m\n\nrequire other v1.0.0\n")
+	_, err = Required(module)
+	require.ErrorContains(t, err, "does not require "+Path)
+
+	write(t, filepath.Join(module, "go.mod"), "module m\n\nrequire (\n\tother v1.0.0\n\t"+Path+" v2.5.0\n)\n")
+	version, err := Required(module)
+	require.NoError(t, err)
+	assert.Equal(t, "v2.5.0", version)
 }

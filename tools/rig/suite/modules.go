@@ -18,12 +18,14 @@ const benchModule = "bench"
 
 // modules runs the tests of the modules below the root: the lab, the adapters, the benchmarks, the examples.
 func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
-	t, err := r.build(ctx)
-	if err != nil {
+	if _, err := r.build(ctx); err != nil {
 		return err
 	}
 	folders, err := r.nestedModules()
 	if err != nil {
+		return err
+	}
+	if err := r.buildForBench(ctx, folders); err != nil {
 		return err
 	}
 	env := r.env()
@@ -33,11 +35,7 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 	race, note := r.race(ctx)
 	s.Note = note
 	for _, folder := range folders {
-		flags, err := r.moduleFlags(ctx, t, folder)
-		if err != nil {
-			return err
-		}
-		command := gotest.Command{Dir: r.file(folder), Env: env, Flags: flags, Packages: []string{"./..."}}
+		command := gotest.Command{Dir: r.file(folder), Env: env, Packages: []string{"./..."}}
 		if folder != benchModule {
 			command.Flags = append(command.Flags, race...)
 		}
@@ -50,20 +48,19 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 	return nil
 }
 
-// moduleFlags returns the flags that build a module with the fork of this base, though its go.mod may name another. The
-// benchmarks compare the fork that theirs names with other drivers, and so are tested with that one.
-func (r *Rig) moduleFlags(ctx context.Context, t *trees, folder string) ([]string, error) {
-	if folder != benchModule {
-		return drivermod.Flags(r.file(folder), r.file(t.fork), r.file("build", "modfiles", r.Base, folder))
+// buildForBench builds the fork that the benchmarks compare with the release that their go.mod requires.
+func (r *Rig) buildForBench(ctx context.Context, folders []string) error {
+	if !slices.Contains(folders, benchModule) {
+		return nil
 	}
-	named, err := drivermod.Folder(r.file(folder))
-	if err != nil || named == "" || named == r.file(t.fork) {
-		return nil, err
+	base, err := drivermod.Required(r.file(benchModule))
+	if err != nil || base == r.Base {
+		return err
 	}
-	if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), "--base", filepath.Base(named), "build"); err != nil {
-		return nil, fmt.Errorf("build the fork for %s: %w", folder, err)
+	if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), "--base", base, "build"); err != nil {
+		return fmt.Errorf("build the fork for %s: %w", benchModule, err)
 	}
-	return nil, nil
+	return nil
 }
 
 // nestedModules returns the folders below the root that have a go.mod, except build output and test data.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/rig/drivermod"
 	"mongofork/tools/rig/gotest"
 )
 
@@ -20,7 +21,7 @@ func TestModules(t *testing.T) {
 	})
 	for _, folder := range []string{"lab", "contrib/otel", "bench", "lab/testdata/made-up"} {
 		require.NoError(t, os.MkdirAll(f.file(folder), 0o755))
-		f.write(t, folder+"/go.mod", "module m\n")
+		f.write(t, folder+"/go.mod", "module m\n\nrequire "+drivermod.Path+" v2.5.0\n")
 	}
 	s := f.one(t, "modules", Options{})
 	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(s))
@@ -33,23 +34,13 @@ func TestModules(t *testing.T) {
 	assert.Equal(t, []string{"bench", "contrib/otel", "lab"}, folders)
 }
 
-func TestModulesAreBuiltWithTheForkOfTheBase(t *testing.T) {
+func TestBenchmarksAreTestedWithTheForkOfTheReleaseTheyRequire(t *testing.T) {
 	f := newFixture(t, same("p TestOne passed"))
-	for folder, named := range map[string]string{"bench": "v0.9.0", "contrib/otel": "v0.9.0", "lab": "v1.0.0"} {
-		require.NoError(t, os.MkdirAll(f.file(folder), 0o755))
-		up := strings.Repeat("../", strings.Count(folder, "/")+1)
-		f.write(t, folder+"/go.mod", "module m\n\nreplace "+Module+" => "+up+"build/"+named+"\n")
-		f.write(t, folder+"/go.sum", "")
-	}
-	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(f.one(t, "modules", Options{})))
-	flags := map[string][]string{}
-	for _, run := range f.tests.runs {
-		flags[filepath.Base(run.Dir)] = run.Flags
-	}
-	assert.Equal(t, map[string][]string{
-		"bench": nil, "otel": {"-mod=mod", "-modfile=../../build/modfiles/v1.0.0/contrib/otel/go.mod"}, "lab": nil,
-	}, flags)
-	assert.Contains(t, f.tools.ran, "mongofork --base v0.9.0 build", "for the benchmarks")
+	require.NoError(t, os.MkdirAll(f.file("bench"), 0o755))
+	f.write(t, "bench/go.mod", "module m\n\nrequire "+drivermod.Path+" v2.5.0\n")
+	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(f.one(t, "modules", Options{})))
+	assert.Contains(t, f.tools.ran, "mongofork --base v1.0.0 build --link", "for the modules that need the fork")
+	assert.Contains(t, f.tools.ran, "mongofork --base v2.5.0 build")
 }
 
 func TestSoak(t *testing.T) {

@@ -43,7 +43,7 @@ func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
 		return nil, fmt.Errorf("compile the builder: %w", err)
 	}
 	t := &trees{fork: path.Join("build", r.Base), upstream: path.Join("build", "pristine", r.Base)}
-	for _, args := range [][]string{{"build"}, {"build", "--pristine", "-o", t.upstream}} {
+	for _, args := range [][]string{{"build", "--link"}, {"build", "--pristine", "-o", t.upstream}} {
 		args = append([]string{"--base", r.Base}, args...)
 		if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), args...); err != nil {
 			return nil, fmt.Errorf("build the fork: %w", err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"mongofork/lab/internal/limits"
+	"mongofork/lab/limits/internal/limits"
 	"mongofork/tools/command"
 )
 

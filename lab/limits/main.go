@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"mongofork/lab/internal/limits"
+	"mongofork/lab/limits/internal/limits"
 	"mongofork/tools/command"
 )
 
