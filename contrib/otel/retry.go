@@ -43,8 +43,8 @@ const (
 	TokensKey   = attribute.Key("mongodb.retry.tokens")
 )
 
-// backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of these,
-// so there are boundaries for shorter ones as well. 10 s is the longest there is.
+// backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller boundaries because a
+// backoff is a random part of these. 10 s is the longest possible.
 var backoffBoundaries = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
 
 // Retries records the metrics and span events of one client, or of several that need not be distinguished. It is safe for
@@ -67,7 +67,7 @@ type config struct {
 	attributes []attribute.KeyValue
 }
 
-// WithMeterProvider makes the metrics those of the provider. The default is otel.GetMeterProvider.
+// WithMeterProvider sets the provider. The default is otel.GetMeterProvider.
 func WithMeterProvider(provider metric.MeterProvider) Option {
 	return func(c *config) { c.provider = provider }
 }
@@ -94,8 +94,8 @@ func New(opts ...Option) (*Retries, error) {
 	return r, nil
 }
 
-// startAtZero makes the data points of all attributes that there are. A rate compares a data point with those before it: of
-// one that appears with its first counts it does not show these, which are what an overload begins with.
+// startAtZero creates the data points of all attribute values. A rate ignores the first value of a new series, and these are the
+// counts with which an overload begins.
 func (r *Retries) startAtZero() {
 	ctx := context.Background()
 	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
@@ -140,8 +140,8 @@ func (r *Retries) Monitor() *event.RetryMonitor {
 	return &event.RetryMonitor{Decided: r.decided, Finished: r.finished}
 }
 
-// ObserveTokens makes each collection read the tokens by calling the function, which is Client.RetryTokens of the client with
-// this monitor. The registration ends it, and should be unregistered when the client is disconnected.
+// ObserveTokens reports the tokens at each collection. The function is Client.RetryTokens of the client with this monitor.
+// Unregister the registration when the client is disconnected.
 func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.Registration, error) {
 	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
 		if tokens, ok := read(); ok {
@@ -151,8 +151,8 @@ func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.R
 	}, r.tokens)
 }
 
-// ObserveThrottling makes each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities
-// of the client with this monitor. The registration ends it, and should be unregistered when the client is disconnected.
+// ObserveThrottling reports the probabilities at each collection. The function is Client.ThrottleProbabilities of the client with
+// this monitor. Unregister the registration when the client is disconnected.
 func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Registration, error) {
 	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
 		for addr, probability := range read() {

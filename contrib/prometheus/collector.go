@@ -31,8 +31,8 @@ const (
 	outcomeFailed    = "failed"
 )
 
-// backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s. A backoff is a random part of these, so
-// there are boundaries for shorter ones as well. 10 s is the longest there is.
+// backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller buckets because a backoff
+// is a random part of these. 10 s is the longest possible.
 var backoffBuckets = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
 
 // Collector collects the metrics of one client, or of several that need not be distinguished. It is safe for concurrent use.
@@ -49,8 +49,8 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a collector whose metrics have the labels, which may be nil. Collectors that are registered in the
-// same registry need different labels.
+// NewCollector returns a collector whose metrics have the labels, which may be nil. Collectors in the same registry need
+// different labels.
 func NewCollector(labels prometheus.Labels) *Collector {
 	c := &Collector{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -75,8 +75,8 @@ func NewCollector(labels prometheus.Labels) *Collector {
 	return c
 }
 
-// startAtZero makes the series of all labels that there are. Prometheus' rate compares a sample with those before it: of a
-// series that appears with its first counts it does not show these, which are what an overload begins with.
+// startAtZero creates the series of all label values. Prometheus' rate ignores the first value of a new series, and these are the
+// counts with which an overload begins.
 func (c *Collector) startAtZero() {
 	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
 		c.decisions.WithLabelValues(verdictRetry, reason)
@@ -96,14 +96,14 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 	return &event.RetryMonitor{Decided: c.decided, Finished: c.finished}
 }
 
-// ObserveTokens makes each collection read the tokens by calling the function, which is Client.RetryTokens of the client with
-// this collector's monitor. Without ObserveTokens there is no token metric.
+// ObserveTokens reports the tokens at each collection. The function is Client.RetryTokens of the client with this collector's
+// monitor. Without ObserveTokens there is no token metric.
 func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
 	c.readTokens.Store(&read)
 }
 
-// ObserveThrottling makes each collection read the probabilities by calling the function, which is Client.ThrottleProbabilities
-// of the client with this collector's monitor. Without ObserveThrottling there is no throttling metric.
+// ObserveThrottling reports the probabilities at each collection. The function is Client.ThrottleProbabilities of the client with
+// this collector's monitor. Without ObserveThrottling there is no throttling metric.
 func (c *Collector) ObserveThrottling(read func() map[string]float64) {
 	c.readThrottling.Store(&read)
 }

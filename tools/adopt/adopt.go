@@ -26,15 +26,15 @@ type Application struct {
 	Run    command.RunFunc
 }
 
-// Plan says what replaces the driver.
+// Plan says what to replace the driver with.
 type Plan struct {
-	// Bases are the versions of upstream that there is a fork of, in ascending order.
+	// Bases are the versions of upstream that have a fork, in ascending order.
 	Bases []string
 	// Base, if not empty, replaces the lowest base that fits.
 	Base string
-	// Target makes the fork of a base and returns what the driver is replaced by: a folder, or a module version.
+	// Target makes the fork of a base and returns the replacement: a folder, or a module version.
 	Target func(ctx context.Context, base string) (module.Version, error)
-	// SkipBuild leaves out the build of the application.
+	// SkipBuild skips building the application.
 	SkipBuild bool
 }
 
@@ -42,8 +42,8 @@ type Plan struct {
 type Change struct {
 	// Module is the application's module path.
 	Module string
-	// Required is the version of the driver that the application's modules require, Base the one that the fork is built on. Base is
-	// empty when the fork was taken out.
+	// Required is the driver version that the application's modules require, Base the one that the fork is built on. Base is
+	// empty if the fork was removed.
 	Required, Base string
 	// Workspace is the go.work file above the application, if any.
 	Workspace string

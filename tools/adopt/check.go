@@ -14,8 +14,8 @@ import (
 // driverVersion finds the version that upstream's package version states.
 var driverVersion = regexp.MustCompile(`(?m)^var Driver = "([0-9.]+)"`)
 
-// Check says what the application is built with. It is an error if that is upstream's driver, or a fork of an older version than
-// the application's modules require.
+// Check reports what the application is built with. Upstream's driver, or a fork of an older version than the application's
+// modules require, is an error.
 func (a Application) Check(ctx context.Context) (string, error) {
 	dir, err := filepath.Abs(a.Dir)
 	if err != nil {

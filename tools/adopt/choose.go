@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// choose returns the lowest base that is not below the required version, or the wanted one if there is one: the application may
-// get a newer driver than it asks for, as with any requirement of a go.mod file, and never an older one.
+// choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,
+// the application may get a newer driver than it asks for, never an older one.
 func choose(bases []string, wanted, required string) (string, error) {
 	if wanted != "" {
 		switch {

@@ -76,14 +76,14 @@ func (s *stage) commit(ctx context.Context) (err error) {
 		}
 		done = append(done, back)
 	}
-	// What the go command says about the folder as it is now, including vendor consistency.
+	// The go command also checks vendor consistency.
 	if _, err := s.goRun(ctx, "list", "-e", "-f", "{{.ImportPath}}", "./..."); err != nil {
 		return fmt.Errorf("the change was undone: %w", err)
 	}
 	return nil
 }
 
-// swap puts one copy into the application's folder and returns what takes it back.
+// swap puts one copy into the application's folder and returns a function that undoes it.
 func (s *stage) swap(name, spare string) (func() error, error) {
 	copied, old, place := filepath.Join(spare, name+".new"), filepath.Join(spare, name), filepath.Join(s.dir, name)
 	if err := copyAll(filepath.Join(s.at, name), copied); err != nil {
@@ -110,7 +110,7 @@ func (s *stage) swap(name, spare string) (func() error, error) {
 	return back, nil
 }
 
-// copyAll copies a file or a folder; nothing if there is none.
+// copyAll copies a file or a folder, if it exists.
 func copyAll(from, to string) error {
 	info, err := os.Stat(from)
 	switch {

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// The comment at the end of our replace line records what go.mod required before, for the way back.
+// The comment at the end of our replace line records what go.mod required before, for Undo.
 const (
 	marker     = "// mongofork use"
 	markBefore = ": before, "
 	markAbsent = "nothing"
 )
 
-// putFork requires the base of the fork and replaces it. Only that version is replaced: if the application, or one of its
-// dependencies, requires a newer driver later, it gets upstream's, and not an older driver than it was made for.
+// putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
+// driver later, it gets upstream's, never an older driver.
 func putFork(file *modfile.File, driver, target module.Version, required string) error {
 	before := markAbsent
 	for _, r := range file.Require {
@@ -44,8 +44,8 @@ func putFork(file *modfile.File, driver, target module.Version, required string)
 	return nil
 }
 
-// removeFork removes our replace line, if there is one, and restores the former requirement, unless the application has come to
-// require another version since. A foreign replace line is an error.
+// removeFork removes our replace line, if any, and restores the former requirement unless the application now requires another
+// version. A foreign replace line is an error.
 func removeFork(file *modfile.File, driver, dir string) error {
 	for _, r := range replacements(file, driver) {
 		if !ours(r, dir) {
@@ -97,7 +97,7 @@ func replacements(file *modfile.File, driver string) []modfile.Replace {
 	return list
 }
 
-// ours reports whether a replace line is one of use, or leads to a folder that holds the fork.
+// ours reports whether a replace line was written by use, or leads to a folder that holds the fork.
 func ours(r modfile.Replace, dir string) bool {
 	if len(r.Syntax.Suffix) > 0 && strings.HasPrefix(r.Syntax.Suffix[0].Token, marker) {
 		return true
@@ -118,7 +118,7 @@ func isFork(folder string) bool {
 	return err == nil
 }
 
-// mark returns what the line's comment says of the version before, empty without one.
+// mark returns the former version from the line's comment, or an empty string.
 func mark(r modfile.Replace) string {
 	if len(r.Syntax.Suffix) == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 )
 
 // stage is a folder with copies of the application's go.mod and go.sum, which the go command reads and writes in their place, and
-// of what the vendor folder becomes.
+// of the future vendor folder.
 type stage struct {
 	dir      string // the application's
 	at       string // the copies'
@@ -51,7 +51,7 @@ func newStage(ctx context.Context, dir string, file *modfile.File, run command.R
 	return s, nil
 }
 
-// withoutModFlags leaves out the flags that are set here for each command.
+// withoutModFlags removes the flags that are set here for each command.
 func withoutModFlags(flags string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
@@ -67,7 +67,7 @@ func (s *stage) goEnv(ctx context.Context, name string) (string, error) {
 
 func (s *stage) close() { os.RemoveAll(s.at) }
 
-// failed gives the copies up and returns the error.
+// failed discards the copies and returns the error.
 func (s *stage) failed(err error) error {
 	s.close()
 	return err
@@ -75,7 +75,7 @@ func (s *stage) failed(err error) error {
 
 func (s *stage) modFile() string { return filepath.Join(s.at, "go.mod") }
 
-// dropOurs takes the fork out of the copy.
+// dropOurs removes the fork from the copy.
 func (s *stage) dropOurs(driver string) error { return removeFork(s.file, driver, s.dir) }
 
 // write writes the copy of go.mod.
@@ -93,7 +93,7 @@ func (s *stage) goRun(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// selected returns the version of the driver that the application is built with.
+// selected returns the driver version that the application is built with.
 func (s *stage) selected(ctx context.Context, driver string) (string, error) {
 	if err := s.write(); err != nil {
 		return "", err
@@ -105,7 +105,7 @@ func (s *stage) selected(ctx context.Context, driver string) (string, error) {
 	return version, err
 }
 
-// complete has the go command tidy the copies, builds the application with them, and compares them with the originals.
+// complete tidies the copies, builds the application with them, and compares them with the originals.
 func (s *stage) complete(ctx context.Context, c *Change, skipBuild bool) (*Change, error) {
 	c.stage, c.Module = s, s.file.Module.Mod.Path
 	err := s.tidy(ctx, skipBuild)
@@ -143,7 +143,7 @@ func (s *stage) tidy(ctx context.Context, skipBuild bool) error {
 	return err
 }
 
-// explain says whether the application builds without the change.
+// explain reports whether the application builds without the change.
 func (s *stage) explain(ctx context.Context, err error) error {
 	if _, before := s.goRun(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
 		return fmt.Errorf("%w\nit does not build without the change either; --skip-build skips the build", err)

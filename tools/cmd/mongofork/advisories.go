@@ -28,7 +28,7 @@ func (c *advisoriesCmd) Run(a *app) error {
 	return a.printAdvisories()
 }
 
-// printAdvisories prints the state of each base for all known advisories.
+// printAdvisories prints each advisory's state on every base.
 func (a *app) printAdvisories() error {
 	list, err := a.project.ReadAdvisories()
 	if err != nil {

@@ -69,8 +69,7 @@ func (c *diffCmd) declarations(a *app) error {
 	return nil
 }
 
-// files returns a filter for the arguments: a path, a folder above it, or a
-// declaration's key, which stands for its file and for ours.
+// files returns a filter for the arguments: a path, a folder above it, or a declaration's key, which selects its file and ours.
 func (c *diffCmd) files(plan *plan.Plan) (func(path string) bool, error) {
 	var wanted []string
 	for _, arg := range c.Paths {

@@ -51,8 +51,8 @@ func toReview(rows []drift.Row) int {
 	return review
 }
 
-// survey sums up the drift of every release. Those between two bases are for
-// information; one above all bases that needs review is a finding.
+// survey summarizes the drift of every release. A release above all bases that needs review is a finding; those between bases are
+// informational.
 func (c *driftCmd) survey(a *app) error {
 	rows, err := a.project.Survey(a.ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *driftCmd) printSurvey(a *app, rows []fork.SurveyRow) error {
 	return a.printAdvisories()
 }
 
-// printAffecting says which advisories the release has itself.
+// printAffecting lists the advisories that affect the release.
 func (c *driftCmd) printAffecting(a *app) error {
 	advisories, err := a.project.ReadAdvisories()
 	if err != nil || c.JSON || len(advisories) == 0 {

@@ -50,7 +50,7 @@ func (c *driftCmd) commit(a *app) error {
 	return c.sum(a, rows, tried)
 }
 
-// printSteps says for each step of the series what has to be read and whether its patch applies.
+// printSteps prints how much of each step of the series needs review and whether its patch applies.
 func (c *driftCmd) printSteps(a *app, rows []drift.Row, tried []fork.TriedPatch) error {
 	review := map[string]int{}
 	for _, row := range rows {
@@ -67,7 +67,7 @@ func (c *driftCmd) printSteps(a *app, rows []drift.Row, tried []fork.TriedPatch)
 	return err
 }
 
-// sum sums up what was compared. What has to be read is a finding.
+// sum summarizes the comparison. Anything that needs review is a finding.
 func (c *driftCmd) sum(a *app, rows []drift.Row, tried []fork.TriedPatch) error {
 	count := map[string]int{}
 	for _, patch := range tried {

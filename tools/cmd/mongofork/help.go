@@ -1,7 +1,6 @@
 package main
 
-// The texts below --help of each command; kong prints the one-line help of the
-// command's field above them.
+// The texts that --help prints below each command's one-line help, which is in the field's tag.
 
 const exitCodes = "\n\nExit codes: 0 done, 1 problems found, 2 wrong usage or environment."
 
@@ -37,21 +36,21 @@ func (verifyCmd) Help() string {
 
 func (extractCmd) Help() string {
 	return "Edits of files that came from the overlay, of extended fields, and new files in overlay folders are brought back. " +
-		"If any edit cannot be, nothing is changed: edits inside upstream's text need a //fork:replace or //fork:wrap." + exitCodes
+		"If any edit cannot be brought back, nothing changes: edits inside upstream's text need a //fork:replace or //fork:wrap." + exitCodes
 }
 
 func (patchCmd) Help() string {
-	return "Replaced declarations stand where the old ones stood, wrappers before what they wrap, and directives are left out. " +
+	return "Replacements stand where the old declarations stood, wrappers before what they wrap, and directives are left out. " +
 		"The same sources give the same bytes." + exitCodes
 }
 
 func (releaseCmd) Help() string {
 	return "Writes the .info, .mod and .zip of the version, the list of versions, SHA256SUMS, and the lines for go.sum. " +
-		"A version is never overwritten with another content." + exitCodes
+		"A version is never overwritten with different content." + exitCodes
 }
 
 func (cleanCmd) Help() string {
-	return "Removes what the manifest says the builder wrote; other files stay. Edited files are refused." + exitCodes
+	return "Removes the files that the manifest lists; others stay. Edited files are refused." + exitCodes
 }
 
 func (advisoriesCmd) Help() string {
@@ -59,16 +58,16 @@ func (advisoriesCmd) Help() string {
 }
 
 func (useCmd) Help() string {
-	return "Takes the fork of the lowest base that is not below the version of the driver that the application requires, unless --base names a higher one; " +
-		"BASE in the environment is not regarded. Builds that fork, edits go.mod, runs go mod tidy, builds the application, " +
-		"and runs go mod vendor where there is a vendor folder. go.mod, go.sum and vendor change together and at the end, or not at all." + exitCodes
+	return "Takes the lowest base that is not below the driver version that the application requires, unless --base names a higher one; " +
+		"ignores BASE in the environment. Builds that fork, edits go.mod, runs go mod tidy, builds the application, " +
+		"and runs go mod vendor if there is a vendor folder. go.mod, go.sum and vendor change together, or not at all." + exitCodes
 }
 
 func (seriesCmd) Help() string {
-	return "The steps are in etc/series; each is a commit by which the tree builds and passes its tests. " +
+	return "Each step in etc/series is a commit after which the tree builds and passes its tests. " +
 		"The same sources give the same bytes." + exitCodes
 }
 
 func (verifySeriesCmd) Help() string {
-	return "Works in build/series/<base>.tree, which it overwrites. Tests of the series are run after each patch; upstream's own after the last are those of the fork." + exitCodes
+	return "Works in build/series/<base>.tree, which it overwrites. docs/builder.md lists what is checked after each patch." + exitCodes
 }

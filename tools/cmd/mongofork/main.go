@@ -31,7 +31,7 @@ type cli struct {
 	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder at or above the working directory that has etc/overlay."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
-	Source string `placeholder:"DIR" help:"Take upstream's files from the commit that is checked out in this git work tree, in the place of those of the base."`
+	Source string `placeholder:"DIR" help:"Take upstream's files from the commit checked out in this git work tree instead of the base's release."`
 
 	Build        buildCmd        `cmd:"" help:"Write the fork to build/<base>/."`
 	Check        checkCmd        `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
@@ -55,7 +55,7 @@ type cli struct {
 type app struct {
 	ctx     context.Context
 	project *fork.Project
-	// checkout is the work tree that --source names, if it does; then it is the project's source.
+	// checkout is the work tree that --source names, or nil; it then is the project's source.
 	checkout *upstream.Checkout
 	// baseGiven is whether the command line names the base.
 	baseGiven bool
@@ -91,8 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// findings is the result of a command that succeeded and found something to
-// look at.
+// findings is the result of a command that succeeded and found something to review.
 type findings struct{ text string }
 
 func (f findings) Error() string { return f.text }

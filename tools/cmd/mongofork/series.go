@@ -54,7 +54,7 @@ func (c *verifySeriesCmd) Run(a *app) error {
 	if err := a.project.VerifySeries(a.ctx, a.run, check); err != nil {
 		return findings{err.Error()}
 	}
-	fmt.Fprintf(a.out, "%s: the series applies, each commit stands by itself, and the last is the fork but for what %s/%s leaves out\n",
+	fmt.Fprintf(a.out, "%s: the series applies, each commit passes by itself, and the last is the fork except for what %s/%s leaves out\n",
 		a.label(), fork.SeriesFolder, fork.SeriesSetup)
 	return nil
 }

@@ -116,10 +116,10 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 		fmt.Fprintln(a.out, "go build ./...: done")
 	}
 	if change.Workspace != "" {
-		fmt.Fprintf(a.out, "%s was left out of account: a replace line of the driver there comes before this one\n", change.Workspace)
+		fmt.Fprintf(a.out, "%s was ignored: a replace line for the driver there takes precedence over this one\n", change.Workspace)
 	}
 	if !c.Undo && !c.DryRun {
-		fmt.Fprintf(a.out, "The way back: mongofork use --undo %s\n", c.Application)
+		fmt.Fprintf(a.out, "To undo: mongofork use --undo %s\n", c.Application)
 	}
 }
 

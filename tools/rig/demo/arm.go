@@ -10,7 +10,7 @@ import (
 	"mongofork/tools/rig/process"
 )
 
-// Summary is what the application counted, as it prints it.
+// Summary is the application's counts, as it prints them.
 type Summary struct {
 	Driver         string  `json:"driver"`
 	Operations     int     `json:"operations"`
@@ -42,7 +42,7 @@ func runArm(ctx context.Context, cfg Config, uri, app string, s scenario) (*Summ
 
 // runApp runs the application and reads its summary.
 func runApp(ctx context.Context, cfg Config, uri, app string) (*Summary, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, armTimeout, fmt.Errorf("the shop was not done after %v", armTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, armTimeout, fmt.Errorf("the shop had not finished after %v", armTimeout))
 	defer cancel()
 	cmd := process.Command(ctx, "", append(cfg.Environ, "MONGODB_URI="+uri), app,
 		"-app-name", appName,
@@ -58,7 +58,7 @@ func runApp(ctx context.Context, cfg Config, uri, app string) (*Summary, error) 
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		// Not wrapped: the exit code is the shop's, not the demo's.
+		// Not wrapped, because the exit code is the shop's.
 		return nil, fmt.Errorf("the shop: %v", err)
 	}
 	var summary Summary

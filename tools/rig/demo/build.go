@@ -49,7 +49,7 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 	// Given a folder, the go command adds the system's suffix for executables.
 	folder := func(binary string) string { return filepath.Dir(binary) + string(filepath.Separator) }
 	for modfile, binary := range map[string]string{plain: shops.upstream, replaced: shops.fork} {
-		// Another version of the driver may want other versions of its dependencies; the copy of go.mod may say so.
+		// Another version of the driver may need other versions of its dependencies.
 		if err := b.goTool(ctx, app, "build", "-mod=mod", "-modfile", modfile, "-o", folder(binary), "."); err != nil {
 			return binaries{}, err
 		}
@@ -57,7 +57,7 @@ func (b builder) build(ctx context.Context) (binaries, error) {
 	return shops, nil
 }
 
-// modfile writes a copy of the application's go.mod that requires the base, whichever it is, with a change. It returns its path.
+// modfile writes a copy of the application's go.mod that requires the base, with a change, and returns its path.
 func (b builder) modfile(app, name string, change func(*modfile.File) error) (string, error) {
 	folder := filepath.Join(b.temp, "mod", name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -71,9 +71,9 @@ func (b builder) modfile(app, name string, change func(*modfile.File) error) (st
 	})
 }
 
-// goTool runs the go command. The error of a run that failed has its output.
+// goTool runs the go command. The error of a failed run has its output.
 func (b builder) goTool(ctx context.Context, dir string, args ...string) error {
-	// No go.work above the repository must draw the modules in.
+	// Ignore any go.work above the repository.
 	cmd := process.Command(ctx, dir, append(b.Environ, "GOWORK=off"), "go", args...)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -83,7 +83,7 @@ func (b builder) goTool(ctx context.Context, dir string, args ...string) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		// Not wrapped: the exit code is the command's, not the demo's.
+		// Not wrapped, because the exit code is the command's.
 		return fmt.Errorf("go %s, in %s: %v\n%s", strings.Join(args, " "), dir, err, bytes.TrimSpace(output.Bytes()))
 	}
 	return nil

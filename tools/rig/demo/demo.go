@@ -1,6 +1,5 @@
-// Package demo runs the same application with upstream's driver and with the fork
-// on a replica set that sheds load, and compares what the application notices. The
-// overload lab is in front of its members, or makes them of one server.
+// Package demo runs the same application with upstream's driver and with the fork on a replica set that sheds load, and compares
+// what the application notices. The overload lab is in front of the members, or simulates them on one server.
 package demo
 
 import (
@@ -18,7 +17,7 @@ import (
 // ErrNotBetter means that the fork did not do better than upstream.
 var ErrNotBetter = errors.New("the fork did not do better than upstream")
 
-// Config is what a demonstration needs. All its fields are required.
+// Config configures a demonstration. All fields are required.
 type Config struct {
 	// Root is the root of the repository.
 	Root string
@@ -27,28 +26,26 @@ type Config struct {
 	// Workers, Operations and Seed are passed to the application.
 	Workers, Operations int
 	Seed                int64
-	// OpenLab starts a replica set behind the lab, and returns a function that
-	// ends both. It is called after the fork has been built.
+	// OpenLab starts a replica set behind the lab, and returns a function that ends both. It is called after the fork is built.
 	OpenLab func(context.Context) (env []string, end func() error, err error)
 	// Environ is the environment of the commands that are run.
 	Environ []string
-	// Output gets the table and the verdict, Progress everything else.
+	// Output receives the table and the verdict, Progress everything else.
 	Output, Progress io.Writer
 }
 
-// scenario is a way in which a replica set sheds load.
+// scenario is a way for a replica set to shed load.
 type scenario struct {
 	// name says which members do.
 	name string
 	// limited chooses them.
 	limited func(hosts []string, primary string) []string
-	// ratePerSec is how many requests a second each of them takes.
+	// ratePerSec is the number of requests that each of them admits per second.
 	ratePerSec int32
 }
 
-// The application's 8 workers pause for 20 ms after each operation, and so do at
-// most 400 a second. Three quarters of those go to the primary: all writes, and
-// a third of the reads.
+// The application's 8 workers pause for 20 ms after each operation, so they do at most 400 a second. Three quarters of those go
+// to the primary: all writes, and a third of the reads.
 var scenarios = []scenario{
 	{"every member", func(hosts []string, _ string) []string { return hosts }, 60},
 	{"one secondary", lastSecondary, 1},
@@ -63,8 +60,7 @@ func lastSecondary(hosts []string, primary string) []string {
 	return nil
 }
 
-// Run runs the demonstration. It returns ErrNotBetter when it came to its end and
-// did not show what it is to show.
+// Run runs the demonstration. It returns ErrNotBetter if it completed and the fork did not do better.
 func Run(ctx context.Context, cfg Config) (err error) {
 	temp, err := os.MkdirTemp("", "rig-demo-")
 	if err != nil {
@@ -88,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	return conclude(cfg.Output, comparisons)
 }
 
-// compareAll runs all scenarios on the lab, of which env says where it is.
+// compareAll runs all scenarios on the lab, whose address is in env.
 func compareAll(ctx context.Context, cfg Config, env []string, shops binaries) ([]Comparison, error) {
 	uri, err := uriOf(env)
 	if err != nil {
@@ -128,14 +124,14 @@ func compare(ctx context.Context, cfg Config, uri string, shops binaries, s scen
 	return c, nil
 }
 
-// uriOf finds the replica set's connection string in what the lab said.
+// uriOf finds the replica set's connection string in the lab's output.
 func uriOf(env []string) (string, error) {
 	for _, assignment := range env {
 		if uri, ok := strings.CutPrefix(assignment, "MONGODB_URI="); ok {
 			return uri, nil
 		}
 	}
-	return "", fmt.Errorf("the lab said %q, and no MONGODB_URI", env)
+	return "", fmt.Errorf("the lab printed %q, but no MONGODB_URI", env)
 }
 
 // conclude prints the table and the verdict.
@@ -157,5 +153,5 @@ func (c Config) progressf(format string, args ...any) {
 // forkDir is where the builder puts the fork.
 func (c Config) forkDir() string { return filepath.Join(c.Root, "build", c.Base) }
 
-// armTimeout bounds one run of the application, which takes some ten seconds.
+// armTimeout bounds one run of the application, which takes about ten seconds.
 const armTimeout = time.Minute

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// appName is the shop's application name. Its office, which sets up and
-	// checks, is spared.
+	// appName is the shop's application name. Its office, which sets up and checks, is exempt.
 	appName    = "overload-shop"
 	officeName = appName + "-office"
 
@@ -21,21 +20,21 @@ const (
 	// it also works while the servers recover.
 	overloadTime = 3 * time.Second
 
-	// burstSecs is for how many seconds a member's rate can be saved up.
+	// burstSecs is the time for which a member's rate can be saved up.
 	burstSecs = 0.1
 
-	// offTimeout bounds what is done after an interrupt.
+	// offTimeout bounds the clean-up after an interrupt.
 	offTimeout = 10 * time.Second
 )
 
-// limiterEnabled is the parameter that switches a server's ingress request rate
-// limiter. The lab's members have it as real servers do.
+// limiterEnabled is the parameter that switches a server's ingress request rate limiter on and off, in the lab as on a real
+// server.
 const limiterEnabled = "ingressRequestRateLimiterEnabled"
 
 // member is a server that sheds load.
 type member struct {
 	host string
-	// run runs a command of an administrator.
+	// run runs an administrative command.
 	run func(ctx context.Context, command bson.D) error
 }
 
@@ -53,7 +52,7 @@ func primaryOf(ctx context.Context, uri string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }() // closing the sockets is all that matters
+	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }() // the sockets are closed even then
 	var hello struct {
 		Me string `bson:"me"`
 	}
@@ -85,12 +84,11 @@ func (o *overload) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offTimeout)
 	defer cancel()
 	for _, client := range o.clients {
-		_ = client.Disconnect(ctx) // all that matters has been done
+		_ = client.Disconnect(ctx) // nothing to do about a failure
 	}
 }
 
-// during sheds load from when do is called, for as long as the overload lasts,
-// and never longer than do.
+// during sheds load from the start of do until the overload's time is over, but no longer than do runs.
 func (o *overload) during(ctx context.Context, do func(context.Context) error) (err error) {
 	defer func() { err = errors.Join(err, o.off(ctx)) }()
 	if err := o.on(ctx); err != nil {
@@ -104,7 +102,7 @@ func (o *overload) during(ctx context.Context, do func(context.Context) error) (
 	return errors.Join(err, <-recovered)
 }
 
-// recover ends the overload after its time, or does nothing when ctx ends before.
+// recover ends the overload after its time, unless ctx ends first.
 func (o *overload) recover(ctx context.Context) error {
 	timer := time.NewTimer(o.lasts)
 	defer timer.Stop()
@@ -129,14 +127,14 @@ func (o *overload) on(ctx context.Context) error {
 	)
 }
 
-// off ends the limit, also after an interrupt.
+// off removes the limit, even after an interrupt.
 func (o *overload) off(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offTimeout)
 	defer cancel()
 	return o.setParameter(ctx, bson.E{Key: limiterEnabled, Value: false})
 }
 
-// setParameter tries all members, also when one fails.
+// setParameter tries all members, even if one fails.
 func (o *overload) setParameter(ctx context.Context, parameters ...bson.E) error {
 	var failures []error
 	for _, m := range o.members {

@@ -7,13 +7,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Comparison is how the application fared with both drivers in one scenario.
+// Comparison is the application's result with both drivers in one scenario.
 type Comparison struct {
 	Scenario       string
 	Upstream, Fork Summary
 }
 
-// Table lays the comparisons out, two lines each.
+// Table formats the comparisons, two lines each.
 func Table(comparisons []Comparison) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -32,11 +32,9 @@ func row(scenario, driver string, s Summary) table.Row {
 	}
 }
 
-// Verdict tells whether the fork did better than upstream: for as many operations
-// in every scenario no lost write, and in all of them together fewer errors than
-// upstream had errors and lost writes, which ought to have been errors. A scenario
-// alone may have as many where upstream retries as often. The sentence has the
-// numbers, and what is missing if it did not.
+// Verdict reports whether the fork did better than upstream: for as many operations in every scenario no lost write, and in all
+// of them together fewer errors than upstream's errors and lost writes, which ought to have been errors. A scenario alone may
+// have as many if upstream retries as often. The sentence has the numbers and, if the fork did not do better, what is missing.
 func Verdict(comparisons []Comparison) (better bool, sentence string) {
 	var upstream, fork Summary
 	var problems []string
@@ -66,7 +64,7 @@ func (s *Summary) add(other Summary) {
 	s.LostWrites += other.LostWrites
 }
 
-// problems lists what keeps the fork from having done better.
+// problems lists the reasons why the fork did not do better.
 func (c Comparison) problems() []string {
 	var problems []string
 	if c.Upstream.Operations != c.Fork.Operations || c.Fork.Operations == 0 {

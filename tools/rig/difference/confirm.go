@@ -7,8 +7,7 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// Rerun runs one test alone, in the fork or in the untouched module, and returns
-// how it ended.
+// Rerun runs one test alone, in the fork or in the untouched module, and returns its outcome.
 type Rerun func(ctx context.Context, inFork bool, key gotest.Key) (gotest.Outcome, error)
 
 // Unsteady is a regression that a repetition did not confirm.
@@ -50,8 +49,7 @@ func (d *Difference) Confirm(ctx context.Context, rerun Rerun, attempts, limit i
 // repeat returns nil when every repetition confirmed the regression.
 func repeat(ctx context.Context, rerun Rerun, change Change, attempts int) (*Unsteady, error) {
 	if change.Test == "" {
-		// What happened outside of the tests, such as a compile error, cannot be
-		// repeated by itself.
+		// Anything outside the tests, such as a compile error, cannot be repeated alone.
 		return nil, nil
 	}
 	for attempt := 1; attempt <= attempts; attempt++ {

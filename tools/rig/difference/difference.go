@@ -1,6 +1,5 @@
-// Package difference judges a run of upstream's tests in the fork against the
-// same run in the untouched module, so that what the environment breaks counts
-// against neither.
+// Package difference compares a run of upstream's tests in the fork with the same run in the untouched module, so that failures
+// of the environment count against neither.
 package difference
 
 import (
@@ -30,8 +29,7 @@ type Difference struct {
 	Skipped []gotest.Case
 	// Gone holds the tests that the fork lacks and that upstream did not pass.
 	Gone []gotest.Key
-	// Regressed holds the tests that passed upstream and don't in the fork, and
-	// those that fail in the fork and did not fail upstream.
+	// Regressed holds the tests that passed upstream but not in the fork, and those that fail only in the fork.
 	Regressed []Change
 	// Expected holds the regressions that the skip list names; see Expect.
 	Expected []Expectation
@@ -40,9 +38,8 @@ type Difference struct {
 	Unsteady []Unsteady
 }
 
-// Compare compares the cases of the two runs. The cases for which own returns
-// true are left out: they are not upstream's. A test that became a parent of
-// subtests in one of the trees is compared by its own outcome.
+// Compare compares the cases of the two runs, except those for which own returns true, which are not upstream's. A test that has
+// subtests in only one of the trees is compared by its own outcome.
 func Compare(upstream, fork *gotest.Result, own func(gotest.Key) bool) *Difference {
 	d := &Difference{}
 	for _, key := range union(upstream, fork) {
@@ -53,7 +50,7 @@ func Compare(upstream, fork *gotest.Result, own func(gotest.Key) bool) *Differen
 	return d
 }
 
-// union returns the keys of the cases that count in either run.
+// union returns the keys of the cases in either run.
 func union(runs ...*gotest.Result) []gotest.Key {
 	var keys []gotest.Key
 	seen := map[gotest.Key]bool{}

@@ -12,10 +12,9 @@ type Expectation struct {
 	Change
 }
 
-// Expect moves the regressions that the list names to Expected, and returns what
-// is wrong with the list: entries whose test passes in the fork, and entries
-// whose test neither tree has. The list is that of this suite alone; module is
-// the path of the module whose packages the entries name.
+// Expect moves the regressions that the list names to Expected, and returns the list's mistakes: entries whose test passes in the
+// fork, and entries whose test neither tree has. The list is that of this suite; module is the path of the module whose packages
+// the entries name.
 func (d *Difference) Expect(list []Skip, module string) []error {
 	byKey := map[gotest.Key]Skip{}
 	for _, skip := range list {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Skip is a test of upstream that may fail in the fork, because it asserts what
-// the specification has changed since.
+// Skip is a test of upstream's that may fail in the fork, because it asserts behavior that the specification has changed.
 type Skip struct {
 	// Suite is the suite that runs the test: "upstream", "spec" or "integration".
 	Suite string
@@ -29,13 +28,12 @@ type Skip struct {
 // String names the entry.
 func (s Skip) String() string { return s.Package + " " + s.Test }
 
-// skipFields are the fields of an entry, all of which it must have once.
+// skipFields are the fields of an entry, each required once.
 var skipFields = []string{"suite", "package", "test", "reason", "successor"}
 
-// ParseSkips reads a skip list. An entry is a block of lines "field value", and
-// blank lines part the entries. An indented line continues the value before it;
-// a line that begins with # is a comment. All mistakes are reported together,
-// with their lines and the given file name.
+// ParseSkips reads a skip list. An entry is a block of lines "field value"; blank lines separate entries. An indented line
+// continues the value before it; a line that begins with # is a comment. All mistakes are reported together, with their lines and
+// the given file name.
 func ParseSkips(r io.Reader, file string) ([]Skip, error) {
 	p := skipParser{file: file, seen: map[string]int{}}
 	scanner := bufio.NewScanner(r)
@@ -72,7 +70,7 @@ func (p *skipParser) line(text string, number int) {
 	case strings.HasPrefix(text, "#"):
 	case text[0] == ' ' || text[0] == '\t':
 		if p.last == "" {
-			p.problem(number, "an indented line continues a field, but none stands before it")
+			p.problem(number, "an indented line continues a field, but there is none before it")
 			return
 		}
 		p.fields[p.last] += " " + trimmed
@@ -91,7 +89,7 @@ func (p *skipParser) field(text string, number int) {
 		p.fields, p.start = map[string]string{}, number
 	}
 	if _, ok := p.fields[name]; ok {
-		p.problem(number, "a second %q in one entry; part entries with a blank line", name)
+		p.problem(number, "a second %q in one entry; separate entries with a blank line", name)
 		return
 	}
 	p.fields[name], p.last = strings.TrimSpace(value), name
@@ -120,7 +118,7 @@ func (p *skipParser) finish() {
 	}
 	id := skip.Suite + " " + skip.String()
 	if first, ok := p.seen[id]; ok {
-		p.problem(line, "%s stands on line %d already", skip, first)
+		p.problem(line, "%s is on line %d already", skip, first)
 		return
 	}
 	p.seen[id] = line

@@ -40,7 +40,7 @@ func TestParseSkipsRefuses(t *testing.T) {
 		{"field twice", entry + "test TestB\n", `skips:7: a second "test" in one entry`},
 		{"loose continuation", "  text\n", "skips:1: an indented line continues a field"},
 		{"unknown suite", strings.Replace(entry, "upstream", "unit", 1), `skips:1: unknown suite "unit"`},
-		{"entry twice", entry + "\n" + entry, "skips:8: p TestA/sub test stands on line 1 already"},
+		{"entry twice", entry + "\n" + entry, "skips:8: p TestA/sub test is on line 1 already"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,8 +35,8 @@ func (o Outcome) String() string {
 	}
 }
 
-// Key names one test. Test is the full name of a test or subtest; it is empty
-// for what happened to the package outside of any test, such as a compile error.
+// Key names one test. Test is the full name of a test or subtest, or empty for anything outside the package's tests, such as a
+// compile error.
 type Key struct {
 	Package string
 	Test    string
@@ -63,12 +63,11 @@ type Case struct {
 	Key
 	Outcome Outcome
 	Elapsed time.Duration
-	// Output holds what the test printed; of long output the middle is left out.
+	// Output holds the test's output, without the middle if it is long.
 	Output []string
 }
 
-// Reason returns why the test was skipped, as the test said it. It returns "no
-// reason given" when the test said nothing.
+// Reason returns the reason that the test gave for being skipped, or "no reason given".
 func (c Case) Reason() string {
 	return skipReason(c.Output)
 }

@@ -6,12 +6,10 @@ import (
 	"strings"
 )
 
-// keptLines bounds how much output is kept at either end: the head has the
-// message of a panic, the tail that of a failed assertion.
+// keptLines bounds the output kept at either end: the head has the message of a panic, the tail that of a failed assertion.
 const keptLines = 40
 
-// excerpt collects the lines of a test's output and drops the middle of a long
-// one.
+// excerpt collects a test's output and drops the middle of a long one.
 type excerpt struct {
 	head, tail []string
 	dropped    int
@@ -43,7 +41,7 @@ func (e *excerpt) addLine(line string) {
 	e.tail = append(e.tail, line)
 }
 
-// lines returns what was kept.
+// lines returns the kept output.
 func (e *excerpt) lines() []string {
 	if rest := e.partial.String(); rest != "" {
 		e.partial.Reset()
@@ -60,8 +58,7 @@ func (e *excerpt) lines() []string {
 // number and the text.
 var logLine = regexp.MustCompile(`^\s*[^\s:]+\.go:\d+: (.*)$`)
 
-// skipReason returns the last thing that a skipped test logged, because Skip
-// logs its reason and ends the test.
+// skipReason returns the last line that a skipped test logged, because Skip logs its reason and ends the test.
 func skipReason(output []string) string {
 	var reason []string
 	for _, line := range output {
@@ -83,8 +80,7 @@ func skipReason(output []string) string {
 	return text
 }
 
-// isFraming reports whether the testing package wrote the line around the
-// test's own output.
+// isFraming reports whether the testing package, not the test, wrote the line.
 func isFraming(line string) bool {
 	line = strings.TrimSpace(line)
 	for _, prefix := range []string{"=== ", "--- PASS:", "--- FAIL:", "--- SKIP:"} {

@@ -39,9 +39,8 @@ type parser struct {
 	onEnd   func(Key, Outcome)
 }
 
-// Parse reads a stream of events up to its end. It calls onEnd, which may be
-// nil, whenever a test or package ended. Every test that started and has no
-// result when the stream ends counts as failed, since its process died.
+// Parse reads a stream of events to its end. It calls onEnd, which may be nil, whenever a test or package ends. A test without a
+// result at the end of the stream counts as failed, because its process died.
 func Parse(stream io.Reader, onEnd func(Key, Outcome)) (*Result, error) {
 	p := &parser{records: map[Key]*record{}, builds: map[string]*excerpt{}, onEnd: onEnd}
 	reader := bufio.NewReaderSize(stream, 1<<16)
@@ -59,8 +58,7 @@ func Parse(stream io.Reader, onEnd func(Key, Outcome)) (*Result, error) {
 	}
 }
 
-// line handles one line. A line that is not an event was written past the test
-// framework, by a child of a test or by the go command.
+// line handles one line. A line that is no event was written by a child process of a test or by the go command.
 func (p *parser) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil || e.Action == "" {
@@ -87,8 +85,8 @@ func (p *parser) line(line []byte) {
 // in "(*T)(0xc000012345)".
 var pointer = regexp.MustCompile(`\)\(0x[0-9a-f]+\)`)
 
-// key returns the key of the event's test. Pointers are replaced, for they
-// differ from run to run, and runs are compared by name.
+// key returns the key of the event's test. Pointers are replaced, because runs are compared by name and pointers differ between
+// them.
 func (e event) key() Key {
 	test := e.Test
 	if strings.Contains(test, ")(0x") {
@@ -118,7 +116,7 @@ func (p *parser) build(importPath string) *excerpt {
 func (p *parser) end(e event, outcome Outcome) {
 	r := p.record(e.key())
 	if r.outcome != Failed {
-		// Names that differ in a pointer only are one key: its failure counts.
+		// Names that differ only in a pointer are one key: its failure counts.
 		r.outcome = outcome
 	}
 	r.elapsed = time.Duration(e.Elapsed * float64(time.Second))
@@ -132,7 +130,7 @@ func (p *parser) end(e event, outcome Outcome) {
 	}
 }
 
-// unfinished is the last line of the output of a case whose process ended before it did.
+// unfinished is the last line of the output of a case whose process ended before the case did.
 const unfinished = "[the test process ended before this had a result]"
 
 // result closes the books: records without an outcome have failed.

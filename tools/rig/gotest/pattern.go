@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// address stands in a key for any pointer's address in the name of a test.
+// address replaces any pointer in the name of a test in a key.
 const address = "0xADDRESS"
 
 // Pattern returns the argument of -run that selects exactly the named test or

@@ -9,7 +9,7 @@ import (
 // Result holds every test and package that one run of go test reported.
 type Result struct {
 	cases map[Key]Case
-	// Stray holds lines of the stream that were no events.
+	// Stray holds the lines of the stream that are no events.
 	Stray []string
 }
 
@@ -22,8 +22,7 @@ func NewResult(cases ...Case) *Result {
 	return r
 }
 
-// Merge returns a result with the cases of all the given results. Where several
-// hold the same key the last one counts.
+// Merge returns a result with the cases of all results. Of cases with the same key the last one counts.
 func Merge(results ...*Result) *Result {
 	merged := NewResult()
 	for _, r := range results {
@@ -46,7 +45,7 @@ func (r *Result) Without(packages []string) *Result {
 	return kept
 }
 
-// Outcome returns how the test ended, or Missing when the run did not have it.
+// Outcome returns the test's outcome, or Missing if the run did not have it.
 func (r *Result) Outcome(key Key) Outcome { return r.cases[key].Outcome }
 
 // Case returns the test of that key.
@@ -74,8 +73,7 @@ func (r *Result) Cases() []Case {
 	return counted
 }
 
-// ancestors returns the tests that have subtests and, of tests and packages,
-// those with a failure further down.
+// ancestors returns the tests that have subtests, and the tests and packages with a failure below them.
 func (r *Result) ancestors() (parents, blamed map[Key]bool) {
 	parents, blamed = map[Key]bool{}, map[Key]bool{}
 	for key, c := range r.cases {
@@ -97,12 +95,12 @@ func (r *Result) ancestors() (parents, blamed map[Key]bool) {
 	return parents, blamed
 }
 
-// Counts holds how many cases ended in which way.
+// Counts holds the number of cases for each outcome.
 type Counts struct {
 	Passed, Failed, Skipped int
 }
 
-// Count counts the cases that count.
+// Count counts the cases.
 func (r *Result) Count() Counts {
 	var n Counts
 	for _, c := range r.Cases() {

@@ -24,8 +24,7 @@ type Command struct {
 	Run string
 	// Packages are the packages to test.
 	Packages []string
-	// Timeout ends each test binary after this time; zero leaves the default of
-	// go test, ten minutes.
+	// Timeout limits each test binary; zero leaves the default of go test, ten minutes.
 	Timeout time.Duration
 }
 
@@ -45,9 +44,8 @@ func (c Command) Args() []string {
 
 // Runner runs go test.
 type Runner interface {
-	// Test runs the command and calls onEnd, which may be nil, whenever a test or
-	// package ended. Failed tests are not an error, but it is one if no test
-	// could be run.
+	// Test runs the command and calls onEnd, which may be nil, whenever a test or package ends. It is an error if no test could
+	// be run, but not if tests fail.
 	Test(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, error)
 }
 
@@ -78,8 +76,7 @@ func (Go) Test(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Resul
 	return result, unexplained(waitErr, result, stderr.String())
 }
 
-// unexplained returns an error when go test failed though no test did: then the
-// go command itself could not do its work.
+// unexplained returns an error if go test failed although no test did: then the go command itself failed.
 func unexplained(waitErr error, result *Result, stderr string) error {
 	if waitErr == nil {
 		return nil

@@ -23,11 +23,11 @@ func (m *Member) arguments() []string {
 		"--port", m.address[strings.LastIndex(m.address, ":")+1:],
 		"--wiredTigerCacheSizeGB", cacheGigabytes,
 		"--setParameter", "enableTestCommands=1",
-		// These figures are not used, and writing them takes time and space.
+		// Nothing uses these figures, and writing them takes time and space.
 		"--setParameter", "diagnosticDataCollectionEnabled=false",
 	}
 	if runtime.GOOS != "windows" {
-		// The socket would be left in the system's temporary directory.
+		// The socket would remain in the system's temporary directory.
 		args = append(args, "--nounixsocket")
 	}
 	if !o.Standalone {

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// Elections take their time from these: they are to be common and short.
+	// Elections depend on these times, so they are short.
 	electionTimeoutMillis   = 2000
 	heartbeatIntervalMillis = 500
 )
 
-// withClient does something with a client of this member alone, without credentials.
+// withClient calls a function with a client of this member alone, without credentials.
 func (m *Member) withClient(ctx context.Context, do func(*mongo.Client) error) error {
 	direct := options.Client().ApplyURI(m.URI()).SetServerSelectionTimeout(m.deployment.options.StartTimeout)
 	direct.Auth = nil // there is no user yet, and hello needs none
@@ -23,12 +23,12 @@ func (m *Member) withClient(ctx context.Context, do func(*mongo.Client) error) e
 	if err != nil {
 		return err
 	}
-	// No session is worth waiting for a server that may be gone.
+	// Ending sessions is not worth waiting for a server that may be gone.
 	defer func() { _ = client.Disconnect(ctx) }()
 	return do(client)
 }
 
-// assemble makes the members what was asked for.
+// assemble makes the members a replica set or a standalone.
 func (d *Deployment) assemble(ctx context.Context) error {
 	if err := d.nameHosts(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (d *Deployment) nameHosts() error {
 	return nil
 }
 
-// configuration returns the command that makes the members a replica set. The first is the first to be primary where all is well.
+// configuration returns the command that makes the members a replica set. The first member is normally the first primary.
 func (d *Deployment) configuration() bson.D {
 	var members bson.A
 	for _, m := range d.members {

@@ -2,8 +2,8 @@ package mongod
 
 import "syscall"
 
-// attributes puts the process into its own group, which gets no Ctrl-C meant for us, and has the kernel kill it when we end in
-// any way. No other signal would reach it while it is paused.
+// attributes puts the process into its own group, which does not receive our Ctrl-C, and has the kernel kill it when we end in
+// any way, because no other signal would reach it while it is paused.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

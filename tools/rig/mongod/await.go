@@ -52,7 +52,7 @@ func (m *Member) awaitAnswer(ctx context.Context, p *process) error {
 	}
 }
 
-// awaitListener waits until something listens on an address. The driver would wait half a second between its attempts.
+// awaitListener waits until something listens on an address, because the driver would wait half a second between attempts.
 func awaitListener(ctx context.Context, address string) error {
 	return poll(ctx, func() error {
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -63,7 +63,7 @@ func awaitListener(ctx context.Context, address string) error {
 	})
 }
 
-// poll tries until something succeeds or the context ends. It returns the last error that tells more than that.
+// poll retries until a function succeeds or the context ends. It returns the last error that is not the context's.
 func poll(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -102,7 +102,7 @@ func (d *Deployment) awaitRoles(ctx context.Context) error {
 	return err
 }
 
-// awaitPrimary waits until a member is the primary, and returns it. Members that do not answer do not keep it.
+// awaitPrimary waits until a member is the primary, and returns it. It does not wait for members that do not answer.
 func (d *Deployment) awaitPrimary(ctx context.Context) (*Member, error) {
 	asking, found := context.WithCancel(ctx)
 	defer found()
@@ -128,11 +128,11 @@ func (d *Deployment) awaitPrimary(ctx context.Context) (*Member, error) {
 	return primary.Load(), nil
 }
 
-// awaitRole asks the member for its role until it is one that is accepted.
+// awaitRole asks the member for its role until the role is accepted.
 func (m *Member) awaitRole(ctx context.Context, accept func(hello) error) error {
 	return m.withClient(ctx, func(client *mongo.Client) error {
 		return poll(ctx, func() error {
-			// A member that is paused takes connections and answers nothing.
+			// A paused member accepts connections and answers nothing.
 			once, cancel := context.WithTimeout(ctx, helloTimeout)
 			defer cancel()
 			var role hello

@@ -19,13 +19,13 @@ import (
 	"github.com/youmark/pkcs8"
 )
 
-// certificateLife is longer than any server of a test lives, and no longer.
+// certificateLife is a little longer than any test server lives.
 const certificateLife = 7 * 24 * time.Hour
 
 // keyPassword is the password of encrypted keys; upstream's tests know it.
 const keyPassword = "password"
 
-// makeCertificates writes an authority's certificate, and those that it signs for the members and for clients, each with its key.
+// makeCertificates writes an authority's certificate and those that it signs for the members and for clients, each with its key.
 func makeCertificates(files *Files) error {
 	authority := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "authority of a test"}, IsCA: true, BasicConstraintsValid: true,
@@ -69,7 +69,8 @@ func makeCertificates(files *Files) error {
 	return nil
 }
 
-// clientSubject is who upstream's tests take the client's certificate for. A mongod names the parts from the last to the first.
+// clientSubject is the subject that upstream's tests expect in the client's certificate. A mongod names the parts from the last
+// to the first.
 func clientSubject() pkix.RDNSequence {
 	var names pkix.RDNSequence
 	for _, part := range []struct {
@@ -83,7 +84,7 @@ func clientSubject() pkix.RDNSequence {
 	return names
 }
 
-// sign writes a certificate with a new key, and both once more with the key encrypted.
+// sign writes a certificate with a new key, once with the key in plain text and once with it encrypted.
 func sign(path, encrypted string, template, authority *x509.Certificate, signer *ecdsa.PrivateKey) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	reasonLength = 300
 )
 
-// logTail returns the last lines of what the member wrote.
+// logTail returns the last lines of the member's log.
 func (m *Member) logTail() string {
 	lines := tail(m.log())
 	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
@@ -30,8 +30,8 @@ func tail(path string) []string {
 	return strings.Split(string(text), "\n")
 }
 
-// because returns a colon and the reason that a log gives for a process's end, or nothing: the last entry that is an error or
-// fatal, or else the last line if it is not an entry, such as one of the dynamic linker.
+// because returns a colon and the reason for a process's end from its log, or nothing: the last entry that is an error or fatal,
+// or else the last line if it is not an entry, such as one of the dynamic linker.
 func because(path string) string {
 	lines := tail(path)
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -46,7 +46,7 @@ func because(path string) string {
 			}
 			continue
 		}
-		// An entry without a reason, such as the one that the process aborts, follows the one that has it.
+		// An entry without a reason, such as that of the abort, follows the one that has it.
 		if (entry.Severity == "F" || entry.Severity == "E") && entry.Attributes["error"] != nil {
 			return shorten(fmt.Sprintf("%s %v", entry.Message, entry.Attributes["error"]))
 		}

@@ -32,7 +32,7 @@ func (m *Member) String() string {
 // Address returns where the member listens, regardless of its name in the replica set.
 func (m *Member) Address() string { return m.address }
 
-// Host returns what the replica set's configuration calls the member.
+// Host returns the member's name in the replica set's configuration.
 func (m *Member) Host() string { return m.host }
 
 // URI connects to this member only, in any state.
@@ -40,7 +40,7 @@ func (m *Member) URI() string {
 	return m.deployment.uri(m.address, url.Values{"directConnection": {"true"}})
 }
 
-// PID returns the process's id, 0 if the member does not run.
+// PID returns the process's id, or 0 if the member does not run.
 func (m *Member) PID() int {
 	if p := m.running(); p != nil {
 		return p.cmd.Process.Pid
@@ -48,8 +48,8 @@ func (m *Member) PID() int {
 	return 0
 }
 
-// Kill ends the member as a crash of its machine would, and returns when it has ended. Its data stays. It is not an error if the
-// member does not run.
+// Kill ends the member like a crash of its machine, and returns when it has ended. Its data stays. Killing a member that does not
+// run is no error.
 func (m *Member) Kill() error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -68,7 +68,7 @@ func (m *Member) kill() error {
 	return nil
 }
 
-// Restart starts the member on the data and the port that it had, and returns when it answers. If it runs, it is killed first.
+// Restart starts the member with its data and port, and returns when it answers. If it runs, it is killed first.
 func (m *Member) Restart(ctx context.Context) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -80,7 +80,7 @@ func (m *Member) Restart(ctx context.Context) error {
 	return m.start(ctx)
 }
 
-// Pause stops the process where it is, as an overloaded machine might; its connections stay open.
+// Pause stops the process, like an overloaded machine; its connections stay open.
 func (m *Member) Pause() error { return m.signal("pause", pauseProcess) }
 
 // Resume continues a paused process.
@@ -126,7 +126,7 @@ func (m *Member) start(ctx context.Context) error {
 	return nil
 }
 
-// ended reports that a process that nobody killed has ended, and why.
+// ended reports that a process ended without being killed, and why.
 func (m *Member) ended(p *process) error {
 	return fmt.Errorf("%v ended by itself (%v)%s; its log is %s", m, p.cmd.ProcessState, because(m.log()), m.log())
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Files are the paths of what a deployment has on disk. Those of certificates are empty without TLS.
+// Files are the paths of a deployment's files. Those of certificates are empty without TLS.
 type Files struct {
 	// Folder holds all others.
 	Folder string
@@ -26,7 +26,7 @@ type Files struct {
 	key string
 }
 
-// Deployment is a standalone or a replica set that runs. Its methods may be called from several goroutines.
+// Deployment is a running standalone or replica set. Its methods may be called from several goroutines.
 type Deployment struct {
 	options Options
 	dir     *runDir
@@ -41,7 +41,7 @@ type Deployment struct {
 }
 
 // Start starts a deployment and returns when it has a primary and all other members are secondaries. The caller must Stop it.
-// After an error nothing runs, and logs are all that is left.
+// After an error nothing runs, and only logs remain.
 func Start(ctx context.Context, options Options) (_ *Deployment, err error) {
 	options, err = options.withDefaults()
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Deployment) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the files and the members, which do not run yet.
+// prepare makes the files and the members, without starting them.
 func (d *Deployment) prepare() (err error) {
 	d.files = Files{Folder: d.dir.path}
 	if d.options.TLS {
@@ -112,7 +112,7 @@ func (d *Deployment) prepare() (err error) {
 	return nil
 }
 
-// URI connects to the deployment as clients do, with all that they need.
+// URI is the connection string for clients, with all options that they need.
 func (d *Deployment) URI() string {
 	var hosts []string
 	for _, m := range d.members {
@@ -154,7 +154,7 @@ func (d *Deployment) Files() Files { return d.files }
 // Failed is closed when a member ends without being killed.
 func (d *Deployment) Failed() <-chan struct{} { return d.failed }
 
-// Err says which member ended first without having been killed, and why; nil if none has.
+// Err says which member ended first without being killed, and why; nil if none has.
 func (d *Deployment) Err() error {
 	select {
 	case <-d.failed:
@@ -185,7 +185,7 @@ func (d *Deployment) Stop() error {
 	return errors.Join(d.kill(), d.dir.remove())
 }
 
-// abandon is Stop for a deployment that did not start: it leaves the logs, if there are any.
+// abandon is Stop for a deployment that did not start: it keeps the logs, if there are any.
 func (d *Deployment) abandon() error {
 	err := d.kill()
 	logs := false

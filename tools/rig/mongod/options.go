@@ -12,11 +12,11 @@ const (
 	defaultTimeout    = 30 * time.Second
 )
 
-// Options says what Start starts. Binary and Dir are required.
+// Options configures Start. Binary and Dir are required.
 type Options struct {
 	// Binary is the path of a mongod.
 	Binary string
-	// Dir is where a fresh folder is made for data and logs. What owners that were killed left there is removed.
+	// Dir is the folder below which a new one is made for data and logs. Folders there whose owners were killed are removed.
 	Dir string
 	// Members is the number of members of the replica set, from 1 to 7. The default is 3.
 	Members int
@@ -26,21 +26,20 @@ type Options struct {
 	ReplicaSet string
 	// TLS makes every connection a TLS connection. The certificates are made here, and URIs name their files.
 	TLS bool
-	// Users makes clients authenticate: as "root", with a random password that URIs contain.
+	// Users makes clients authenticate as "root", with a random password that URIs contain.
 	Users bool
-	// ConfigServer makes it the replica set of a sharded cluster's configuration; Arguments have to say so, too.
+	// ConfigServer makes the replica set the config servers of a sharded cluster; Arguments have to say so, too.
 	ConfigServer bool
 	// Parameters are server parameters to set, besides enableTestCommands.
 	Parameters map[string]string
-	// Arguments are given to each mongod after all others.
+	// Arguments are appended to each mongod's command line.
 	Arguments []string
-	// Ports are those that the members listen on. The default is to find free ones.
+	// Ports are the members' ports. The default is to find free ones.
 	Ports []int
-	// Host returns what the replica set's configuration is to call a member, counted from 0, that listens on an address;
-	// the default is the address. It is called in the members' order once all of them listen, before they are a replica set.
+	// Host returns the name in the replica set's configuration of member number n, counted from 0, at an address; the default is
+	// the address. It is called in the members' order once all of them listen, before they form a replica set.
 	Host func(member int, address string) (string, error)
-	// StartTimeout limits how long it may take until there is a primary and every other member is a secondary. The default is
-	// 30 seconds.
+	// StartTimeout limits the time until there is a primary and every other member is a secondary. The default is 30 seconds.
 	StartTimeout time.Duration
 }
 

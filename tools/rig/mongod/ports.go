@@ -10,8 +10,8 @@ import (
 const (
 	loopbackHost = "127.0.0.1"
 
-	// firstPort and lastPort lie below the ports that systems give to outgoing connections. One of those could otherwise take
-	// the port of a member while it is down; connecting to that port can even take it itself.
+	// firstPort and lastPort lie below the ephemeral ports. Otherwise an outgoing connection could take the port of a member that
+	// is down; even a connection to that port can.
 	firstPort = 20000
 	lastPort  = 32000
 

@@ -16,7 +16,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// startProcess starts a program with what it prints in dir/log.
+// startProcess starts a program whose output goes to dir/log.
 func startProcess(path string, args []string, dir string) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -36,8 +36,8 @@ func startProcess(path string, args []string, dir string) (*process, error) {
 	return p, nil
 }
 
-// run starts the process and waits for its end on one thread: Linux sends the parent-death signal when the thread that
-// started the process ends, not when all of ours do.
+// run starts the process and waits for it on one thread: Linux sends the parent-death signal when the thread that started the
+// process ends, not when all of ours do.
 func (p *process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

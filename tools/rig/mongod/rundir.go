@@ -8,7 +8,7 @@ import (
 
 const (
 	runPrefix = "run-"
-	// ownerFile is locked for as long as the owner of a folder lives.
+	// ownerFile is locked while the owner of a folder lives.
 	ownerFile = "owner"
 )
 
@@ -18,7 +18,7 @@ type runDir struct {
 	owner *os.File
 }
 
-// newRunDir makes a fresh folder below parent, and removes those there whose owners have ended.
+// newRunDir makes a new folder below parent, and removes those there whose owners have ended.
 func newRunDir(parent string) (_ *runDir, err error) {
 	parent, err = filepath.Abs(parent)
 	if err != nil {
@@ -44,7 +44,7 @@ func newRunDir(parent string) (_ *runDir, err error) {
 	if _, err := tryLock(owner); err != nil {
 		return nil, errors.Join(err, owner.Close())
 	}
-	// Under its final name sweepers see it, and it is locked by then.
+	// It is locked before it gets the name that sweepers see.
 	final := filepath.Join(parent, filepath.Base(path)[len("new-"):])
 	if err := os.Rename(path, final); err != nil {
 		return nil, errors.Join(err, owner.Close())
@@ -52,7 +52,7 @@ func newRunDir(parent string) (_ *runDir, err error) {
 	return &runDir{path: final, owner: owner}, nil
 }
 
-// sweep removes folders whose owners have ended. What cannot be removed stays for the next time.
+// sweep removes folders whose owners have ended. Folders that cannot be removed stay for the next time.
 func sweep(parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, runPrefix+"*")) // the pattern is correct
 	for _, path := range paths {
@@ -67,7 +67,7 @@ func sweep(parent string) {
 	}
 }
 
-// release gives the folder to whoever sweeps next.
+// release lets a sweeper remove the folder.
 func (d *runDir) release() error { return d.owner.Close() }
 
 func (d *runDir) remove() error {

@@ -13,10 +13,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// rootUser is the one user there is.
+// rootUser is the only user.
 const rootUser = "root"
 
-// makeUser thinks up the user that clients are to be, and writes the key that members know each other by.
+// makeUser makes up the user for clients, and writes the key by which members recognize each other.
 func makeUser(dir string) (user *url.Userinfo, key string, err error) {
 	key = filepath.Join(dir, "key")
 	return url.UserPassword(rootUser, rand.Text()), key, os.WriteFile(key, []byte(rand.Text()+rand.Text()), 0o600)
@@ -47,7 +47,7 @@ func (d *Deployment) createUser(ctx context.Context) error {
 	})
 }
 
-// readVersion asks the first member for its version, as clients connect to it.
+// readVersion asks the first member for its version, connecting as clients do.
 func (d *Deployment) readVersion(ctx context.Context) error {
 	first := d.members[0]
 	client, err := mongo.Connect(options.Client().ApplyURI(first.URI()))

@@ -11,7 +11,7 @@ import (
 
 // Verdict compares a run in the fork with a record. Each case of the run is counted in one of its fields.
 type Verdict struct {
-	// Passed is how many cases pass as they do in the untouched module, and ForkOnly how many that do not pass there.
+	// Passed counts the cases that pass as in the untouched module, ForkOnly those that do not pass there.
 	Passed, ForkOnly int
 	// Failed are the cases that fail in the untouched module, too.
 	Failed []gotest.Key
@@ -21,13 +21,13 @@ type Verdict struct {
 	Expected []difference.Expectation
 	// Varying are the cases that did not pass and whose outcome varies in the untouched module, with the reason.
 	Varying map[gotest.Key]string
-	// Regressed are the cases that do worse than is recorded.
+	// Regressed are the cases that do worse than recorded.
 	Regressed []difference.Change
-	// Better are the cases that pass though it is recorded that they do not.
+	// Better are the cases that pass although the record says that they do not.
 	Better []gotest.Key
-	// Groups are those whose cases are others than those recorded, or are skipped where those are not.
+	// Groups are those whose cases differ from the recorded ones, or are skipped where those are not.
 	Groups []string
-	// Stale says which entries of the skip list are not needed.
+	// Stale lists the entries of the skip list that are not needed.
 	Stale []error
 }
 
@@ -50,15 +50,15 @@ func (r *Record) Judge(fork *gotest.Result, module string, own func(gotest.Key) 
 	return j.Verdict
 }
 
-// judgement is a verdict that is being made.
+// judgement is a verdict in the making.
 type judgement struct {
 	*Verdict
 	record *Record
 	module string
 	skips  map[gotest.Key]difference.Skip
-	// upstream returns how the cases end in the untouched module, as far as the record and the run show.
+	// upstream returns the outcomes in the untouched module, as far as the record and the run show them.
 	upstream map[gotest.Key]gotest.Outcome
-	// blamed are the groups that hold a case which is reported already.
+	// blamed are the groups with a case that is already reported.
 	blamed map[string]bool
 }
 
@@ -134,8 +134,8 @@ func (j *judgement) finish() {
 	}
 }
 
-// withRemoved counts the cases by group. The fork may lack cases that the skip list names, because it has removed what they test.
-// They passed upstream, if with them their group is as recorded.
+// withRemoved counts the cases by group. The fork may lack cases that the skip list names, because it removed what they test.
+// They passed upstream if their group is as recorded when they are added.
 func (j *judgement) withRemoved() map[string]Group {
 	supposed := maps.Clone(j.upstream)
 	for key := range j.skips {
@@ -161,11 +161,11 @@ func (j *judgement) isExpected(skip difference.Skip) bool {
 	return slices.ContainsFunc(j.Expected, func(e difference.Expectation) bool { return e.Skip == skip })
 }
 
-// Differences returns in one line each how a record differs from another that was measured later.
+// Differences returns the differences between a record and a later one, one line each.
 func (r *Record) Differences(later *Record) []string {
 	var lines []string
 	if r.Server != later.Server {
-		lines = append(lines, fmt.Sprintf("server %q is recorded, and it was %q", r.Server, later.Server))
+		lines = append(lines, fmt.Sprintf("server %q is recorded, but was %q", r.Server, later.Server))
 	}
 	both := map[string]bool{}
 	for name := range r.Groups {
@@ -176,7 +176,7 @@ func (r *Record) Differences(later *Record) []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(both)) {
 		if was, is := r.Groups[name], later.Groups[name]; was != is {
-			lines = append(lines, fmt.Sprintf("%s: %d passed and %d skipped are recorded, and it was %d and %d", name, was.Passed, was.Skipped, is.Passed, is.Skipped))
+			lines = append(lines, fmt.Sprintf("%s: %d passed and %d skipped are recorded, but were %d and %d", name, was.Passed, was.Skipped, is.Passed, is.Skipped))
 		}
 	}
 	lines = append(lines, only("failed", r.Failed, later.Failed)...)
@@ -184,17 +184,17 @@ func (r *Record) Differences(later *Record) []string {
 	return append(lines, only("varies", r.Varies, later.Varies)...)
 }
 
-// only names the keys that one of two records alone has.
+// only names the keys that just one of two records has.
 func only[V any](what string, was, is map[gotest.Key]V) []string {
 	var lines []string
 	for _, key := range slices.SortedFunc(maps.Keys(was), compareKeys) {
 		if _, ok := is[key]; !ok {
-			lines = append(lines, fmt.Sprintf("%s: %s is recorded, and was not found", what, key))
+			lines = append(lines, fmt.Sprintf("%s: %s is recorded, but was not found", what, key))
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(is), compareKeys) {
 		if _, ok := was[key]; !ok {
-			lines = append(lines, fmt.Sprintf("%s: %s was found, and is not recorded", what, key))
+			lines = append(lines, fmt.Sprintf("%s: %s was found, but is not recorded", what, key))
 		}
 	}
 	return lines

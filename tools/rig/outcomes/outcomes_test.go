@@ -252,9 +252,9 @@ func TestDifferences(t *testing.T) {
 	later := New(measurement(changed), &Record{Varies: map[gotest.Key]string{key("p", "TestDNS"): "other words"}})
 	later.Server = "mongod 7.0"
 	assert.Equal(t, []string{
-		`server "mongod 6.0" is recorded, and it was "mongod 7.0"`,
-		"p: 2 passed and 1 skipped are recorded, and it was 2 and 1",
-		"failed: p TestB/x is recorded, and was not found",
-		"pass in the fork only: p TestA was found, and is not recorded",
+		`server "mongod 6.0" is recorded, but was "mongod 7.0"`,
+		"p: 2 passed and 1 skipped are recorded, but were 2 and 1",
+		"failed: p TestB/x is recorded, but was not found",
+		"pass in the fork only: p TestA was found, but is not recorded",
 	}, record().Differences(later))
 }

@@ -1,5 +1,5 @@
-// Package outcomes keeps what upstream's tests do in the untouched module, so that a run in the fork can be judged without
-// running them there again.
+// Package outcomes records the outcomes of upstream's tests in the untouched module, so that a run in the fork can be judged
+// without running them there again.
 package outcomes
 
 import (
@@ -14,31 +14,31 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// Record holds how the tests of one run ended in the untouched module. Packages in it are named by their folders.
+// Record holds the outcomes of the tests of one run in the untouched module. Packages are named by their folders.
 type Record struct {
-	// Platform is where it was measured, such as linux/amd64, and Server on what.
+	// Platform is the platform of the measurement, such as linux/amd64, and Server the server.
 	Platform, Server string
 	// Groups count the cases, except those of Varies.
 	Groups map[string]Group
 	// Failed are the cases that fail.
 	Failed map[gotest.Key]bool
-	// Fork are the cases that pass in the fork, with how they end in the untouched module.
+	// Fork are the cases that pass in the fork, with their outcomes in the untouched module.
 	Fork map[gotest.Key]gotest.Outcome
-	// Varies are tests, with their subtests, whose outcome is not the same each time or everywhere, with the reason.
+	// Varies are tests, with their subtests, whose outcome varies between runs or machines, with the reason.
 	Varies map[gotest.Key]string
 }
 
-// Group counts how the cases of a package, or of a specification, ended. Failed cases are counted by Record.Failed.
+// Group counts the outcomes of the cases of a package or of a specification. Record.Failed has the failed ones.
 type Group struct {
 	Passed, Skipped int
-	// Hash is of the names of the cases with their outcomes.
+	// Hash is a hash of the cases' names and outcomes.
 	Hash string
 }
 
 // hashLength is the length of a Hash in hexadecimal digits.
 const hashLength = 12
 
-// GroupOf returns what a case is counted under: the specification for one of the unified tests, and its package for others.
+// GroupOf returns a case's group: the specification for one of the unified tests, otherwise the package.
 func GroupOf(key gotest.Key) string {
 	function, rest, _ := strings.Cut(key.Test, "/")
 	if specification, _, ok := strings.Cut(rest, "/"); ok && strings.Contains(rest, ".json") && strings.HasPrefix(function, "TestUnifiedSpec") {
@@ -47,7 +47,7 @@ func GroupOf(key gotest.Key) string {
 	return key.Package
 }
 
-// outcomesOf returns the outcomes of the cases that a record is about, with packages named by their folders.
+// outcomesOf returns the outcomes of the recorded cases, with packages named by their folders.
 func outcomesOf(result *gotest.Result, module string, leaveOut func(gotest.Key) bool) map[gotest.Key]gotest.Outcome {
 	all := map[gotest.Key]gotest.Outcome{}
 	for _, c := range result.Cases() {
@@ -62,7 +62,7 @@ func short(key gotest.Key, module string) gotest.Key {
 	return gotest.Key{Package: strings.TrimPrefix(strings.TrimPrefix(key.Package, module), "/"), Test: key.Test}
 }
 
-// varies returns why the outcome of a case is not recorded, or nothing.
+// varies returns the reason for not recording a case's outcome, or an empty string.
 func (r *Record) varies(key gotest.Key) string {
 	for test := key.Test; test != ""; {
 		if reason, ok := r.Varies[gotest.Key{Package: key.Package, Test: test}]; ok {
@@ -109,10 +109,10 @@ type Measurement struct {
 	Platform, Server string
 	// Module is the path of the module that all packages are of.
 	Module string
-	// Untouched are runs of the same tests in the untouched module, and Fork is one in the fork.
+	// Untouched are runs of the same tests in the untouched module, Fork one in the fork.
 	Untouched []*gotest.Result
 	Fork      *gotest.Result
-	// Again says of tests that failed in the untouched module if they passed there when they were repeated without the others.
+	// Again says whether tests that failed in the untouched module passed there when repeated alone.
 	Again map[gotest.Key]bool
 	// Own reports which tests are ours.
 	Own func(gotest.Key) bool
@@ -120,8 +120,8 @@ type Measurement struct {
 
 func (m Measurement) own(key gotest.Key) bool { return m.Own != nil && m.Own(key) }
 
-// New makes a record. What varies according to an earlier record, which may be nil, still does; so does what does not end the
-// same way in all runs.
+// New makes a record. Cases that vary according to an earlier record, which may be nil, still vary; so do those with different
+// outcomes in the runs.
 func New(m Measurement, earlier *Record) *Record {
 	r := &Record{
 		Platform: m.Platform, Server: m.Server,
@@ -150,7 +150,7 @@ func New(m Measurement, earlier *Record) *Record {
 	return r
 }
 
-// unsteady returns the cases that did not end the same way in all runs, with what they did.
+// unsteady returns the cases with different outcomes in the runs, and these outcomes.
 func unsteady(m Measurement, first map[gotest.Key]gotest.Outcome) map[gotest.Key]string {
 	passed := map[gotest.Key]int{}
 	differs := map[gotest.Key]bool{}

@@ -59,13 +59,13 @@ func Parse(from io.Reader, file string) (*Record, error) {
 			continue
 		}
 		if !r.line(line) {
-			problems = append(problems, fmt.Errorf("%s:%d: cannot read %q; correct it, or write the file anew: make baseline", file, number, line))
+			problems = append(problems, fmt.Errorf("%s:%d: cannot read %q; correct it, or rewrite the file: make baseline", file, number, line))
 		}
 	}
 	return r, errors.Join(append(problems, scanner.Err())...)
 }
 
-// line reads one line, and reports if it could.
+// line reads one line, and reports whether it could.
 func (r *Record) line(line string) bool {
 	what, rest, _ := strings.Cut(line, " ")
 	words := strings.Fields(rest)

@@ -4,8 +4,7 @@ package process
 
 import "os/exec"
 
-// isolate leaves the default, which kills only the command: there are no
-// process groups to signal here.
+// isolate does nothing, so only the command is killed: there are no process groups to signal here.
 func isolate(*exec.Cmd) {}
 
 // Reap does nothing here; see isolate.

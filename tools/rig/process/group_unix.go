@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// isolate makes the command end with its context, with all that it started, and with this process.
+// isolate makes the command end with its context, together with all that it started, and with this process.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error {
@@ -21,10 +21,10 @@ func isolate(cmd *exec.Cmd) {
 	}
 }
 
-// Reap kills what is left of the group of a command that has been waited for.
+// Reap kills the rest of the group of a command that has been waited for.
 func Reap(cmd *exec.Cmd) {
 	if cmd.Process != nil {
-		// There being nothing left is the usual case, and no error.
+		// Usually nothing is left, which is no error.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
 }

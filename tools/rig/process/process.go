@@ -1,5 +1,4 @@
-// Package process runs child processes so that they and what they start in turn
-// end when the caller's context does.
+// Package process runs child processes that end, with all that they start, when the caller's context does.
 package process
 
 import (
@@ -8,12 +7,10 @@ import (
 	"time"
 )
 
-// Grace is how long a process may take to end after it was interrupted before
-// it is killed.
+// Grace is the time between the interrupt and the kill of a process.
 const Grace = 5 * time.Second
 
-// Command returns a command in its own process group. When ctx ends, the whole
-// group is interrupted, and killed if it has not ended after Grace.
+// Command returns a command in its own process group. When ctx ends, the whole group is interrupted, and killed after Grace.
 func Command(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

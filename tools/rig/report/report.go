@@ -1,4 +1,4 @@
-// Package report writes what the test suites found.
+// Package report formats the results of the test suites.
 package report
 
 import (
@@ -21,11 +21,11 @@ type Suite struct {
 	Elapsed time.Duration
 	// Note is shown in the table.
 	Note string
-	// Skips hold why cases were not judged. Each skipped case is in one of them.
+	// Skips are the reasons why cases were not judged. Each skipped case is counted in one of them.
 	Skips []Skip
 	// Failures hold one entry for each failed case.
 	Failures []Failure
-	// Remarks are further lines worth reading that decide nothing.
+	// Remarks are further lines that decide nothing.
 	Remarks []string
 }
 
@@ -39,15 +39,15 @@ type Skip struct {
 type Failure struct {
 	// Name names the case.
 	Name string
-	// What says what is wrong in one line.
+	// What is the fault in one line.
 	What string
-	// Output is what the case printed.
+	// Output is the case's output.
 	Output []string
 	// Rerun is the command that runs this case alone.
 	Rerun string
 }
 
-// Skipped returns how many cases were skipped.
+// Skipped returns the number of skipped cases.
 func (s Suite) Skipped() int {
 	n := 0
 	for _, skip := range s.Skips {
@@ -68,7 +68,7 @@ func (s *Suite) AddSkips(reasons ...string) {
 	}
 }
 
-// Totals holds the sums over some suites.
+// Totals holds the sums of several suites.
 type Totals struct {
 	Passed, Failed, Skipped int
 }
@@ -89,8 +89,7 @@ func Sum(suites []Suite) Totals {
 	return t
 }
 
-// failuresShown is of how many failures of a suite the output is shown: more of
-// them have the same cause more often than not.
+// failuresShown is the number of failures of a suite that are shown with their output: further ones usually have the same cause.
 const failuresShown = 20
 
 // Write writes the table, the skips, the remarks, the failures and, as the last
@@ -164,7 +163,7 @@ func writeFailure(w io.Writer, suite string, f Failure) {
 	}
 }
 
-// printable replaces what would make a terminal or a pager do more than show it.
+// printable replaces characters that control a terminal or a pager.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// MembersBinary returns the path of the mongod of which Open would start members: the one on the PATH, or else the pinned one, which is
-// installed where it is not there yet. The error wraps ErrUnavailable where Open would take another server.
+// MembersBinary returns the path of the mongod with which Open would start members: the one on the PATH, or else the pinned one,
+// which it installs if necessary. The error wraps ErrUnavailable if Open would take another server.
 func MembersBinary(ctx context.Context, cfg Config) (string, error) {
 	cfg = cfg.withDefaults()
 	choice := cfg.Getenv("SERVER")

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// stopGrace is more than twice what SecantusDB takes to stop (4 s).
+	// stopGrace is more than twice the time that SecantusDB takes to stop (4 s).
 	stopGrace = 10 * time.Second
 
 	logTailLines = 20
 	logTailBytes = 16 << 10
 )
 
-// command is what a child runs.
+// command describes a child's program.
 type command struct {
 	path string
 	args []string
-	// env holds assignments that come on top of this process's environment.
+	// env is added to this process's environment.
 	env []string
 }
 
-// child is a child process with all its files in one private directory. On Linux it gets a SIGTERM when this process dies without
-// closing it. Elsewhere it then runs until somebody stops it.
+// child is a child process with all its files in one private directory. On Linux it gets a SIGTERM if this process dies without
+// closing it; elsewhere it then keeps running.
 type child struct {
 	cmd   *exec.Cmd
 	dir   string
@@ -41,7 +41,7 @@ type child struct {
 	err error
 }
 
-// startChild starts a command in dir, which belongs to the child from then on, with its output in dir/log.
+// startChild starts a command in dir, which then belongs to the child, with its output in dir/log.
 func startChild(dir string, what command) (*child, error) {
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -64,8 +64,8 @@ func startChild(dir string, what command) (*child, error) {
 	return c, nil
 }
 
-// run starts the process and waits for its end on one thread: Linux sends the parent-death signal when the thread that
-// started the child ends, not when the whole process does.
+// run starts the process and waits for it on one thread: Linux sends the parent-death signal when the thread that started the
+// child ends, not when the whole process does.
 func (c *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -78,7 +78,7 @@ func (c *child) run(started chan<- error) {
 	close(c.exited)
 }
 
-// wait waits for the child to end by itself and returns how it ended. It stops the child when the context is done.
+// wait waits for the child to end by itself and returns its state. It stops the child when the context is done.
 func (c *child) wait(ctx context.Context) error {
 	select {
 	case <-c.exited:
@@ -88,7 +88,7 @@ func (c *child) wait(ctx context.Context) error {
 	}
 }
 
-// stop ends the child and whatever it started: politely at first, by force after the grace period.
+// stop interrupts the child and whatever it started, and kills them after the grace period.
 func (c *child) stop() error {
 	pid := c.cmd.Process.Pid
 	defer killGroup(pid) // what outlived its leader
@@ -121,7 +121,7 @@ func (c *child) close() error {
 // done is closed when the child has ended.
 func (c *child) done() <-chan struct{} { return c.exited }
 
-// logTail returns the last lines of what the child wrote.
+// logTail returns the last lines of the child's log.
 func (c *child) logTail() string {
 	log, err := os.ReadFile(filepath.Join(c.dir, "log"))
 	if err != nil {

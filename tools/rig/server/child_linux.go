@@ -2,8 +2,8 @@ package server
 
 import "syscall"
 
-// ownGroup puts a child into its own process group, so that it can be stopped with all that it started and gets no Ctrl-C meant
-// for us, and has the kernel stop it when we die.
+// ownGroup puts a child into its own process group, so that it can be stopped with all that it started and does not receive our
+// Ctrl-C, and has the kernel stop it when we die.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

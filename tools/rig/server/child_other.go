@@ -10,7 +10,7 @@ import (
 
 func ownGroup() *syscall.SysProcAttr { return nil }
 
-// terminateGroup kills the process at once: without Unix signals there is no polite way that every program understands.
+// terminateGroup kills the process at once, because without Unix signals there is no interrupt that every program understands.
 func terminateGroup(pid int) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -12,7 +12,7 @@ func terminateGroup(pid int) error {
 	return err
 }
 
-// killGroup ends what is left of a process group. That nothing is left is the usual case.
+// killGroup kills the rest of a process group. Usually nothing is left.
 func killGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 }

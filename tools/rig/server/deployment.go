@@ -14,7 +14,7 @@ import (
 	"mongofork/tools/rig/mongod"
 )
 
-// Names of the replica sets that a sharded cluster consists of.
+// Names of the replica sets of a sharded cluster.
 const (
 	configReplicaSet = "config"
 	shardReplicaSet  = "shard"
@@ -22,7 +22,7 @@ const (
 
 // OpenForm starts the requested form from the mongod on the PATH, of any version, or else from the mongod in the pinned wheel; a
 // sharded cluster from the mongod and the mongos on the PATH. Test commands are enabled. The caller must Close it. The error
-// wraps ErrUnavailable when a program is missing.
+// wraps ErrUnavailable if a program is missing.
 func OpenForm(ctx context.Context, cfg Config, form Form) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if form.kind == sharded {
@@ -50,7 +50,7 @@ func OpenForm(ctx context.Context, cfg Config, form Form) (*Server, error) {
 	})
 }
 
-// cluster is a sharded cluster that is being started.
+// cluster is a sharded cluster while it is being started.
 type cluster struct {
 	cfg    Config
 	mongod string
@@ -58,7 +58,7 @@ type cluster struct {
 	parts  []part
 }
 
-// openCluster returns what starts a sharded cluster of one shard.
+// openCluster returns a function that starts a sharded cluster of one shard.
 func openCluster(form Form) func(context.Context, Config) (*Server, error) {
 	return func(ctx context.Context, cfg Config) (_ *Server, err error) {
 		c := &cluster{cfg: cfg}
@@ -121,12 +121,12 @@ func (c *cluster) replicaSet(ctx context.Context, name, role string) (string, er
 	return d.Members()[0].Address(), nil
 }
 
-// router starts a mongos and returns its address when it answers there.
+// router starts a mongos and returns its address once it answers there.
 func (c *cluster) router(ctx context.Context, config string) (string, error) {
 	started, address, err := startListener(c.cfg, func(_, port string) (command, error) {
 		args := []string{"--configdb", config, "--bind_ip", "127.0.0.1", "--port", port, "--setParameter", "enableTestCommands=1"}
 		if runtime.GOOS != "windows" {
-			// The socket would be left in the system's temporary directory.
+			// The socket would remain in the system's temporary directory.
 			args = append(args, "--nounixsocket")
 		}
 		return command{path: c.mongos, args: args}, nil
@@ -141,7 +141,7 @@ func (c *cluster) router(ctx context.Context, config string) (string, error) {
 	return address, nil
 }
 
-// logs returns the ends of the logs of all parts, for an error message.
+// logs returns the ends of all logs, for an error message.
 func (c *cluster) logs() string {
 	var text strings.Builder
 	for _, p := range c.parts {
@@ -150,7 +150,7 @@ func (c *cluster) logs() string {
 	return text.String()
 }
 
-// runAdmin runs a command on the server at an address, as soon as it listens.
+// runAdmin runs a command on the server at an address, once it listens.
 func runAdmin(ctx context.Context, address string, command bson.D) error {
 	client, err := mongo.Connect(options.Client().SetHosts([]string{address}).SetDirect(true))
 	if err != nil {

@@ -25,8 +25,8 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 	return &Server{URI: uri, Version: version, Origin: Given}, nil
 }
 
-// checkGiven refuses, without asking any server, an invalid connection string, and for the lab one that its clients cannot use:
-// the lab is in front of one server, and its clients know no password.
+// checkGiven refuses, without asking any server, an invalid connection string and, for the lab, one with several hosts or with
+// credentials: the lab is in front of one server, and its clients know no password.
 func checkGiven(uri string, behindLab bool) error {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {

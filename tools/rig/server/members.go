@@ -12,7 +12,7 @@ import (
 	"mongofork/tools/rig/mongod"
 )
 
-// Form is what is started.
+// Form is the kind of deployment to start.
 type Form struct {
 	Topology
 	// TLS makes connections TLS connections.
@@ -33,13 +33,13 @@ func (f Form) String() string {
 	return strings.Join(words, ", ")
 }
 
-// members are real members as a part of a server.
+// members are real members that form a server.
 type members struct{ *mongod.Deployment }
 
 func (m members) close() error          { return m.Stop() }
 func (m members) done() <-chan struct{} { return m.Failed() }
 
-// logTail says which member ended, before the logs.
+// logTail names the member that ended, then gives the logs.
 func (m members) logTail() string {
 	if err := m.Err(); err != nil {
 		return err.Error() + "\n" + m.Log()
@@ -47,10 +47,10 @@ func (m members) logTail() string {
 	return m.Log()
 }
 
-// runFolder is where data and logs of servers go.
+// runFolder is the folder of servers' data and logs.
 func (c Config) runFolder() string { return filepath.Join(c.Root, "build", "server") }
 
-// form is what Open starts where it has the choice.
+// form is the form that Open starts if it has the choice.
 func (c Config) form() Form {
 	if c.BehindLab || c.Limitable {
 		return Form{Topology: Topology{kind: replicaSet, size: 1}}
@@ -67,10 +67,10 @@ func openPath(ctx context.Context, cfg Config) (*Server, error) {
 	form, parameters := cfg.form(), map[string]string{}
 	if cfg.Limitable {
 		// The request limiter exempts connections that have not authenticated, such as those of monitors. Without authentication
-		// it limits those too, which drivers are not made for.
+		// it limits those too, which drivers do not expect.
 		form.Users = true
 		if semver.MajorMinor(version) == "v8.2" {
-			// The limiter of requests is behind this flag, which may be off in 8.2; later versions have it on.
+			// This flag, which may be off in 8.2, enables the request limiter; later versions have it on.
 			parameters["featureFlagIngressRateLimiting"] = "true"
 		}
 	}
@@ -103,7 +103,7 @@ func startMembers(ctx context.Context, cfg Config, origin Origin, path string, f
 	}, nil
 }
 
-// DriverTests returns the environment in which upstream's tests find the server, and the TLS and the users that it has.
+// DriverTests returns the environment in which upstream's tests find the server, and its TLS and users.
 func (s *Server) DriverTests() ([]string, error) {
 	uri, err := url.Parse(s.URI)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Server) DriverTests() ([]string, error) {
 		env = append(env, "AUTH=auth")
 	}
 	if s.Form.TLS {
-		// They add the options to the connection string themselves.
+		// The tests add the options to the connection string themselves.
 		query := uri.Query()
 		for _, option := range []string{"tls", "tlsCAFile", "tlsCertificateKeyFile"} {
 			query.Del(option)
@@ -127,7 +127,7 @@ func (s *Server) DriverTests() ([]string, error) {
 	return append(env, "MONGODB_URI="+uri.String()), nil
 }
 
-// TakesWheel reports whether Open would start the mongod of the pinned wheel, if that can be downloaded.
+// TakesWheel reports whether Open would start the mongod of the pinned wheel if it can be downloaded.
 func TakesWheel(ctx context.Context, cfg Config) bool {
 	cfg = cfg.withDefaults()
 	if cfg.Platform != wheelPlatform {

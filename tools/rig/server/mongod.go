@@ -9,14 +9,12 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// oldestMongod is the first release series whose behaviour under overload the
-// tests are about.
+// oldestMongod is the first release series with the overload behaviour that the tests are about.
 const oldestMongod = "8.2"
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
 
-// findMongod returns the path and the version of a mongod that is new enough, or
-// an error that says in a few words why there is none.
+// findMongod returns the path and the version of a recent enough mongod, or an error that says in a few words why there is none.
 func findMongod(ctx context.Context, cfg Config) (path, version string, err error) {
 	path, err = cfg.LookPath("mongod")
 	if err != nil {
@@ -30,15 +28,14 @@ func findMongod(ctx context.Context, cfg Config) (path, version string, err erro
 	if err != nil {
 		return "", "", fmt.Errorf("%s --version: %w", path, err)
 	}
-	// A release candidate of the oldest series has what is needed, too.
+	// A release candidate of the oldest series is recent enough.
 	if semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
 		return "", "", fmt.Errorf("%s is %s", path, version)
 	}
 	return path, version, nil
 }
 
-// parseMongodVersion finds the version, such as v8.2.1, in what mongod --version
-// prints.
+// parseMongodVersion finds the version, such as v8.2.1, in the output of mongod --version.
 func parseMongodVersion(output string) (string, error) {
 	match := mongodVersion.FindStringSubmatch(output)
 	if match == nil || !semver.IsValid(match[1]) {

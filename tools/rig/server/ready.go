@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// pollInterval is how often a server that is not a primary yet is asked again.
+// pollInterval is the time between questions to a server that is not a primary yet.
 const pollInterval = 100 * time.Millisecond
 
 // awaitPrimary waits until the deployment has a writable primary that answers
@@ -19,13 +19,12 @@ const pollInterval = 100 * time.Millisecond
 func awaitPrimary(ctx context.Context, limit time.Duration, uri string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	// The time limit is the context's alone.
+	// Only the context limits the time.
 	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetServerSelectionTimeout(limit))
 	if err != nil {
 		return "", err
 	}
-	// Closing the sockets is all that matters, and that cannot fail. A server that
-	// is gone must not be waited for, to end sessions there.
+	// Only the sockets have to be closed, which cannot fail. Ending sessions would wait for a server that may be gone.
 	defer func() { _ = client.Disconnect(ctx) }()
 
 	if err := awaitWritable(ctx, client); err != nil {
@@ -43,8 +42,8 @@ func awaitPrimary(ctx context.Context, limit time.Duration, uri string) (string,
 	return build.Version, nil
 }
 
-// awaitWritable asks until the server says that it takes writes. The driver
-// itself keeps looking for a server that does not listen yet.
+// awaitWritable asks until the server says that it accepts writes. The driver itself keeps looking for a server that does not
+// listen yet.
 func awaitWritable(ctx context.Context, client *mongo.Client) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

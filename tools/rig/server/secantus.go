@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// secantusReplicaSet is the name that SecantusDB gives itself.
+// secantusReplicaSet is SecantusDB's name for itself.
 const secantusReplicaSet = "secantus"
 
-// openSecantus starts SecantusDB, which is installed if need be.
+// openSecantus starts SecantusDB, and installs it if necessary.
 func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 	env, err := ensureVenv(ctx, cfg)
 	if err != nil {
@@ -19,7 +19,7 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 		origin:     SecantusDB,
 		replicaSet: secantusReplicaSet,
 		command: func(dir, port string) (command, error) {
-			// An empty configuration keeps it from looking for one.
+			// With an empty configuration it does not search for one.
 			settings := filepath.Join(dir, "secantusd.toml")
 			if err := os.WriteFile(settings, nil, 0o600); err != nil {
 				return command{}, err
@@ -33,7 +33,7 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 					"--storage-path", ":memory:",
 					"--enable-test-commands",
 				},
-				// Its storage is a temporary directory after all.
+				// It stores its data in a temporary directory.
 				env: append(privateTemp(dir), isolatedPython...),
 			}, nil
 		},

@@ -16,12 +16,12 @@ import (
 
 // ErrUnavailable means that no server is available on this machine. The text of an error that wraps it is one line: what is
 // missing and what to do about it. A server that was found but does not work is another error.
-var ErrUnavailable = errors.New("no MongoDB server to be had")
+var ErrUnavailable = errors.New("no MongoDB server is available")
 
 // Origin says where a server came from.
 type Origin int
 
-// The places a server is looked for, in this order.
+// The origins of a server, in the order of the search.
 const (
 	// Given is the server that MONGODB_URI names.
 	Given Origin = iota + 1
@@ -49,31 +49,30 @@ func (o Origin) String() string {
 	}
 }
 
-// Config holds what Open needs of its surroundings. Only Root is required.
+// Config configures Open. Only Root is required.
 type Config struct {
-	// Root is the root of the repository: the pins are read from etc/server below it, the virtual environment is kept in
-	// build/server below it.
+	// Root is the root of the repository: the pins are read from etc/server, the virtual environment is kept in build/server.
 	Root string
 	// Getenv looks up an environment variable. The default is os.Getenv.
 	Getenv func(string) string
 	// LookPath finds an executable. The default is exec.LookPath.
 	LookPath func(string) (string, error)
-	// TempDir is where the private directory of a started server goes. The default is the system's.
+	// TempDir is the parent of a started server's private directory. The default is the system's.
 	TempDir string
-	// Progress gets a line for every step that takes a while. The default is to say nothing.
+	// Progress receives a line for every step that takes a while. The default is to say nothing.
 	Progress io.Writer
-	// Choice is the name of the only server to be looked for: uri, path, mongod or secantus. The default is what SERVER says, and
-	// if that says nothing the first that there is.
+	// Choice is the name of the only server to search for: uri, path, mongod or secantus. The default is the value of SERVER or,
+	// without one, the first available server.
 	Choice string
 	// Limitable makes Open start a mongod from the PATH so that its ingress limiters can be enabled and drivers can cope with
-	// them: it demands authentication, and the URI has a user with all rights. Other servers are unchanged.
+	// them: it requires authentication, and the URI has a user with all rights. Other servers are unchanged.
 	Limitable bool
 	// BehindLab is whether the lab will be in front of the server: a replica set of one member is started, and MONGODB_URI has to
 	// name one host and no credentials.
 	BehindLab bool
 	// Platform is the system and the processor, such as linux/amd64. The default is this program's.
 	Platform string
-	// Ports are those that a started standalone or replica set is to listen on. The default is to find free ones.
+	// Ports are the ports of a started standalone or replica set. The default is to find free ones.
 	Ports []int
 	// StartTimeout limits how long a server may take to answer. The default is one minute.
 	StartTimeout time.Duration

@@ -8,17 +8,15 @@ import (
 	"os"
 )
 
-// launch is how to start a server of one kind that is a primary by itself.
+// launch describes how to start a server that becomes primary by itself.
 type launch struct {
 	origin     Origin
 	replicaSet string
-	// command makes the command that listens on a port of 127.0.0.1 and keeps
-	// all its files in dir.
+	// command makes the command, which listens on a port of 127.0.0.1 and keeps all its files in dir.
 	command func(dir, port string) (command, error)
 }
 
-// start starts a server in a fresh private directory and waits until it answers
-// as a primary.
+// start starts a server in a new private directory and waits until it answers as a primary.
 func start(ctx context.Context, cfg Config, l launch) (*Server, error) {
 	c, address, err := startListener(cfg, l.command)
 	if err != nil {
@@ -27,7 +25,7 @@ func start(ctx context.Context, cfg Config, l launch) (*Server, error) {
 	uri := "mongodb://" + address + "/?replicaSet=" + l.replicaSet
 	version, err := settle(ctx, cfg, c, uri)
 	if err != nil {
-		// A stopped child has written all that it has to say.
+		// A stopped child has written all of its output.
 		err = errors.Join(err, c.stop())
 		err = fmt.Errorf("%v, started as %s: %w; the end of its log:\n%s", l.origin, c.cmd.Path, err, c.logTail())
 		return nil, errors.Join(err, c.close())
@@ -36,8 +34,8 @@ func start(ctx context.Context, cfg Config, l launch) (*Server, error) {
 	return &Server{URI: uri, Version: version, Origin: l.origin, Form: form, parts: []part{c}}, nil
 }
 
-// startListener starts a command that is to listen on a port of 127.0.0.1 and
-// that keeps all its files in a private directory. It returns its address.
+// startListener starts a command that listens on a port of 127.0.0.1 and keeps all its files in a private directory. It returns
+// its address.
 func startListener(cfg Config, make func(dir, port string) (command, error)) (_ *child, address string, err error) {
 	dir, err := os.MkdirTemp(cfg.TempDir, "rig-server-")
 	if err != nil {
@@ -81,7 +79,7 @@ func settle(ctx context.Context, cfg Config, c *child, uri string) (_ string, er
 	}()
 	version, err := awaitPrimary(ctx, cfg.StartTimeout, uri)
 	if err != nil && ctx.Err() != nil {
-		// The driver can only say that it found no server; the cause says why.
+		// The driver only reports that it found no server; the cause says why.
 		err = context.Cause(ctx)
 	}
 	return version, err

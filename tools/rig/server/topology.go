@@ -21,7 +21,7 @@ const (
 	sharded    topologyKind = "sharded"
 )
 
-// maxSize is the number of voting members that a replica set may have.
+// maxSize is the largest number of voting members of a replica set.
 const maxSize = 7
 
 // ParseTopology reads "standalone", "replicaset:N" or "sharded:N", N from 1 to 7.

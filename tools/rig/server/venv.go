@@ -22,8 +22,8 @@ type venv struct {
 	requirements string
 }
 
-// pinnedVenv returns the virtual environment for a file of pins in the repository. Its
-// name has the pins' hash, so that new pins never meet an old environment.
+// pinnedVenv returns the virtual environment for a file of pins in the repository. Its name has the pins' hash, so that new pins
+// get a new environment.
 func pinnedVenv(root, pinned, prefix string) (venv, error) {
 	requirements, err := filepath.Abs(filepath.Join(root, "etc", "server", pinned))
 	if err != nil {
@@ -55,8 +55,7 @@ func (v venv) executable(name string) string {
 // marker is the file that is written last.
 func (v venv) marker() string { return filepath.Join(v.dir, "installed") }
 
-// complete tells an environment that was installed to the end, and whose Python
-// is still there, from one that was not.
+// complete reports whether an environment was installed completely and its Python still exists.
 func (v venv) complete() bool {
 	for _, path := range []string{v.marker(), v.executable("python")} {
 		if _, err := os.Stat(path); err != nil {
@@ -66,8 +65,7 @@ func (v venv) complete() bool {
 	return true
 }
 
-// ensureVenv returns a complete environment, installed now if it has to be. Its
-// error says in a few words what is missing.
+// ensureVenv returns a complete environment, and installs it if necessary. Its error says in a few words what is missing.
 func ensureVenv(ctx context.Context, cfg Config) (venv, error) {
 	env, err := secantusVenv(cfg.Root)
 	if err != nil {
@@ -97,8 +95,7 @@ func ensureVenv(ctx context.Context, cfg Config) (venv, error) {
 	return env, os.WriteFile(env.marker(), nil, 0o644)
 }
 
-// lock waits for the lock at path, which the system releases when its holder
-// dies.
+// lock waits for the lock at path, which the system releases when its holder dies.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	type result struct {
 		unlock func()
@@ -122,7 +119,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// install recreates the environment, regardless of what an interrupted attempt left. It reports what it installs and where.
+// install recreates the environment, regardless of the remains of an interrupted attempt. It reports what it installs and where.
 func (v venv) install(ctx context.Context, cfg Config, python, what, where string) error {
 	if err := os.RemoveAll(v.dir); err != nil {
 		return err
@@ -147,7 +144,7 @@ func (v venv) install(ctx context.Context, cfg Config, python, what, where strin
 	return nil
 }
 
-// runStep runs a command to its end. The error is one line.
+// runStep runs a command to its end. Its error is one line.
 func runStep(ctx context.Context, cfg Config, what command) (err error) {
 	dir, err := os.MkdirTemp(cfg.TempDir, "rig-install-")
 	if err != nil {
@@ -165,8 +162,7 @@ func runStep(ctx context.Context, cfg Config, what command) (err error) {
 	return nil
 }
 
-// lastError returns the line of pip's output that tells most: its last error, or
-// its last line.
+// lastError returns the most telling line of pip's output: its last error, or its last line.
 func lastError(output string) string {
 	lines := strings.Split(output, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

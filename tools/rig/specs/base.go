@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Base names the revisions whose tests one version of upstream is tested with.
+// Base names the revisions whose tests run with one version of upstream.
 type Base struct {
-	// Upstream is the revision that upstream's own tests are written for.
+	// Upstream is the revision of upstream's own tests.
 	Upstream string
 	// Fork is the revision that the fork follows.
 	Fork string
 }
 
-// ReadBase reads a file of the lines "upstream NAME" and "fork NAME", in any
-// order. Blank lines and lines that begin with # don't count. The names are
-// those of the pins.
+// ReadBase reads a file of the lines "upstream NAME" and "fork NAME", in any order. Blank lines and lines that begin with # are
+// ignored. The names are those of the pins.
 func ReadBase(file string, pins []Revision) (Base, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -45,8 +45,8 @@ func (s *Store) download(ctx context.Context, revision Revision, dir string) err
 	return nil
 }
 
-// unpack writes the test files of a gzipped tar archive, whose entries are all
-// in one top folder, below dir. It ignores everything else in the archive.
+// unpack writes the test files of a gzipped tar archive, whose entries share one top folder, below dir. It ignores everything
+// else in the archive.
 func unpack(archive io.Reader, dir string) error {
 	uncompressed, err := gzip.NewReader(archive)
 	if err != nil {

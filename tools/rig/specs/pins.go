@@ -12,7 +12,7 @@ import (
 
 // Revision is one pinned state of the specifications repository.
 type Revision struct {
-	// Name is how the project calls the revision.
+	// Name is the project's name for the revision.
 	Name string
 	// Commit is its full commit hash.
 	Commit string
@@ -26,8 +26,7 @@ var (
 	treeHash     = regexp.MustCompile(`^h1:[A-Za-z0-9+/]{43}=$`)
 )
 
-// ReadPins reads a file of lines "name commit hash". Blank lines and lines that
-// begin with # don't count.
+// ReadPins reads a file of lines "name commit hash". Blank lines and lines that begin with # are ignored.
 func ReadPins(file string) ([]Revision, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

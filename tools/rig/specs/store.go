@@ -15,30 +15,27 @@ import (
 // ErrUnavailable means that the specification tests are not available on this
 // machine. The text of an error that wraps it is one line with what to do about
 // it.
-var ErrUnavailable = errors.New("no specification tests to be had")
+var ErrUnavailable = errors.New("no specification tests are available")
 
-// Store provides specification tests. All its fields are required.
+// Store provides specification tests. All fields are required.
 type Store struct {
 	// Root is the root of the repository; copies are kept in build/specifications
 	// below it.
 	Root string
 	// Pins are the known revisions.
 	Pins []Revision
-	// Local is the folder that the user named, or empty. It holds either a folder
-	// for each revision or one checkout.
+	// Local is the user's folder, or empty. It holds either a folder for each revision or one checkout.
 	Local string
 	// Client downloads archives.
 	Client *http.Client
 	// Archive returns the address of the archive of a commit.
 	Archive func(commit string) string
-	// Progress gets a line for every step that takes a while.
+	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
 }
 
-// Project returns a folder that holds the tests of the named revision where
-// upstream's tests look for them below $PROJECT_DIRECTORY, that is in
-// testdata/specifications. The files are always verified against the pinned
-// hash.
+// Project returns a folder that holds the tests of the named revision in testdata/specifications, where upstream's tests look for
+// them below $PROJECT_DIRECTORY. The files are always verified against the pinned hash.
 func (s *Store) Project(ctx context.Context, name string) (string, error) {
 	i := slices.IndexFunc(s.Pins, func(r Revision) bool { return r.Name == name })
 	if i < 0 {
@@ -102,8 +99,8 @@ func (s *Store) fill(ctx context.Context, revision Revision, dir string) error {
 	return mismatch(verify(os.DirFS(dir), revision), address)
 }
 
-// local returns the local folder that holds the revision, or nothing: the one
-// that the user named, or one shared by several checkouts of the project.
+// local returns the local folder that holds the revision, or an empty string: the user's, or one shared by several checkouts of
+// the project.
 func (s *Store) local(revision Revision) (string, error) {
 	parent := s.Local
 	if parent == "" {
@@ -122,8 +119,7 @@ func (s *Store) local(revision Revision) (string, error) {
 	return s.single(revision)
 }
 
-// single returns the checkout that the user named if it may be meant for the
-// revision, and nothing when it is another pinned revision.
+// single returns the user's checkout if it may be meant for the revision, and an empty string if it is another pinned revision.
 func (s *Store) single(revision Revision) (string, error) {
 	hash, err := Hash(os.DirFS(s.Local))
 	if err != nil {
@@ -153,7 +149,7 @@ func verify(checkout fs.FS, revision Revision) error {
 	return nil
 }
 
-// mismatch says where files that failed their verification came from.
+// mismatch names the source of files that failed their verification.
 func mismatch(err error, source string) error {
 	if err == nil {
 		return nil

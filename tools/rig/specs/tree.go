@@ -18,8 +18,7 @@ func wanted(name string) bool {
 	return strings.HasPrefix(name, "source/") && strings.Contains(name, "/tests/") && path.Ext(name) == ".json"
 }
 
-// Hash returns the "h1:" hash over the test files of a checkout of the
-// specifications repository; other files don't matter.
+// Hash returns the "h1:" hash over the test files of a checkout of the specifications repository; other files are ignored.
 func Hash(checkout fs.FS) (string, error) {
 	files, err := list(checkout)
 	if err != nil {
@@ -66,7 +65,7 @@ func copyFile(checkout fs.FS, name, dir string) error {
 	return writeFile(filepath.Join(dir, filepath.FromSlash(name)), in)
 }
 
-// writeFile writes a new file and the folders that it needs.
+// writeFile writes a new file and its parent folders.
 func writeFile(file string, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // arms runs the tests in both trees.
 func (r *Rig) arms(ctx context.Context, s *report.Suite, t *trees, c comparison) (upstream, fork *gotest.Result, err error) {
 	if !c.parallel || r.serverIsGiven() {
-		// Runs that share a server would meet each other's fail points.
+		// Runs that share a server would see each other's fail points.
 		if upstream, err = r.arm(ctx, s.Name+" untouched", t.upstream, c); err != nil {
 			return nil, nil, err
 		}
@@ -41,7 +41,7 @@ func (r *Rig) arms(ctx context.Context, s *report.Suite, t *trees, c comparison)
 	return upstream, fork, err
 }
 
-// serverIsGiven reports whether there is one server for everything, the user's.
+// serverIsGiven reports whether all runs use the user's server.
 func (r *Rig) serverIsGiven() bool {
 	return slices.ContainsFunc(r.Environ, func(assignment string) bool {
 		value, isURI := strings.CutPrefix(assignment, "MONGODB_URI=")
@@ -59,7 +59,7 @@ func (r *Rig) arm(ctx context.Context, label, tree string, c comparison) (result
 	return r.runArm(ctx, label, tree, c, env)
 }
 
-// runArm is arm with an environment that is there already.
+// runArm is arm with an existing environment.
 func (r *Rig) runArm(ctx context.Context, label, tree string, c comparison, env []string) (*gotest.Result, error) {
 	command := c.command
 	command.Dir = r.file(tree)

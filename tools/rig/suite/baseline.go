@@ -15,8 +15,8 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// Baseline measures what upstream's tests do in the untouched module, each run as often as is said, and in the fork. It writes
-// the records, or else compares with them. What the fork does worse fails in either case.
+// Baseline measures the outcomes of upstream's tests in the untouched module, in the given number of runs, and in the fork. It
+// writes the records, or compares with them. Anything that the fork does worse fails in either case.
 func (r *Rig) Baseline(ctx context.Context, runs int, write bool) []report.Suite {
 	names := []string{"upstream", "spec " + r.Upstream}
 	if r.Fork != r.Upstream {
@@ -39,7 +39,7 @@ func (r *Rig) Baseline(ctx context.Context, runs int, write bool) []report.Suite
 	return suites
 }
 
-// trialOf returns the trial that a suite is made of.
+// trialOf returns the trial of a suite.
 func (r *Rig) trialOf(ctx context.Context, s *report.Suite, name string) (*trees, trial, error) {
 	if name == "upstream" {
 		return r.upstreamTrial(ctx, s)
@@ -98,8 +98,8 @@ func (r *Rig) baseline(ctx context.Context, s *report.Suite, t *trees, tr trial,
 	return nil
 }
 
-// repeatFailed repeats the tests that failed in a run in the untouched module and are not known to vary, and returns which of
-// them passed then.
+// repeatFailed repeats the tests that failed in a run in the untouched module and are not known to vary, and returns those that
+// then passed.
 func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr trial, runs []*gotest.Result, earlier *outcomes.Record) (map[gotest.Key]bool, error) {
 	var keys []gotest.Key
 	for _, c := range gotest.Merge(runs...).Cases() {
@@ -115,7 +115,7 @@ func (r *Rig) repeatFailed(ctx context.Context, s *report.Suite, t *trees, tr tr
 	return again, err
 }
 
-// unfinished returns an error if a run ended early, for then nothing is known of the tests that it did not come to.
+// unfinished returns an error if a run ended early, because nothing is known of the tests that did not run.
 func unfinished(runs []*gotest.Result) error {
 	for _, run := range runs {
 		for _, c := range run.Cases() {
@@ -132,10 +132,10 @@ func failedIn(runs []*gotest.Result, key gotest.Key) bool {
 	return slices.ContainsFunc(runs, func(run *gotest.Result) bool { return run.Outcome(key) == gotest.Failed })
 }
 
-// pinnedServers is what records of runs on the pinned servers say about those.
+// pinnedServers is the description of the pinned servers in records.
 const pinnedServers = "mongod and SecantusDB, as pinned in etc/server"
 
-// addBaseline adds to the suite what was measured, and what the fork does worse than the untouched module.
+// addBaseline adds the measurement to the suite, and what the fork does worse than the untouched module.
 func (r *Rig) addBaseline(ctx context.Context, s *report.Suite, t *trees, tr trial, record *outcomes.Record, m outcomes.Measurement) error {
 	skips, err := r.skips(tr.comparison, t.own)
 	if err != nil {

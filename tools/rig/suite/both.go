@@ -12,7 +12,7 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// Names of the pinned servers, as SERVER has them.
+// Names of the pinned servers in SERVER.
 const (
 	realServer = "mongod"
 	newServer  = "secantus"
@@ -21,16 +21,16 @@ const (
 // tooOld matches the reason of a case that asks for a newer server.
 var tooOld = regexp.MustCompile(`is lower than min`)
 
-// answers is a run of tests on the pinned servers: on real members, and what asks for a newer server than those on the other.
+// answers is a run of tests on the pinned servers: on real members, and on the other server the tests that need a newer one.
 type answers struct {
-	// merged has the result of each case on the server that it counts on.
+	// merged has the result of each case on the server that counts for it.
 	merged *gotest.Result
-	// servers are the names of those that were used, and results what counts on each.
+	// servers are the names of the servers used, and results the results that count on each.
 	servers []string
 	results []*gotest.Result
 }
 
-// onBoth runs the tests in a tree on the pinned servers. Each gets nothing that ran before.
+// onBoth runs the tests in a tree on the pinned servers, each newly started.
 func (r *Rig) onBoth(ctx context.Context, label, tree string, command gotest.Command, project string) (*answers, error) {
 	a := &answers{}
 	first, err := r.onPinned(ctx, a, realServer, label, tree, command, project)
@@ -71,7 +71,7 @@ func (r *Rig) onPinned(ctx context.Context, a *answers, name, label, tree string
 	return result, nil
 }
 
-// askForNewer returns the cases that were skipped because they ask for a newer server.
+// askForNewer returns the cases that were skipped because they need a newer server.
 func askForNewer(result *gotest.Result) map[gotest.Key]bool {
 	found := map[gotest.Key]bool{}
 	for _, c := range result.Cases() {
@@ -112,7 +112,7 @@ func filter(result *gotest.Result, keep func(gotest.Key) bool) *gotest.Result {
 	return gotest.NewResult(kept...)
 }
 
-// rerunPattern returns the argument of -run for the test files, or the test functions, that the cases are of.
+// rerunPattern returns the argument of -run for the cases' test files or test functions.
 func rerunPattern(cases map[gotest.Key]bool) string {
 	functions := map[string]bool{}
 	files := map[string]map[string]bool{} // by folder

@@ -13,7 +13,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// check runs what needs no tests. Each step is one case.
+// check runs the checks that are no tests. Each step is one case.
 func (r *Rig) check(ctx context.Context, s *report.Suite) error {
 	steps := []struct {
 		name, rerun string
@@ -50,8 +50,7 @@ func (r *Rig) tool(ctx context.Context, dir, name string, args ...string) error 
 	return err
 }
 
-// checkFormat asks gofmt for files that it would change. Test data is left out:
-// some of it is malformed on purpose.
+// checkFormat asks gofmt for files that it would change, except test data: some of it is malformed on purpose.
 func (r *Rig) checkFormat(ctx context.Context) error {
 	files, err := goFiles(r.Root, "build", "testdata")
 	if err != nil || len(files) == 0 {
@@ -67,8 +66,7 @@ func (r *Rig) checkFormat(ctx context.Context) error {
 	return nil
 }
 
-// goFiles lists the Go files below a folder, relative to it. Hidden folders and
-// those of the given names are left out.
+// goFiles lists the Go files below a folder, relative to it, except in hidden folders and those of the given names.
 func goFiles(root string, skip ...string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
@@ -109,8 +107,7 @@ func (r *Rig) checkCompile(ctx context.Context) error {
 	return r.tool(ctx, r.file(t.fork), "go", "build", "-trimpath", "./...")
 }
 
-// checkForkVet vets the packages that the overlay touches, in both trees, and
-// reports what go vet finds in the fork only.
+// checkForkVet vets the packages that the overlay touches, in both trees, and reports findings that only the fork has.
 func (r *Rig) checkForkVet(ctx context.Context) error {
 	t, err := r.build(ctx)
 	if err != nil {
@@ -136,13 +133,13 @@ func (r *Rig) checkForkVet(ctx context.Context) error {
 	}
 	if len(problems) > 0 {
 		sort.Strings(problems)
-		return fmt.Errorf("go vet finds in the fork what it does not find upstream:\n%s", strings.Join(problems, "\n"))
+		return fmt.Errorf("go vet has findings in the fork that it does not have upstream:\n%s", strings.Join(problems, "\n"))
 	}
 	return nil
 }
 
-// touched returns the packages that the overlay has Go files for, as arguments
-// of the go command: those of the fork and, of these, those that upstream has.
+// touched returns the packages with Go files of the overlay, as arguments of the go command: those of the fork and, among them,
+// those of upstream.
 func (r *Rig) touched(t *trees) (inFork, inUpstream []string, err error) {
 	folders, err := overlayFolders(r.Root)
 	if err != nil {

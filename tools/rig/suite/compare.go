@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	// repetitions is how often a regression is repeated before it counts.
+	// repetitions is the number of times that a regression is repeated before it counts.
 	repetitions = 3
-	// repeatLimit is up to how many regressions are repeated: more than that is a
-	// broken fork, not flakiness.
+	// repeatLimit is the largest number of regressions that are repeated: more are a broken fork, not flakiness.
 	repeatLimit = 25
-	// namesShown is how many names a remark lists.
+	// namesShown is the number of names in a remark.
 	namesShown = 12
 )
 
@@ -28,16 +27,16 @@ type comparison struct {
 	list string
 	// command is the run; its Dir is set for each tree.
 	command gotest.Command
-	// open prepares for one tree and returns more environment and what undoes it.
+	// open prepares for one tree and returns additional environment and a function that undoes it.
 	open func(ctx context.Context) (env []string, done func() error, err error)
-	// covers reports whether the run has the test, if it exists: a run may be of a
-	// part only, and then the skip list's other entries don't matter.
+	// covers reports whether the run includes the test, if it exists. For a run of a part only, the skip list's other entries are
+	// ignored.
 	covers func(test string) bool
 	// rerun is the environment in the commands that the report suggests.
 	rerun []string
-	// parallel lets both trees' runs go on at the same time. The tests of the unified runner wait most of the time.
+	// parallel lets both trees' runs go on at the same time, because the tests of the unified runner wait most of the time.
 	parallel bool
-	// observe, if it is set, gets the result of each tree's run.
+	// observe, if set, receives the result of each tree's run.
 	observe func(inFork bool, result *gotest.Result)
 }
 
@@ -78,12 +77,12 @@ func (r *Rig) compare(ctx context.Context, s *report.Suite, t *trees, c comparis
 	return nil
 }
 
-// confirm repeats what regressed, each test alone.
+// confirm repeats the regressions, each test alone.
 func (r *Rig) confirm(ctx context.Context, s *report.Suite, t *trees, c comparison, d *difference.Difference) error {
 	if len(d.Regressed) == 0 {
 		return nil
 	}
-	r.Progress.Printf("      %s: repeating what regressed (%d)", s.Name, len(d.Regressed))
+	r.Progress.Printf("      %s: repeating the regressions (%d)", s.Name, len(d.Regressed))
 	rerun := func(ctx context.Context, inFork bool, key gotest.Key) (gotest.Outcome, error) {
 		tree := t.upstream
 		if inFork {

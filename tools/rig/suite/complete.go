@@ -14,14 +14,12 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// backpressureFolder is the specification folder all of whose files a run of the
-// fork's revision must have run.
+// backpressureFolder is the specification folder whose files all must run in a run of the fork's revision.
 const backpressureFolder = "client-backpressure/tests"
 
-// checkComplete compares a run of unified tests with the test files: each case
-// of each file in the backpressure folder, and of each other file that was run,
-// must have had a result, or the file as a whole must have been skipped. With only
-// set, the other files don't matter.
+// checkComplete compares a run of unified tests with the test files: each case of each file in the backpressure folder, and of
+// each other file that ran, must have a result, or the file as a whole must be skipped. With only set, the other files are
+// ignored.
 func checkComplete(result *gotest.Result, project, only string) error {
 	ran, whole := unifiedFiles(result)
 	source := filepath.Join(project, "testdata", "specifications", "source")
@@ -58,8 +56,8 @@ func checkComplete(result *gotest.Result, project, only string) error {
 	return errors.Join(problems...)
 }
 
-// unifiedFiles returns how many cases of each file, named with its folder, had a
-// result, and which files had one as a whole.
+// unifiedFiles returns the number of cases with a result for each file, named with its folder, and the files that have a result
+// as a whole.
 func unifiedFiles(result *gotest.Result) (ran map[string]int, whole map[string]bool) {
 	ran, whole = map[string]int{}, map[string]bool{}
 	for _, c := range result.Cases() {
@@ -76,7 +74,7 @@ func unifiedFiles(result *gotest.Result) (ran map[string]int, whole map[string]b
 	return ran, whole
 }
 
-// casesIn returns how many cases a unified test file has.
+// casesIn returns the number of cases in a unified test file.
 func casesIn(file string) (int, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// Exception is a test, or a file of tests, of which cases may fail, and why.
+// Exception names a test, or a file of tests, whose cases may fail, and the reason.
 type Exception struct{ Name, Reason string }
 
-// ParseExceptions reads exceptions from lines of a name and a reason. Empty lines and those that begin with # are left out.
+// ParseExceptions reads exceptions from lines of a name and a reason. Empty lines and those that begin with # are ignored.
 func ParseExceptions(text string) ([]Exception, error) {
 	var all []Exception
 	for i, line := range strings.Split(text, "\n") {
@@ -27,13 +27,13 @@ func ParseExceptions(text string) ([]Exception, error) {
 	return all, nil
 }
 
-// covers reports whether a failure is of a case of the exception.
+// covers reports whether a failed case is one of the exception's.
 func (e Exception) covers(f report.Failure) bool {
 	return strings.HasSuffix(f.Name, "/"+e.Name) || strings.HasSuffix(f.Name, " "+e.Name) || strings.Contains(f.Name, "/"+e.Name+"/") ||
 		strings.Contains(f.Name, " "+e.Name+"/")
 }
 
-// except makes skips of the failures that exceptions cover. It tells of an exception that covers none, which can be chance.
+// except turns the failures that exceptions cover into skips. It remarks on an exception that covers none, which may be chance.
 func except(suites []report.Suite, exceptions []Exception) {
 	used := make([]bool, len(exceptions))
 	for i := range suites {

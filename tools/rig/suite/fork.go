@@ -10,11 +10,10 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// integrationFolder is where tests need a server.
+// integrationFolder holds the tests that need a server.
 const integrationFolder = "internal/integration"
 
-// moduleFlags are the flags for every run in the built trees. With -trimpath
-// both share the compiled files that they have in common. Upstream's own vet
+// moduleFlags are the flags for every run in the built trees. With -trimpath both trees share compiled files. Upstream's own vet
 // findings do not concern the tests.
 func moduleFlags(more ...string) []string {
 	return append([]string{"-trimpath", "-vet=off"}, more...)
@@ -28,7 +27,7 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite, options Options) error 
 		return err
 	}
 	env := r.env()
-	// Our tests are about the revision that the fork implements.
+	// Our tests test the revision that the fork implements.
 	if project, err := r.project(ctx, r.Fork); err == nil {
 		env = r.env("PROJECT_DIRECTORY=" + project)
 	}
@@ -53,7 +52,7 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite, options Options) error 
 	if len(folders) == 0 {
 		return nil
 	}
-	// All in one run, so that packages are compiled and tested side by side.
+	// One run compiles and tests packages side by side.
 	command := gotest.Command{Dir: r.file(t.fork), Env: env, Flags: moduleFlags(flags...)}
 	var functions []string
 	for _, folder := range folders {
@@ -76,11 +75,10 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite, options Options) error 
 	return nil
 }
 
-// runner runs a command that lacks only its server.
+// runner runs a command, given a server.
 type runner func(context.Context, gotest.Command) (*gotest.Result, error)
 
-// ownFolder runs the tests of ours in one folder of the fork and adds them to
-// the suite. A test that go test does not report has failed.
+// ownFolder runs our tests in one folder of the fork and adds them to the suite. A test that go test does not report has failed.
 func (r *Rig) ownFolder(ctx context.Context, s *report.Suite, t *trees, folder string, command gotest.Command, run runner, environment ...string) error {
 	command.Run = gotest.AnyOf(t.own[folder])
 	command.Packages = []string{"./" + folder}
@@ -92,13 +90,13 @@ func (r *Rig) ownFolder(ctx context.Context, s *report.Suite, t *trees, folder s
 	return nil
 }
 
-// addOwn adds the tests of ours in one folder to the suite. The run may have had others.
+// addOwn adds our tests in one folder to the suite. The run may include others.
 func (r *Rig) addOwn(s *report.Suite, t *trees, folder string, command gotest.Command, ours, run *gotest.Result, environment ...string) {
 	record(s, ours, func(key gotest.Key) string {
 		return rerunCommand(t.fork, command, key, "./"+folder, environment...)
 	})
 	if run.Outcome(gotest.Key{Package: Module + "/" + folder}) == gotest.Failed {
-		// What did not run then is explained by what failed.
+		// The failure explains what did not run then.
 		return
 	}
 	for _, function := range t.own.unrun(folder, run) {

@@ -7,10 +7,10 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// Forms are the names of the forms of the replica set that upstream's integration tests are run on.
+// Forms are the names of the forms of the replica set for upstream's integration tests.
 func Forms() []string { return []string{"plain", "secured"} }
 
-// Integration runs all of upstream's tests that need a server, in both trees, each on its own replica set of three: as it is, and
+// Integration runs all of upstream's tests that need a server, in both trees, each on its own replica set of three: plain, and
 // with TLS and users.
 func (r *Rig) Integration(ctx context.Context, forms []string) []report.Suite {
 	var suites []report.Suite
@@ -30,7 +30,7 @@ func (r *Rig) upstreamIntegration(ctx context.Context, s *report.Suite, form str
 	}
 	return r.compare(ctx, s, t, comparison{
 		list: "integration",
-		// The packages share the server and its fail points, so one after the other.
+		// The packages share the server and its fail points, so they run one after the other.
 		command: gotest.Command{
 			Flags: moduleFlags("-p=1"), Timeout: specTimeout, Packages: []string{"./" + integrationFolder + "/..."},
 		},

@@ -16,12 +16,12 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// trial is a run of upstream's tests in the fork that is judged by the record of the untouched module.
+// trial is a run of upstream's tests in the fork, judged by the record of the untouched module.
 type trial struct {
 	comparison
 	// record names the record.
 	record string
-	// part means that not all tests are run, so that their number means nothing.
+	// part means that only some tests run, so that their number means nothing.
 	part bool
 	// run runs tests in a tree.
 	run func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error)
@@ -47,7 +47,7 @@ func (r *Rig) readRecord(name string) (*outcomes.Record, error) {
 	return record, nil
 }
 
-// judge runs the tests in the fork and adds what the record says about that to the suite.
+// judge runs the tests in the fork and adds the record's judgement to the suite.
 func (r *Rig) judge(ctx context.Context, s *report.Suite, t *trees, record *outcomes.Record, tr trial) error {
 	skips, err := r.skips(tr.comparison, t.own)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *Rig) judge(ctx context.Context, s *report.Suite, t *trees, record *outc
 	return nil
 }
 
-// addVerdict adds all of a verdict but the groups to the suite.
+// addVerdict adds all of a verdict except the groups to the suite.
 func (r *Rig) addVerdict(s *report.Suite, v *outcomes.Verdict) {
 	s.Passed += v.Passed + v.ForkOnly
 	for range v.Failed {
@@ -93,7 +93,7 @@ func (r *Rig) addVerdict(s *report.Suite, v *outcomes.Verdict) {
 	}
 	for _, key := range v.Better {
 		s.Failures = append(s.Failures, report.Failure{
-			Name: key.String(), What: "does not fail, and it is recorded that it fails upstream; if that is right, write the record anew",
+			Name: key.String(), What: "does not fail, but is recorded to fail upstream; if that is right, rewrite the record",
 			Rerun: "make baseline BASE=" + r.Base,
 		})
 	}
@@ -106,7 +106,7 @@ func (r *Rig) addVerdict(s *report.Suite, v *outcomes.Verdict) {
 	s.Remarks = append(s.Remarks, remark("did not pass, and varies upstream", varying)...)
 }
 
-// repeatRegressed repeats what does worse than is recorded, and adds what is confirmed to the suite.
+// repeatRegressed repeats the cases that do worse than recorded, and adds the confirmed ones to the suite.
 func (r *Rig) repeatRegressed(ctx context.Context, s *report.Suite, t *trees, tr trial, v *outcomes.Verdict) error {
 	var keys []gotest.Key
 	for _, change := range v.Regressed {
@@ -148,7 +148,8 @@ func (r *Rig) repeatRegressed(ctx context.Context, s *report.Suite, t *trees, tr
 	return nil
 }
 
-// repeat runs tests again, without the others, until each has passed or was run three times. It returns in which repetition each passed.
+// repeat runs tests again, without the others, until each has passed or was run three times. It returns the repetition in which
+// each passed.
 func (r *Rig) repeat(ctx context.Context, label, tree string, tr trial, keys []gotest.Key) (map[gotest.Key]int, error) {
 	passed := map[gotest.Key]int{}
 	pending := slices.Clone(keys)
@@ -177,7 +178,7 @@ func (r *Rig) repeat(ctx context.Context, label, tree string, tr trial, keys []g
 	return passed, nil
 }
 
-// explainGroup finds which cases of a group are others than in the untouched module, by running those there.
+// explainGroup finds the cases of a group that differ from the untouched module, by running those there.
 func (r *Rig) explainGroup(ctx context.Context, s *report.Suite, t *trees, tr trial, fork *gotest.Result, record *outcomes.Record, group string) error {
 	folder, specification, _ := strings.Cut(group, " ")
 	command := tr.command
@@ -202,10 +203,10 @@ func (r *Rig) explainGroup(ctx context.Context, s *report.Suite, t *trees, tr tr
 		names = append(names, key.String()+": not in the fork")
 	}
 	counts := inGroup.Count()
-	what := fmt.Sprintf("%d pass and %d are skipped, %d and %d are recorded; the untouched module does now as the fork does: the record is of something else",
+	what := fmt.Sprintf("%d pass and %d are skipped, but %d and %d are recorded; the untouched module now does the same as the fork: the record does not fit",
 		counts.Passed, counts.Skipped, record.Groups[group].Passed, record.Groups[group].Skipped)
 	if len(names) > 0 {
-		what = fmt.Sprintf("%d cases end otherwise than upstream", len(names))
+		what = fmt.Sprintf("%d cases end differently from upstream", len(names))
 	}
 	s.Failures = append(s.Failures, report.Failure{Name: group, What: what, Output: lastLines(names), Rerun: "make baseline BASE=" + r.Base})
 	return nil

@@ -44,15 +44,15 @@ func TestUpstreamIsJudgedByTheRecord(t *testing.T) {
 		},
 		"better": {
 			[]string{"p TestA passed", "p TestB passed", "p TestC skipped too old"}, "1 passed, 1 failed, 1 skipped",
-			"does not fail, and it is recorded that it fails upstream", 1,
+			"does not fail, but is recorded to fail upstream", 1,
 		},
 		"skipped": {
 			[]string{"p TestA skipped", "p TestB failed", "p TestC skipped too old"}, "0 passed, 1 failed, 3 skipped",
-			"1 cases end otherwise than upstream", 2,
+			"1 cases end differently from upstream", 2,
 		},
 		"gone": {
 			[]string{"p TestA passed", "p TestB failed"}, "1 passed, 1 failed, 1 skipped",
-			"1 cases end otherwise than upstream", 2,
+			"1 cases end differently from upstream", 2,
 		},
 	}
 	for name, tt := range tests {
@@ -77,7 +77,7 @@ func TestARecordThatTheMachineContradicts(t *testing.T) {
 	s := f.one(t, "upstream", Options{})
 	require.Len(t, s.Failures, 1)
 	assert.Equal(t, "p", s.Failures[0].Name)
-	assert.Contains(t, s.Failures[0].What, "the untouched module does now as the fork does: the record is of something else")
+	assert.Contains(t, s.Failures[0].What, "the untouched module now does the same as the fork: the record does not fit")
 	assert.Equal(t, "make baseline BASE=v1.0.0", s.Failures[0].Rerun)
 }
 
@@ -197,7 +197,7 @@ func TestBaseline(t *testing.T) {
 	}
 	changed := f.Baseline(t.Context(), 1, false)
 	assert.Equal(t, "5 passed, 4 failed, 0 skipped", counts(changed...))
-	assert.Equal(t, "pass in the fork only: internal/integration/unified TestUnifiedSpec/crud/tests/a.json/two is recorded, and was not found",
+	assert.Equal(t, "pass in the fork only: internal/integration/unified TestUnifiedSpec/crud/tests/a.json/two is recorded, but was not found",
 		changed[1].Failures[1].What)
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// once calls get unless an earlier call for the same thing found that it is not
-// available here. That is also said on the progress output.
+// once calls get unless an earlier call for the same thing found that it is not available here. It reports that on the progress
+// output.
 func (r *Rig) once(thing string, get func() error) error {
 	if err, known := r.absent.Load(thing); known {
 		return err.(error) // which is all that is stored
@@ -28,7 +28,7 @@ func (r *Rig) project(ctx context.Context, revision string) (project string, err
 	return project, err
 }
 
-// server finds or starts a server, in the way that is given and that has a name.
+// server finds or starts a server in the given way, which has a name.
 func (r *Rig) server(ctx context.Context, name string, open func(context.Context) (*Server, error)) (server *Server, err error) {
 	err = r.once(name, func() error {
 		server, err = open(ctx)

@@ -22,9 +22,8 @@ import (
 // folder of their package.
 type ownTests map[string][]string
 
-// findOwnTests reads the test functions of the overlay's test files. Files that
-// were not laid into the fork, or that the build constraints leave out on this
-// machine, don't count.
+// findOwnTests reads the test functions of the overlay's test files, except files that are not in the fork or that the build
+// constraints exclude on this machine.
 func findOwnTests(root, fork string) (ownTests, error) {
 	folders, err := overlayFolders(root)
 	if err != nil {
@@ -55,8 +54,8 @@ func findOwnTests(root, fork string) (ownTests, error) {
 	return own, nil
 }
 
-// overlayFolders returns the overlay's folders, which the builder knows how to read. All of them have to be there: of one
-// that is not, no test would run.
+// overlayFolders returns the overlay's folders, as the builder reads them. All must exist, because no test of a missing one would
+// run.
 func overlayFolders(root string) ([]string, error) {
 	listed, err := (&overlay.Project{Root: root}).Folders()
 	if err != nil {
@@ -72,8 +71,7 @@ func overlayFolders(root string) ([]string, error) {
 	return folders, nil
 }
 
-// addFile adds the test functions of one file of the overlay, as it stands in
-// the fork.
+// addFile adds the test functions of one overlay file, as it is in the fork.
 func (own ownTests) addFile(fork, name string) error {
 	file := filepath.Join(fork, filepath.FromSlash(name))
 	if _, err := os.Stat(file); os.IsNotExist(err) {
@@ -101,8 +99,7 @@ func (own ownTests) addFile(fork, name string) error {
 	return nil
 }
 
-// isTest reports whether go test runs a function of that name, if only in the
-// form of a fuzz test's seeds.
+// isTest reports whether go test runs a function of that name, if only as a fuzz test with its seeds.
 func isTest(name string) bool {
 	if name == "TestMain" {
 		return false
@@ -119,8 +116,7 @@ func (own ownTests) has(key gotest.Key) bool {
 	return slices.Contains(own[folder], gotest.TopLevel(key.Test))
 }
 
-// folders returns the folders that have tests of ours and for which keep returns
-// true.
+// folders returns the folders that have tests of ours and for which keep returns true.
 func (own ownTests) folders(keep func(folder string) bool) []string {
 	var folders []string
 	for folder, functions := range own {
@@ -132,8 +128,8 @@ func (own ownTests) folders(keep func(folder string) bool) []string {
 	return folders
 }
 
-// unrun returns the test functions of a folder that a run of it did not report, neither them nor a subtest: a result may hold
-// only the leaves. Examples are left out: go test runs only those that state their output.
+// unrun returns the test functions of a folder that a run did not report, neither them nor a subtest: a result may hold only the
+// leaves. Examples are left out, because go test runs only those that state their output.
 func (own ownTests) unrun(folder string, result *gotest.Result) []string {
 	ran := map[string]bool{}
 	for _, c := range result.Cases() {

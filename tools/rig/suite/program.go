@@ -8,18 +8,18 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// program is a program that is built with the fork, judges it on a server, and finally reports what it found.
+// program is a program that is built with the fork, tests it on a server, and reports its findings.
 type program struct {
 	open func(context.Context) (*Server, error)
 	// name is what open is for.
 	name string
-	// run returns what the program wrote, and an error if anything is not as it has to be.
+	// run returns the program's output, and an error if anything is wrong.
 	run func(ctx context.Context, driver string, server *Server) (string, error)
 	// rerun is the command that runs it again.
 	rerun string
 }
 
-// soak makes everything go wrong for an application with the fork. It is one case.
+// soak runs the soak for an application with the fork. It is one case.
 func (r *Rig) soak(ctx context.Context, s *report.Suite) error {
 	return r.program(ctx, s, program{
 		open: r.openMembers, name: "members for the soak", run: r.Soak,
@@ -27,7 +27,7 @@ func (r *Rig) soak(ctx context.Context, s *report.Suite) error {
 	})
 }
 
-// openMembers returns real members, or else a server for the lab to make some of.
+// openMembers returns real members, or else a server from which the lab simulates some.
 func (r *Rig) openMembers(ctx context.Context) (*Server, error) {
 	members, err := r.OpenMembers(ctx)
 	if errors.Is(err, ErrUnavailable) {
@@ -36,7 +36,7 @@ func (r *Rig) openMembers(ctx context.Context) (*Server, error) {
 	return members, err
 }
 
-// limits lets an application with the fork meet a server's own limits. It is one case.
+// limits exposes an application with the fork to a server's own limits. It is one case.
 func (r *Rig) limits(ctx context.Context, s *report.Suite) error {
 	return r.program(ctx, s, program{open: r.OpenLimitable, name: "server with limits", run: r.Limits, rerun: "make test-limits"})
 }

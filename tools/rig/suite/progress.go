@@ -9,7 +9,7 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// progressInterval is how often a running suite says how far it is.
+// progressInterval is the time between a running suite's progress reports.
 const progressInterval = 5 * time.Second
 
 // Progress shows what happens while suites run. It is safe for concurrent use.
@@ -37,8 +37,7 @@ func (p *Progress) Printf(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// Counter returns a function that counts ended tests and now and then says how
-// many there were and what ended last.
+// Counter returns a function that counts ended tests and from time to time reports the count and the last test.
 func (p *Progress) Counter(label string) func(gotest.Key, gotest.Outcome) {
 	last := p.now()
 	var passed, failed, skipped int

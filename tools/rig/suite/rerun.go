@@ -6,9 +6,8 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// rerunCommand returns a shell command, to be typed in the root of the
-// repository, that runs one test again. dir is the module's folder below the
-// root, or empty; the environment goes in front as it is given.
+// rerunCommand returns a shell command, for the root of the repository, that runs one test again. dir is the module's folder
+// below the root, or empty; the environment goes in front unchanged.
 func rerunCommand(dir string, command gotest.Command, key gotest.Key, pkg string, environment ...string) string {
 	words := append([]string(nil), environment...)
 	words = append(words, "go", "test")

@@ -26,13 +26,13 @@ var ErrUnavailable = errors.New("not available here")
 
 // Server is a running MongoDB server.
 type Server struct {
-	// URI is what goes into MONGODB_URI.
+	// URI is the value of MONGODB_URI.
 	URI string
-	// Name says what server it is, for the table.
+	// Name names the server in the table.
 	Name string
 	// Binary is the mongod of real members that are not started yet; empty for a server.
 	Binary string
-	// Env is what upstream's tests find the server by, where MONGODB_URI alone would not do.
+	// Env is the environment in which upstream's tests find the server, if MONGODB_URI is not enough.
 	Env []string
 	// Mongod is whether it is a mongod started for us.
 	Mongod bool
@@ -40,14 +40,13 @@ type Server struct {
 	Close func() error
 }
 
-// Rig runs suites. All its fields but CI are required.
+// Rig runs suites. All fields but CI are required.
 type Rig struct {
 	// Root is the root of the repository.
 	Root string
 	// Base is the version of upstream that the fork is built on.
 	Base string
-	// Upstream is the revision of the specifications that upstream's tests are
-	// written for, and Fork the one that the fork follows.
+	// Upstream is the revision of the specifications that upstream's tests are written for, Fork the one that the fork follows.
 	Upstream, Fork string
 	// CI makes anything unavailable a failure instead of a skip.
 	CI bool
@@ -63,8 +62,8 @@ type Rig struct {
 	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
 	// there is none.
 	OpenServer func(ctx context.Context) (*Server, error)
-	// Pinned reports whether OpenServer would take the pinned mongod. Then tests run on that, and those that ask for a newer
-	// server on the other pinned one, and what they do in the untouched module is recorded.
+	// Pinned reports whether OpenServer would take the pinned mongod. Then tests run on it, those that need a newer server run on
+	// the other pinned one, and the outcomes in the untouched module are recorded.
 	Pinned func(ctx context.Context) bool
 	// OpenPinned starts a pinned server by its name.
 	OpenPinned func(ctx context.Context, name string) (*Server, error)
@@ -78,56 +77,54 @@ type Rig struct {
 	OpenLimitable func(ctx context.Context) (*Server, error)
 	// OpenLab starts a lab of a topology in front of a server.
 	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
-	// OpenMembers is like OpenServer for real members that whoever uses them starts himself, by the server's Binary.
+	// OpenMembers is like OpenServer for real members, which the user starts with the server's Binary.
 	OpenMembers func(ctx context.Context) (*Server, error)
-	// Soak runs the soak with the driver of a folder below the root, on members or else on a server. It returns its report,
-	// and an error if anything happened that must not.
+	// Soak runs the soak with the driver of a folder below the root, on members or else on a server. It returns its report, and
+	// an error if there was a violation.
 	Soak func(ctx context.Context, driver string, server *Server) (string, error)
-	// Limits lets an application with the driver of a folder below the root meet the limits of a server. It returns its
-	// report, and an error if anything is not as it has to be.
+	// Limits exposes an application with the driver of a folder below the root to the limits of a server. It returns its report,
+	// and an error if anything is wrong.
 	Limits func(ctx context.Context, driver string, server *Server) (string, error)
 	// Progress receives progress messages.
 	Progress *Progress
-	// Now is the clock that suites are timed with.
+	// Now is the clock that times suites.
 	Now func() time.Time
 
-	// trees and buildErr are what build returns, which works under the lock.
+	// trees and buildErr are the results of build, which works under the lock.
 	building sync.Mutex
 	trees    *trees
 	buildErr error
-	// absent holds the errors of what was found not to be available, so that it is looked for
-	// and said once only.
+	// absent holds the errors of things that are not available, so that each is searched for and reported once.
 	absent sync.Map
-	// choice is what usesPinned returns.
+	// choice is the result of usesPinned.
 	choosing sync.Once
 	choice   bool
-	// tallies is what ran where.
+	// tallies counts what ran where.
 	tallies tallies
 }
 
 // Tools runs commands.
 type Tools interface {
-	// Run returns what the command wrote to its standard output and standard
-	// error, also when it fails.
+	// Run returns the command's standard output and standard error, even if it fails.
 	Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error)
 }
 
-// Options choose a part of a suite.
+// Options select a part of a suite.
 type Options struct {
 	// Revision restricts the specification suites to one revision.
 	Revision string
 	// File restricts the specification suites to the test file of this name,
 	// without ".json".
 	File string
-	// Overload restricts the suite "spec" to what is about overload, which runs in the fork alone.
+	// Overload restricts the suite "spec" to the tests about overload, which run in the fork alone.
 	Overload bool
 	// Throttled switches adaptiveThrottling on in all tests of the suite "fork".
 	Throttled bool
-	// Except are what may fail.
+	// Except lists the tests that may fail.
 	Except []Exception
 }
 
-// Names lists the suites in the order in which they run.
+// Names lists the suites in the order of their runs.
 func Names() []string {
 	return []string{"check", "unit", "modules", "fork", "upstream", "spec", "soak", "limits"}
 }
@@ -135,8 +132,8 @@ func Names() []string {
 // waiting are the suites that wait for servers most of the time. They run beside the others, which need the processors.
 var waiting = []string{"spec", "soak", "limits"}
 
-// Run runs the named suites and returns what they found, in their order. A suite that yields
-// several results, such as one per revision, is named with them.
+// Run runs the named suites and returns their results, in their order. A suite with several results, such as one per revision,
+// names them after itself.
 func (r *Rig) Run(ctx context.Context, names []string, options Options) []report.Suite {
 	results := make([][]report.Suite, len(names))
 	var lanes sync.WaitGroup
@@ -187,8 +184,8 @@ func failed(name, what string) report.Suite {
 	return report.Suite{Name: name, Failures: []report.Failure{{Name: name, What: what}}}
 }
 
-// timed runs one suite. An error of the suite is one more failed case, or one
-// skipped case if the error says that something is unavailable.
+// timed runs one suite. An error of the suite is one more failed case, or one skipped case if the error says that something is
+// unavailable.
 func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
 	s := report.Suite{Name: name}
 	start := r.Now()
@@ -210,8 +207,8 @@ func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
 	return s
 }
 
-// env returns the environment of a child: the rig's own without the variables
-// that would make runs differ, and with the given assignments.
+// env returns the environment of a child: the rig's own without the variables that would make runs differ, and with the given
+// assignments.
 func (r *Rig) env(assignments ...string) []string {
 	var env []string
 	for _, assignment := range r.Environ {
@@ -222,7 +219,7 @@ func (r *Rig) env(assignments ...string) []string {
 			env = append(env, assignment)
 		}
 	}
-	// A go.work above the repository must not draw the built modules in.
+	// Ignore any go.work above the repository.
 	env = append(env, "GOWORK=off")
 	return append(env, assignments...)
 }

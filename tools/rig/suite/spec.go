@@ -14,18 +14,15 @@ import (
 )
 
 const (
-	// backpressureTest runs the test files about overload of the revision that the
-	// fork follows; the overlay adds it.
+	// backpressureTest, which the overlay adds, runs the test files about overload of the revision that the fork follows.
 	backpressureTest = "TestClientBackpressureSpec"
 	unifiedFolder    = "internal/integration/unified"
-	// specTimeout bounds one run. Upstream's tests take three minutes where nothing else runs, and ten times that on a machine
-	// that many share.
+	// specTimeout bounds one run. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
 	specTimeout = time.Hour
 )
 
-// spec runs the specification's tests on a real server: upstream's runner with
-// its own revision and with the fork's in both trees, what is about overload in
-// the fork's revision in the fork, and the overlay's own integration tests.
+// spec runs the specification's tests on a real server: upstream's runner with its own revision and with the fork's in both
+// trees, the tests about overload of the fork's revision in the fork, and the overlay's own integration tests.
 func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 	parts := r.specParts(options)
 	if len(parts) == 0 {
@@ -56,12 +53,12 @@ func (r *Rig) spec(ctx context.Context, options Options) []report.Suite {
 // specPart is a part of the suite "spec".
 type specPart struct {
 	name string
-	// unified is whether it belongs to the tests that upstream's runner runs.
+	// unified is whether upstream's runner runs it.
 	unified bool
 	run     func(context.Context, *report.Suite) error
 }
 
-// specParts returns the parts that the options leave, in the order of their results.
+// specParts returns the parts that the options select, in the order of their results.
 func (r *Rig) specParts(options Options) []specPart {
 	var parts []specPart
 	if options.Revision == "" || options.Revision == r.Upstream {
@@ -92,9 +89,8 @@ func (r *Rig) specParts(options Options) []specPart {
 	return parts
 }
 
-// unifiedSpec judges the unified tests of a revision that upstream's runner runs: in the fork on the pinned servers, if there is
-// a record of what they do in the untouched module there, and else by a run in both trees. Each run gets a server that nothing
-// ran on before, unless the user named one.
+// unifiedSpec judges the unified tests of a revision: in the fork on the pinned servers, if there is a record of their outcomes
+// in the untouched module there, and otherwise by a run in both trees. Each run gets a new server, unless the user named one.
 func (r *Rig) unifiedSpec(ctx context.Context, s *report.Suite, revision, file string) error {
 	if !r.usesPinned(ctx) {
 		t, project, err := r.specSetup(ctx, revision)
@@ -166,8 +162,8 @@ func (r *Rig) unifiedComparison(t *trees, revision, project, file string) compar
 	}
 }
 
-// filePattern returns the argument of -run for one test file. The folder that it
-// stands in is part of the subtest's name: "crud/tests/unified" or "sessions/tests".
+// filePattern returns the argument of -run for one test file. Its folder is part of the subtest's name: "crud/tests/unified" or
+// "sessions/tests".
 func filePattern(test, file string) string {
 	var patterns []string
 	for _, depth := range []int{2, 3} {
@@ -176,8 +172,7 @@ func filePattern(test, file string) string {
 	return strings.Join(patterns, "|")
 }
 
-// serverCommand is what the user types in front of a command that needs a server
-// and a revision's tests.
+// serverCommand is the prefix of a command that needs a server and a revision's tests.
 func serverCommand(revision string) []string {
 	return []string{"go run ./tools/cmd/rig server -- env", projectVariable(revision)}
 }

@@ -8,7 +8,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// summarize adds all of the difference but the regressions to the suite.
+// summarize adds the difference except the regressions to the suite.
 func summarize(s *report.Suite, d *difference.Difference) {
 	s.Passed += len(d.Passed) + len(d.Fixed)
 	for range d.Broken {

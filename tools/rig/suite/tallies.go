@@ -12,7 +12,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// tallies count which cases ran on which of the pinned servers. It is safe for concurrent use.
+// tallies count the cases that ran on each of the pinned servers. It is safe for concurrent use.
 type tallies struct {
 	mu      sync.Mutex
 	rows    map[tallyRow]*tallyCounts

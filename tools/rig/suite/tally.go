@@ -10,7 +10,7 @@ import (
 	"mongofork/tools/rig/gotest"
 )
 
-// tally counts the outcomes of the cases of each suite of the specifications, on each topology, in both trees.
+// tally counts the outcomes of each specification's cases on each topology, in both trees.
 type tally struct {
 	counts             map[tallyKey]*[4]int
 	suites, topologies []string
@@ -50,7 +50,7 @@ func (t *tally) add(key tallyKey, outcome gotest.Outcome) {
 	t.counts[key][outcome]++
 }
 
-// cell returns the counts as the table has them.
+// cell formats the counts for the table.
 func (t *tally) cell(key tallyKey) string {
 	if n := t.counts[key]; n != nil {
 		return fmt.Sprintf("%d/%d/%d", n[gotest.Passed], n[gotest.Failed], n[gotest.Skipped])

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// forced is a change of a file of the fork by which the tests have adaptiveThrottling without asking for it. Production code has
-// no switch for that: go test compiles the changed file in the place of the file (-overlay).
+// forced is a change to a file of the fork that switches adaptiveThrottling on without the tests' asking for it. Production code
+// has no switch for that: go test compiles the changed file in place of the original (-overlay).
 type forced struct{ file, old, new string }
 
 // forcedThrottling switches it on for every client that does not say otherwise, and for every scripted deployment.
@@ -29,7 +29,7 @@ func forcedThrottling() []forced {
 	}
 }
 
-// overlayFlags writes the changed files to dir, and returns the flags by which go test takes them.
+// overlayFlags writes the changed files to dir, and returns the flags that make go test use them.
 func overlayFlags(dir, fork string, changes []forced) ([]string, error) {
 	fork, err := filepath.Abs(fork)
 	if err != nil {
@@ -43,7 +43,7 @@ func overlayFlags(dir, fork string, changes []forced) ([]string, error) {
 			return nil, err
 		}
 		if n := strings.Count(string(text), change.old); n != 1 {
-			return nil, fmt.Errorf("%s has %q %d times, not once; write the change in tools/rig/suite/throttled.go anew", change.file, change.old, n)
+			return nil, fmt.Errorf("%s has %q %d times, not once; update the change in tools/rig/suite/throttled.go", change.file, change.old, n)
 		}
 		replace[name] = filepath.Join(dir, fmt.Sprintf("%d.go", i))
 		changed := strings.Replace(string(text), change.old, change.new, 1)

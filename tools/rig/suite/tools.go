@@ -14,7 +14,7 @@ import (
 // OSTools runs commands of the operating system.
 type OSTools struct{}
 
-// Run implements Tools. The error of a command that failed has its output. Neither has the passwords of connection strings.
+// Run implements Tools. The error of a failed command has its output. Neither has the passwords of connection strings.
 func (OSTools) Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := process.Command(ctx, dir, env, name, args...)
 	var output bytes.Buffer

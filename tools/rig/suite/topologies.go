@@ -11,7 +11,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// bareServer is the server without the lab in front of it, which the topologies are compared with.
+// bareServer is the server without the lab, with which the topologies are compared.
 const bareServer = "server"
 
 // proseTests are upstream's tests, in internal/integration, that need members or routers of a deployment.
@@ -20,20 +20,20 @@ var proseTests = []string{
 	"TestLoadBalancerSupport", "TestMongosPinning", "TestWriteErrorsWithLabels", "TestSessionsProse",
 }
 
-// Topologies are the deployments for the unified tests: the bare server, and those that the lab makes of it.
+// Topologies are the deployments for the unified tests: the bare server, and those that the lab simulates on it.
 func Topologies() []string {
 	return []string{bareServer, "standalone", "replicaset:3", "sharded:2", "loadbalanced:2"}
 }
 
 // Lab is a running lab.
 type Lab struct {
-	// Env is what the tests find it by.
+	// Env is the environment in which the tests find it.
 	Env []string
 	// Close ends it.
 	Close func() error
 }
 
-// topologyRun is what one topology gave in one tree.
+// topologyRun is the result of one topology in one tree.
 type topologyRun struct {
 	topology string
 	fork     bool
@@ -68,7 +68,7 @@ func (r *Rig) topology(ctx context.Context, s *report.Suite, topology, file stri
 	c := r.unifiedComparison(t, r.Fork, project, file)
 	c.observe = observe
 	if file == "" {
-		// The packages share the server and its fail points, so one after the other.
+		// The packages share the server and its fail points, so they run one after the other.
 		c.command.Flags = append(c.command.Flags, "-p=1")
 		c.command.Run = gotest.AnyOf(append([]string{"TestUnifiedSpec"}, proseTests...))
 		c.command.Packages = append(c.command.Packages, "./"+integrationFolder)
@@ -116,7 +116,7 @@ func (r *Rig) openTopology(ctx context.Context, project, topology string) ([]str
 	return append([]string{"PROJECT_DIRECTORY=" + project}, l.Env...), done, nil
 }
 
-// nowhere lists the cases that run on no topology, by the reason that was given last.
+// nowhere lists the cases that run on no topology, by the last reason given.
 func nowhere(runs []topologyRun) string {
 	reasons := make(map[gotest.Key]string)
 	ran := make(map[gotest.Key]bool)
@@ -126,7 +126,7 @@ func nowhere(runs []topologyRun) string {
 				reasons[c.Key] = tidyReason(c.Reason())
 				continue
 			}
-			// A file or a test that is skipped as a whole elsewhere is there by the name of its parent.
+			// A file or test that is skipped as a whole elsewhere has its parent's name there.
 			for key := c.Key; key.Test != ""; key.Test = parentOf(key.Test) {
 				ran[key] = true
 			}

@@ -11,8 +11,7 @@ import (
 // binaries is the folder for programs that the suites run, below the root of the repository.
 const binaries = "build/bin"
 
-// trees are the two modules that upstream's tests are run in, as paths below the
-// root of the repository.
+// trees are the two modules that upstream's tests run in, as paths below the root of the repository.
 type trees struct {
 	fork, upstream string
 	own            ownTests

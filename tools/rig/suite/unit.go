@@ -10,8 +10,7 @@ import (
 	"mongofork/tools/rig/report"
 )
 
-// retryPackages is where atomics and goroutines are, and so what the race
-// detector is for in this module.
+// retryPackages use atomics and goroutines, so they need the race detector.
 const retryPackages = "mongofork/internal/retry"
 
 // unit runs the tests of the repository's own module.
@@ -47,8 +46,7 @@ func (r *Rig) unit(ctx context.Context, s *report.Suite) error {
 	return nil
 }
 
-// race returns the flag that turns the race detector on, or a note that there is
-// no C compiler, without which there is no race detector.
+// race returns the flag that enables the race detector, or a note that there is no C compiler, which it needs.
 func (r *Rig) race(ctx context.Context) (flags []string, note string) {
 	output, err := r.Tools.Run(ctx, r.Root, r.env(), "go", "env", "CGO_ENABLED", "CC")
 	fields := strings.Fields(output)

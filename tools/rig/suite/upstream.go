@@ -12,8 +12,8 @@ import (
 // upstreamRecord is the record of upstream's tests that need no server.
 const upstreamRecord = "upstream"
 
-// upstream runs all of upstream's tests that need no server: in the fork, if there is a record of what they do in the untouched
-// module, and else in both trees.
+// upstream runs all of upstream's tests that need no server: in the fork, if there is a record of their outcomes in the untouched
+// module, and otherwise in both trees.
 func (r *Rig) upstream(ctx context.Context, s *report.Suite) error {
 	t, tr, err := r.upstreamTrial(ctx, s)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *Rig) upstreamTrial(ctx context.Context, s *report.Suite) (*trees, trial
 	}
 	project, missing := r.project(ctx, r.Upstream)
 	if missing != nil {
-		// Most tests do without; those that don't then fail in both trees.
+		// Most tests do without them; those that do not then fail in both trees.
 		absent := r.timed("specification tests", func(*report.Suite) error { return missing })
 		s.Failures = append(s.Failures, absent.Failures...)
 		s.Note = "without the specification tests"
@@ -60,8 +60,8 @@ func (r *Rig) upstreamTrial(ctx context.Context, s *report.Suite) (*trees, trial
 	}, nil
 }
 
-// runWhole runs tests, and those of a package once more whose process ended before all had a result. A test that panics when
-// the machine is slow takes those after it along.
+// runWhole runs tests, and once more those of a package whose process ended early. A test that panics when the machine is slow
+// takes those after it along.
 func (r *Rig) runWhole(ctx context.Context, label, tree string, command gotest.Command, env []string) (*gotest.Result, error) {
 	result, err := r.runArm(ctx, label, tree, comparison{command: command}, env)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Rig) runWhole(ctx context.Context, label, tree string, command gotest.C
 	if len(ended) == 0 {
 		return result, nil
 	}
-	r.Progress.Printf("      %s: once more, for the process ended: %s", label, strings.Join(folders, " "))
+	r.Progress.Printf("      %s: once more, because the process ended: %s", label, strings.Join(folders, " "))
 	command.Packages = folders
 	again, err := r.runArm(ctx, label+", once more", tree, comparison{command: command}, env)
 	if err != nil {
@@ -86,8 +86,7 @@ func (r *Rig) runWhole(ctx context.Context, label, tree string, command gotest.C
 	return gotest.Merge(result.Without(ended), again), nil
 }
 
-// projectVariable is PROJECT_DIRECTORY as the user types it in the root of the
-// repository.
+// projectVariable is PROJECT_DIRECTORY as the user types it in the root of the repository.
 func projectVariable(revision string) string {
 	return `PROJECT_DIRECTORY="$PWD/build/specifications/` + revision + `"`
 }

@@ -6,8 +6,8 @@ import (
 	"mongofork/tools/connstring"
 )
 
-// UseURIOptions lets the clients of the tests have more options, such as "adaptiveThrottling=true", in the connection strings of
-// the servers that the suite "spec" opens. It is called before any suite is run.
+// UseURIOptions adds options, such as "adaptiveThrottling=true", to the connection strings of the servers that the suite "spec"
+// opens. Call it before any suite runs.
 func (r *Rig) UseURIOptions(options string) {
 	open, openPinned := r.OpenServer, r.OpenPinned
 	r.OpenServer = func(ctx context.Context) (*Server, error) { return withURIOptions(options)(open(ctx)) }
