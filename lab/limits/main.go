@@ -1,4 +1,4 @@
-// Limits lets an application with the fork meet the ingress limits of a MongoDB server, and prints what it found.
+// Limits exposes an application with the fork to the ingress limits of a MongoDB server, and prints the results.
 package main
 
 import (
@@ -48,7 +48,7 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// write writes a report as a line that says where it comes from, and a table.
+// write writes a report as a line that names its source, and a table.
 func write(out io.Writer, report *limits.Report) {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"limit", "", "what has to be", "figures"})

@@ -22,7 +22,7 @@ const (
 	lineInterval   = 10 * time.Second // where there is nothing to redraw
 )
 
-// show keeps a person up to date until the context ends: with a table where it can be redrawn, else with lines.
+// show reports the counts until the context ends: as a table if it can be redrawn, otherwise as lines.
 func show(ctx context.Context, l *deployment.Lab, out io.Writer) {
 	redraws := isTerminal(out)
 	interval := lineInterval
@@ -63,7 +63,7 @@ type row struct {
 	latency                                      time.Duration // mean
 }
 
-// rates compares two times' counts.
+// rates compares the counts of two times.
 func rates(l *deployment.Lab, now, before []metrics.Counts, interval time.Duration) []row {
 	faults, rows := l.Faults(), []row(nil)
 	roles := l.Cluster().Status().Members
@@ -104,7 +104,7 @@ func render(rows []row) string {
 
 func whole(n float64) string { return fmt.Sprintf("%.0f", n) }
 
-// writeLines writes a line for each front that has anything to tell.
+// writeLines writes a line for each active front.
 func writeLines(out io.Writer, rows []row) {
 	busy := slices.DeleteFunc(rows, func(r row) bool { return r.received == 0 && r.fault == "off" })
 	for _, r := range busy {

@@ -1,4 +1,4 @@
-// Lab puts itself before a MongoDB server and makes it look like any deployment, on a bad day.
+// Lab puts itself before a MongoDB server and simulates any deployment, on a bad day.
 package main
 
 import (

@@ -17,7 +17,7 @@ type runCmd struct {
 	labFlags
 }
 
-// Help is the text of --help besides the flags.
+// Help is the text of --help before the flags.
 func (c *runCmd) Help() string {
 	return `A scenario has these fields; unknown ones are errors:
 

@@ -23,7 +23,7 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// environment is the environment of commands.
+// environment is the commands' environment.
 type environment struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
@@ -45,7 +45,7 @@ type labFlags struct {
 	TLSKey        string        `type:"existingfile" and:"tls" placeholder:"FILE" help:"Its key (PEM)."`
 }
 
-// rejection returns what the flag of that name names.
+// rejection returns the error that the flag names.
 func rejection(flag string) overload.Rejection {
 	switch flag {
 	case "462-before-8.2.6":
@@ -59,7 +59,7 @@ func rejection(flag string) overload.Rejection {
 	}
 }
 
-// config returns what the flags describe.
+// config returns the configuration that the flags describe.
 func (f *labFlags) config(spec topology.Spec, log io.Writer) (deployment.Config, error) {
 	config := deployment.Config{
 		Topology: spec, Options: topology.Options{ElectionDelay: f.ElectionDelay}, Port: f.Port,
@@ -81,7 +81,7 @@ func (f *labFlags) config(spec topology.Spec, log io.Writer) (deployment.Config,
 	return config, nil
 }
 
-// behind finds or starts what is behind the lab. The returned function ends it.
+// behind finds or starts the server or members behind the lab. The returned function ends them.
 func (f *labFlags) behind(ctx context.Context, config *deployment.Config) (func() error, error) {
 	nothing := func() error { return nil }
 	real := config.Topology.Kind == topology.Members
@@ -126,7 +126,7 @@ func (c *serveCmd) Run(env *environment) error {
 	return c.serve(env, config, nil)
 }
 
-// serve runs a lab and its control until the context ends, or what is to be done meanwhile is done.
+// serve runs a lab and its control until the context ends, or a function that runs meanwhile returns.
 func (f *labFlags) serve(env *environment, config deployment.Config, meanwhile func(context.Context, *deployment.Lab) error) (err error) {
 	end, err := f.behind(env.ctx, &config)
 	if err != nil {
@@ -159,7 +159,7 @@ func (f *labFlags) serve(env *environment, config deployment.Config, meanwhile f
 	return group.Wait()
 }
 
-// serveControl serves what acts on the lab until the context ends, after it has printed where everything is.
+// serveControl prints all addresses, and serves the control requests until the context ends.
 func serveControl(ctx context.Context, l *deployment.Lab, port int, out io.Writer) error {
 	handler, err := control.New(l)
 	if err != nil {

@@ -31,7 +31,7 @@ type soakCmd struct {
 	Markdown bool          `help:"Write the table as Markdown. Real members only."`
 }
 
-// Run runs the soak and prints what it found.
+// Run runs the soak and prints its report.
 func (c *soakCmd) Run(env *environment) error {
 	if c.Duration <= 0 || c.Workers < 0 || c.Pace < 0 || c.Seeds < 1 {
 		return errors.New("--duration and --seeds have to be more than 0, --workers and --pace not less")
@@ -130,7 +130,7 @@ func (c *soakCmd) arms() ([]conduct.Arm, error) {
 // soakArmCmd is an application of a soak on real members.
 type soakArmCmd struct{}
 
-// Run reads what to do, and writes what it found.
+// Run reads the configuration, and writes the report.
 func (c *soakArmCmd) Run(env *environment) error {
 	config := soak.Config{Progress: env.stderr}
 	if err := json.NewDecoder(os.Stdin).Decode(&config); err != nil {

@@ -1,4 +1,4 @@
-// Package answer makes the replies that the lab gives itself, in the form in which a server gives them.
+// Package answer makes the replies that the lab gives itself, in a server's form.
 package answer
 
 import (
@@ -18,7 +18,7 @@ const (
 	LabelRetryable            = "RetryableError"
 )
 
-// OK gives the reply of a command that succeeded.
+// OK returns the reply of a command that succeeded.
 func OK(req *proxy.Request, reply proxy.ReplyFunc, elements ...bson.E) error {
 	return send(req, reply, append(elements, bson.E{Key: "ok", Value: 1.0}))
 }
@@ -41,7 +41,7 @@ func Errorf(code int32, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Send gives the error as the reply.
+// Send returns the error as the reply.
 func (e *Error) Send(req *proxy.Request, reply proxy.ReplyFunc) error {
 	doc := bson.D{
 		{Key: "ok", Value: 0.0},

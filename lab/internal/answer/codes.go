@@ -27,7 +27,7 @@ const (
 	CodeNoChangeStream            = 40573 // of no name: Location40573
 )
 
-// Class tells how a server labels an error.
+// Class determines how a server labels an error.
 type Class uint8
 
 const (
@@ -125,7 +125,7 @@ func find(number int32) (code, bool) {
 	return code{}, false
 }
 
-// CodeName returns a code's name. For those that have none servers make one up of the code, and so does this.
+// CodeName returns a code's name. Like a server, it derives the name of an unnamed code from the code.
 func CodeName(code int32) string {
 	if known, ok := find(code); ok {
 		return known.name
@@ -133,7 +133,7 @@ func CodeName(code int32) string {
 	return fmt.Sprintf("Location%d", code)
 }
 
-// IsA tells whether a code is of that class.
+// IsA reports whether a code is of that class.
 func IsA(code int32, class Class) bool {
 	known, _ := find(code)
 	return known.class&class != 0

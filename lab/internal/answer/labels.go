@@ -6,9 +6,9 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// Labels returns the labels that a server gives a command's error by itself; a code of 0 stands for no error. A router
-// gives no RetryableWriteError: it has tried again itself. Labels of change streams, for which a server looks at the
-// cursor's origin, and NoWritesPerformed, for which it looks at its oplog, are not among them.
+// Labels returns the labels that a server itself gives a command's error; a code of 0 stands for no error. A router gives no
+// RetryableWriteError, because it has already retried. Not included are labels of change streams, for which a server looks at the
+// cursor's origin, and NoWritesPerformed, for which it looks at its oplog.
 func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []string {
 	if !bsondoc.Has(command, "txnNumber") {
 		return nil
@@ -27,13 +27,13 @@ func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []strin
 	return nil
 }
 
-// isTransient tells whether a transaction may succeed when it is run again as a whole.
+// isTransient reports whether the transaction may succeed when it is run again.
 func isTransient(code int32, hasWriteConcernError, ends bool) bool {
 	switch {
 	case IsA(code, Conflict):
 		return true
 	case code == CodeNoSuchTransaction:
-		// What was committed may yet be rolled back, and then the transaction would be run twice.
+		// A committed transaction may still be rolled back, and would then be run twice.
 		return !ends || !hasWriteConcernError
 	default:
 		return !ends && IsA(code, Retriable)

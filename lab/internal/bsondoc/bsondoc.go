@@ -1,4 +1,4 @@
-// Package bsondoc reads and changes BSON documents as servers do. Documents that it is given are valid.
+// Package bsondoc reads and changes BSON documents like a server. Its arguments have to be valid documents.
 package bsondoc
 
 import (
@@ -8,13 +8,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// Has tells whether the document has the field.
+// Has reports whether the document has the field.
 func Has(doc bson.Raw, key string) bool {
 	_, err := doc.LookupErr(key)
 	return err == nil
 }
 
-// FirstKey returns the name of the first field, which in a command is its name; empty for an empty document.
+// FirstKey returns the name of the first field, which is a command's name; empty for an empty document.
 func FirstKey(doc bson.Raw) string {
 	element, err := doc.IndexErr(0)
 	if err != nil {
@@ -32,8 +32,7 @@ func Number(value bson.RawValue) (float64, bool) {
 	return float64(n), ok
 }
 
-// Int64 reads a value as Number does, without what a double has beyond the point. Unlike a float64 the result is exact
-// for every int64.
+// Int64 reads a value as Number does, and truncates doubles. Unlike a float64 the result is exact for every int64.
 func Int64(value bson.RawValue) (int64, bool) {
 	if f, ok := value.DoubleOK(); ok {
 		return int64(f), true
@@ -41,7 +40,7 @@ func Int64(value bson.RawValue) (int64, bool) {
 	return value.AsInt64OK()
 }
 
-// IsTrue tells whether a value is a true boolean, or a number other than 0, as servers take either.
+// IsTrue reports whether a value is true or a number other than 0, as servers accept either.
 func IsTrue(value bson.RawValue) bool {
 	if b, ok := value.BooleanOK(); ok {
 		return b
@@ -50,7 +49,7 @@ func IsTrue(value bson.RawValue) bool {
 	return ok && n != 0
 }
 
-// Succeeded reports whether the command of a reply, as a whole, succeeded.
+// Succeeded reports whether a reply says that the command as a whole succeeded.
 func Succeeded(reply bson.Raw) bool { return IsTrue(reply.Lookup("ok")) }
 
 // With returns the document with these fields: replaced in place, or else appended.
@@ -75,7 +74,7 @@ func with(fields bson.D, element bson.E) bson.D {
 	return append(fields, element)
 }
 
-// Rebuild returns the document without the named fields, and then whatever add, unless nil, appends. It decodes no values, so it
+// Rebuild returns the document without the named fields, followed by what add, unless nil, appends. It decodes no values, so it
 // is cheap enough for every message.
 func Rebuild(doc bson.Raw, without []string, add func([]byte) []byte) bson.Raw {
 	start, dst := bsoncore.AppendDocumentStart(make([]byte, 0, len(doc)+256))

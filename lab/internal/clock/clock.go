@@ -1,4 +1,4 @@
-// Package clock tells and passes time, so that what depends on it can be tested without any passing.
+// Package clock tells and passes time, so that code that depends on time can be tested without waiting.
 package clock
 
 import (
@@ -10,7 +10,7 @@ import (
 type Clock interface {
 	// Now never goes back.
 	Now() time.Time
-	// Wait returns nil after that time, at once where it is not positive; or the context's error as soon as it ends.
+	// Wait returns nil after that time, at once if it is not positive; or the context's error as soon as it ends.
 	Wait(ctx context.Context, d time.Duration) error
 }
 

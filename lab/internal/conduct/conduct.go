@@ -1,5 +1,5 @@
-// Package conduct lets applications with different drivers work on the same real members, side by side, while everything goes
-// wrong for all of them at the same times.
+// Package conduct runs applications with different drivers on the same real members, side by side, under the same faults at the
+// same times.
 package conduct
 
 import (
@@ -21,13 +21,13 @@ import (
 
 const (
 	count = 3
-	// connectTime is how long the applications have to start and connect before the plan begins.
+	// connectTime is the applications' time to start and connect before the plan begins.
 	connectTime = 4 * time.Second
-	// patience is how long they may take afterwards to finish and to compare.
+	// patience bounds the applications' time to finish and compare after the plan.
 	patience = 4 * time.Minute
 )
 
-// ArmCommand is the command of the lab that runs one application. It reads its soak.Config and writes its soak.Report, as JSON.
+// ArmCommand is the lab's command that runs one application. It reads its soak.Config and writes its soak.Report, as JSON.
 const ArmCommand = "soak-arm"
 
 // Arm is an application with a driver.
@@ -35,15 +35,15 @@ type Arm struct {
 	Name string
 	// Binary is the lab, built with the driver.
 	Binary string
-	// Adaptive and Throttling are those of its soak.Config.
+	// Adaptive and Throttling are those of the soak.Config.
 	Adaptive, Throttling bool
-	// Reference marks it as a reference: whatever it finds is not a failure.
+	// Reference marks a reference, whose violations are no failure.
 	Reference bool
 }
 
 // Config configures a run.
 type Config struct {
-	// Mongod is the binary of the members, Dir the folder below which they have their files.
+	// Mongod is the binary of the members, Dir the parent folder of their files.
 	Mongod, Dir string
 	Seed        uint64
 	Duration    time.Duration
@@ -51,7 +51,7 @@ type Config struct {
 	Workers int
 	Pace    time.Duration
 	Arms    []Arm
-	// Progress gets a line for each event.
+	// Progress receives a line for each event.
 	Progress io.Writer
 }
 

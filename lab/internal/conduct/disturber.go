@@ -14,11 +14,11 @@ import (
 
 const (
 	stepDownTime = 3 * time.Second
-	// restartPatience is how long a member may take to come back.
+	// restartPatience bounds the restart of a member.
 	restartPatience = 3 * time.Minute
 )
 
-// replicaSet is whom the events happen to.
+// replicaSet is the set to which the events happen.
 type replicaSet interface {
 	Process(ctx context.Context, member int, action members.Action) error
 	Partition(cut []int, duration time.Duration) error
@@ -26,13 +26,13 @@ type replicaSet interface {
 	Status() topology.Status
 }
 
-// disturber makes what happens to members happen.
+// disturber carries out the events that happen to members.
 type disturber struct {
 	set      replicaSet
 	progress io.Writer
 }
 
-// run carries out the events of a plan, one after the other; those of fronts it only announces. When it returns, all members run
+// run carries out the events of a plan, one after the other; it only announces those of fronts. When it returns, all members run
 // and reach each other.
 func (d *disturber) run(ctx context.Context, events []soak.Event, start time.Time) error {
 	for _, e := range events {
@@ -73,7 +73,7 @@ func (d *disturber) happen(ctx context.Context, e soak.Event) error {
 	return nil
 }
 
-// actions returns how an event begins and ends.
+// actions returns the actions that begin and end an event.
 func (d *disturber) actions(action soak.Action, member int) (begin, end func(context.Context) error) {
 	process := func(action members.Action) func(context.Context) error {
 		return func(ctx context.Context) error { return d.set.Process(ctx, member, action) }
@@ -93,7 +93,7 @@ func (d *disturber) actions(action soak.Action, member int) (begin, end func(con
 	}
 }
 
-// stepDown makes the primary step down. Where there is none, or it does not stay one, nothing is left to be done.
+// stepDown makes the primary step down. If there is none, or it does not stay one, there is nothing to do.
 func (d *disturber) stepDown() error {
 	if err := d.set.StepDown(stepDownTime); err != nil {
 		fmt.Fprintf(d.progress, "    %v\n", err)

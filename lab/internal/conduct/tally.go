@@ -12,7 +12,7 @@ import (
 	"mongofork/lab/internal/soak"
 )
 
-// Tally adds up what applications found.
+// Tally adds up the applications' findings.
 type Tally struct {
 	arms  []Arm
 	sums  []sum // by arm
@@ -27,7 +27,7 @@ type sum struct {
 	classes                  map[string]int64
 }
 
-// NewTally returns a tally of nothing.
+// NewTally returns an empty tally.
 func NewTally(arms []Arm) *Tally {
 	t := &Tally{arms: arms, sums: make([]sum, len(arms))}
 	for i := range t.sums {
@@ -59,7 +59,7 @@ func (t *Tally) Add(seed uint64, reports []*soak.Report) {
 	}
 }
 
-// Failed tells whether an application that is to pass found anything.
+// Failed reports whether an application that has to pass found a violation.
 func (t *Tally) Failed() bool {
 	for i, arm := range t.arms {
 		if !arm.Reference && len(t.sums[i].violations) > 0 {
@@ -69,7 +69,7 @@ func (t *Tally) Failed() bool {
 	return false
 }
 
-// Render returns the tables, side by side, and an example of each thing that must not happen.
+// Render returns the tables, side by side, and an example of each violation.
 func (t *Tally) Render(markdown bool) string {
 	render := func(w table.Writer) string {
 		if markdown {

@@ -1,4 +1,4 @@
-// Package control serves a lab's counts, and lets people and scripts act on it, over HTTP.
+// Package control serves a lab's counts and control requests over HTTP.
 package control
 
 import (
@@ -18,7 +18,7 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// defaultStepDown is how long a primary that stepped down is not elected, where the request does not say.
+// defaultStepDown is the time for which a primary that stepped down is not elected, unless the request gives one.
 const defaultStepDown = 60 * time.Second
 
 // New returns a handler for these requests. From web pages it answers only reads, and never a request for a host other than this
@@ -56,7 +56,7 @@ func New(l *deployment.Lab) (http.Handler, error) {
 type Status struct {
 	topology.Status
 	Faults []fault.Fault `json:"faults"`
-	// Links are the faults of the ways between members that the lab started, by from and to.
+	// Links are the faults of the links between members that the lab started, by from and to.
 	Links [][]fault.Fault `json:"links,omitempty"`
 }
 
@@ -102,7 +102,7 @@ func numberOf(r *http.Request, name string) (int, error) {
 	return number, nil
 }
 
-// faultOf returns the fault that a request asks for, and for how long.
+// faultOf returns the fault that a request asks for, and its duration.
 func faultOf(r *http.Request) (f fault.Fault, duration time.Duration, err error) {
 	f.Kind = fault.Kind(r.FormValue("kind"))
 	if f.Delay, err = durationOf(r, "delay", 0); err != nil {
@@ -124,7 +124,7 @@ func durationOf(r *http.Request, name string, byDefault time.Duration) (time.Dur
 	return d, nil
 }
 
-// answering returns a handler that serves what act returns as JSON, or its error as a request that makes no sense.
+// answering returns a handler that serves the result of act as JSON, or its error as a bad request.
 func answering(act func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		result, err := act(r)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// local refuses requests whose Host is neither localhost nor an address. A web page has its own host name; once that name leads
-// to this machine, browsers take the page and the lab for one site.
+// local refuses requests whose Host is neither localhost nor a loopback address. Browsers would otherwise let a web page whose
+// host name leads to this machine control the lab.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r.Host) {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// An address that was given up may be in use for a moment, by whoever got its port.
+	// An address that was given up may be in use for a moment by whoever got its port.
 	listenInterval = 20 * time.Millisecond
 	listenPatience = 10 * time.Second
 )
 
-// front serves an address, and gives it up and takes it again as its faults demand.
+// front serves an address, and gives it up and takes it again as its faults require.
 type front struct {
 	address  string
 	proxy    *proxy.Front

@@ -43,19 +43,19 @@ type Config struct {
 	Port int
 	// TLS is the configuration for clients' connections; nil for none.
 	TLS *tls.Config
-	// Capacity is the capacity of each front; nil for no bound but the backend's.
+	// Capacity is the capacity of each front; nil for no limit but the backend's.
 	Capacity *overload.CapacityConfig
 	// Rejection is the error of requests beyond the limit of a front; empty for overload.RequestRate.
 	Rejection overload.Rejection
 	// Observers see every request first, at any front.
 	Observers []proxy.Handler
-	// Logger gets a line for every connection that ends with an error. Nil stands for no log.
+	// Logger receives a line for every connection that ends with an error. Nil disables the log.
 	Logger *slog.Logger
 }
 
-// Cluster is the state of a deployment: one that is made of a server, or the members that there are.
+// Cluster is the state of a deployment, simulated or real.
 type Cluster interface {
-	// Handler returns what makes a front into that member.
+	// Handler returns the handler that makes a front that member.
 	Handler(front int) proxy.Handler
 	Status() topology.Status
 	// StepDown makes the primary a secondary that is not elected for that long.
@@ -63,7 +63,7 @@ type Cluster interface {
 	// Down and Up report that a front became unreachable, and that it is back.
 	Down(front int)
 	Up(front int)
-	// Close ends what is due.
+	// Close cancels pending elections and the like.
 	Close()
 }
 
@@ -140,7 +140,7 @@ func (l *Lab) assemble() error {
 	return nil
 }
 
-// turns returns whose turn it is at the one backend; members see to that themselves.
+// turns returns the sessions' turns at the one backend; real members take care of that themselves.
 func (l *Lab) turns() *proxy.Sessions {
 	if l.config.Members != nil {
 		return nil
@@ -181,7 +181,7 @@ func (l *Lab) chain(i int, f *front) error {
 	return err
 }
 
-// limits returns what sheds load at a front: the limiters, which setParameter controls, and the capacity if there is one.
+// limits returns the handlers that shed load at a front: the limiters, which setParameter controls, and the capacity, if any.
 func (l *Lab) limits(connections *overload.ConnectionLimiter) ([]proxy.Handler, error) {
 	config := overload.RequestLimiterConfig{Clock: l.clock, Limit: overload.Unlimited(), Rejection: l.config.Rejection}
 	var last []proxy.Handler
@@ -201,8 +201,8 @@ func (l *Lab) limits(connections *overload.ConnectionLimiter) ([]proxy.Handler, 
 	}, last...), nil
 }
 
-// Administer runs setParameter or configureFailPoint at a front, as an administrator does whom nothing holds up. What is not the
-// lab's to answer is an error.
+// Administer runs setParameter or configureFailPoint at a front, exempt from its limits and faults. A command that the lab does
+// not answer itself is an error.
 func (l *Lab) Administer(ctx context.Context, front int, command bson.D) error {
 	doc, err := bson.Marshal(append(slices.Clone(command), bson.E{Key: "$db", Value: "admin"}))
 	if err != nil {
@@ -269,22 +269,22 @@ func (l *Lab) Endpoints() []topology.Endpoint {
 	return l.config.Topology.Endpoints(l.Hosts(), name, l.TLS())
 }
 
-// TLS tells whether clients have to connect with TLS.
+// TLS reports whether clients have to connect with TLS.
 func (l *Lab) TLS() bool { return l.config.TLS != nil }
 
-// Metrics returns what counts the requests.
+// Metrics returns the recorder of the requests.
 func (l *Lab) Metrics() *metrics.Recorder { return l.metrics }
 
 // Cluster returns the deployment's state.
 func (l *Lab) Cluster() Cluster { return l.cluster }
 
-// Members returns the real replica set behind the fronts, nil where there is none.
+// Members returns the real replica set behind the fronts, or nil.
 func (l *Lab) Members() *members.Set { return l.config.Members }
 
-// ErrNoFront is a front's number that is too high or below 0.
+// ErrNoFront is returned for a front's number that is too high or below 0.
 var ErrNoFront = errors.New("there is no such front")
 
-// SetFault replaces a front's fault; it ends by itself after that time, where it is more than 0.
+// SetFault replaces a front's fault. It ends by itself after that time, if it is more than 0.
 func (l *Lab) SetFault(front int, f fault.Fault, duration time.Duration) error {
 	if front < 0 || front >= len(l.fronts) {
 		return fmt.Errorf("front %d: %w; they are numbered from 0 to %d", front, ErrNoFront, len(l.fronts)-1)

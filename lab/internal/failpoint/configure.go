@@ -16,7 +16,7 @@ func isBackends(command bson.Raw) bool {
 	return ok && name != failCommandName && name != transactionalWriteName
 }
 
-// configure answers a configureFailPoint. One that is refused changes nothing.
+// configure answers a configureFailPoint. A refused one changes nothing.
 func (h *Handler) configure(req *proxy.Request, reply proxy.ReplyFunc) error {
 	count, err := h.set(req.Database, req.Document())
 	if failure := new(answer.Error); errors.As(err, &failure) {
@@ -56,7 +56,7 @@ func (h *Handler) set(database string, command bson.Raw) (int64, error) {
 	}
 }
 
-// parseData returns the document, or an empty one where there is none.
+// parseData returns the document, or an empty one.
 func parseData(value bson.RawValue) (bson.Raw, error) {
 	if value.IsZero() {
 		return bson.Raw{5, 0, 0, 0, 0}, nil

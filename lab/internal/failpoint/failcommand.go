@@ -16,7 +16,7 @@ const (
 	failMessage = "Failing command via 'failCommand' failpoint"
 )
 
-// failCommand says which commands fail, and how.
+// failCommand determines which commands fail, and how.
 type failCommand struct {
 	commands  []string
 	appName   *string // nil for every application
@@ -71,7 +71,7 @@ func parseFailCommand(data bson.Raw) (*failCommand, error) {
 	return c, nil
 }
 
-// parseOutcome reads what becomes of the command.
+// parseOutcome reads what happens to the command.
 func (c *failCommand) parseOutcome(f *fields, key string, value bson.RawValue) (known bool) {
 	switch key {
 	case "closeConnection":
@@ -94,7 +94,7 @@ func (c *failCommand) parseOutcome(f *fields, key string, value bson.RawValue) (
 	return true
 }
 
-// matches tells whether it is one of the commands that fail.
+// matches reports whether the command fails.
 func (c *failCommand) matches(req *proxy.Request) bool {
 	if c.appName != nil && *c.appName != req.Client.AppName {
 		return false
@@ -106,7 +106,7 @@ func (c *failCommand) matches(req *proxy.Request) bool {
 	return slices.ContainsFunc(c.commands, func(name string) bool { return canonical(name) == command })
 }
 
-// namespace returns what the command works on: the database and, where its first value names one, the collection.
+// namespace returns the command's namespace: the database and, if its first value names one, the collection.
 func namespace(req *proxy.Request) string {
 	key := req.Command
 	if key == "getMore" {
@@ -118,7 +118,7 @@ func namespace(req *proxy.Request) string {
 	return req.Database
 }
 
-// canonical returns the name of a command that has several. hello is none of isMaster's.
+// canonical returns the canonical name of a command that has several. hello is none of isMaster's.
 func canonical(command string) string {
 	switch command {
 	case "ismaster":

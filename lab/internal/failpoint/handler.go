@@ -16,7 +16,7 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Config holds what fail points depend on.
+// Config holds the dependencies of fail points.
 type Config struct {
 	// Random returns numbers from 0 up to 1, for activationProbability. Several goroutines call it.
 	Random func() float64
@@ -26,7 +26,7 @@ type Config struct {
 	Router bool
 }
 
-// Handler has the fail points of one front. What comes after it does not see the commands that fail.
+// Handler has the fail points of one front. The next handler does not see the commands that fail.
 type Handler struct {
 	config      Config
 	failCommand point[failCommand]
@@ -58,7 +58,7 @@ func (p *point[Data]) set(m mode, data *Data) int64 {
 	return p.count
 }
 
-// take returns the data when one of that many chances is taken, else nil. Chances that do not match are none.
+// take returns the data if this chance is taken, otherwise nil. Commands that do not match are no chances.
 func (p *point[Data]) take(chances int, matches func(*Data) bool, draw func() float64) *Data {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.Re
 	return h.write(ctx, req, reply, next)
 }
 
-// fail answers with the fail point's error.
+// fail replies with the fail point's error.
 func (h *Handler) fail(req *proxy.Request, reply proxy.ReplyFunc, failing *failCommand) error {
 	failure := answer.Errorf(*failing.errorCode, failMessage)
 	failure.Labels = failing.errorLabels
@@ -120,7 +120,7 @@ func (h *Handler) fail(req *proxy.Request, reply proxy.ReplyFunc, failing *failC
 	return failure.Send(req, reply)
 }
 
-// withWriteConcernError adds the fail point's error to the reply. The labels stand beside it, not within.
+// withWriteConcernError adds the fail point's error to the reply. The labels are beside it, not within.
 func (h *Handler) withWriteConcernError(req *proxy.Request, reply proxy.ReplyFunc, failing *failCommand) proxy.ReplyFunc {
 	command := req.Document()
 	return func(m *wire.Message) error {

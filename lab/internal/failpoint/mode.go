@@ -9,7 +9,7 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// mode says which of a fail point's chances it takes.
+// mode determines which of a fail point's chances it takes.
 type mode struct {
 	kind        modeKind
 	count       int64   // of times or skip
@@ -26,7 +26,7 @@ const (
 	random // each with the probability
 )
 
-// take tells whether this chance is taken, and returns the mode that is left.
+// take reports whether this chance is taken, and returns the mode that is left.
 func (m mode) take(draw func() float64) (bool, mode) {
 	switch m.kind {
 	case alwaysOn:
@@ -72,8 +72,8 @@ func parseMode(value bson.RawValue) (mode, error) {
 	return parseModeDocument(doc)
 }
 
-// parseModeDocument reads {times: n}, {skip: n} or {activationProbability: p}. Some clients send a skip of 0 beside
-// times; like the server, this takes the first in that order and leaves the rest.
+// parseModeDocument reads {times: n}, {skip: n} or {activationProbability: p}. Some clients send a skip of 0 beside times; like
+// the server, this uses the first in that order and ignores the rest.
 func parseModeDocument(doc bson.Raw) (mode, error) {
 	if value, err := doc.LookupErr("times"); err == nil {
 		count, err := parseCount("mode.times", value)
@@ -97,7 +97,7 @@ func parseModeDocument(doc bson.Raw) (mode, error) {
 		"mode is %v; give {times: n}, {skip: n} or {activationProbability: p}", doc)
 }
 
-// parseCount reads a whole number that an int32 can hold, of any numeric type.
+// parseCount reads an int32 of any numeric type.
 func parseCount(name string, value bson.RawValue) (int64, error) {
 	n, ok := bsondoc.Number(value)
 	if !ok || n != math.Trunc(n) || n < 0 || n > math.MaxInt32 {

@@ -36,7 +36,7 @@ func parseTransactionalWrite(data bson.Raw) (*transactionalWrite, error) {
 	return w, err
 }
 
-// statements returns how many writes the request commits under a transaction number.
+// statements returns the number of writes that the request commits under a transaction number.
 func statements(req *proxy.Request) int {
 	doc := req.Document()
 	if doc.Lookup("txnNumber").IsZero() {
@@ -64,7 +64,7 @@ func statements(req *proxy.Request) int {
 	}
 }
 
-// length returns how many documents a field has, which may be sent as an array or beside the body.
+// length returns the number of documents in a field, which may be sent as an array or beside the body.
 func length(req *proxy.Request, field string) int {
 	if msg, ok := req.Message.Content.(*wire.Msg); ok {
 		for _, sequence := range msg.Sequences {
@@ -78,7 +78,7 @@ func length(req *proxy.Request, field string) int {
 	return len(values)
 }
 
-// executed remembers which writes were done, because their retries are not writes and do not trigger the fail point. A session
+// executed remembers the writes that were done, because their retries are no writes and do not trigger the fail point. A session
 // has one write at a time, so its last one suffices.
 type executed struct {
 	mu     sync.Mutex

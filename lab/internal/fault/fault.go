@@ -1,4 +1,4 @@
-// Package fault makes a front misbehave on command, the way that hosts and networks do.
+// Package fault makes a front misbehave on command, like a host or a network.
 package fault
 
 import (
@@ -16,7 +16,7 @@ import (
 // Kind is the kind of a fault.
 type Kind string
 
-// The kinds that there are.
+// The kinds of faults.
 const (
 	// Off ends a fault.
 	Off Kind = "off"
@@ -26,18 +26,18 @@ const (
 	Slow Kind = "slow"
 	// Reset resets all connections, and each new one.
 	Reset Kind = "reset"
-	// Restart resets all connections and listens no more; when it ends, the front is back at the same address.
+	// Restart resets all connections and stops listening; when it ends, the front is back at the same address.
 	Restart Kind = "restart"
 )
 
 // Fault is a front's fault.
 type Fault struct {
 	Kind Kind `json:"kind"`
-	// Delay is for how long Slow holds up each request.
+	// Delay is the time for which Slow delays each request.
 	Delay time.Duration `json:"delayNanoseconds,omitempty"`
 }
 
-// Check returns why the fault makes no sense.
+// Check returns an error if the fault makes no sense.
 func (f Fault) Check() error {
 	switch f.Kind {
 	case Off, Silent, Reset, Restart:
@@ -68,7 +68,7 @@ type Switch struct {
 // Set replaces the fault.
 func (s *Switch) Set(f Fault) { s.SetFor(f, 0) }
 
-// SetFor replaces the fault; it ends by itself after that time, where it is more than 0.
+// SetFor replaces the fault. It ends by itself after that time, if it is more than 0.
 func (s *Switch) SetFor(f Fault, duration time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Switch) expire(expiry **time.Timer) {
 	}
 }
 
-// Stop ends what is due. The fault remains.
+// Stop stops the timer. The fault remains.
 func (s *Switch) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Switch) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 			return err
 		}
 	}
-	// A reply that the server gives meanwhile, such as that to a hello which waits for news, is not to be heard either.
+	// A reply that the server gives meanwhile, such as to a hello that waits for news, has to be held back, too.
 	return next(ctx, req, func(m *wire.Message) error {
 		if err := s.While(ctx, Silent); err != nil {
 			return err
@@ -158,7 +158,7 @@ func (s *Switch) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	})
 }
 
-// While returns nil when the fault is not, or no longer, of that kind, and otherwise why the context ended.
+// While returns nil once the fault is not of that kind, or the reason why the context ended.
 func (s *Switch) While(ctx context.Context, kind Kind) error {
 	for {
 		f, changed := s.watch()

@@ -1,4 +1,4 @@
-// Package fronttest serves fronts that have nothing behind them to the tests of their handlers.
+// Package fronttest serves fronts without a backend to the tests of their handlers.
 package fronttest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// Serve returns the address of a front that ends with the test. Its handlers have to leave nothing to the backend.
+// Serve returns the address of a front that ends with the test. Its handlers have to answer every request.
 func Serve(t testing.TB, config proxy.Config) string {
 	t.Helper()
 	config.Backend = proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}

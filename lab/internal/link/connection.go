@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// introduction is how long a connection may take to say who it is.
+	// introduction bounds the time until a connection's first message.
 	introduction = 30 * time.Second
 	dialTimeout  = 10 * time.Second
 	// A first message is a hello, and small.
@@ -28,7 +28,7 @@ type connection struct {
 }
 
 // serve forwards bytes until either side is gone. The first message identifies the caller: members of a set with test commands
-// name their own address in it. Connections from anybody else ignore the faults between members.
+// name their own address in it. The faults between members do not affect other connections.
 func (l *Links) serve(ctx context.Context, caller net.Conn, to int) {
 	defer caller.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -61,7 +61,7 @@ func (l *Links) serve(ctx context.Context, caller net.Conn, to int) {
 	w.pass(ctx, &connection{caller: caller, member: member, end: cancel})
 }
 
-// introductionOf reads the first message, as the bytes that it is.
+// introductionOf reads the first message's bytes.
 func (l *Links) introductionOf(caller net.Conn) ([]byte, error) {
 	if err := caller.SetReadDeadline(time.Now().Add(introduction)); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (l *Links) introductionOf(caller net.Conn) ([]byte, error) {
 	return message, caller.SetReadDeadline(time.Time{})
 }
 
-// sender returns the number of the member that sent a message, -1 for anybody else.
+// sender returns the number of the member that sent a message, or -1 for anybody else.
 func (l *Links) sender(first []byte) int {
 	m, err := l.codec.Decode(first)
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *Links) sender(first []byte) int {
 	})
 }
 
-// pass passes bytes on, both ways, until either side or the context ends.
+// pass forwards bytes in both directions until either side or the context ends.
 func (w *way) pass(ctx context.Context, c *connection) {
 	w.mu.Lock()
 	w.connections[c] = struct{}{}
@@ -112,8 +112,8 @@ func (w *way) pass(ctx context.Context, c *connection) {
 	both.Wait()
 }
 
-// copy passes bytes on in one direction. While the way is silent it holds them, and also the news of the connection's end, as a
-// network does that nothing passes.
+// copy forwards bytes in one direction. While the link is silent it holds them, and the end of the connection, too, like a dead
+// network.
 func (w *way) copy(ctx context.Context, c *connection, to, from net.Conn) {
 	defer c.end()
 	buffer := make([]byte, 64<<10)

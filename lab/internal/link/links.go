@@ -1,5 +1,5 @@
-// Package link stands between the members of a replica set, so that what one of them says to another can be lost, late or
-// cut off while clients reach both.
+// Package link stands between the members of a replica set, so that what they send each other can be lost, late or cut off while
+// clients reach all of them.
 package link
 
 import (
@@ -62,8 +62,8 @@ func (l *Links) Add(member string) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// Serve serves the member that was added last, or any other, until the context ends, and then returns nil. Nothing of it is
-// left when it returns.
+// Serve serves the last member added, or any other, until the context ends, and then returns nil. Nothing of it is left when it
+// returns.
 func (l *Links) Serve(ctx context.Context, to int) error {
 	l.mu.Lock()
 	listener := l.listeners[to]
@@ -86,7 +86,7 @@ func (l *Links) Serve(ctx context.Context, to int) error {
 	}
 }
 
-// Close stops listening, and ends what is due.
+// Close stops listening, and stops the timers.
 func (l *Links) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +100,8 @@ func (l *Links) Close() {
 	}
 }
 
-// SetFault replaces what is wrong with the way from one member to another; it ends by itself after that time, where it is more
-// than 0. A fault of kind restart is refused: it is a server that restarts.
+// SetFault replaces the fault of the link from one member to another. It ends by itself after that time, if it is more than 0. A
+// fault of kind restart is refused, because links do not restart.
 func (l *Links) SetFault(from, to int, f fault.Fault, duration time.Duration) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (l *Links) Partition(members []int, duration time.Duration) error {
 	return nil
 }
 
-// Faults returns what is wrong with the ways, by from and to.
+// Faults returns the links' faults, by from and to.
 func (l *Links) Faults() [][]fault.Fault {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *Links) Faults() [][]fault.Fault {
 	return faults
 }
 
-// way returns nil where there is none.
+// way returns nil if there is none.
 func (l *Links) way(from, to int) *way {
 	l.mu.Lock()
 	defer l.mu.Unlock()

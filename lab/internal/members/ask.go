@@ -11,8 +11,8 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// ask asks the member what it is and which election it knows of. It is asked by the wire protocol alone, so that no driver
-// decides on what this says.
+// ask asks the member for its role and the election it knows of. It uses the wire protocol only, so that no driver's judgement is
+// involved.
 func (m *Member) ask() (topology.Role, int64) {
 	reply, err := m.hello()
 	if err != nil {

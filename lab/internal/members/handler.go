@@ -82,8 +82,8 @@ func (m *member) rename(got *wire.Message) {
 	}
 }
 
-// tellVersion adds the member's topologyVersion to what a fail point says of it, as the member itself does with such errors:
-// by it clients see whether that is news.
+// tellVersion adds the member's topologyVersion to the fail point's error, as the member does with such errors: clients use it to
+// see whether the error is news.
 func (m *member) tellVersion(got *wire.Message) {
 	version, doc := m.version.Load(), got.Document()
 	if version == nil || doc == nil || bsondoc.Has(doc, versionField) || !topology.TellsOfNoPrimary(doc) {

@@ -18,13 +18,13 @@ import (
 // SetName is the name of a replica set that the lab starts.
 const SetName = "lab"
 
-// startTimeout is how long members may take to start, on a machine that is busy with what they are started for.
+// startTimeout bounds the members' start, on a machine that is busy with what they are started for.
 const startTimeout = 2 * time.Minute
 
 // ErrNotOwn is for actions that are impossible on members that the lab did not start.
 var ErrNotOwn = errors.New("the lab did not start the members; let it start them with --mongod")
 
-// ErrNoMember is a member's number that is too high or below 0.
+// ErrNoMember is returned for a member's number that is too high or below 0.
 var ErrNoMember = errors.New("there is no such member")
 
 // Own is a replica set that the lab started. Its members talk to each other through links.
@@ -36,7 +36,7 @@ type Own struct {
 	served     *errgroup.Group
 }
 
-// Start starts that many members of a mongod. Their files go below a folder, and are gone after Stop.
+// Start starts that many members of a mongod. Their files are in a new folder below dir, and are removed by Stop.
 func Start(ctx context.Context, binary, dir string, members int) (*Own, error) {
 	links, err := link.New()
 	if err != nil {
@@ -85,8 +85,8 @@ func (o *Own) Stop() error {
 // URI returns the connection string of the members themselves, past all fronts.
 func (o *Own) URI() string { return o.deployment.URI() }
 
-// Direct returns a connection string with the members' own addresses. It serves only to begin with, because the members name each
-// other by their links.
+// Direct returns a connection string with the members' own addresses. It is of use only at the start, because the members name
+// each other by their links.
 func (o *Own) Direct() string {
 	var addresses []string
 	for _, m := range o.members {
@@ -107,7 +107,7 @@ func (o *Own) Err() error { return o.deployment.Err() }
 // Action is something that happens to the process of a member.
 type Action string
 
-// The actions that there are.
+// The actions on a member.
 const (
 	Kill    Action = "kill"    // SIGKILL
 	Restart Action = "restart" // on the same data; it is killed first where it runs

@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// rename returns the document with all strings that are a name replaced, at any depth: a hello has them at its top and in lists,
+// rename returns the document with every string that is a name replaced, at any depth: a hello has names at its top and in lists,
 // the status of a replica set in the description of each member.
 func rename(doc bson.Raw, names map[string]string) bson.Raw {
 	return bson.Raw(renameDocument(nil, bsoncore.Document(doc), names))

@@ -1,5 +1,5 @@
-// Package members puts fronts before the members of a real replica set. The primary, replication and what is lost with a member
-// are up to the set; this package only makes sure that clients see the fronts' addresses.
+// Package members puts fronts before the members of a real replica set. The primary, replication and losses are up to the set;
+// this package only makes clients see the fronts' addresses.
 package members
 
 import (
@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// askTimeout is how long a member may take to report its state before it counts as down.
+	// askTimeout is the time to report its state after which a member counts as down.
 	askTimeout = time.Second
 	// stepDownTimeout bounds a step-down, which waits for a secondary to catch up.
 	stepDownTimeout = 30 * time.Second
-	// catchUp is how long a primary waits for a secondary before it steps down anyway.
+	// catchUp is the time that a primary waits for a secondary before it steps down anyway.
 	catchUp = 5 * time.Second
 )
 
@@ -31,7 +31,7 @@ const (
 type Member struct {
 	// Host is its name in the set's configuration.
 	Host string
-	// Backend is where it listens.
+	// Backend is its own address.
 	Backend proxy.Backend
 }
 
@@ -53,8 +53,8 @@ func New(name, uri string, members []Member) (*Set, error) {
 	return &Set{name: name, uri: uri, members: members}, nil
 }
 
-// Discover asks the replica set that a connection string names for its members. Its options, such as TLS, apply to the
-// connections to them.
+// Discover asks the replica set that a connection string names for its members. Options such as TLS apply to the connections to
+// them.
 func Discover(ctx context.Context, uri string) (*Set, error) {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {
@@ -98,7 +98,7 @@ func (s *Set) Members() []Member { return s.members }
 // Name returns the set's name.
 func (s *Set) Name() string { return s.name }
 
-// Fronts tells where the fronts listen, in the order of the members.
+// Fronts sets the fronts' addresses, in the order of the members.
 func (s *Set) Fronts(hosts []string) error {
 	if len(hosts) != len(s.members) {
 		return fmt.Errorf("%d fronts for %d members", len(hosts), len(s.members))
@@ -110,7 +110,7 @@ func (s *Set) Fronts(hosts []string) error {
 	return nil
 }
 
-// Handler returns what makes a front into that member.
+// Handler returns the handler that makes a front that member.
 func (s *Set) Handler(int) proxy.Handler { return &member{set: s} }
 
 // Down does nothing: an unreachable front is not a lost member.
@@ -119,10 +119,10 @@ func (s *Set) Down(int) {}
 // Up does nothing, either.
 func (s *Set) Up(int) {}
 
-// Close has nothing to end.
+// Close does nothing.
 func (s *Set) Close() {}
 
-// Status asks all members what they are.
+// Status asks all members for their roles.
 func (s *Set) Status() topology.Status {
 	status := topology.Status{Topology: fmt.Sprintf("%s:%d", topology.Members, len(s.members))}
 	status.Members = make([]topology.MemberStatus, len(s.members))
@@ -150,7 +150,7 @@ func (s *Set) host(i int) string {
 	return s.fronts[i]
 }
 
-// StepDown makes the primary step down, which is not elected for that long, rounded up to seconds.
+// StepDown makes the primary step down. It is not elected for that long, rounded up to seconds.
 func (s *Set) StepDown(period time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stepDownTimeout)
 	defer cancel()

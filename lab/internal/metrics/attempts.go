@@ -7,11 +7,11 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// maxOperations bounds the operations that are remembered: those that have not been seen for the longest time are
-// forgotten, and their next attempt counts as the first.
+// maxOperations bounds the operations that are remembered: those that have not been seen for the longest time are forgotten, and
+// their next attempt counts as the first.
 const maxOperations = 1 << 14
 
-// unknownAttempt is the number for unknown attempts: the attempts of a retryable write, or of a transaction's commit, have the
+// unknownAttempt is the number of unknown attempts: the attempts of a retryable write, or of a transaction's commit, have the
 // same session and transaction number; others have nothing in common.
 const unknownAttempt = 0
 
@@ -22,7 +22,7 @@ type attempts struct {
 	recent *list.List // of *operationAttempts, the latest in front
 }
 
-// operation is a session, a transaction number, and whether a transaction is ended by it.
+// operation is a session, a transaction number, and whether it ends a transaction.
 type operation struct {
 	session [16]byte
 	number  uint64
@@ -38,7 +38,7 @@ func newAttempts() *attempts {
 	return &attempts{byKey: map[operation]*list.Element{}, recent: list.New()}
 }
 
-// number returns which attempt of its operation a request is, from 1 up to maxAttempts, or unknownAttempt.
+// number returns the request's attempt of its operation, from 1 to maxAttempts, or unknownAttempt.
 func (a *attempts) number(req *proxy.Request) int {
 	op, ok := operationOf(req)
 	if !ok {

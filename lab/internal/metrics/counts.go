@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counts are what became of a command's requests at a front.
+// Counts are the outcomes of a command's requests at a front.
 type Counts struct {
 	Front   int    `json:"front"`
 	Host    string `json:"host"`
@@ -21,10 +21,10 @@ type Counts struct {
 	Errors   int64 `json:"errors"`   // failed otherwise
 	Closed   int64 `json:"closed"`   // the connection ended instead of a reply
 
-	// Latency sums the time until the reply of those that had one.
+	// Latency sums the times until the reply.
 	Latency time.Duration `json:"latencyNanoseconds"`
-	// Attempts counts requests by their attempt, from the first. It leaves out requests whose attempt is unknown: all but
-	// retryable writes and ends of transactions.
+	// Attempts counts requests by their attempt, from the first. It omits requests whose attempt is unknown: all but retryable
+	// writes and ends of transactions.
 	Attempts []int64 `json:"attempts,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (c *counters) counts(front int, host, command string) Counts {
 	return counts
 }
 
-// collector gives the counts to Prometheus.
+// collector passes the counts to Prometheus.
 type collector struct {
 	recorder *Recorder
 	requests *prometheus.Desc
@@ -77,9 +77,9 @@ func (r *Recorder) Collector() prometheus.Collector {
 	return &collector{
 		recorder: r,
 		requests: describe("requests_total", "Requests that clients sent."),
-		outcomes: describe("outcomes_total", "What became of requests.", "outcome"),
-		latency:  describe("latency_seconds_total", "Time until the reply, summed."),
-		attempts: describe("attempts_total", "Requests by their attempt, where it can be told.", "attempt"),
+		outcomes: describe("outcomes_total", "Requests by outcome.", "outcome"),
+		latency:  describe("latency_seconds_total", "Total time until the reply."),
+		attempts: describe("attempts_total", "Requests by attempt, if known.", "attempt"),
 	}
 }
 
@@ -109,10 +109,10 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// Answered is how many requests had a reply, save those that want none.
+// Answered is the number of requests that had a reply, except those that want none.
 func (c Counts) Answered() int64 { return c.Admitted + c.Rejected + c.Errors }
 
-// Total sums a front's counts without its hellos, which clients send when nothing else happens.
+// Total sums a front's counts without its hellos, which idle clients send, too.
 func Total(all []Counts, front int) Counts {
 	total := Counts{Front: front}
 	for _, c := range all {

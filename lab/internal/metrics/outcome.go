@@ -30,7 +30,7 @@ func (c *counters) count(o outcome) {
 	}
 }
 
-// outcomeOf tells from a reply what became of the request.
+// outcomeOf returns the outcome of a request from its reply.
 func outcomeOf(reply bson.Raw) outcome {
 	if bsondoc.Succeeded(reply) {
 		return admitted

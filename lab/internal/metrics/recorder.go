@@ -1,4 +1,4 @@
-// Package metrics counts what passes the fronts.
+// Package metrics counts the requests at the fronts.
 package metrics
 
 import (
@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// maxCommands bounds the names that are counted apart, for clients may send any name.
+	// maxCommands bounds the names that are counted separately, because clients may send any name.
 	maxCommands = 256
 	// otherCommand stands for the names beyond that.
 	otherCommand = "other"
 
-	// maxAttempts is the highest attempt that is counted apart: those after it are counted as it.
+	// maxAttempts is the highest attempt that is counted separately; later ones count as it.
 	maxAttempts = 9
 )
 
-// Recorder counts the requests of any number of fronts. It is safe for concurrent use, and takes a bounded amount of
-// memory however long it counts.
+// Recorder counts the requests of any number of fronts, in bounded memory. It is safe for concurrent use.
 type Recorder struct {
 	hosts    []string
 	attempts *attempts
@@ -44,7 +43,7 @@ func New(hosts []string) *Recorder {
 	return &Recorder{hosts: hosts, attempts: newAttempts(), commands: map[string][]counters{}}
 }
 
-// Handler returns what counts the requests of a front. It comes first in the chain of handlers, to see everything.
+// Handler returns the handler that counts the requests of a front. It comes first in the chain, to see everything.
 func (r *Recorder) Handler(front int) proxy.Handler { return handler{r, front} }
 
 type handler struct {
@@ -78,7 +77,7 @@ func (h handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	return err
 }
 
-// counters returns those of a command at a front.
+// counters returns the counters of a command at a front.
 func (r *Recorder) counters(command string, front int) *counters {
 	r.mu.RLock()
 	all, known := r.commands[command]

@@ -15,13 +15,13 @@ import (
 // CapacityConfig is a server's capacity.
 type CapacityConfig struct {
 	Clock clock.Clock
-	// RequestsPerSec is how many requests are served in a second when none is rejected.
+	// RequestsPerSec is the number of requests served per second if none is rejected.
 	RequestsPerSec float64
-	// MaxQueueDepth is how many requests may wait for the one that is served; more are rejected.
+	// MaxQueueDepth is the number of requests that may wait for the one that is served; more are rejected.
 	MaxQueueDepth int
-	// RejectionShare is how much of the work of a request a rejection takes, from 0 to 1.
+	// RejectionShare is the share of a request's work that a rejection takes, from 0 to 1.
 	RejectionShare float64
-	// Rejection is the error of a request that is rejected; empty for RequestRate.
+	// Rejection is the error of a rejected request; empty for RequestRate.
 	Rejection Rejection
 }
 
@@ -54,7 +54,7 @@ type Capacity struct {
 	counts    Counts
 }
 
-// NewCapacity returns a server that is idle.
+// NewCapacity returns an idle server.
 func NewCapacity(config CapacityConfig) (*Capacity, error) {
 	if config.Rejection == "" {
 		config.Rejection = RequestRate
@@ -66,7 +66,7 @@ func NewCapacity(config CapacityConfig) (*Capacity, error) {
 	return &Capacity{config: config, work: work, busyUntil: config.Clock.Now()}, nil
 }
 
-// Counts returns what became of the requests so far, rejections on behalf of a RequestLimiter left out.
+// Counts returns the outcomes of the requests so far, without rejections on behalf of a RequestLimiter.
 func (c *Capacity) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +95,8 @@ func (c *Capacity) Handle(ctx context.Context, req *proxy.Request, reply proxy.R
 	return next(ctx, req, reply)
 }
 
-// enter returns when a request will have been served, if there is room for it. A client that leaves before does not
-// take the work with it: the server has begun, or has to find out.
+// enter returns the time at which a request will have been served, if there is room for it. The work of a client that leaves
+// before is done all the same: the server has begun, or has to find out.
 func (c *Capacity) enter() (wait time.Duration, admitted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *Capacity) reject(ctx context.Context) error {
 	return c.config.Clock.Wait(ctx, wait)
 }
 
-// book gives the worker more to do, and returns in what time it is done.
+// book adds work for the worker, and returns the time until it is done.
 func (c *Capacity) book(work time.Duration) time.Duration {
 	now := c.config.Clock.Now()
 	if c.busyUntil.Before(now) {

@@ -9,7 +9,7 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// ConnectionLimiter is a proxy.Acceptor that closes connections beyond a rate, without a word, before it reads from them.
+// ConnectionLimiter is a proxy.Acceptor that silently closes connections beyond a rate before it reads from them.
 type ConnectionLimiter struct{ limiter *limiter }
 
 // NewConnectionLimiter returns a limiter.
@@ -27,10 +27,10 @@ func (l *ConnectionLimiter) Limit() Limit {
 	return limit
 }
 
-// SetLimit changes the limit, or returns why that makes no sense.
+// SetLimit changes the limit, or returns an error if it makes no sense.
 func (l *ConnectionLimiter) SetLimit(limit Limit) error { return l.limiter.set(limit) }
 
-// Counts returns what became of the connections so far.
+// Counts returns the outcomes of the connections so far.
 func (l *ConnectionLimiter) Counts() Counts {
 	_, counts := l.limiter.snapshot()
 	return counts

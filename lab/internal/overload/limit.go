@@ -11,23 +11,24 @@ import (
 	"mongofork/lab/internal/clock"
 )
 
-// Limit is a rate that is kept. Its zero value is not valid; begin with Unlimited.
+// Limit is a rate limit. Its zero value is not valid; begin with Unlimited.
 type Limit struct {
 	Enabled bool
-	// RatePerSec is how many are admitted in a second, at least 1.
+	// RatePerSec is the number admitted per second, at least 1.
 	RatePerSec int32
-	// BurstCapacitySecs is for how many seconds the rate can be saved up, more than 0. One admission can be in any case.
+	// BurstCapacitySecs is the time for which the rate can be saved up, in seconds, more than 0. There is always room for one
+	// admission.
 	BurstCapacitySecs float64
-	// MaxQueueDepth is how many may wait for their admission; 0 rejects at once.
+	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once.
 	MaxQueueDepth int64
 }
 
-// Unlimited is how a server starts: off, and without any bound once it is on.
+// Unlimited is a server's initial limit: off, and without any bound once it is on.
 func Unlimited() Limit {
 	return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64}
 }
 
-// Check returns why the limit makes no sense.
+// Check returns an error if the limit makes no sense.
 func (l Limit) Check() error {
 	switch {
 	case l.RatePerSec < 1:
@@ -40,7 +41,7 @@ func (l Limit) Check() error {
 	return nil
 }
 
-// burst is how many tokens the bucket holds.
+// burst is the number of tokens that the bucket holds.
 func (l Limit) burst() float64 {
 	return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs)
 }
@@ -49,11 +50,11 @@ func (l Limit) burst() float64 {
 // nothing.
 type Counts struct {
 	Attempted, Admitted, Rejected, Exempted int64
-	// Enqueued had to wait; of these, Interrupted did not wait to the end, and Queued are waiting now.
+	// Enqueued had to wait; of these, Interrupted gave up, and Queued are waiting now.
 	Enqueued, Interrupted, Queued int64
 }
 
-// errRejected is that there is neither a token nor room in the queue.
+// errRejected means that there is neither a token nor room in the queue.
 var errRejected = errors.New("the rate is exceeded")
 
 // limiter is a token bucket with a queue. A waiting request has borrowed a token, so the bucket may be negative.
@@ -90,7 +91,7 @@ func (l *limiter) set(limit Limit) error {
 	return nil
 }
 
-// admit returns nil, after a while if need be; errRejected; or the context's error.
+// admit returns nil, possibly after a wait; errRejected; or the context's error.
 func (l *limiter) admit(ctx context.Context) error {
 	wait, err := l.reserve()
 	if err != nil || wait == 0 {
@@ -109,7 +110,7 @@ func (l *limiter) admit(ctx context.Context) error {
 	return nil
 }
 
-// reserve takes a token, and returns in what time it is there.
+// reserve takes a token, and returns the time until it is there.
 func (l *limiter) reserve() (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +150,7 @@ func (l *limiter) exempt() {
 	}
 }
 
-// available returns how many would be admitted at once.
+// available returns the number that would be admitted at once.
 func (l *limiter) available() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

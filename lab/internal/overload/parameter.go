@@ -15,14 +15,14 @@ type settings struct {
 	applications          []string // that are exempt from the limit on requests
 }
 
-// parameter is a server parameter that the lab has.
+// parameter is a server parameter of the lab.
 type parameter struct {
 	name string
 	get  func(*settings) any
 	set  func(*settings, bson.RawValue) error
 }
 
-// newParameters returns the parameters, which are called as in the server.
+// newParameters returns the parameters, under the server's names.
 func newParameters() []parameter {
 	parameters := limitParameters("ingressRequestRateLimiterEnabled", "ingressRequestAdmission",
 		func(s *settings) *Limit { return &s.requests })
@@ -55,7 +55,7 @@ func limitParameters(enabled, stem string, of func(*settings) *Limit) []paramete
 	}
 }
 
-// exemptApplications takes {appNames: [...]}, and is given as the array alone.
+// exemptApplications accepts {appNames: [...]}, and returns the array alone.
 func exemptApplications() parameter {
 	const name = "ingressRequestRateLimiterApplicationExemptions"
 	get := func(s *settings) any { return s.applications }

@@ -15,8 +15,8 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Parameters is a proxy.Handler that answers setParameter and getParameter for the parameters of the limiters, by their
-// names in the server, so that scripts for the one work on the other. All other parameters are the backend's.
+// Parameters is a proxy.Handler that answers setParameter and getParameter for the parameters of the limiters, under the server's
+// names, so that scripts for a server work on the lab. All other parameters are the backend's.
 type Parameters struct {
 	requests    *RequestLimiter
 	connections *ConnectionLimiter
@@ -79,7 +79,7 @@ func (p *Parameters) split(command bson.Raw) (ours []parameter, others []string)
 	return ours, others
 }
 
-// isGeneric tells what any command may have from the names of parameters.
+// isGeneric reports whether a field is one of any command's, not the name of a parameter.
 func isGeneric(field string) bool {
 	switch field {
 	case "lsid", "comment", "maxTimeMS", "readConcern", "writeConcern", "apiVersion", "apiStrict", "apiDeprecationErrors":
@@ -89,7 +89,7 @@ func isGeneric(field string) bool {
 	}
 }
 
-// set changes all of the parameters or, when one is refused, none. It returns the first one's former value.
+// set changes all of the parameters or, if one is refused, none. It returns the first one's former value.
 func (p *Parameters) set(named []parameter, command bson.Raw) (bson.D, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *Parameters) set(named []parameter, command bson.Raw) (bson.D, error) {
 			return nil, err
 		}
 	}
-	// What was read is within the bounds, so these cannot fail one after the other.
+	// The values are within the bounds, so none of these can fail after another was set.
 	if err := errors.Join(p.requests.SetLimit(changed.requests), p.connections.SetLimit(changed.connections)); err != nil {
 		return nil, err
 	}

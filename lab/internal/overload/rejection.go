@@ -11,7 +11,7 @@ import (
 // Rejection names the error with which a server sheds load.
 type Rejection string
 
-// The rejections that there are. Clients have to go by the labels, so they differ in these above all.
+// The rejections. They differ mainly in their labels, by which clients have to go.
 const (
 	// RequestRate is 462 of the ingress request rate limiter, as servers since 8.2.6 label it: retryable, no writes.
 	RequestRate Rejection = "IngressRequestRateLimitExceeded"
@@ -23,10 +23,10 @@ const (
 	Interrupted Rejection = "InterruptedDueToOverload"
 )
 
-// rejections are all of them, in the order in which errors name them.
+// rejections lists all of them, in the order of error messages.
 var rejections = [...]Rejection{RequestRate, RequestRateBefore826, OperationRate, Interrupted}
 
-// Check returns why it is none.
+// Check returns an error if it is none.
 func (r Rejection) Check() error {
 	if slices.Contains(rejections[:], r) {
 		return nil
@@ -38,7 +38,7 @@ func (r Rejection) Check() error {
 	return fmt.Errorf("the rejection %q is unknown; give %s", r, strings.Join(names, ", "))
 }
 
-// Error returns the error that the rejection is, which is nil for one that Check refuses.
+// Error returns the rejection's error, which is nil for one that Check refuses.
 func (r Rejection) Error() *answer.Error {
 	retryable := []string{answer.LabelSystemOverloaded, answer.LabelRetryable}
 	switch r {

@@ -1,5 +1,5 @@
-// Package overload makes a front shed load as a server does: by a limit on the rate of requests, a limit on the rate of
-// connections, and a model of how many requests the server can serve.
+// Package overload makes a front shed load like a server: by a limit on the rate of requests, a limit on the rate of connections,
+// and a model of the server's capacity.
 package overload
 
 import (
@@ -17,7 +17,7 @@ type RequestLimiterConfig struct {
 	Limit Limit
 	// Rejection is the error of a request beyond the limit; empty for RequestRate.
 	Rejection Rejection
-	// Capacity, unless nil, does the work of a rejection. It is to be the handler after this one.
+	// Capacity, unless nil, does the work of a rejection. It has to be the next handler.
 	Capacity *Capacity
 }
 
@@ -52,16 +52,16 @@ func (l *RequestLimiter) Limit() Limit {
 	return limit
 }
 
-// SetLimit changes the limit, or returns why that makes no sense.
+// SetLimit changes the limit, or returns an error if it makes no sense.
 func (l *RequestLimiter) SetLimit(limit Limit) error { return l.limiter.set(limit) }
 
-// Counts returns what became of the requests so far.
+// Counts returns the outcomes of the requests so far.
 func (l *RequestLimiter) Counts() Counts {
 	_, counts := l.limiter.snapshot()
 	return counts
 }
 
-// ExemptApplications returns the beginnings of the names of applications that are not limited.
+// ExemptApplications returns the prefixes of the names of exempt applications.
 func (l *RequestLimiter) ExemptApplications() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

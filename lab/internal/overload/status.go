@@ -11,8 +11,8 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Status is a proxy.Handler that adds what the limiters have counted to the backend's serverStatus, where the server has
-// it. Sections that the command excludes stay away.
+// Status is a proxy.Handler that adds the limiters' counts to the backend's serverStatus, where the server has them. It respects
+// sections that the command excludes.
 type Status struct {
 	requests    *RequestLimiter
 	connections *ConnectionLimiter

@@ -24,8 +24,8 @@ type Backend struct {
 	TLS     *tls.Config // nil for a server without TLS
 }
 
-// ParseBackend returns the server that a connection string of exactly one host names, with the string's TLS options.
-// Its other options and its credentials concern clients, and those talk to the server themselves.
+// ParseBackend returns the server in a connection string of exactly one host, with the string's TLS options. Its other options
+// and its credentials concern clients, which talk to the server themselves.
 func ParseBackend(uri string) (Backend, error) {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {
@@ -38,7 +38,7 @@ func ParseBackend(uri string) (Backend, error) {
 	return BackendAt(opts.Hosts[0], opts.TLSConfig), nil
 }
 
-// BackendAt returns the server at a host as connection strings name it, a socket's path or an address whose port may be missing.
+// BackendAt returns the server at a host as written in connection strings: a socket's path, or an address with or without a port.
 // TLS applies to addresses; nil means none.
 func BackendAt(host string, encryption *tls.Config) Backend {
 	if strings.HasSuffix(host, ".sock") {
@@ -50,7 +50,7 @@ func BackendAt(host string, encryption *tls.Config) Backend {
 	return Backend{Network: "tcp", Address: host, TLS: encryption}
 }
 
-// Dial connects, with TLS where the backend has it.
+// Dial connects, with TLS if the backend has it.
 func (b Backend) Dial(ctx context.Context) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	if b.TLS == nil {

@@ -19,7 +19,7 @@ type backendConn struct {
 	err     error // why replies was closed; not to be read before
 }
 
-// dialBackend connects to the backend. When the context ends, the connection is left a while for what is under way.
+// dialBackend connects to the backend. When the context ends, the connection stays open a while for the command in progress.
 func (s *session) dialBackend(ctx context.Context) (*backendConn, error) {
 	conn, err := s.front.config.Backend.Dial(ctx)
 	if err != nil {
@@ -31,14 +31,14 @@ func (s *session) dialBackend(ctx context.Context) (*backendConn, error) {
 	return b, nil
 }
 
-// close is to be called once.
+// close may be called only once.
 func (b *backendConn) close() {
 	close(b.done)
 	b.conn.Close()
 }
 
-// read hands on the backend's replies. A backend that closes the connection may do so right after a reply; that reply
-// has been taken, and is still sent, when the channel is closed.
+// read passes on the backend's replies. A backend may close the connection right after a reply; that reply has been received, and
+// is still sent, when the channel is closed.
 func (b *backendConn) read(codec *wire.Codec) {
 	defer close(b.replies)
 	for {
@@ -71,7 +71,7 @@ func (b *backendConn) receive(ctx context.Context) (*wire.Message, error) {
 	}
 }
 
-// ended says why the backend's connection ended.
+// ended returns why the backend's connection ended.
 func (b *backendConn) ended() error {
 	if errors.Is(b.err, io.EOF) {
 		return errors.New("backend: it closed the connection")

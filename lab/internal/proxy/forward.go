@@ -8,7 +8,7 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// forward sends the request to the backend and hands on its replies. It is the end of the chain of handlers.
+// forward sends the request to the backend and passes on its replies. It is the end of the chain of handlers.
 func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) error {
 	if s.backend == nil {
 		var err error
@@ -25,11 +25,11 @@ func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) er
 		return err
 	}
 	defer checkIn()
-	// The client's end does not end what the backend is at, and so not the session's turn.
+	// The backend continues when the client is gone, so the session's turn does not end either.
 	return s.exchange(context.WithoutCancel(ctx), req, reply)
 }
 
-// exchange sends the request to the backend and hands on its replies.
+// exchange sends the request to the backend and passes on its replies.
 func (s *session) exchange(ctx context.Context, req *Request, reply ReplyFunc) error {
 	request := *req.Message
 	request.RequestID, request.ResponseTo = s.nextID(), 0
@@ -60,7 +60,7 @@ func (s *session) exchange(ctx context.Context, req *Request, reply ReplyFunc) e
 	}
 }
 
-// backendReplies returns nil, which is never ready, while there is no connection to the backend.
+// backendReplies returns nil, which is never ready, without a connection to the backend.
 func (s *session) backendReplies() <-chan *wire.Message {
 	if s.backend == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package proxy puts a front before a MongoDB server: a listener that decodes what clients send, lets handlers see and
-// change it, passes it on to the server, and does the same with the replies.
+// Package proxy puts a front before a MongoDB server: a listener that decodes clients' messages, lets handlers see and change
+// them, passes them on to the server, and does the same with the replies.
 package proxy
 
 import (
@@ -25,9 +25,9 @@ type Config struct {
 	Sessions *Sessions
 	// TLS is the configuration for clients' connections; nil for none.
 	TLS *tls.Config
-	// MaxMessageSize bounds messages in bytes, decompressed; 0 stands for wire.DefaultMaxMessageSize.
+	// MaxMessageSize bounds messages in bytes, decompressed; 0 means wire.DefaultMaxMessageSize.
 	MaxMessageSize int
-	// Logger gets one line for every connection that ends with an error. Nil stands for no log.
+	// Logger receives one line for every connection that ends with an error. Nil disables the log.
 	Logger *slog.Logger
 }
 
@@ -55,9 +55,9 @@ func New(config Config) (*Front, error) {
 	return &Front{config: config, codec: codec, logger: logger}, nil
 }
 
-// Serve accepts clients until the context ends, and then returns nil; or until the listener fails. Either way it has
-// closed the listener and every connection when it returns, and none of its goroutines is left. Where ErrReset is the
-// cause of the context's end, the connections are reset. A front may be served again, on another listener.
+// Serve accepts clients until the context ends, and then returns nil; or until the listener fails. When it returns, the listener,
+// every connection and all its goroutines are closed. If ErrReset is the cause of the context's end, the connections are reset. A
+// front may be served again, on another listener.
 func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
@@ -109,7 +109,7 @@ func (f *Front) accept(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// end closes a client's connection, or resets what it travels on when that is the reason.
+// end closes a client's connection, or resets it if that is the reason.
 func end(conn, transport net.Conn, reason error) {
 	if tcp, ok := transport.(*net.TCPConn); ok && errors.Is(reason, ErrReset) {
 		_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
@@ -118,7 +118,7 @@ func end(conn, transport net.Conn, reason error) {
 	conn.Close()
 }
 
-// isFailure tells an error from the ordinary ends of a connection.
+// isFailure distinguishes an error from the ordinary ends of a connection.
 func isFailure(err error) bool {
 	for _, ordinary := range []error{errClientGone, ErrClose, ErrReset, context.Canceled} {
 		if errors.Is(err, ordinary) {

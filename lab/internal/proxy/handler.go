@@ -13,11 +13,11 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// What a Handler or an Acceptor returns to end the client's connection on purpose, so without a log line.
+// Errors by which a Handler or an Acceptor ends the client's connection on purpose, and so without a log line.
 var (
 	// ErrClose closes the connection as usual.
 	ErrClose = errors.New("the connection is closed on purpose")
-	// ErrReset closes it with a TCP reset, as a host does that has crashed. TLS is not ended either.
+	// ErrReset closes it with a TCP reset, like a crashed host. TLS is not ended either.
 	ErrReset = errors.New("the connection is reset on purpose")
 )
 
@@ -40,10 +40,10 @@ type Handler interface {
 	Handle(ctx context.Context, req *Request, reply ReplyFunc, next Next) error
 }
 
-// Next passes a request on, and returns when the last reply to it has been given to reply.
+// Next passes a request on, and returns after the last reply to it.
 type Next func(ctx context.Context, req *Request, reply ReplyFunc) error
 
-// ReplyFunc takes a reply. It sets the message's ids. Replies to unacknowledged requests go nowhere.
+// ReplyFunc accepts a reply and sets its ids. Replies to unacknowledged requests are dropped.
 type ReplyFunc func(*wire.Message) error
 
 // Chain returns a Next that passes requests through the handlers in order, and then to last.
@@ -58,12 +58,12 @@ func Chain(handlers []Handler, last Next) Next {
 	return next
 }
 
-// Client is one connection of a client. It is to be used while one of its requests is handled.
+// Client is one connection of a client. Use it only while one of its requests is handled.
 type Client struct {
 	ID      uint64 // numbers a front's connections from 1
 	Address net.Addr
-	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's
-	// hello, that very hello included. They are empty where there are none.
+	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's hello,
+	// already while that hello is handled. They may be empty.
 	AppName, DriverName string
 }
 
@@ -76,7 +76,7 @@ type Request struct {
 	Database string
 }
 
-// NewRequest returns the request that a message is, or why it is none.
+// NewRequest returns the request in a message, or an error if there is none.
 func NewRequest(client *Client, m *wire.Message) (*Request, error) {
 	req := &Request{Client: client, Message: m}
 	switch content := m.Content.(type) {
@@ -95,7 +95,7 @@ func NewRequest(client *Client, m *wire.Message) (*Request, error) {
 	return req, nil
 }
 
-// Document returns the command. Legacy clients may send it wrapped, beside a read preference.
+// Document returns the command. Legacy clients may wrap it, beside a read preference.
 func (r *Request) Document() bson.Raw {
 	doc := r.Message.Document()
 	if _, legacy := r.Message.Content.(*wire.Query); legacy && bsondoc.FirstKey(doc) == "$query" {
@@ -106,8 +106,8 @@ func (r *Request) Document() bson.Raw {
 	return doc
 }
 
-// Transaction returns the logical session and the transaction number of a retryable write, or of a command in a
-// transaction. The session is the bytes of its lsid.
+// Transaction returns the logical session (the bytes of its lsid) and the transaction number of a retryable write, or of a
+// command in a transaction.
 func (r *Request) Transaction() (session string, number int64, ok bool) {
 	doc := r.Document()
 	number, ok = doc.Lookup("txnNumber").AsInt64OK()
@@ -117,10 +117,10 @@ func (r *Request) Transaction() (session string, number int64, ok bool) {
 	return string(doc.Lookup("lsid").Value), number, true
 }
 
-// Acknowledged tells whether the client waits for a reply.
+// Acknowledged reports whether the client waits for a reply.
 func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCome) }
 
-// Answer returns a reply of that document in the format of the request.
+// Answer returns a reply with that document, in the format of the request.
 func (r *Request) Answer(doc bson.Raw) *wire.Message {
 	m := &wire.Message{Compression: r.Message.Compression}
 	if _, legacy := r.Message.Content.(*wire.Query); legacy {
@@ -132,7 +132,7 @@ func (r *Request) Answer(doc bson.Raw) *wire.Message {
 	return m
 }
 
-// recordHello remembers the metadata of a connection's hello; later ones do not change it.
+// recordHello remembers the metadata of a connection's first hello.
 func (r *Request) recordHello() {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":

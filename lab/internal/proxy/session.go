@@ -13,7 +13,7 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// errClientGone is a client that closed or lost its connection.
+// errClientGone means that the client closed or lost its connection.
 var errClientGone = errors.New("the client is gone")
 
 // session is one connection of a client and the one to the backend that belongs to it.
@@ -42,7 +42,7 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 		requests: make(chan *wire.Message), handled: make(chan struct{}),
 	}
 	if f.config.TLS != nil {
-		// The handshake takes place with the first read, so that a client that sends nothing costs nothing.
+		// The handshake takes place at the first read, so a silent client costs nothing.
 		s.conn = tls.Server(conn, f.config.TLS)
 	}
 	s.handle = Chain(f.config.Handlers, s.forward)
@@ -68,7 +68,7 @@ func (s *session) serve(ctx context.Context) error {
 	return err
 }
 
-// closeWith calls closeConn with the cause when the context ends, and closes the returned channel after that.
+// closeWith calls closeConn with the cause when the context ends, and then closes the returned channel.
 func closeWith(ctx context.Context, closeConn func(cause error)) <-chan struct{} {
 	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
@@ -78,7 +78,7 @@ func closeWith(ctx context.Context, closeConn func(cause error)) <-chan struct{}
 	return closed
 }
 
-// readRequests hands on what the client sends. The error says why it ended.
+// readRequests passes on the client's messages. The error is the reason why they ended.
 func (s *session) readRequests(ctx context.Context) error {
 	for {
 		m, err := s.front.codec.Read(s.conn)
@@ -93,7 +93,7 @@ func (s *session) readRequests(ctx context.Context) error {
 		if !m.HasFlag(wire.MoreToCome) {
 			continue
 		}
-		// A client may send this and be gone. Its end must not be seen, and end the session, before this is handled.
+		// A client may send this and close. Its end must not end the session before this is handled.
 		select {
 		case <-s.handled:
 		case <-ctx.Done():
@@ -146,7 +146,7 @@ func (s *session) handleRequest(ctx context.Context, m *wire.Message) error {
 	return s.handle(ctx, req, s.replyTo(req))
 }
 
-// replyTo returns what sends replies to the client. Each further reply of an exhaust stream answers the one before.
+// replyTo returns a function that sends replies to the client. Each further reply of an exhaust stream answers the previous one.
 func (s *session) replyTo(req *Request) ReplyFunc {
 	responseTo, acknowledged := req.Message.RequestID, req.Acknowledged()
 	return func(m *wire.Message) error {
@@ -162,7 +162,7 @@ func (s *session) replyTo(req *Request) ReplyFunc {
 	}
 }
 
-// nextID numbers messages from 1; after the largest number it starts again.
+// nextID numbers messages from 1, and starts again after the largest number.
 func (s *session) nextID() int32 {
 	s.lastID = max(s.lastID+1, 1)
 	return s.lastID

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// settleTime is how long the backend may take for what it was at when the client went away.
+// settleTime is the time that the backend has to finish a command whose client went away.
 const settleTime = 5 * time.Second
 
 // Sessions makes the commands of a logical session that have a transaction number take turns at the backend, across all fronts
@@ -19,13 +19,13 @@ type Sessions struct {
 	turns map[string]*turn
 }
 
-// turn belongs to whoever has put something into held. It is forgotten with its last user.
+// turn is held while something is in held. It is forgotten with its last user.
 type turn struct {
 	held  chan struct{}
 	users int
 }
 
-// checkOut waits for a session's turn until the context ends. The session is to be checked in after the command.
+// checkOut waits for a session's turn until the context ends. Check the session in after the command.
 func (s *Sessions) checkOut(ctx context.Context, session string) (checkIn func(), err error) {
 	t := s.join(session)
 	select {

@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// Variable names the environment variable that tells where a mongod is.
+// Variable is the environment variable with a mongod's path.
 const Variable = "MONGOD"
 
-// Binary returns the path of a mongod: what the environment says, what the rig has installed, or the one on the PATH. The test is
-// skipped where there is none.
+// Binary returns the path of a mongod: from the environment, installed by the rig, or on the PATH. Without one it skips the test.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(Variable); path != "" {

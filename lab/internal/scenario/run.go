@@ -17,7 +17,7 @@ import (
 	"mongofork/lab/internal/deployment"
 )
 
-// commandTimeout bounds what a step sends to a front, which may be silent by an earlier step.
+// commandTimeout bounds a step's command to a front, which an earlier step may have made silent.
 const commandTimeout = 10 * time.Second
 
 // Run carries out the steps on a running lab, one after the other, until the duration is over. It ends with the first step that
@@ -43,7 +43,7 @@ func (s *Scenario) Run(ctx context.Context, l *deployment.Lab, clock clock.Clock
 	return nil
 }
 
-// checkFronts returns an error for a front that there is not among so many.
+// checkFronts returns an error if a step names a front that does not exist.
 func (s *Scenario) checkFronts(fronts int) error {
 	for i, step := range s.Steps {
 		if step.Front != nil && *step.Front >= fronts {
@@ -53,7 +53,7 @@ func (s *Scenario) checkFronts(fronts int) error {
 	return nil
 }
 
-// String describes what happens, and where.
+// String describes the step and its place.
 func (s *Step) String() string {
 	where := "all fronts"
 	if s.Front != nil {
@@ -101,7 +101,7 @@ func (s *Step) run(ctx context.Context, l *deployment.Lab) error {
 	return nil
 }
 
-// command returns the step as a script would send it to a server.
+// command returns the step as a command for a server.
 func (s *Step) command() bson.D {
 	if s.FailPoint != nil {
 		command := bson.D{{Key: "configureFailPoint", Value: s.FailPoint.Name}, {Key: "mode", Value: s.FailPoint.Mode}}
@@ -123,7 +123,7 @@ func send(ctx context.Context, host string, encrypted bool, command bson.D) erro
 	defer cancel()
 	opts := options.Client().SetHosts([]string{host}).SetDirect(true).SetAppName("lab scenario")
 	if encrypted {
-		// The certificate is for clients to verify; this is the process that has it.
+		// Clients verify the certificate; this is the process that has it.
 		opts.SetTLSConfig(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	}
 	client, err := mongo.Connect(opts)

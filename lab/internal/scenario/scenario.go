@@ -1,4 +1,4 @@
-// Package scenario reads what is to happen to a lab, and makes it happen.
+// Package scenario reads and runs the scenarios of a lab.
 package scenario
 
 import (
@@ -17,41 +17,41 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// Scenario describes what happens to a lab.
+// Scenario describes a lab and its events.
 type Scenario struct {
 	// Topology is the topology that clients see, such as "replicaset:3".
 	Topology string `yaml:"topology"`
-	// Duration is when the scenario ends.
+	// Duration is the time from start to end.
 	Duration time.Duration `yaml:"duration"`
-	// Steps are what happens until then, sorted by their time.
+	// Steps are the events, sorted by their time.
 	Steps []Step `yaml:"steps"`
 }
 
-// Step is one thing that happens.
+// Step is one event.
 type Step struct {
-	// At is when, from the scenario's start.
+	// At is its time from the scenario's start.
 	At time.Duration `yaml:"at"`
-	// Front is where, by its number from 0. Nil stands for all fronts; a step-down happens to the primary.
+	// Front is the number of its front, from 0. Nil stands for all fronts; a step-down happens to the primary.
 	Front *int `yaml:"front"`
 
-	// Exactly one of these is what.
+	// Exactly one of these says what happens.
 	SetParameter map[string]any `yaml:"setParameter"`
 	FailPoint    *FailPoint     `yaml:"failPoint"`
 	StepDown     *StepDown      `yaml:"stepDown"`
 	Fault        *Fault         `yaml:"fault"`
-	// The last two happen to real members that the lab started: something to the process behind a front, and a partition.
+	// The last two need real members that the lab started: an action on the process behind a front, and a partition.
 	Process   members.Action `yaml:"process"`
 	Partition *Partition     `yaml:"partition"`
 }
 
-// Partition cuts off members from the others; without members it ends a partition. For is how long, 0 for the rest of the
+// Partition cuts off members from the others; without members it ends a partition. For is its duration, 0 for the rest of the
 // scenario.
 type Partition struct {
 	Members []int         `yaml:"members"`
 	For     time.Duration `yaml:"for"`
 }
 
-// FailPoint is a fail point as configureFailPoint takes it.
+// FailPoint is a fail point in the form of configureFailPoint.
 type FailPoint struct {
 	Name string         `yaml:"name"`
 	Mode any            `yaml:"mode"`
@@ -63,7 +63,7 @@ type StepDown struct {
 	For time.Duration `yaml:"for"`
 }
 
-// Fault is a front's fault, and for how long; 0 for the rest of the scenario.
+// Fault is a front's fault, and its duration; 0 for the rest of the scenario.
 type Fault struct {
 	Kind  fault.Kind    `yaml:"kind"`
 	Delay time.Duration `yaml:"delay"`
@@ -107,7 +107,7 @@ func (s *Scenario) checkStep(step *Step, spec topology.Spec) error {
 	if step.At < 0 || step.At > s.Duration {
 		return fmt.Errorf("at %v is not between 0 and the duration, %v", step.At, s.Duration)
 	}
-	// How many real members there are may turn out later.
+	// The number of real members may not be known yet.
 	if step.Front != nil && (*step.Front < 0 || spec.Fronts() > 0 && *step.Front >= spec.Fronts()) {
 		return fmt.Errorf("front %d: they are numbered from 0 to %d", *step.Front, spec.Fronts()-1)
 	}

@@ -7,11 +7,11 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// maxCommands is how many commands the specification allows for one operation: one, and five retries.
+// maxCommands is the specification's limit of commands for one operation: one, and five retries.
 const maxCommands = 6
 
-// Attempts counts the commands that the server saw for each operation. The operations are identified by their comments, which
-// this program sets. It is safe for concurrent use, by many fronts.
+// Attempts counts the commands that the server saw for each operation, by the comments that this program sets. It is safe for
+// concurrent use, by many fronts.
 type Attempts struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -37,7 +37,7 @@ func (a *Attempts) add(operation string) {
 	a.count[operation]++
 }
 
-// check reports the operations that took more commands than there may be.
+// check reports the operations with more commands than allowed.
 func (a *Attempts) check(report *Report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// bulkInserts is how many documents a bulk write inserts, besides its update.
+	// bulkInserts is the number of inserts in a bulk write, besides its update.
 	bulkInserts = 3
-	// arrayLength is how many numbers an array takes before another document is begun.
+	// arrayLength is the number of numbers in an array before another document is begun.
 	arrayLength = 100
 )
 
-// bulker writes in bulks.
+// bulker does bulk writes.
 type bulker struct {
 	worker
 	pushes *stream

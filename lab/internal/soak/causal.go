@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
-// sessionLength is how many operations a causally consistent session has before another is begun.
+// sessionLength is the number of operations in a causally consistent session.
 const sessionLength = 50
 
 // causal writes to the primary and reads from secondaries in causally consistent sessions.
@@ -18,11 +18,11 @@ type causal struct {
 	worker
 	session    *mongo.Session
 	operations int
-	// written is the last number that was acknowledged in the session, read the last that it read.
+	// written is the last number acknowledged in the session, read the last number that it read.
 	written, read int64
 }
 
-// step writes the next number and reads it at a secondary: the session must read what it wrote and what it has read before.
+// step writes the next number and reads it at a secondary: the session must see what it wrote and read before.
 func (c *causal) step(ctx context.Context) error {
 	if c.session == nil || c.operations >= sessionLength {
 		if err := c.begin(ctx); err != nil {
@@ -32,7 +32,7 @@ func (c *causal) step(ctx context.Context) error {
 	c.operations++
 	ctx = mongo.NewSessionContext(ctx, c.session)
 	n := c.stream.next()
-	// A late attempt must not undo what came after it.
+	// A late attempt must not undo later writes.
 	_, err := c.collection("causal").UpdateByID(ctx, c.name, bson.D{{Key: "$max", Value: bson.D{{Key: "value", Value: n}}}},
 		options.UpdateOne().SetUpsert(true).SetComment(c.comment()))
 	if err == nil {

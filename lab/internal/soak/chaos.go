@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// slowness is how long a slow front takes for each request.
+	// slowness is a slow front's delay of each request.
 	slowness = 100 * time.Millisecond
 	// insistence is the pause between two attempts of insist.
 	insistence = 50 * time.Millisecond
-	// killTime is how much longer commits are held than it takes until the member is killed.
+	// killTime is the time by which commits are held longer than killing the member takes.
 	killTime     = 100 * time.Millisecond
 	stepDownTime = 2 * time.Second
 )
 
-// chaos makes the events of a plan happen.
+// chaos carries out the events of a plan.
 type chaos struct {
 	lab     *deployment.Lab
 	commits *commitGate
 }
 
-// run makes the events happen, one after the other. What was limited is not limited any more when it returns.
+// run carries out the events, one after the other. It removes all limits before it returns.
 func (c *chaos) run(ctx context.Context, events []Event, progress func(Event)) error {
 	start := time.Now()
 	for _, e := range events {
@@ -61,7 +61,7 @@ func (c *chaos) happen(ctx context.Context, e Event) error {
 	case Overload:
 		return c.limited(ctx, e, "ingressRequestRateLimiterEnabled", "ingressRequestAdmission")
 	case ConnectionLimit:
-		// Connections that are needed again are what the limit is about.
+		// The limit is about connections that are needed again.
 		if err := c.lab.SetFault(e.Front, fault.Fault{Kind: fault.Reset}, time.Millisecond); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *chaos) limited(ctx context.Context, e Event, enabled, prefix string) er
 		{Key: prefix + "BurstCapacitySecs", Value: 0.1}, {Key: prefix + "MaxQueueDepth", Value: int32(0)},
 	})
 	_ = (clock.System{}).Wait(ctx, e.For)
-	// A run that is interrupted leaves no limit behind either.
+	// An interrupted run removes its limits, too.
 	off := c.everywhere(context.WithoutCancel(ctx), bson.D{{Key: "setParameter", Value: 1}, {Key: enabled, Value: false}})
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ var rejectedCommands = []string{
 	"insert", "update", "findAndModify", "find", "getMore", "aggregate", "commitTransaction",
 }
 
-// everywhere runs a command at every front, past what the chaos does to connections.
+// everywhere runs a command at every front, bypassing the faults of connections.
 func (c *chaos) everywhere(ctx context.Context, command bson.D) error {
 	for front := range c.lab.Hosts() {
 		if err := c.lab.Administer(ctx, front, command); err != nil {
@@ -136,8 +136,8 @@ func (c *chaos) everywhere(ctx context.Context, command bson.D) error {
 	return nil
 }
 
-// insist does something, with pauses, until it succeeds or the context ends. It returns the last error from before the
-// end, for the error of the end says less.
+// insist retries, with pauses, until it succeeds or the context ends. It returns the last error from before the end, because the
+// end's own says less.
 func insist(ctx context.Context, pause time.Duration, do func() error) error {
 	err := do()
 	for err != nil && (clock.System{}).Wait(ctx, pause) == nil {

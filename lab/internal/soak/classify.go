@@ -17,8 +17,7 @@ var labels = [...]string{
 	"RetryableWriteError", "RetryableError", "NetworkError",
 }
 
-// classify names an error of the kinds that the driver's documentation knows for a deployment that is in trouble, and
-// reports whether it is one of them.
+// classify names the kind of an error, and reports whether the driver's documentation names it for a deployment in trouble.
 func classify(err error) (class string, documented bool) {
 	var labelled mongo.LabeledError
 	if errors.As(err, &labelled) {
@@ -63,11 +62,11 @@ func classify(err error) (class string, documented bool) {
 	return "", false
 }
 
-// passing are the errors that a server documents for what ends with a member or is not there yet: cursors that were open there,
+// passing are the errors that a server documents for what is lost with a member or not there yet: cursors that were open there,
 // and the time to read at, which a member that has just started does not know.
 var passing = map[int]string{43: "CursorNotFound", 237: "CursorKilled", 246: "SnapshotUnavailable"}
 
-// stateChanges are the error codes of a member that is not, or no longer, what the command needs.
+// stateChanges are the error codes of a member that is not, or no longer, in the role that the command needs.
 var stateChanges = [...]int32{
 	answer.CodeShutdownInProgress, answer.CodePrimarySteppedDown, answer.CodeNotWritablePrimary,
 	answer.CodeInterruptedAtShutdown, answer.CodeInterruptedByStateChange, answer.CodeNotPrimaryNoSecondaryOk,

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// dialer counts the connections of a client that are open.
+// dialer counts the open connections of a client.
 type dialer struct {
 	dial net.Dialer
 	open atomic.Int64

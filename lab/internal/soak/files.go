@@ -17,13 +17,13 @@ const (
 	chunkSize = 4_000
 )
 
-// filer stores files, and reads them again.
+// filer stores files and reads them back.
 type filer struct {
 	worker
 	seed uint64
 }
 
-// content returns what is in a file.
+// content returns the content of a file.
 func (f *filer) content(n int64) []byte {
 	random := rand.New(rand.NewPCG(f.seed, uint64(n)))
 	bytes := make([]byte, fileSize)
@@ -40,7 +40,7 @@ func bucket(db *mongo.Database) *mongo.GridFSBucket {
 		SetReadConcern(readconcern.Majority()))
 }
 
-// store stores a file, and reads it in the same session.
+// store stores a file and reads it in the same session.
 func (f *filer) store(ctx context.Context) error {
 	session, err := f.client.StartSession()
 	if err != nil {
@@ -56,7 +56,7 @@ func (f *filer) store(ctx context.Context) error {
 	return f.compare(ctx, b, n)
 }
 
-// compare reads a stored file. An error that says that it is incomplete is a violation.
+// compare reads a stored file. An error that calls it incomplete is a violation.
 func (f *filer) compare(ctx context.Context, b *mongo.GridFSBucket, n int64) error {
 	var found bytes.Buffer
 	_, err := b.DownloadToStream(ctx, f.fileID(n), &found)

@@ -10,7 +10,7 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// commitGate holds commits while it is closed: alternately one on its way to the member, and the answer to one on its way back.
+// commitGate holds commits while it is closed: alternately one on its way to the member, and the reply to one on its way back.
 // When it opens, after the member has been killed, it resets their connections. It is safe for concurrent use, by many fronts.
 type commitGate struct {
 	until atomic.Int64 // in nanoseconds since 1970
@@ -21,7 +21,7 @@ type commitGate struct {
 // close closes the gate for a time.
 func (g *commitGate) close(d time.Duration) { g.until.Store(time.Now().Add(d).UnixNano()) }
 
-// hold waits until the gate opens, and then resets the connection. It returns nil at once where the gate is open.
+// hold waits until the gate opens, and then resets the connection. It returns nil at once if the gate is open.
 func (g *commitGate) hold(ctx context.Context) error {
 	left := time.Until(time.Unix(0, g.until.Load()))
 	if left <= 0 {

@@ -1,6 +1,6 @@
 package soak
 
-// Kinds returns the kinds of violations that runs look for, in the order of what they mean to an application.
+// Kinds returns the kinds of violations that runs look for, the gravest for an application first.
 func Kinds() []string {
 	return []string{
 		"acknowledged writes that are not there",

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// stream numbers one worker's writes from 1, and remembers which of them were acknowledged. It is safe for concurrent
-// use: its writer is not the only one who asks it.
+// stream numbers one worker's writes from 1, and remembers which of them were acknowledged. It is safe for concurrent use,
+// because not only its writer reads it.
 type stream struct {
 	mu           sync.Mutex
 	attempted    int64
@@ -32,14 +32,14 @@ func (s *stream) acknowledge(n int64) {
 	s.acknowledged[n] = true
 }
 
-// snapshot returns how many writes were attempted, and which were acknowledged.
+// snapshot returns the number of attempted writes, and which were acknowledged.
 func (s *stream) snapshot() (attempted int64, acknowledged map[int64]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.attempted, maps.Clone(s.acknowledged)
 }
 
-// check compares what is there, and how often, with what was acknowledged.
+// check compares the numbers found, and how often, with the acknowledged ones.
 func (s *stream) check(name string, found []int64, report *Report) {
 	attempted, acknowledged := s.snapshot()
 	times := make(map[int64]int, len(found))
@@ -68,13 +68,13 @@ type Report struct {
 	Errors     map[string]int64     `json:"errors"`     // by kind of error, documented ones
 	Violations map[string]Violation `json:"violations"` // by kind
 	Notes      []string             `json:"notes"`
-	// Most is how many commands an operation took at most.
+	// Most is the largest number of commands for one operation.
 	Most int `json:"most"`
-	// Held is how many commits were held while the primary died.
+	// Held is the number of commits that were held while the primary died.
 	Held int64 `json:"held"`
 }
 
-// Violation is something that must not happen.
+// Violation is a broken promise.
 type Violation struct {
 	Count   int64  `json:"count"`
 	Example string `json:"example"`
@@ -119,7 +119,7 @@ func (r *Report) operation(kind string, err error) {
 	}
 }
 
-// Failed tells whether anything happened that must not.
+// Failed reports whether there were violations.
 func (r *Report) Failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// rejectedShare is how many of the requests are rejected by fail points.
+	// rejectedShare is the share of requests that fail points reject.
 	rejectedShare = 0.4
-	// recovery is how long real members have to agree on a primary, or to come back, before anything else happens.
+	// recovery is the time that real members have to agree on a primary, or to come back, before the next event.
 	recovery = 2 * time.Second
-	// CommitHold is how long commits are held before the primary is killed.
+	// CommitHold is the time for which commits are held before the primary is killed.
 	CommitHold = 300 * time.Millisecond
 )
 
-// Action is something bad that happens to a deployment.
+// Action is a fault of a deployment.
 type Action string
 
-// The actions that there are.
+// The actions.
 const (
 	// Overload limits the rate of requests of all fronts.
 	Overload Action = "overload"
@@ -30,7 +30,7 @@ const (
 	Reset Action = "reset"
 	// Slow delays the requests of a front.
 	Slow Action = "slow"
-	// Silent leaves the requests of a front unanswered, and so cuts clients off from a member.
+	// Silent leaves the requests to a front unanswered, and so cuts clients off from a member.
 	Silent Action = "silent"
 	// Rejections lets all fronts reject some of the requests by fail points.
 	Rejections Action = "rejections"
@@ -39,7 +39,7 @@ const (
 
 	// Kill ends a member with SIGKILL and finally restarts it on its data.
 	Kill Action = "kill"
-	// CommitKill is Kill of the primary while commits are held on their way to it, and answers on their way back.
+	// CommitKill is Kill of the primary while commits are held on their way to it, and replies on their way back.
 	CommitKill Action = "kill at commits"
 	// Pause stops a member with SIGSTOP and finally continues it.
 	Pause Action = "pause"
@@ -48,7 +48,7 @@ const (
 )
 
 var (
-	// madeActions are for a replica set that is made of one server, realActions for real members.
+	// madeActions are for a replica set simulated on one server, realActions for real members.
 	madeActions = []Action{Overload, ConnectionLimit, StepDown, Reset, Slow, Silent}
 	realActions = []Action{
 		Kill, Overload, Isolate, StepDown, Rejections, CommitKill, Silent, ConnectionLimit, Pause, Reset, Slow,
@@ -65,7 +65,7 @@ type Event struct {
 	Rate    float64       // requests or connections a second, of the two limits
 }
 
-// OfMember tells whether the event happens to a real member, and not to a front.
+// OfMember reports whether the event happens to a real member, not to a front.
 func (e Event) OfMember() bool {
 	switch e.Action {
 	case Kill, CommitKill, Pause, Isolate, StepDown:
@@ -118,7 +118,7 @@ func Plan(seed uint64, duration time.Duration, fronts int) []Event {
 	return plan(seed, duration, fronts, madeActions, false)
 }
 
-// RealPlan is Plan for real members. What a member needs to come back is quiet time, too.
+// RealPlan is Plan for real members. The time that a member needs to come back is quiet, too.
 func RealPlan(seed uint64, duration time.Duration, members int) []Event {
 	return plan(seed, duration, members, realActions, true)
 }

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// registerLength is how many operations a register has before a new one replaces it, which keeps histories short enough to
-	// check. So does a new register after an operation with an unknown outcome.
+	// registerLength is the number of operations after which a new register replaces the old one, which keeps histories short
+	// enough to check. An operation with an unknown outcome also ends its register.
 	registerLength = 150
-	// checkPatience is how long the check of all histories may take.
+	// checkPatience bounds the check of all histories.
 	checkPatience = 60 * time.Second
 	// never is the end of an operation with an unknown outcome.
 	never = math.MaxInt64
@@ -33,7 +33,7 @@ type access struct {
 	old, new int64
 }
 
-// registers are what the workers of one client share: a register at a time, and the histories of all.
+// registers are shared by the workers of one client: one register at a time, and the histories of all.
 type registers struct {
 	start time.Time
 
@@ -59,7 +59,7 @@ func (r *registers) take() int {
 
 func (r *registers) now() int64 { return int64(time.Since(r.start)) }
 
-// record keeps an operation. One whose outcome is unknown may take place at any time, and is the last of its register.
+// record keeps an operation. One whose outcome is unknown may take effect at any time, and is the last of its register.
 func (r *registers) record(register, client int, a access, call int64, value int64, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ var registerModel = porcupine.Model{
 	},
 }
 
-// check looks for an order of the accesses that explains all that the clients saw.
+// check looks for an order of the accesses that explains everything that the clients saw.
 func (r *registers) check(report *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (a *accessor) at(register int) bson.D {
 	return bson.D{{Key: "_id", Value: fmt.Sprintf("register %d", register)}}
 }
 
-// read is a linearizable read. One that failed is of no matter.
+// read is a linearizable read. A failed one does not matter.
 func (a *accessor) read(ctx context.Context, register int, call int64) error {
 	collection := a.client.Database(a.database).Collection("registers",
 		options.Collection().SetReadConcern(readconcern.Linearizable()))
@@ -167,7 +167,7 @@ func (a *accessor) read(ctx context.Context, register int, call int64) error {
 	return nil
 }
 
-// write tells whether it found what it was to change.
+// write reports whether it found the value to change.
 func (a *accessor) write(ctx context.Context, register int, next access) (bool, error) {
 	filter := a.at(register)
 	if next.kind == "cas" {

@@ -1,5 +1,5 @@
-// Package soak repeatedly makes everything go wrong for an application that records what it was told, and finally compares that
-// with what is on the server.
+// Package soak repeatedly disturbs an application that records what the driver told it, and finally compares that with what is on
+// the server.
 package soak
 
 import (
@@ -26,9 +26,9 @@ import (
 const (
 	fronts        = 3
 	electionDelay = 200 * time.Millisecond
-	// patience is how long operations in progress may take at the end.
+	// patience bounds the operations in progress at the end.
 	patience = 60 * time.Second
-	// leavePatience is how long a client may take to leave after Disconnect.
+	// leavePatience bounds a client's clean-up after Disconnect.
 	leavePatience = 10 * time.Second
 	// impatient makes a client notice within seconds that a member no longer answers.
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
@@ -38,34 +38,33 @@ const (
 type Config struct {
 	Seed     uint64        `json:"seed"`
 	Duration time.Duration `json:"duration"`
-	// Workers is how many workers there are of each kind, Pace how long each waits between two operations, at least; 0 stands
-	// for 10 ms.
+	// Workers is the number of workers of each kind, Pace the minimum wait of each between two operations; 0 stands for 10 ms.
 	Workers int           `json:"workers"`
 	Pace    time.Duration `json:"pace"`
 	// Backend is the connection string of the server behind the lab, or of the members. The database is dropped.
 	Backend  string `json:"backend"`
 	Database string `json:"database"`
-	// Members are the real members of the replica set; without any the lab makes a replica set of the one server. Then
-	// what happens to the members is up to the caller, by RealPlan.
+	// Members are the real members of the replica set, which the caller disturbs by RealPlan; without any the lab simulates a
+	// replica set on the one server.
 	Members []Member `json:"members,omitempty"`
 	SetName string   `json:"setName,omitempty"`
-	// Start is when the plan begins; the zero time stands for at once.
+	// Start is the plan's start; the zero time stands for now.
 	Start time.Time `json:"start"`
 	// Adaptive sets adaptiveRetries, and Throttling adaptiveThrottling. A driver that does not know them ignores them.
 	Adaptive   bool `json:"adaptive"`
 	Throttling bool `json:"throttling,omitempty"`
-	// Progress gets a line for each event.
+	// Progress receives a line for each event.
 	Progress io.Writer `json:"-"`
 }
 
 // Member is a real member.
 type Member struct {
-	// Host is its name in the set's configuration, Address where it listens.
+	// Host is its name in the set's configuration, Address its own address.
 	Host    string `json:"host"`
 	Address string `json:"address"`
 }
 
-// run is a run under way.
+// run is a run in progress.
 type run struct {
 	config   Config
 	report   *Report
@@ -132,7 +131,7 @@ func (r *run) openLab() (*deployment.Lab, error) {
 
 func (r *run) real() bool { return len(r.config.Members) > 0 }
 
-// pastTheLab does something with a client of the server itself.
+// pastTheLab calls a function with a client of the server itself.
 func pastTheLab(ctx context.Context, uri string, do func(context.Context, *mongo.Client) error) error {
 	client, err := mongo.Connect(options.Client().ApplyURI(uri))
 	if err != nil {
@@ -142,7 +141,7 @@ func pastTheLab(ctx context.Context, uri string, do func(context.Context, *mongo
 	return errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
 }
 
-// prepare makes what transactions on some servers cannot, collections, and the accounts.
+// prepare makes the accounts, and collections, which transactions cannot make on some servers.
 func (r *run) prepare(ctx context.Context, direct *mongo.Client) error {
 	db := direct.Database(r.config.Database)
 	if err := db.Drop(ctx); err != nil {
@@ -163,7 +162,7 @@ func (r *run) prepare(ctx context.Context, direct *mongo.Client) error {
 	return err
 }
 
-// plan returns what this run has to see to.
+// plan returns the events that this run has to carry out.
 func (r *run) plan() []Event {
 	if !r.real() {
 		return Plan(r.config.Seed, r.config.Duration, fronts)
@@ -177,7 +176,7 @@ func (r *run) plan() []Event {
 	return events
 }
 
-// run lets the client work while the plan is carried out, and makes sure that nothing of the client is left.
+// run lets the client work while the plan is carried out, and checks that nothing of the client is left.
 func (r *run) run(ctx context.Context, l *deployment.Lab) error {
 	disturb := &chaos{lab: l, commits: r.commits}
 	uri := l.Endpoints()[0].URI
@@ -242,7 +241,7 @@ func (r *run) workWhile(ctx context.Context, disturb func(context.Context) error
 	return chaosErr
 }
 
-// last inserts the document that ends the change stream. It insists, for an error must not look like a stream that ended.
+// last inserts the document that ends the change stream. It insists, because an error must not look like a stream that ended.
 func (r *run) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -254,8 +253,7 @@ func (r *run) last(ctx context.Context) error {
 	})
 }
 
-// awaitNothingLeft waits until the goroutines of the driver and the client's connections are gone. They end asynchronously, which
-// takes a moment.
+// awaitNothingLeft waits for the driver's goroutines and the client's connections to end, which takes a moment.
 func (r *run) awaitNothingLeft() {
 	deadline := time.Now().Add(leavePatience)
 	for (len(driverGoroutines()) > 0 || r.dialer.open.Load() > 0) && time.Now().Before(deadline) {
@@ -271,7 +269,7 @@ func (r *run) awaitNothingLeft() {
 	r.report.note("%d connections and %d goroutines of the driver were left after Disconnect", connections, len(goroutines))
 }
 
-// driverGoroutines returns the stacks of the goroutines in which the driver is at work.
+// driverGoroutines returns the stacks of the driver's goroutines.
 func driverGoroutines() []string {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

@@ -15,13 +15,13 @@ const (
 	initialBalance = 100
 )
 
-// account is one of those that money is transferred between.
+// account is one of the accounts.
 type account struct {
 	ID      int   `bson:"_id"`
 	Balance int64 `bson:"balance"`
 }
 
-// transferrer moves money from one account to another by transactions.
+// transferrer moves money between accounts by transactions.
 type transferrer struct {
 	worker
 	random *rand.Rand
@@ -58,7 +58,7 @@ func (t *transferrer) transfer(ctx context.Context) error {
 // auditor adds up the accounts.
 type auditor struct{ worker }
 
-// audit reads all accounts as of one time, from any member: money is neither made nor lost, at no time.
+// audit reads all accounts as of one time, from any member: their sum never changes.
 func (a *auditor) audit(ctx context.Context) error {
 	session, err := a.client.StartSession(options.Session().SetSnapshot(true))
 	if err != nil {
@@ -76,8 +76,8 @@ func (a *auditor) audit(ctx context.Context) error {
 	return nil
 }
 
-// tooEarly tells whether a snapshot is from before the accounts were made. A session with a snapshot is not causally consistent,
-// and a member that has been killed begins with what its last checkpoint had.
+// tooEarly reports whether a snapshot is from before the accounts were made. A session with a snapshot is not causally
+// consistent, and a killed member begins with its last checkpoint.
 func tooEarly(sum int64, count int) bool { return sum == 0 && count == 0 }
 
 func (a *auditor) checkSum(where string, sum int64, count int) {

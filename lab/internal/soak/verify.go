@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// verify compares what is on the server with what the workers were told. The client bypasses the lab.
+// verify compares the data on the server with what the workers were told. The client bypasses the lab.
 func (r *run) verify(ctx context.Context, direct *mongo.Client) error {
 	db, f := direct.Database(r.config.Database), &r.work
 	inserted, err := numbers(ctx, db.Collection("inserts"))
@@ -40,7 +40,7 @@ func (r *run) compare(kind string, streams map[string]*stream, found map[string]
 	}
 }
 
-// verifyCritics is verify for what is done with real members only.
+// verifyCritics is verify for the workloads that need real members.
 func (r *run) verifyCritics(ctx context.Context, db *mongo.Database) error {
 	f := &r.work
 	bulks, err := numbers(ctx, db.Collection("bulks"))
@@ -108,7 +108,7 @@ func (r *run) verifyTotals(ctx context.Context, collection *mongo.Collection, en
 	return nil
 }
 
-// numbers returns what each worker has in a collection of records.
+// numbers returns each worker's numbers in a collection of records.
 func numbers(ctx context.Context, collection *mongo.Collection) (map[string][]int64, error) {
 	cursor, err := collection.Find(ctx, bson.D{{Key: "worker", Value: bson.D{{Key: "$exists", Value: true}}}})
 	if err != nil {
@@ -125,7 +125,7 @@ func numbers(ctx context.Context, collection *mongo.Collection) (map[string][]in
 	return found, nil
 }
 
-// arrays returns what each worker has pushed. The name of a document is that of the worker, and may have a number behind it.
+// arrays returns the numbers that each worker has pushed. A document has the worker's name, possibly followed by a number.
 func arrays(ctx context.Context, collection *mongo.Collection) (map[string][]int64, error) {
 	cursor, err := collection.Find(ctx, bson.D{{Key: "worker", Value: bson.D{{Key: "$exists", Value: false}}}})
 	if err != nil {

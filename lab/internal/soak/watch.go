@@ -21,7 +21,7 @@ type watcher struct {
 	ended  bool
 }
 
-// open opens the change stream, or opens it again where it failed.
+// open opens the change stream, or reopens it if it failed.
 func (w *watcher) open(ctx context.Context) (*mongo.ChangeStream, error) {
 	opts := options.ChangeStream().SetMaxAwaitTime(200 * time.Millisecond)
 	if w.resume != nil {
@@ -35,7 +35,7 @@ func (w *watcher) open(ctx context.Context) (*mongo.ChangeStream, error) {
 	return stream, err
 }
 
-// follow reads the stream until it ends. An application opens a stream again that returned an error, and so does this.
+// follow reads the stream until it ends. Like an application, it reopens a stream that returned an error.
 func (w *watcher) follow(ctx context.Context, stream *mongo.ChangeStream) error {
 	for !w.ended {
 		if stream != nil {
@@ -84,8 +84,8 @@ func (w *watcher) drain(ctx context.Context, stream *mongo.ChangeStream) error {
 	return stream.Err()
 }
 
-// check compares the events with what is in the collection. Each insert has one event; those that were acknowledged have
-// theirs in the order of their numbers, for a worker waited for one before it made the next.
+// check compares the events with the collection. Each insert has one event; those of acknowledged inserts are in the order of
+// their numbers, because a worker waits for one before it makes the next.
 func (w *watcher) check(workers []*inserter, inserted map[string][]int64) {
 	total := 0
 	for _, writer := range workers {

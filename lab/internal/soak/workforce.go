@@ -41,8 +41,8 @@ func (r *run) worker(kind string, i int) worker {
 	}
 }
 
-// assemble makes the workers. Those of the second half need members that are real: a replica set that is made of one server has
-// no secondaries that lag, and its server may not know snapshots.
+// assemble makes the workers. Those of the second half need real members: a simulated replica set has no secondaries that lag,
+// and its server may not know snapshots.
 func (r *run) assemble() error {
 	f := &r.work
 	f.watcher = &watcher{worker: r.worker("watcher", 0), seen: make(map[string][]int64)}
@@ -122,7 +122,7 @@ func (f *workforce) dismiss(ctx context.Context) {
 	}
 }
 
-// streams returns what was written to a collection, by the names of the workers.
+// streams returns the streams of a collection, by worker.
 func streams[W interface{ numbered() (string, *stream) }](workers []W) map[string]*stream {
 	found := make(map[string]*stream)
 	for _, w := range workers {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// pace is how long a worker waits between two operations. It keeps a slow backend from being what overloads.
+	// pace is a worker's wait between two operations. It keeps a slow backend from being the bottleneck.
 	pace = 10 * time.Millisecond
-	// readWindow is how many of the latest numbers a reader reads.
+	// readWindow is the number of latest numbers that a reader reads.
 	readWindow = 400
 	// readBatch is the batch size of the readers, small for many getMore commands.
 	readBatch = 50
@@ -38,7 +38,7 @@ type record struct {
 	N      int64  `bson:"n"`
 }
 
-// total counts what a worker did.
+// total counts a worker's operations.
 type total struct {
 	ID    string `bson:"_id"`
 	Value int64  `bson:"value"`
@@ -94,7 +94,7 @@ func (w *inserter) insert(ctx context.Context) error {
 	return nil
 }
 
-// join returns the numbers of the inserts that were acknowledged, after it has brought a session to the time of the last.
+// join returns the numbers of the acknowledged inserts, after it has advanced a session to the time of the last.
 func (w *inserter) join(session *mongo.Session) (acknowledged map[int64]bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *inserter) join(session *mongo.Session) (acknowledged map[int64]bool, er
 	return acknowledged, err
 }
 
-// push appends the next number to an array. An update that is done twice shows there.
+// push appends the next number to an array, where an update that is done twice shows.
 func (w *worker) push(ctx context.Context) error {
 	n := w.stream.next()
 	_, err := w.collection("updates").UpdateByID(ctx, w.name, bson.D{{Key: "$push", Value: bson.D{{Key: "n", Value: n}}}},
@@ -147,8 +147,8 @@ type reader struct {
 	writer *inserter
 }
 
-// read reads what the writer inserted last, in order. What was acknowledged before has to be there, and nothing twice. Its
-// session is as late as the writer's: a member that was primary may answer, too, which knows less.
+// read reads the writer's last inserts, in order. Everything acknowledged before has to be there, and nothing twice. Its session
+// is as late as the writer's, because a former primary that knows less may answer, too.
 func (r *reader) read(ctx context.Context) error {
 	session, err := r.client.StartSession()
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// maxAwait bounds what clients ask for; they use their heartbeat's interval.
+// maxAwait bounds what clients ask for, which is their heartbeat's interval.
 const maxAwait = 24 * time.Hour
 
-// await is a hello that is to be answered when there is news, or when the time is over.
+// await is a hello that is answered when there is news, or when its time is over.
 type await struct {
 	known topologyVersion
 	limit time.Duration
 }
 
-// parseAwait returns what a hello asks for, nil where it wants its answer at once.
+// parseAwait returns what a hello asks for, or nil if it wants its answer at once.
 func parseAwait(doc bson.Raw) (*await, *answer.Error) {
 	known, limit := doc.Lookup(versionField), doc.Lookup("maxAwaitTimeMS")
 	if known.IsZero() && limit.IsZero() {
@@ -43,7 +43,7 @@ func parseAwait(doc bson.Raw) (*await, *answer.Error) {
 	return a, nil
 }
 
-// wait returns when the member's topologyVersion is another than the known one, or the time is over.
+// wait returns when the member's topologyVersion differs from the known one, or the time is over.
 func (a *await) wait(ctx context.Context, m *member) error {
 	timer := time.NewTimer(a.limit)
 	defer timer.Stop()

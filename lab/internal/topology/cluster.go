@@ -16,9 +16,9 @@ const (
 	noPrimary  = -1
 )
 
-// Options are what may be chosen about a cluster. The zero value is of use.
+// Options are the options of a cluster. The zero value is usable.
 type Options struct {
-	// ElectionDelay is how long a replica set has no primary after it lost one.
+	// ElectionDelay is the time for which a replica set has no primary after it lost one.
 	ElectionDelay time.Duration
 	// Tags are the tags of the replica set's members, in their order. Members without tags have {dc: "dc<number>"}.
 	Tags []map[string]string
@@ -44,10 +44,10 @@ type member struct {
 	index   int
 	host    string
 	tags    map[string]string
-	// services are what connections are spread over, when this is a load balancer.
+	// services are the targets over which a load balancer spreads connections.
 	services []bson.ObjectID
 
-	// These are guarded by the cluster's mutex.
+	// The cluster's mutex guards these.
 	process     bson.ObjectID // changes with a restart
 	down        bool
 	electableAt time.Time // not before

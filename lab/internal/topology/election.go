@@ -8,11 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ErrNoPrimary is for a step-down without a primary.
+// ErrNoPrimary is returned for a step-down without a primary.
 var ErrNoPrimary = errors.New("there is no primary that could step down")
 
-// StepDown makes the primary a secondary that is not elected for that long. Another member is elected after the
-// election delay; where there is none, the same one after its time is over. Connections stay open.
+// StepDown makes the primary a secondary that is not elected for that long. Another member is elected after the election delay,
+// or the same one after its time if there is no other. Connections stay open.
 func (c *Cluster) StepDown(period time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -22,7 +22,7 @@ func (c *Cluster) StepDown(period time.Duration) error {
 	return c.stepDownLocked(c.primary, period)
 }
 
-// stepDownMember is StepDown for a certain member.
+// stepDownMember is StepDown for a given member.
 func (c *Cluster) stepDownMember(front int, period time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *Cluster) Freeze(front int, period time.Duration) {
 	}
 }
 
-// Down takes a member out: where it was primary, another is elected.
+// Down takes a member out. If it was primary, another is elected.
 func (c *Cluster) Down(front int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Cluster) Up(front int) {
 	}
 }
 
-// Close ends what is due.
+// Close stops the timers.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *Cluster) cancelLocked() {
 	}
 }
 
-// elect makes a member primary: the one that has been electable for the longest time, which is not who stepped down.
+// elect makes a member primary: the one that has been electable for the longest time, which is never the one that stepped down.
 func (c *Cluster) elect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

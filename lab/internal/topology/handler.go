@@ -41,7 +41,7 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	})
 }
 
-// answer returns the result of what does not concern the backend, or why a command is refused; else neither.
+// answer returns the result of a command that does not concern the backend, or the error with which it is refused, or neither.
 func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 	v, doc := m.view(), req.Document()
 	switch m.cluster.spec.Kind {
@@ -60,10 +60,10 @@ func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 	}
 }
 
-// logicalTimes are what replies carry for causal consistency, which a standalone does not have.
+// logicalTimes are the reply fields for causal consistency, which a standalone does not have.
 var logicalTimes = []string{"$clusterTime", "operationTime"}
 
-// adapt removes from a reply what reveals the backend's own deployment.
+// adapt removes the fields of a reply that reveal the backend's own deployment.
 func (m *member) adapt(got *wire.Message) {
 	doc := got.Document()
 	if doc == nil {
@@ -78,8 +78,8 @@ func (m *member) adapt(got *wire.Message) {
 	}
 }
 
-// TellsOfNoPrimary reports whether a reply says that the member is not primary. From its topologyVersion, which running servers
-// add only to these errors, clients see whether that is new.
+// TellsOfNoPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
+// running servers add only to these errors, whether that is news.
 func TellsOfNoPrimary(doc bson.Raw) bool {
 	if !bsondoc.Succeeded(doc) {
 		return isNotPrimary(doc.Lookup("code"))
@@ -98,7 +98,7 @@ func isNotPrimary(code bson.RawValue) bool {
 	}
 }
 
-// inTransaction tells whether a command belongs to a transaction of several commands.
+// inTransaction reports whether a command belongs to a transaction of several commands.
 func inTransaction(doc bson.Raw) bool {
 	autocommit, err := doc.LookupErr("autocommit")
 	return err == nil && !bsondoc.IsTrue(autocommit)

@@ -13,8 +13,8 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// What a hello or its reply says about the place of a server in its deployment. The rest of a hello is between the
-// client and the backend: authentication, compression, sizes, versions, the connection's number.
+// The fields of a hello or its reply about the place of a server in its deployment. The rest of a hello is between the client and
+// the backend: authentication, compression, sizes, versions, the connection's number.
 var (
 	helloOptions = []string{versionField, "maxAwaitTimeMS", "loadBalanced"}
 	helloPlace   = []string{
@@ -24,14 +24,13 @@ var (
 	}
 )
 
-// IsHello tells whether a command asks a server what it is.
+// IsHello reports whether a command is a hello.
 func IsHello(command string) bool {
 	return command == "hello" || command == "isMaster" || command == "ismaster"
 }
 
-// hello passes a hello on without what concerns the deployment, and rewrites the reply. A client may ask to have the
-// reply when there is news, and more replies after that without asking again: the waiting is done here, because only
-// the cluster knows of news.
+// hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
+// there is news, and for more replies after that: the waiting is done here, because only the cluster knows of news.
 func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	wanted, malformed := parseAwait(req.Document())
 	if malformed != nil {
@@ -64,7 +63,7 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	return nil
 }
 
-// plainHello returns the request without what the cluster sees to.
+// plainHello returns the request without the fields that the cluster handles.
 func plainHello(req *proxy.Request) *proxy.Request {
 	plain, message := *req, *req.Message
 	if msg, ok := message.Content.(*wire.Msg); ok {
@@ -80,7 +79,7 @@ func plainHello(req *proxy.Request) *proxy.Request {
 	return &plain
 }
 
-// rewriteHello returns the backend's reply as this member gives it.
+// rewriteHello returns the backend's reply as this member's.
 func (m *member) rewriteHello(v view, req *proxy.Request, loadBalanced bool, reply bson.Raw) bson.Raw {
 	writable := "isWritablePrimary"
 	if req.Command != "hello" {
@@ -112,7 +111,7 @@ func (m *member) rewriteHello(v view, req *proxy.Request, loadBalanced bool, rep
 	})
 }
 
-// appendSet adds what a member of a replica set says of its set.
+// appendSet adds a member's fields about its set.
 func (m *member) appendSet(dst []byte, v view) []byte {
 	dst = bsoncore.AppendBooleanElement(dst, "secondary", v.role == RoleSecondary)
 	dst = bsoncore.AppendStringElement(dst, "setName", SetName)

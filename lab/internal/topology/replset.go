@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// defaultStepDown is how long a member that stepped down is not elected, where replSetStepDown does not say.
+	// defaultStepDown is the time for which a member that stepped down is not elected, unless replSetStepDown gives one.
 	defaultStepDown = 60 * time.Second
-	// maxPeriod bounds what commands ask for, as mongod does.
+	// maxPeriod bounds the commands' periods, as in mongod.
 	maxPeriod = 365 * 24 * time.Hour
 )
 
-// isReplicaSetCommand tells whether a command concerns the set as such.
+// isReplicaSetCommand reports whether a command concerns the set as such.
 func isReplicaSetCommand(command string) bool { return strings.HasPrefix(command, "replSet") }
 
 // administer runs the commands that concern the set.
@@ -32,12 +32,12 @@ func (m *member) administer(v view, command string, doc bson.Raw) (bson.D, *answ
 	case "replSetGetConfig":
 		return m.setConfig(), nil
 	default:
-		return nil, answer.Errorf(answer.CodeCommandNotFound, "%s is not among what the lab's replica sets understand: "+
+		return nil, answer.Errorf(answer.CodeCommandNotFound, "%s is not supported by the lab's replica sets: "+
 			"replSetStepDown, replSetFreeze, replSetGetStatus, replSetGetConfig", command)
 	}
 }
 
-// stepDown runs replSetStepDown. There is nothing to catch up with, so that force makes no difference.
+// stepDown runs replSetStepDown. Secondaries never lag, so force makes no difference.
 func (m *member) stepDown(v view, doc bson.Raw) *answer.Error {
 	if v.role != RolePrimary {
 		return v.notWritablePrimary(doc)
@@ -101,7 +101,7 @@ func (m *member) setStatus() bson.D {
 	}
 }
 
-// setConfig returns the part of replSetGetConfig that clients look at.
+// setConfig returns the part of replSetGetConfig that clients read.
 func (m *member) setConfig() bson.D {
 	members := bson.A{}
 	for _, other := range m.cluster.members {

@@ -17,10 +17,10 @@ const shardName = "lab-shard"
 // it, the backend does not.
 const recoveryToken = "recoveryToken"
 
-// Routes tells whether clients see routers: of a sharded cluster, or behind a load balancer.
+// Routes reports whether clients see routers: of a sharded cluster, or behind a load balancer.
 func (s Spec) Routes() bool { return s.Kind == Sharded || s.Kind == LoadBalanced }
 
-// refuseRouter returns why a router does not run a command; nil where it does.
+// refuseRouter returns an error if a router does not run a command.
 func refuseRouter(command string) *answer.Error {
 	if isReplicaSetCommand(command) {
 		return answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", command)
@@ -52,7 +52,7 @@ func isShardsQuery(command string, doc bson.Raw) bool {
 	return command == "find" && collection == "shards"
 }
 
-// shards returns what a client finds in config.shards: by the form of the host it tells what the shards are.
+// shards returns the content of config.shards: clients tell from the form of the host what the shards are.
 func (m *member) shards() bson.D {
 	return bson.D{{Key: "cursor", Value: bson.D{
 		{Key: "firstBatch", Value: bson.A{bson.D{

@@ -6,7 +6,7 @@ import (
 	"mongofork/lab/internal/answer"
 )
 
-// rule says what a secondary does with a command. Commands without a rule run everywhere: they concern the connection, the
+// rule determines what a secondary does with a command. Commands without a rule run everywhere: they concern the connection, the
 // session, the process, or existing cursors.
 type rule int
 
@@ -33,8 +33,8 @@ func ruleOf(command string) rule {
 	}
 }
 
-// refuseSecondary returns why a replica set's member does not run the command; nil where it does. Before a new primary
-// is elected every member is a secondary.
+// refuseSecondary returns an error if a replica set's member does not run the command. Before a new primary is elected every
+// member is a secondary.
 func refuseSecondary(v view, command string, doc bson.Raw) *answer.Error {
 	if v.role == RolePrimary {
 		return nil
@@ -57,7 +57,7 @@ func (v view) notWritablePrimary(doc bson.Raw) *answer.Error {
 	return v.notPrimary(answer.CodeNotWritablePrimary, "not primary", doc)
 }
 
-// readsFromSecondary tells whether the client leaves a primary no monopoly.
+// readsFromSecondary reports whether the client accepts members other than the primary.
 func readsFromSecondary(doc bson.Raw) bool {
 	mode, ok := doc.Lookup("$readPreference", "mode").StringValueOK()
 	return ok && mode != "primary"

@@ -1,6 +1,6 @@
-// Package topology makes one server look like a deployment: a standalone, a replica set, the routers of a sharded
-// cluster, or a load balancer before such routers. Its handlers rewrite what tells clients where they are, and refuse
-// what a member of such a deployment would refuse.
+// Package topology makes one server look like a deployment: a standalone, a replica set, the routers of a sharded cluster, or a
+// load balancer before such routers. Its handlers rewrite what tells clients where they are, and refuse what a member of such a
+// deployment would refuse.
 package topology
 
 import (
@@ -12,18 +12,18 @@ import (
 // Kind is a kind of deployment.
 type Kind string
 
-// The kinds that there are.
+// The kinds of deployments.
 const (
 	Standalone   Kind = "standalone"
 	ReplicaSet   Kind = "replicaset"
 	Sharded      Kind = "sharded"
 	LoadBalanced Kind = "loadbalanced"
-	// Members is a real replica set, with a front before each member; the others are made of one server.
+	// Members is a real replica set, with a front before each member; the others are simulated on one server.
 	Members Kind = "members"
 )
 
 const (
-	// MaxMembers is the most members that a topology takes, as a replica set has no more.
+	// MaxMembers is the largest number of members, as in a replica set.
 	MaxMembers = 50
 
 	usage = `give "standalone", "replicaset:3", "sharded:2" or "loadbalanced", with any number of members, or "members"`
@@ -32,12 +32,12 @@ const (
 // Spec describes a deployment.
 type Spec struct {
 	Kind Kind
-	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load
-	// balancer. For a real replica set it is 0 where that is asked for its members.
+	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load balancer. For
+	// a real replica set 0 means to ask the set.
 	Members int
 }
 
-// ParseSpec reads a Spec as String writes it; the number of members may be left out.
+// ParseSpec reads a Spec in the form of String; the number of members is optional.
 func ParseSpec(text string) (Spec, error) {
 	kind, number, given := strings.Cut(text, ":")
 	spec := Spec{Kind: Kind(kind)}
@@ -88,7 +88,7 @@ func (s Spec) String() string {
 	return fmt.Sprintf("%s:%d", s.Kind, s.Members)
 }
 
-// Fronts returns how many addresses clients may connect to.
+// Fronts returns the number of addresses that clients may connect to.
 func (s Spec) Fronts() int {
 	if s.Kind == LoadBalanced {
 		return 2 // one for a single service, one for all
@@ -96,15 +96,15 @@ func (s Spec) Fronts() int {
 	return s.Members
 }
 
-// Endpoint is an applications' connection string for a deployment.
+// Endpoint is a connection string for applications.
 type Endpoint struct {
 	// Name is the environment variable under which the driver's tests expect it.
 	Name string
 	URI  string
 }
 
-// Endpoints returns how applications reach the fronts that listen at hosts, in the order of the fronts. A replica set that
-// is the lab's own has the name SetName.
+// Endpoints returns the connection strings for the fronts at hosts, in the order of the fronts. The lab's own replica set has the
+// name SetName.
 func (s Spec) Endpoints(hosts []string, setName string, tls bool) []Endpoint {
 	switch s.Kind {
 	case ReplicaSet, Members:

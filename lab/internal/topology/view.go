@@ -10,7 +10,7 @@ import (
 // Role is the role of a member of a replica set.
 type Role string
 
-// The roles that there are. A member of another kind of deployment has RoleNone.
+// The roles. A member of another kind of deployment has RoleNone.
 const (
 	RoleNone      Role = ""
 	RolePrimary   Role = "primary"
@@ -20,7 +20,7 @@ const (
 
 const versionField = "topologyVersion"
 
-// topologyVersion is how clients tell what is newer of two things that a server said about itself.
+// topologyVersion tells clients which of two statements of a server is newer.
 type topologyVersion struct {
 	process bson.ObjectID
 	counter int64
@@ -70,7 +70,7 @@ func (m *member) roleLocked() Role {
 	}
 }
 
-// electionID grows with each election, as bytes too.
+// electionID grows with each election, also when compared as bytes.
 func (v view) electionID() bson.ObjectID {
 	id := bson.ObjectID{0x7f, 0xff, 0xff, 0xff}
 	binary.BigEndian.PutUint64(id[4:], uint64(v.term))
@@ -90,7 +90,7 @@ type Status struct {
 	Members  []MemberStatus `json:"members"`
 }
 
-// Status returns what the deployment is at the moment.
+// Status returns the deployment's present status.
 func (c *Cluster) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,5 +104,5 @@ func (c *Cluster) Status() Status {
 	return s
 }
 
-// Spec returns what the cluster was made as.
+// Spec returns the cluster's kind and size.
 func (c *Cluster) Spec() Spec { return c.spec }
