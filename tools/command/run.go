@@ -1,7 +1,25 @@
 package command
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
 
 // RunFunc runs a command in dir with env added to the environment and
 // returns its standard output.
 type RunFunc func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error)
+
+// Output is the RunFunc of this machine. The error of a command that failed has what it wrote to its standard error.
+func Output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%s %s: %w: %s", name, args[0], err, exit.Stderr)
+	}
+	return out, err
+}

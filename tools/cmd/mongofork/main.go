@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,8 +75,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			a := &app{ctx: ctx, out: stdout, run: execute}
-			a.project = &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: execute}}
+			a := &app{ctx: ctx, out: stdout, run: command.Output}
+			a.project = &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: command.Output}}
 			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
 			if c.Source != "" {
 				command, _, _ := strings.Cut(parsed.Command(), " ")
@@ -129,16 +127,4 @@ func findRoot(dir string) (string, error) {
 		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", fork.ConfigFile, absolute)
 	}
 	return root, nil
-}
-
-// execute runs a program with the process's environment and env.
-func execute(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		err = fmt.Errorf("%s %s: %w: %s", name, args[0], err, exit.Stderr)
-	}
-	return out, err
 }

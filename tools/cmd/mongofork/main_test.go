@@ -32,11 +32,11 @@ func TestUse(t *testing.T) {
 // continuous integration.
 func runScripts(t *testing.T, dir string, versions ...string) {
 	t.Helper()
-	goEnv, err := execute(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
+	goEnv, err := command.Output(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
 	require.NoError(t, err)
 	values := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
 	for _, version := range versions {
-		_, err = execute(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+version)
+		_, err = command.Output(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+version)
 		if err != nil && os.Getenv("CI") != "true" {
 			t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 		}

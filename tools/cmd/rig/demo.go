@@ -30,6 +30,10 @@ func (c *demoCmd) Run(ctx context.Context) error {
 	builder := labrun.Builder{Root: root, Env: env, Tools: suite.OSTools{}}
 	err = demo.Run(ctx, demo.Config{
 		Root: root, Base: c.Base, Workers: c.Workers, Operations: c.Operations, Seed: c.Seed,
+		BuildFork: func(ctx context.Context) error {
+			_, err := newBuilder(root).Build(ctx, c.Base)
+			return err
+		},
 		OpenLab: func(ctx context.Context) ([]string, func() error, error) {
 			binary, err := builder.Build(ctx, "build/"+c.Base, labrun.Command)
 			if err != nil {

@@ -43,7 +43,7 @@ func newRig(root, base string, progress io.Writer) (*suite.Rig, error) {
 	labs := labrun.Builder{Root: root, Env: append(os.Environ(), "GOWORK=off"), Tools: suite.OSTools{}}
 	return &suite.Rig{
 		Root: root, Base: base, Upstream: revisions.Upstream, Fork: revisions.Fork, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
-		Tests: gotest.Go{}, Tools: suite.OSTools{},
+		Tests: gotest.Go{}, Tools: suite.OSTools{}, Builder: newBuilder(root),
 		Specifications: func(ctx context.Context, revision string) (string, error) {
 			project, err := store.Project(ctx, revision)
 			return project, unavailable(err, specs.ErrUnavailable)

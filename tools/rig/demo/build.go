@@ -26,7 +26,7 @@ type binaries struct{ upstream, fork string }
 // build builds the fork, and the application with either driver.
 func (b builder) build(ctx context.Context) (binaries, error) {
 	b.progressf("building the fork in %s", b.forkDir())
-	if err := b.goTool(ctx, b.Root, "run", "./tools/cmd/mongofork", "--base", b.Base, "build"); err != nil {
+	if err := b.BuildFork(ctx); err != nil {
 		return binaries{}, err
 	}
 	app := filepath.Join(b.Root, "examples", "overload")

@@ -26,6 +26,8 @@ type Config struct {
 	// Workers, Operations and Seed are passed to the application.
 	Workers, Operations int
 	Seed                int64
+	// BuildFork writes the fork of the base to build/<base>.
+	BuildFork func(context.Context) error
 	// OpenLab starts a replica set behind the lab, and returns a function that ends both. It is called after the fork is built.
 	OpenLab func(context.Context) (env []string, end func() error, err error)
 	// Environ is the environment of the commands that are run.

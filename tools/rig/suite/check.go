@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -52,7 +53,7 @@ func (r *Rig) tool(ctx context.Context, dir, name string, args ...string) error 
 
 // checkFormat asks gofmt for files that it would change, except test data: some of it is malformed on purpose.
 func (r *Rig) checkFormat(ctx context.Context) error {
-	files, err := goFiles(r.Root, "build", "testdata")
+	files, err := r.goFiles()
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -66,19 +67,19 @@ func (r *Rig) checkFormat(ctx context.Context) error {
 	return nil
 }
 
-// goFiles lists the Go files below a folder, relative to it, except in hidden folders and those of the given names.
-func goFiles(root string, skip ...string) ([]string, error) {
+// goFiles lists the Go files of the repository, except build output, test data and hidden folders.
+func (r *Rig) goFiles() ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(r.Root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		hidden := strings.HasPrefix(entry.Name(), ".") && file != root
-		if entry.IsDir() && (hidden || slices.Contains(skip, entry.Name())) {
+		hidden := strings.HasPrefix(entry.Name(), ".") && file != r.Root
+		if entry.IsDir() && (hidden || entry.Name() == "build" || entry.Name() == "testdata") {
 			return fs.SkipDir
 		}
 		if entry.Type().IsRegular() && !hidden && strings.HasSuffix(file, ".go") {
-			relative, err := filepath.Rel(root, file)
+			relative, err := filepath.Rel(r.Root, file)
 			if err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func (r *Rig) checkVerify(ctx context.Context) error {
 	if _, err := r.build(ctx); err != nil {
 		return err
 	}
-	return r.tool(ctx, r.Root, r.builder(), "--base", r.Base, "verify")
+	return r.Builder.Verify(ctx, r.Base)
 }
 
 // checkCompile compiles the fork. Its go.mod keeps upstream's go line, so that
@@ -113,10 +114,7 @@ func (r *Rig) checkForkVet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inFork, inUpstream, err := r.touched(t)
-	if err != nil {
-		return err
-	}
+	inFork, inUpstream := r.touched(t)
 	found, err := r.vet(ctx, r.file(t.fork), inFork)
 	if err != nil {
 		return err
@@ -140,33 +138,21 @@ func (r *Rig) checkForkVet(ctx context.Context) error {
 
 // touched returns the packages with Go files of the overlay, as arguments of the go command: those of the fork and, among them,
 // those of upstream.
-func (r *Rig) touched(t *trees) (inFork, inUpstream []string, err error) {
-	folders, err := overlayFolders(r.Root)
-	if err != nil {
-		return nil, nil, err
-	}
+func (r *Rig) touched(t *trees) (inFork, inUpstream []string) {
 	seen := map[string]bool{}
-	for _, folder := range folders {
-		files, err := goFiles(r.file(folder), "testdata")
-		if err != nil {
-			return nil, nil, err
+	for _, file := range t.overlay {
+		dir := path.Dir(file)
+		if seen[dir] || path.Ext(file) != ".go" || inTestdata(file) {
+			continue
 		}
-		for _, file := range files {
-			dir := filepath.ToSlash(filepath.Join(folder, filepath.Dir(file)))
-			if seen[dir] || !isDir(r.file(t.fork, dir)) {
-				continue
-			}
-			seen[dir] = true
-			inFork = append(inFork, "./"+dir)
-			if isDir(r.file(t.upstream, dir)) {
-				inUpstream = append(inUpstream, "./"+dir)
-			}
+		seen[dir] = true
+		inFork = append(inFork, "./"+dir)
+		if info, err := os.Stat(r.file(t.upstream, dir)); err == nil && info.IsDir() {
+			inUpstream = append(inUpstream, "./"+dir)
 		}
 	}
-	return inFork, inUpstream, nil
+	return inFork, inUpstream
 }
 
-func isDir(dir string) bool {
-	info, err := os.Stat(dir)
-	return err == nil && info.IsDir()
-}
+// inTestdata reports whether the go command passes over a file.
+func inTestdata(file string) bool { return slices.Contains(strings.Split(file, "/"), "testdata") }

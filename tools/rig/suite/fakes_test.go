@@ -78,24 +78,34 @@ func (f *fakeTools) Run(_ context.Context, _ string, _ []string, name string, ar
 	return "", nil
 }
 
+// fakeBuilder finds the trees built, unless fail has what it is to do, such as "verify v1.0.0".
+type fakeBuilder struct {
+	built []string
+	fail  map[string]error
+}
+
+// overlay are the files of the made-up overlay.
+var overlay = []string{"p/ours_test.go", "internal/integration/unified/ours_test.go"}
+
+func (f *fakeBuilder) Build(_ context.Context, base string) ([]string, error) {
+	return overlay, f.do("build", base)
+}
+
+func (f *fakeBuilder) Link(base string) error { return f.do("link", base) }
+
+func (f *fakeBuilder) Verify(_ context.Context, base string) error { return f.do("verify", base) }
+
+func (f *fakeBuilder) do(what, base string) error {
+	f.built = append(f.built, what+" "+base)
+	return f.fail[what+" "+base]
+}
+
 // repository is a made-up repository with built trees.
 const repository = `
--- etc/overlay --
-p
-internal/integration
 -- etc/bases/v1.0.0/skips --
 # none
 -- p/ours_test.go --
 package p
-
-func TestMain(m *testing.M) {}
-func TestOurs(t *testing.T) {}
-func helper() {}
--- internal/integration/unified/ours_test.go --
-package unified
-
-func TestClientBackpressureSpec(t *testing.T) {}
-func TestProse(t *testing.T) {}
 -- build/v1.0.0/p/ours_test.go --
 package p
 
@@ -118,6 +128,7 @@ type fixture struct {
 	*Rig
 	tests   *fakeTests
 	tools   *fakeTools
+	builder *fakeBuilder
 	servers int
 	closed  int
 }
@@ -131,10 +142,10 @@ func newFixture(t *testing.T, answer func(tree string, c gotest.Command) []strin
 		require.NoError(t, os.WriteFile(name, file.Data, 0o600))
 	}
 	clock := func() time.Time { return time.Unix(0, 0) }
-	f := &fixture{tests: &fakeTests{answer: answer}, tools: &fakeTools{}}
+	f := &fixture{tests: &fakeTests{answer: answer}, tools: &fakeTools{}, builder: &fakeBuilder{}}
 	f.Rig = &Rig{
 		Root: root, Base: "v1.0.0", Upstream: "v1.0.0-pin", Fork: "2026-03-12", Environ: []string{"HOME=/home", "MONGODB_URI=", "GOWORK=on"},
-		Tests: f.tests, Tools: f.tools,
+		Tests: f.tests, Tools: f.tools, Builder: f.builder,
 		Specifications: func(context.Context, string) (string, error) { return filepath.Join(root, "specifications"), nil },
 		OpenMembers:    func(context.Context) (*Server, error) { return nil, ErrUnavailable },
 		OpenServer: func(context.Context) (*Server, error) {

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -57,10 +56,8 @@ func (r *Rig) buildForBench(ctx context.Context, folders []string) error {
 	if err != nil || base == r.Base {
 		return err
 	}
-	if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), "--base", base, "build"); err != nil {
-		return fmt.Errorf("build the fork for %s: %w", benchModule, err)
-	}
-	return nil
+	_, err = r.Builder.Build(ctx, base)
+	return err
 }
 
 // nestedModules returns the folders below the root that have a go.mod, except build output and test data.

@@ -6,15 +6,12 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
-	overlay "mongofork/tools/fork"
 	"mongofork/tools/rig/gotest"
 )
 
@@ -22,67 +19,27 @@ import (
 // folder of their package.
 type ownTests map[string][]string
 
-// findOwnTests reads the test functions of the overlay's test files, except files that are not in the fork or that the build
-// constraints exclude on this machine.
-func findOwnTests(root, fork string) (ownTests, error) {
-	folders, err := overlayFolders(root)
-	if err != nil {
-		return nil, err
-	}
+// findOwnTests reads the test functions of the overlay's files as they stand in the fork, except files that the build constraints
+// exclude on this machine.
+func findOwnTests(fork string, overlay []string) (ownTests, error) {
 	own := ownTests{}
-	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(file string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if entry.IsDir() && entry.Name() == "testdata" {
-				return fs.SkipDir
-			}
-			if !entry.Type().IsRegular() || !strings.HasSuffix(file, "_test.go") {
-				return nil
-			}
-			relative, err := filepath.Rel(root, file)
-			if err != nil {
-				return err
-			}
-			return own.addFile(fork, filepath.ToSlash(relative))
-		})
-		if err != nil {
+	for _, file := range overlay {
+		if !strings.HasSuffix(file, "_test.go") || inTestdata(file) {
+			continue
+		}
+		if err := own.addFile(fork, file); err != nil {
 			return nil, fmt.Errorf("find the tests of the overlay: %w", err)
 		}
 	}
 	return own, nil
 }
 
-// overlayFolders returns the overlay's folders, as the builder reads them. All must exist, because no test of a missing one would
-// run.
-func overlayFolders(root string) ([]string, error) {
-	listed, err := (&overlay.Project{Root: root}).Folders()
-	if err != nil {
-		return nil, fmt.Errorf("read the overlay's folders: %w", err)
-	}
-	var folders []string
-	for _, folder := range listed {
-		if !isDir(filepath.Join(root, filepath.FromSlash(folder.Path))) {
-			return nil, fmt.Errorf("%s:%d: there is no folder %s; create it or remove the line", folder.File, folder.Line, folder.Path)
-		}
-		folders = append(folders, folder.Path)
-	}
-	return folders, nil
-}
-
 // addFile adds the test functions of one overlay file, as it is in the fork.
 func (own ownTests) addFile(fork, name string) error {
 	file := filepath.Join(fork, filepath.FromSlash(name))
-	if _, err := os.Stat(file); os.IsNotExist(err) {
-		return nil
-	}
-	matches, err := build.Default.MatchFile(filepath.Dir(file), filepath.Base(file))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if !matches {
-		return nil
+	matches, err := build.Default.MatchFile(filepath.Split(file))
+	if err != nil || !matches {
+		return err
 	}
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {

@@ -56,6 +56,8 @@ type Rig struct {
 	Tests gotest.Runner
 	// Tools runs other commands.
 	Tools Tools
+	// Builder writes the driver's trees.
+	Builder Builder
 	// Specifications returns the PROJECT_DIRECTORY for a revision's tests, or an
 	// error that wraps ErrUnavailable.
 	Specifications func(ctx context.Context, revision string) (string, error)
@@ -107,6 +109,17 @@ type Rig struct {
 type Tools interface {
 	// Run returns the command's standard output and standard error, even if it fails.
 	Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error)
+}
+
+// Builder writes the driver's trees.
+type Builder interface {
+	// Build writes the fork of a base to build/<base>, and the untouched module to build/pristine/<base>. It returns the paths
+	// of the overlay's files that are in the fork.
+	Build(ctx context.Context, base string) (overlay []string, err error)
+	// Link makes build/fork lead to the fork of a base.
+	Link(base string) error
+	// Verify builds the fork twice, and compares the results with each other and with the lock.
+	Verify(ctx context.Context, base string) error
 }
 
 // Options select a part of a suite.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -155,7 +153,7 @@ func TestFork(t *testing.T) {
 
 func TestBuildErrorIsReportedOnce(t *testing.T) {
 	f := newFixture(t, same("p TestA passed"))
-	f.tools.fail = map[string]error{"v1.0.0 build": errors.New("x.go:1: no such declaration\n  fix: something")}
+	f.builder.fail = map[string]error{"build v1.0.0": errors.New("x.go:1: no such declaration\n  fix: something")}
 	results := f.Run(t.Context(), []string{"fork", "upstream"}, Options{})
 	assert.Equal(t, "0 passed, 2 failed, 0 skipped", counts(results...))
 	assert.Contains(t, results[0].Failures[0].What, "no such declaration")
@@ -276,14 +274,14 @@ func TestCheck(t *testing.T) {
 		{"all well", nil, nil, nil},
 		{"format", nil, map[string]string{"gofmt -l": "a.go\n"}, []string{"gofmt"}},
 		{"vet", map[string]error{"go vet ./...": errors.New("bad")}, nil, []string{"vet"}},
-		{"verify", map[string]error{"v1.0.0 verify": errors.New("bad")}, nil, []string{"reproducible build"}},
+		{"verify", map[string]error{"verify v1.0.0": errors.New("bad")}, nil, []string{"reproducible build"}},
 		{"compile", map[string]error{"go build -trimpath": errors.New("bad")}, nil, []string{"compile the fork"}},
-		{"overlay", map[string]error{"v1.0.0 build": errors.New("bad")}, nil, []string{"overlay", "reproducible build", "compile the fork", "vet the fork"}},
+		{"overlay", map[string]error{"build v1.0.0": errors.New("bad")}, nil, []string{"overlay", "reproducible build", "compile the fork", "vet the fork"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, same())
-			f.tools.fail, f.tools.says = tt.fail, tt.says
+			f.tools.fail, f.tools.says, f.builder.fail = tt.fail, tt.says, tt.fail
 			s := f.one(t, "check", Options{})
 			var failed []string
 			for _, failure := range s.Failures {
@@ -295,17 +293,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestBuilderHasTheSystemsSuffix(t *testing.T) {
-	f := newFixture(t, same())
-	f.one(t, "check", Options{})
-	assert.Contains(t, f.tools.ran, "go build -o build/bin/ ./tools/cmd/mongofork", "on Windows the file is mongofork.exe")
-	assert.Contains(t, f.tools.ran, "mongofork --base v1.0.0 verify")
-}
-
 func TestOwnTests(t *testing.T) {
 	f := newFixture(t, same())
-	f.write(t, "p/other_base_test.go", "package p\n\nfunc TestLater(t *testing.T) {}\n")
-	own, err := findOwnTests(f.Root, f.file("build/v1.0.0"))
+	f.write(t, "build/v1.0.0/p/ours_plan9_test.go", "package p\n\nfunc TestElsewhere(t *testing.T) {}\n")
+	own, err := findOwnTests(f.file("build/v1.0.0"), append(slices.Clone(overlay), "p/ours_plan9_test.go", "p/testdata/a_test.go"))
 	require.NoError(t, err)
 	assert.Equal(t, ownTests{
 		"p":                            {"TestOurs"},
@@ -314,48 +305,4 @@ func TestOwnTests(t *testing.T) {
 	names := []string{"Test", "TestA", "Test_a", "Testing", "FuzzA", "ExampleA", "Example_a", "BenchmarkA", "TestMain", "test"}
 	runs := slices.DeleteFunc(names, func(name string) bool { return !isTest(name) })
 	assert.Equal(t, []string{"Test", "TestA", "Test_a", "FuzzA", "ExampleA", "Example_a"}, runs)
-}
-
-// TestOverlayFolders is about all ways in which the builder lets a folder be written.
-func TestOverlayFolders(t *testing.T) {
-	tests := map[string]struct {
-		list, says string
-		want       []string
-	}{
-		"as it is":              {"p\ninternal/integration\n", "", []string{"p", "internal/integration"}},
-		"a comment behind it":   {"p # the policy\ninternal/integration#x", "", []string{"p", "internal/integration"}},
-		"comments and blanks":   {"# folders\n\n \t\n\tp \r\n  # p/q\n", "", []string{"p"}},
-		"nothing":               {"# none\n", "", nil},
-		"a missing folder":      {"p\n\nq # gone\n", "etc/overlay:3: there is no folder q; create it or remove the line", nil},
-		"a file":                {"p/ours_test.go\n", "etc/overlay:1: there is no folder p/ours_test.go", nil},
-		"above the root":        {"p\n../p\n", `"../p" is not a folder of this repository`, nil},
-		"the root":              {".\n", `"." is not a folder of this repository`, nil},
-		"two folders on a line": {"p internal/integration\n", "there is no folder p internal/integration", nil},
-		"a slash at the end":    {"p/\n", `"p/" is not a folder of this repository`, nil},
-		"a backslash":           {"internal\\integration\n", `there is no folder internal\integration`, nil},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, same())
-			f.write(t, "etc/overlay", tt.list)
-			folders, err := overlayFolders(f.Root)
-			if tt.says != "" {
-				require.ErrorContains(t, err, tt.says)
-				_, err = findOwnTests(f.Root, f.file("build/v1.0.0"))
-				require.ErrorContains(t, err, tt.says)
-				_, _, err = f.touched(&trees{})
-				require.ErrorContains(t, err, tt.says)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, tt.want, folders)
-		})
-	}
-}
-
-func TestOverlayWithoutList(t *testing.T) {
-	f := newFixture(t, same())
-	require.NoError(t, os.Remove(f.file("etc/overlay")))
-	_, err := findOwnTests(f.Root, f.file("build/v1.0.0"))
-	assert.ErrorIs(t, err, fs.ErrNotExist)
 }

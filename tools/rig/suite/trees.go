@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// binaries is the folder for programs that the suites run, below the root of the repository.
-const binaries = "build/bin"
-
 // trees are the two modules that upstream's tests run in, as paths below the root of the repository.
 type trees struct {
 	fork, upstream string
-	own            ownTests
+	// overlay are the paths of the overlay's files in the fork.
+	overlay []string
+	own     ownTests
 }
 
 // errNotBuilt replaces an error that has already been reported.
@@ -37,17 +36,14 @@ func (r *Rig) build(ctx context.Context) (*trees, error) {
 }
 
 func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
-	// Given a folder, the go command adds the system's suffix for executables; running the program needs none.
-	if _, err := r.Tools.Run(ctx, r.Root, r.env(), "go", "build", "-o", binaries+"/", "./tools/cmd/mongofork"); err != nil {
-		return nil, fmt.Errorf("compile the builder: %w", err)
+	overlay, err := r.Builder.Build(ctx, r.Base)
+	if err != nil {
+		return nil, err
 	}
-	t := &trees{fork: path.Join("build", r.Base), upstream: path.Join("build", "pristine", r.Base)}
-	for _, args := range [][]string{{"build", "--link"}, {"build", "--pristine", "-o", t.upstream}} {
-		args = append([]string{"--base", r.Base}, args...)
-		if _, err := r.Tools.Run(ctx, r.Root, r.env(), r.builder(), args...); err != nil {
-			return nil, fmt.Errorf("build the fork: %w", err)
-		}
+	if err := r.Builder.Link(r.Base); err != nil {
+		return nil, err
 	}
+	t := &trees{fork: path.Join("build", r.Base), upstream: path.Join("build", "pristine", r.Base), overlay: overlay}
 	if output, err := r.Tools.Run(ctx, r.file(t.upstream), r.env(), "go", "mod", "download"); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -55,16 +51,9 @@ func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
 		return nil, fmt.Errorf("%w: the driver's dependencies cannot be downloaded; check the network and GOPROXY (%s)",
 			ErrUnavailable, lastLine(output))
 	}
-	own, err := findOwnTests(r.Root, r.file(t.fork))
-	if err != nil {
-		return nil, err
-	}
-	t.own = own
-	return t, nil
+	t.own, err = findOwnTests(r.file(t.fork), overlay)
+	return t, err
 }
-
-// builder returns the path of the compiled builder.
-func (r *Rig) builder() string { return r.file(binaries, "mongofork") }
 
 func lastLine(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
