@@ -13,8 +13,8 @@ import (
 	"mongofork/bench/internal/openloop"
 )
 
-// The versions of upstream's driver that are compared with: what the fork is built on, which knows nothing of overload, and
-// one that retries twice.
+// The versions of upstream's driver in the comparison: the fork's base, which knows nothing of overload, and one that retries
+// twice.
 const (
 	Base  = "v2.5.0"
 	Later = "v2.9.3"
@@ -81,7 +81,7 @@ func (a Arm) storm(ctx context.Context, plan openloop.StormPlan) (*openloop.Stor
 	return samples.Report(), nil
 }
 
-// call runs an arm's program with a plan, and returns the report that it prints, and the processor time that it took.
+// call runs an arm's program with a plan, and returns the report that it prints and its processor time.
 func call[Report any](ctx context.Context, plan any, arm Arm, mode string) (*Report, time.Duration, error) {
 	input, err := json.Marshal(plan)
 	if err != nil {

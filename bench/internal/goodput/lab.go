@@ -20,7 +20,7 @@ import (
 	"mongofork/tools/redact"
 )
 
-// patience is how long an interrupted process may take to end.
+// patience bounds the time from a process's interrupt to its end.
 const patience = 10 * time.Second
 
 // server is a process of the overload lab.
@@ -31,7 +31,7 @@ type server struct {
 	messages bytes.Buffer
 }
 
-// startServer starts a lab with what a scenario needs.
+// startServer starts a lab for a scenario.
 func startServer(ctx context.Context, config Config, scenario Scenario) (*server, error) {
 	s := new(server)
 	args := []string{
@@ -71,7 +71,7 @@ func startServer(ctx context.Context, config Config, scenario Scenario) (*server
 	return nil, fmt.Errorf("the lab did not start: %s", redact.URIs(strings.TrimSpace(s.messages.String())))
 }
 
-// close ends the process, waits for its end, and returns the processor time that it took.
+// close ends the process, waits for its end, and returns its processor time.
 func (s *server) close() time.Duration {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	_ = s.cmd.Wait()
@@ -84,7 +84,7 @@ func (s *server) close() time.Duration {
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
 
-// fill inserts what the operations read.
+// fill inserts the documents that the operations read.
 func (s *server) fill(ctx context.Context, database string) error {
 	client, err := mongo.Connect(options.Client().ApplyURI(connstring.With(s.URI, "w=majority")))
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *server) set(ctx context.Context, parameters bson.D) error {
 	return errors.Join(err, client.Disconnect(ctx))
 }
 
-// limitRequests limits the requests a second that the first member admits.
+// limitRequests limits the requests per second that the first member admits.
 func (s *server) limitRequests(ctx context.Context, perSecond int) error {
 	return s.set(ctx, bson.D{
 		{Key: "ingressRequestAdmissionRatePerSec", Value: perSecond}, {Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 0.1},
@@ -114,7 +114,7 @@ func (s *server) limitRequests(ctx context.Context, perSecond int) error {
 	})
 }
 
-// limitConnections limits the new connections a second that the first member takes, and how many more may wait.
+// limitConnections limits the new connections per second that the first member accepts, and the number that may wait.
 func (s *server) limitConnections(ctx context.Context, perSecond, queue int) error {
 	return s.set(ctx, bson.D{
 		{Key: "ingressConnectionEstablishmentRatePerSec", Value: perSecond},

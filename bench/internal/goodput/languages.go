@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sharedTime is how long the overload lasts that is shared by so many clients: less than the tokens of ten.
+// sharedTime is the duration of an overload shared by that many clients: too short to spend the tokens of ten.
 const sharedTime = 6 * time.Second
 
 // LanguageScenarios returns the scenarios of drivers of other languages, in the order in which they are run. Those take so much
@@ -23,7 +23,7 @@ func LanguageScenarios() []Scenario {
 	return all
 }
 
-// languageArms are the arms that meet a kind of scenario.
+// languageArms are the arms for a kind of scenario.
 func languageArms(kind string) []string {
 	fork := Adaptive
 	if kind == Sustained {
@@ -32,12 +32,12 @@ func languageArms(kind string) []string {
 	return []string{NoRetry, fork, PyMongo, NodeDriver}
 }
 
-// stormOf is many clients that start at once, one arm after the other.
+// stormOf is a start of many clients at once, one arm after the other.
 func stormOf(clients int, arms ...string) Storm {
 	return Storm{Clients: clients, PerSecond: 100, Queue: 50, Limit: 30 * time.Second, Arms: arms}
 }
 
-// NewStorm returns the storm of the drivers for Go, NewLanguageStorm that of drivers of other languages.
+// NewStorm returns the storm of the Go drivers, NewLanguageStorm that of drivers of other languages.
 func NewStorm(clients int) Storm {
 	return stormOf(clients, NoRetry, TwoRetries, Fork, Adaptive, Throttling)
 }

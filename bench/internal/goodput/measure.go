@@ -20,12 +20,12 @@ type Config struct {
 	Lab     string // the lab's program
 	Backend string // connection string of the server behind the lab
 	Mongod  string // the program that the lab starts real members of; empty if there is none
-	// Database is that of the document that operations read.
+	// Database has the document that operations read.
 	Database  string
 	Scenarios []Scenario
 	// Storm is left out if it has no clients.
 	Storm Storm
-	// Root is that of the file system, for the load of the processors.
+	// Root is the root of the file system, for the load of the processors.
 	Root string
 	// Progress, unless nil, is called before each step.
 	Progress func(done, of int, what string)
@@ -68,7 +68,7 @@ func (c Config) progress(done, of int, what string) {
 	}
 }
 
-// arms returns the arms of those names that there are.
+// arms returns the existing arms of those names.
 func (c Config) arms(names []string) []Arm {
 	var some []Arm
 	for _, name := range names {
@@ -112,7 +112,7 @@ func (c Config) sideBySide(ctx context.Context, s Scenario) ([]Run, error) {
 	return runs, err
 }
 
-// withServer calls a function with the servers of a scenario, and adds the processor time that they took.
+// withServer calls a function with the servers of a scenario, and adds their processor time.
 func (c Config) withServer(ctx context.Context, s Scenario, used *atomic.Int64, use func(*server) error) error {
 	server, err := startServer(ctx, c, s)
 	if err != nil {

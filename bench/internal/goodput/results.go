@@ -8,12 +8,12 @@ import (
 
 // Results are the measurements.
 type Results struct {
-	// Capacity is how many requests a second a server serves, Queue how many may wait.
+	// Capacity is the number of requests per second that a server serves, Queue the number that may wait.
 	Capacity int `json:"capacity"`
 	Queue    int `json:"queue"`
-	// Connections is how many connections the clients of an arm may have together.
+	// Connections is the total number of connections for the clients of an arm.
 	Connections int `json:"connections"`
-	// Patience is how long operations had after the load.
+	// Patience is the time that operations had after the load.
 	Patience time.Duration `json:"patience_ns"`
 
 	Runs   []Run      `json:"runs"`
@@ -26,20 +26,20 @@ type Run struct {
 	Scenario
 	Arm    string           `json:"arm"`
 	Report *openloop.Report `json:"report"`
-	// Used is the share of the machine's processor time that the programs and servers of all arms took meanwhile, Idle the
-	// share that nothing on the machine took.
+	// Used is the share of the machine's processor time that the programs and servers of all arms took meanwhile, Idle the unused
+	// share.
 	Used float64 `json:"used"`
 	Idle float64 `json:"idle"`
 }
 
-// Storm is many clients that start at once.
+// Storm is a start of many clients at once.
 type Storm struct {
 	Clients int `json:"clients"`
-	// PerSecond is how many connections the server takes in a second, Queue how many more may wait.
+	// PerSecond is the number of connections per second that the server accepts, Queue the number that may wait.
 	PerSecond int           `json:"connections_per_second"`
 	Queue     int           `json:"queue"`
 	Limit     time.Duration `json:"limit_ns"`
-	// Arms are which arms meet it, one after the other.
+	// Arms are the arms that meet it, one after the other.
 	Arms []string `json:"-"`
 }
 
@@ -47,11 +47,11 @@ type Storm struct {
 type StormRun struct {
 	Arm    string                `json:"arm"`
 	Report *openloop.StormReport `json:"report"`
-	// Idle is the share of the machine's processor time that nothing took meanwhile; zero if that is not known.
+	// Idle is the unused share of the machine's processor time; zero if unknown.
 	Idle float64 `json:"idle,omitempty"`
 }
 
-// Work is which share of the server's time the replies took. In a lasting overload it is all, else something other than the
+// Work is the share of the server's time that the replies took. In a lasting overload it is 1, unless something other than the
 // server was the limit.
 func (r Run) Work() float64 {
 	work := float64(r.Report.Served) + r.RejectionCost*float64(r.Report.Rejected)
@@ -63,7 +63,7 @@ func (r Run) Goodput() float64 {
 	return float64(r.Report.Good) / (r.Plan.Capacity * r.Plan.Duration.Seconds())
 }
 
-// CommandsPerOperation is how often the operations which ended were sent, on average.
+// CommandsPerOperation is the mean number of commands of operations that ended.
 func (r Run) CommandsPerOperation() float64 {
 	return float64(r.Report.Commands) / float64(max(1, r.Report.Succeeded+r.Report.Failed))
 }

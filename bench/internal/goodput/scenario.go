@@ -11,16 +11,16 @@ import (
 	"mongofork/bench/internal/openloop"
 )
 
-// Connections is how many connections all clients of an arm may have together. What waits for one sends nothing.
+// Connections is the total number of connections for the clients of an arm. An operation that waits for one sends nothing.
 const Connections = 1000
 
-// The servers. They are so slow that it takes two processors little to run several of them beside their clients.
+// The servers. They are so slow that two processors can easily run several of them beside their clients.
 const (
 	Capacity = 200 // requests a second
 	Queue    = 20  // requests that may wait
 )
 
-// The most operations a second that two processors can send with all their retries. Where a load would be more, the servers
+// The most operations per second that two processors can send with all their retries. If a load would exceed that, the servers
 // are slower.
 const (
 	mostCompiled    = 400 // by five programs in Go, one of which throttles itself
@@ -30,7 +30,7 @@ const (
 // besideSeed is the distance between the seeds of arms that share a server; greater than that of any two seeds of a scenario.
 const besideSeed = 1000
 
-// operationPatience is how long operations may take after the load has ended.
+// operationPatience is the time that operations may take after the end of the load.
 const operationPatience = 3 * time.Second
 
 // Kinds of scenarios.
@@ -59,15 +59,15 @@ type Scenario struct {
 	Members int `json:"members,omitempty"`
 	// Real makes the members those of a real replica set, which the lab starts for each run.
 	Real bool `json:"real,omitempty"`
-	// Limit is how many requests a second the first member admits, of its capacity; zero for all.
+	// Limit is the number of requests per second that the first member admits, of its capacity; zero for all.
 	Limit int `json:"limit,omitempty"`
 	// Plan is the load without its target.
 	Plan openloop.Plan `json:"plan"`
-	// Arms are which arms meet it at the same time.
+	// Arms are the arms that meet it at the same time.
 	Arms []string `json:"-"`
 	// Shared makes the arms share one server, its load and the clients, instead of each having all of them.
 	Shared bool `json:"shared,omitempty"`
-	// Beside is, where arms share a server, the other arm.
+	// Beside is the other arm, if arms share a server.
 	Beside string `json:"beside,omitempty"`
 }
 
@@ -76,10 +76,10 @@ func (s Scenario) String() string {
 		s.RejectionCost, s.Plan.Clients, s.Plan.Seed)
 }
 
-// Capacity is how many requests a second each server serves.
+// Capacity is the number of requests per second that each server serves.
 func (s Scenario) Capacity() float64 { return s.Plan.Capacity / float64(max(1, s.Members)) }
 
-// queue is how many requests may wait for a server. They wait as long at every capacity.
+// queue is the number of requests that may wait for a server. Their wait is the same at every capacity.
 func (s Scenario) queue() int { return int(Queue * s.Capacity() / Capacity) }
 
 // topology is the lab's topology for the members.
@@ -113,7 +113,7 @@ func (s Scenario) seeds(n uint64) []Scenario {
 	return all
 }
 
-// of returns what one of the arms meets: all, or its share of the load with arrivals of its own.
+// of returns an arm's part: all, or its share of the load with arrivals of its own.
 func (s Scenario) of(arm int) Scenario {
 	if !s.Shared {
 		return s
@@ -125,10 +125,10 @@ func (s Scenario) of(arm int) Scenario {
 	return s
 }
 
-// Round numbers the repetitions of a scenario; arms that share a server have the same one, but seeds of their own.
+// Round numbers the repetitions of a scenario; arms that share a server have the same round, but seeds of their own.
 func (s Scenario) Round() uint64 { return s.Plan.Seed % besideSeed }
 
-// limitedTo makes the servers so slow that their load is at most that many operations a second.
+// limitedTo makes the servers so slow that their load is at most that many operations per second.
 func (s Scenario) limitedTo(operations float64) Scenario {
 	members := float64(max(1, s.Members))
 	each := math.Floor(operations / max(s.Plan.Load.Base, s.Plan.Load.Peak) / members)

@@ -7,7 +7,7 @@ import (
 	"mongofork/bench/internal/arrival"
 )
 
-// Scenarios returns all scenarios of the drivers for Go, in the order in which they are run.
+// Scenarios returns all scenarios of the Go drivers, in the order in which they are run.
 func Scenarios() []Scenario {
 	control := base(Control, arrival.Load{Base: 0.5}, 5*time.Second)
 	return slices.Concat([]Scenario{control}, sustained(), spikes(), []Scenario{flap()}, bursts(),
@@ -17,7 +17,7 @@ func Scenarios() []Scenario {
 // withSingle adds the arm that has all tokens in one client, which are a tenth of those of ten.
 func withSingle(arms []string) []string { return append(slices.Clone(arms), Single) }
 
-// lasting is an overload that lasts. The tokens of buckets are spent before: what they hold at the start ends soon.
+// lasting is an overload that lasts. The buckets' tokens are spent before, because they would not last either.
 func lasting(cost, load float64) Scenario {
 	s := base(Sustained, arrival.Load{Base: load}, 5*time.Second)
 	s.RejectionCost, s.Arms = cost, []string{NoRetry, TwoRetries, Fork, Drained, Throttling}
@@ -25,7 +25,7 @@ func lasting(cost, load float64) Scenario {
 	return s.limitedTo(mostCompiled)
 }
 
-// severalSeeds is how many seeds those scenarios have that goals are about.
+// severalSeeds is the number of seeds of scenarios that have goals.
 const severalSeeds = 3
 
 // sustained are overloads that last, under several seeds. At higher loads a rejection cost of 50 % leaves nothing to compare, and
@@ -74,8 +74,8 @@ func bursts() []Scenario {
 	return s.seeds(manySeeds)
 }
 
-// shared is one load that is shared by many clients or has but one, with fresh buckets, from the first second. A hundred clients
-// have four operations a second each, from which a client learns little, or twenty.
+// shared is one load, shared by many clients or from only one, with fresh buckets, from the first second. Each of a hundred
+// clients has four operations per second, from which it learns little, or twenty.
 func shared(duration time.Duration) []Scenario {
 	var all []Scenario
 	for _, clients := range []int{1, 10, 100} {

@@ -17,8 +17,8 @@ type ServerResults struct {
 }
 
 // ServerScenarios returns the scenarios for a real server behind the lab: a few show that the figures of the canned replies are
-// not an artefact. The arms run one after the other, because the tests' server does not take the thousands of connections of all
-// of them at once.
+// not an artefact. The arms run one after the other, because the tests' server does not accept the thousands of connections of
+// all of them at once.
 func ServerScenarios() []Scenario { return slices.Concat(inTurn(lasting(0.1, 2)), realMembers()) }
 
 // inTurn returns the scenario once for each of its arms.
@@ -32,7 +32,7 @@ func inTurn(s Scenario) []Scenario {
 	return all
 }
 
-// realMembers are reads from any of three real members, one of which gets twice of what it admits.
+// realMembers are reads from any of three real members, one of which gets twice what it admits.
 func realMembers() []Scenario {
 	var all []Scenario
 	for _, s := range severally(members()[1:2]) {
@@ -42,8 +42,8 @@ func realMembers() []Scenario {
 	return all
 }
 
-// MeasureServer is Measure with a real server behind the lab, in a new database, which it drops at the end.
-// Without a program to start real members, what needs them is left out.
+// MeasureServer is Measure with a real server behind the lab, in a new database, which it drops at the end. Without a program to
+// start real members, scenarios that need them are left out.
 func MeasureServer(ctx context.Context, c Config) (results *Results, err error) {
 	c.Scenarios = slices.DeleteFunc(slices.Clone(c.Scenarios), func(s Scenario) bool { return s.Real && c.Mongod == "" })
 	err = scratch.Use(ctx, c.Backend, insertDocument, func(database string) error {

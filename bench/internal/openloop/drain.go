@@ -9,11 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Drain is how clients spent their tokens: a wave of commands that all fail as on an overloaded server, and smaller ones until
-// one hardly causes retries.
+// Drain reports how clients spent their tokens: a wave of commands that all fail as on an overloaded server, and smaller waves
+// until one hardly causes retries.
 type Drain struct {
 	Operations int `json:"operations"` // in each wave but the first
-	// Commands is how many commands each wave sent.
+	// Commands is the number of commands in each wave.
 	Commands []int `json:"commands"`
 }
 
@@ -28,7 +28,7 @@ const (
 
 var errNotDrained = errors.New("the clients' tokens are not spent")
 
-// drain spends the tokens of all clients by a command that takes no server any work.
+// drain spends the tokens of all clients by a command that costs no server any work.
 func (r *run) drain(ctx context.Context) (*Drain, error) {
 	if err := r.fail(ctx, true); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r *run) drain(ctx context.Context) (*Drain, error) {
 	return nil, fmt.Errorf("%w: waves of %d operations sent %v commands", errNotDrained, d.Operations, d.Commands)
 }
 
-// drainCommand is one that servers run at no cost.
+// drainCommand is a command that costs servers nothing.
 var drainCommand = bson.D{{Key: "getParameter", Value: 1}}
 
 // wave makes each client send that many commands at once, and returns the total number sent.
@@ -68,7 +68,7 @@ func (r *run) wave(ctx context.Context, size int) int {
 	return sent
 }
 
-// fail makes the command fail from now on, or no longer.
+// fail switches the failure of the command on or off.
 func (r *run) fail(ctx context.Context, on bool) error {
 	const requestRateLimitExceeded = 462
 	command := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "off"}}

@@ -1,5 +1,5 @@
 // Package openloop puts an open-loop load on servers: operations start when they are due, regardless of earlier ones, and their
-// latency counts from then. It uses only what every compared driver has.
+// latency counts from then. It uses only features of every compared driver.
 package openloop
 
 import (
@@ -13,24 +13,24 @@ import (
 // Plan is the plan of a run.
 type Plan struct {
 	URI string `json:"uri"`
-	// Database is that of the collection "documents", which has a document whose _id is 1.
+	// Database has a collection "documents", which has a document whose _id is 1.
 	Database string `json:"database"`
 	// Clients share the load at random.
 	Clients int `json:"clients"`
-	// Capacity is how many operations a second the servers can serve together; the load is a multiple of it.
+	// Capacity is the number of operations per second that the servers can serve together; the load is a multiple of it.
 	Capacity float64      `json:"capacity"`
 	Load     arrival.Load `json:"load"`
-	// Warmup comes before Duration, and Cooldown after it, under the same load; what is measured is Duration.
+	// Warmup precedes Duration and Cooldown follows it, under the same load; only Duration is measured.
 	Warmup   time.Duration `json:"warmup_ns"`
 	Duration time.Duration `json:"duration_ns"`
 	Cooldown time.Duration `json:"cooldown_ns"`
-	// Patience is how long operations may still take after the last arrival before they are abandoned.
+	// Patience is the time after the last arrival at which unfinished operations are abandoned.
 	Patience time.Duration `json:"patience_ns"`
 	// Interval is the length of the parts of Duration in a series.
 	Interval time.Duration `json:"interval_ns"`
 	Seed     uint64        `json:"seed"`
-	// Drain makes the clients spend the tokens of their buckets before the load begins. The server needs the fail point
-	// failCommand for that.
+	// Drain makes the clients spend their buckets' tokens before the load begins. The server needs the fail point failCommand for
+	// that.
 	Drain bool `json:"drain"`
 }
 
@@ -57,9 +57,9 @@ type start struct {
 	client int
 }
 
-// schedule returns all operations in the order of their times. It depends upon nothing but the plan.
+// schedule returns all operations in the order of their times. It depends only on the plan.
 func (p Plan) schedule() []start {
-	// How many clients there are must not change when operations arrive.
+	// The number of clients must not affect the times of arrival.
 	random, choice := arrival.NewRandom(p.Seed), arrival.NewRandom(p.Seed)
 	end := p.Warmup + p.Duration + p.Cooldown
 	var all []start

@@ -11,7 +11,7 @@ type Report struct {
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`
 	GivenUp   int `json:"given_up"` // had not ended when the run did
-	// Commands is how many commands those that succeeded or failed had sent.
+	// Commands is the number of commands that the succeeded and failed operations sent.
 	Commands int `json:"commands"`
 
 	// Served and Rejected are the replies to commands in the measured time, Good the operations that succeeded in it.
@@ -19,7 +19,7 @@ type Report struct {
 	Rejected int `json:"rejected"`
 	Good     int `json:"good"`
 
-	// Latency is of the operations that succeeded, from when they were due; Lag is how much later than that all began.
+	// Latency is that of successful operations, from the time they were due; Lag is the delay with which operations began.
 	Latency Percentiles `json:"latency"`
 	Lag     Percentiles `json:"lag"`
 	// Series has an element for each interval of the measured time.
@@ -27,7 +27,7 @@ type Report struct {
 	// Clients has an element for each client.
 	Clients []Share `json:"clients"`
 
-	// Drain is how the tokens were spent before the load; nil if they were not.
+	// Drain reports how the tokens were spent before the load; nil if they were not.
 	Drain *Drain `json:"drain,omitempty"`
 }
 
@@ -44,13 +44,13 @@ type Interval struct {
 	Good int `json:"good"`
 }
 
-// Share is a client's share: its operations, and how many of them succeeded.
+// Share is a client's number of operations and of successes.
 type Share struct {
 	Arrived   int `json:"arrived"`
 	Succeeded int `json:"succeeded"`
 }
 
-// report sums up a run that has ended.
+// report summarizes a run that has ended.
 func (r *run) report() *Report {
 	report := &Report{
 		Served: int(r.served.Load()), Rejected: int(r.rejected.Load()), Drain: r.drained,

@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// outcome is how an operation ended.
+// outcome is the outcome of an operation.
 type outcome uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	failed
 )
 
-// operation is one call of the application. Its times are from the start of the load.
+// operation is one call of the application. Its times count from the start of the load.
 type operation struct {
 	start
 	began, ended time.Duration
@@ -34,7 +34,7 @@ type operation struct {
 // operationKey is the context key of the operation that a command belongs to.
 type operationKey struct{}
 
-// run is a run that is under way.
+// run is a run in progress.
 type run struct {
 	plan       Plan
 	began      time.Time
@@ -45,7 +45,7 @@ type run struct {
 	served, rejected atomic.Int64 // replies in the measured time
 }
 
-// Run does what the plan says. It ends early with an error if the clients cannot connect.
+// Run carries out the plan. It ends early with an error if the clients cannot connect.
 func Run(ctx context.Context, plan Plan) (*Report, error) {
 	if err := plan.check(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -126,7 +126,7 @@ func of(ctx context.Context) *operation {
 	return op
 }
 
-// measures tells whether a time is in the measured part.
+// measures reports whether a time is in the measured part.
 func (r *run) measures(at time.Duration) bool {
 	return at >= r.plan.Warmup && at < r.plan.Warmup+r.plan.Duration
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Schedule is a plan for programs in other languages: everything that is left to chance in a Plan is decided in it.
+// Schedule is a plan for programs in other languages, with all random choices of a Plan made.
 type Schedule struct {
 	URI      string `json:"uri"`
 	Database string `json:"database"`
 	Clients  int    `json:"clients"`
-	// Due is when each operation starts, from the start of the load, and Client the index of the client that does it.
+	// Due is the start of each operation, from the start of the load, and Client the index of its client.
 	Due    []time.Duration `json:"due_ns"`
 	Client []int           `json:"client"`
-	// Patience is how long operations may still take after the last arrival before they are abandoned.
+	// Patience is the time after the last arrival at which unfinished operations are abandoned.
 	Patience time.Duration `json:"patience_ns"`
 	// From and Until bound the measured time.
 	From  time.Duration `json:"from_ns"`
@@ -29,7 +29,7 @@ type Samples struct {
 	Rejected int `json:"rejected"`
 }
 
-// Sample is the result of an operation. Its times are from the start of the load.
+// Sample is the result of an operation. Its times count from the start of the load.
 type Sample struct {
 	Began    time.Duration `json:"began_ns"`
 	Ended    time.Duration `json:"ended_ns"`
@@ -37,7 +37,7 @@ type Sample struct {
 	Commands int32         `json:"commands"`
 }
 
-// Schedule returns all operations of the plan. Tokens cannot be drained by programs in other languages.
+// Schedule returns all operations of the plan. Programs in other languages cannot drain tokens.
 func (p Plan) Schedule() (*Schedule, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -49,7 +49,7 @@ func (p Plan) Schedule() (*Schedule, error) {
 	return s, nil
 }
 
-// Report sums up what came of the plan's schedule.
+// Report summarizes the samples of the plan's schedule.
 func (p Plan) Report(s *Samples) (*Report, error) {
 	schedule := p.schedule()
 	if len(schedule) != len(s.Operations) {

@@ -11,36 +11,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// StormPlan lets many clients start at once. Each tries an operation again and again until one succeeds, and stays connected
-// until all have ended.
+// StormPlan starts many clients at once. Each tries an operation again and again until one succeeds, and stays connected until
+// all have ended.
 type StormPlan struct {
 	URI     string `json:"uri"`
 	Clients int    `json:"clients"`
-	// Pause is how long the application waits after an error before it tries again.
+	// Pause is the application's wait after an error before it tries again.
 	Pause time.Duration `json:"pause_ns"`
-	// Limit is when clients give up.
+	// Limit is the time after which clients give up.
 	Limit time.Duration `json:"limit_ns"`
 }
 
 // StormReport describes the clients until the last of them succeeded or gave up.
 type StormReport struct {
 	Connected int `json:"connected"` // clients of which an operation succeeded
-	// Errors is how many errors the applications saw, Unlucky how many of them saw any.
+	// Errors is the number of errors that the applications saw, Unlucky the number of applications that saw any.
 	Errors  int `json:"errors"`
 	Unlucky int `json:"unlucky"`
-	// Cleared is how often a pool of connections was cleared, and ClearedWithConnections how often it then had one that was
-	// established; nil in results that are older than this count.
+	// Cleared counts clearings of connection pools, ClearedWithConnections those of pools with an established connection; nil in
+	// results older than this count.
 	Cleared                int  `json:"cleared"`
 	ClearedWithConnections *int `json:"cleared_with_connections,omitempty"`
-	// Heartbeats is how often the monitoring of a server failed, which clears its pool even if the driver knows about overload.
+	// Heartbeats counts failures of servers' monitoring, which clear the pool even if the driver knows about overload.
 	Heartbeats int `json:"heartbeats_failed"`
-	// Latency is how long clients took from their start to their first success.
+	// Latency is the clients' time from their start to their first success.
 	Latency Percentiles `json:"latency"`
-	// Last is when the last client had it.
+	// Last is the time of the last client's first success.
 	Last time.Duration `json:"last_ns"`
 }
 
-// RunStorm does what the plan says.
+// RunStorm carries out the plan.
 func RunStorm(ctx context.Context, plan StormPlan) (*StormReport, error) {
 	if plan.Clients < 1 || plan.Limit <= 0 {
 		return nil, fmt.Errorf("plan: %d clients for %v: give at least one, and some time", plan.Clients, plan.Limit)
@@ -49,7 +49,7 @@ func RunStorm(ctx context.Context, plan StormPlan) (*StormReport, error) {
 	defer cancel()
 	newcomers, watches := make([]Newcomer, plan.Clients), make([]watch, plan.Clients)
 	var clients []*mongo.Client
-	// Applications stay connected after their first operation, and what they met until the end of the storm counts.
+	// Applications stay connected after their first operation, and their errors count until the end of the storm.
 	defer func() { disconnect(clients) }()
 	began := time.Now()
 	var wg sync.WaitGroup

@@ -23,7 +23,7 @@ type Newcomer struct {
 	Took   time.Duration `json:"took_ns"` // until its first success; zero if it never had any
 }
 
-// Report sums up what the clients met.
+// Report summarizes the clients' experience.
 func (s *StormSamples) Report() *StormReport {
 	report := &StormReport{Cleared: s.Cleared, ClearedWithConnections: &s.ClearedWithConnections, Heartbeats: s.Heartbeats}
 	var latencies []time.Duration
@@ -42,7 +42,7 @@ func (s *StormSamples) Report() *StormReport {
 	return report
 }
 
-// watch counts what becomes of the pools and the monitoring of one client.
+// watch counts events of the pools and the monitoring of one client.
 type watch struct {
 	mu sync.Mutex
 	// established holds the ready connections, by server and number in its pool. ConnectionClosed also reports connections that
@@ -78,7 +78,7 @@ func (w *watch) pool(e *event.PoolEvent) {
 	}
 }
 
-// holds tells whether there is an established connection to a server.
+// holds reports whether there is an established connection to a server.
 func (w *watch) holds(address string) bool {
 	for c := range w.established {
 		if c.address == address {
@@ -96,7 +96,7 @@ func (w *watch) servers() *event.ServerMonitor {
 	}}
 }
 
-// addTo adds what was counted so far.
+// addTo adds the counts so far.
 func (w *watch) addTo(s *StormSamples) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

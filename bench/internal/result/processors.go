@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Processors is how much time the processors of the machine have spent since it started, in the system's own unit.
+// Processors is the time that the machine's processors have spent since its start, in the system's own unit.
 type Processors struct{ idle, total float64 }
 
-// ReadProcessors reads Linux' account, below the root of the file system. On other systems it has nothing.
+// ReadProcessors reads Linux' account, below the root of the file system. On other systems it is empty.
 func ReadProcessors(root string) Processors {
 	content, err := os.ReadFile(filepath.Join(root, "proc", "stat"))
 	if err != nil {
@@ -36,8 +36,7 @@ func ReadProcessors(root string) Processors {
 	return p
 }
 
-// IdleSince returns which share of the time since then the processors had nothing to do, with all that ran on the machine;
-// zero if that is not known.
+// IdleSince returns the unused share of the processors' time since then, over all programs of the machine; zero if unknown.
 func (p Processors) IdleSince(before Processors) float64 {
 	if p.total <= before.total {
 		return 0

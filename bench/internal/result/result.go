@@ -1,4 +1,5 @@
-// Package result keeps the raw results of benchmarks as files of compressed JSON, each with what is needed to judge and repeat it.
+// Package result keeps the raw results of benchmarks as files of compressed JSON, each with the information to judge and repeat
+// it.
 package result
 
 import (
@@ -13,14 +14,14 @@ import (
 	"path/filepath"
 )
 
-// Extension is that of files of results. "gzip -dc" prints one; "gzip -9n" makes one of plain JSON.
+// Extension is the extension of files of results. "gzip -dc" prints one; "gzip -9n" makes one of plain JSON.
 const Extension = ".json.gz"
 
 // File is a file of results.
 type File[T any] struct {
 	// Command is the command that was run in the root of the repository.
 	Command string `json:"command"`
-	// Setting is where it was run; nil where that makes no difference.
+	// Setting is the machine and the time; nil if they make no difference.
 	Setting *Setting `json:"setting,omitempty"`
 	Results T        `json:"results"`
 }
@@ -66,7 +67,7 @@ func Read[T any](path string) (*File[T], error) {
 	return f, nil
 }
 
-// decode reads all before it decodes any, so that what is cut off or damaged is found.
+// decode reads everything before it decodes, so that truncated or damaged files are detected.
 func decode(compressed []byte, to any) error {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {

@@ -17,12 +17,12 @@ type Setting struct {
 	Processor  string `json:"processor"`  // the model, empty if unknown
 	Processors int    `json:"processors"` // that the benchmark may use
 	Go         string `json:"go"`
-	// Load is the machine's load average over the last minute when the measurement began, empty if unknown. What else ran
-	// then is in the figures as noise.
+	// Load is the machine's load average over the last minute when the measurement began, empty if unknown. It shows how noisy
+	// the figures are.
 	Load string `json:"load"`
 }
 
-// CurrentSetting describes this machine. The root is that of the file system, below which Linux tells about it.
+// CurrentSetting describes this machine. The root is that of the file system, below which Linux describes it.
 func CurrentSetting(root string, now time.Time) *Setting {
 	return &Setting{
 		Date:       now.UTC().Format(time.DateOnly),

@@ -10,7 +10,7 @@ import (
 // measuredCost is the rejection cost at which real drivers were measured.
 const measuredCost = 0.1
 
-// seeds is how many runs there are of scenarios whose figures vary from run to run.
+// seeds is the number of runs of scenarios whose figures vary from run to run.
 const seeds = 10
 
 // base holds what the scenarios have in common: one server that serves 1000 operations a second, and rejects when it is 20 ms
@@ -22,8 +22,8 @@ func base() sim.Scenario {
 	}
 }
 
-// slow returns the scenario with servers of a tenth of the speed, so that many can be simulated. They queue as many operations as
-// the others.
+// slow returns the scenario with servers of a tenth of the speed, so that many can be simulated. Their queues hold as many
+// operations.
 func slow(s sim.Scenario) sim.Scenario {
 	s.Capacity /= 10
 	s.Queue *= 10
@@ -108,8 +108,8 @@ func serverScenarios() []sim.Scenario {
 	return all
 }
 
-// members returns three servers at 60 % of their capacity, the first of which admits only the given part of its share of the
-// load, with either selection by operations in progress. They are those of the measurements.
+// members returns the three servers of the measurements, at 60 % of their capacity, the first of which admits only the given part
+// of its share of the load, with either selection by operations in progress.
 func members(overload float64) []sim.Scenario {
 	const load, capacity = 0.6, 200
 	s := base()

@@ -12,13 +12,13 @@ import (
 	"mongofork/bench/internal/sim"
 )
 
-// Study is all simulations and what they gave.
+// Study is all simulations and their results.
 type Study struct {
 	// Check is twice the capacity at a rejection cost of 10 %, where real drivers were measured, under several seeds.
 	Check []sim.Result `json:"check"`
 	// Load varies the load on one server, for several rejection costs.
 	Load []sim.Result `json:"load"`
-	// Goals is the bucket against no retry at the loads and costs that have a goal, under several seeds.
+	// Goals compares the bucket with no retry at the loads and costs that have a goal, under several seeds.
 	Goals []sim.Result `json:"goals"`
 	// Fleet varies the number of clients that share 100 servers at twice their capacity.
 	Fleet []sim.Result `json:"fleet"`
@@ -26,7 +26,7 @@ type Study struct {
 	Servers []sim.Result `json:"servers"`
 	// Members is three servers, one of which admits less than its share of the load, for both selections, under several seeds.
 	Members []sim.Result `json:"members"`
-	// Return is the same, with the overload's end, and which share of the commands that server gets over time.
+	// Return is the same, with the end of the overload, and the server's share of the commands over time.
 	Return []sim.Result `json:"return"`
 	// Together is the same with bursts in which the other servers are overloaded, too, for all selections.
 	Together []sim.Result `json:"together"`
@@ -59,14 +59,14 @@ func (s *Study) groups() []group {
 	}
 }
 
-// Full is the length of simulations that give the figures of docs/performance.md. Brief is one that shows no more than that
-// the study works.
+// Full is the length of the simulations for docs/performance.md. Brief is just enough to show that the study works.
 const (
 	Full  = 1
 	Brief = 1.0 / 200
 )
 
-// Run runs all simulations, each for a part of its time. It calls progress, unless it is nil, after each part, with what is done of the whole.
+// Run runs all simulations, each for a part of its time. After each part it calls progress, unless nil, with the completed part
+// of the whole.
 func Run(ctx context.Context, part float64, progress func(name string, done, of int, took time.Duration)) (*Study, error) {
 	s := new(Study)
 	return s, runGroups(ctx, s.groups(), part, progress)

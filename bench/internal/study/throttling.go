@@ -14,11 +14,11 @@ import (
 type Throttling struct {
 	// Goals is the cases that throttling has goals for, with the policies that it is compared with.
 	Goals []Trial `json:"goals"`
-	// Variants are some of these cases with the tried variants of throttling.
+	// Variants are some of these cases with variants of throttling.
 	Variants []Trial `json:"variants"`
 }
 
-// Trial is the result of one way to meet overload in one case, as medians over the seeds.
+// Trial is the result of one policy or variant in one case, as medians over the seeds.
 type Trial struct {
 	Case string `json:"case"`
 	// Arm is the policy of the clients, or of every other one, or the variant of throttling.
@@ -35,13 +35,13 @@ type Trial struct {
 	Neighbours float64       `json:"neighbours"`
 }
 
-// The number of seeds under which each trial is run, and for how long.
+// The number of seeds for each trial, and its length.
 const (
 	goalSeeds, variantSeeds = 5, 3
 	goalTime, variantTime   = time.Minute, 30 * time.Second
 )
 
-// The cases for judging throttling that have no number.
+// The cases without a number.
 const (
 	Flap      = "load that flaps"
 	BelowFull = "95 % of the capacity"
@@ -52,8 +52,8 @@ func Sustained(load, cost float64) string {
 	return fmt.Sprintf("%v × the capacity, rejection cost %v %%", load, 100*cost)
 }
 
-// FromStart is the case of so many new clients at twice the capacity, FromStartFast the same with servers that are five times
-// as fast.
+// FromStart is the case of so many new clients at twice the capacity, FromStartFast the same with servers that are five times as
+// fast.
 func FromStart(clients int) string { return fmt.Sprintf("%d new clients", clients) }
 
 // FromStartFast is described at FromStart.
@@ -68,7 +68,7 @@ func Spike(clients int) string { return fmt.Sprintf("long spike, %d clients", cl
 // Beside is the case of twice the capacity, with every other client of another policy.
 func Beside(other sim.Policy) string { return "beside " + string(other) }
 
-// Member is the case of one of three servers that gets so much of what it admits.
+// Member is the case of one of three servers whose load is that multiple of what it admits.
 func Member(overload float64) string { return fmt.Sprintf("one of three at %v ×", overload) }
 
 // trialCase is a load and the servers that it meets.
@@ -151,7 +151,7 @@ func memberCases() []trialCase {
 	return all
 }
 
-// Default is the variant that the fork has.
+// Default is the fork's variant.
 const Default = "the fork"
 
 // variant is one variant of throttling.
@@ -160,7 +160,7 @@ type variant struct {
 	variant *sim.Variant
 }
 
-// variants are the tried variants of throttling, the fork's first. Each differs from it in one thing.
+// variants are the variants of throttling, the fork's first. Each differs from it in one thing.
 func variants() []variant {
 	with := func(name string, change func(*sim.Variant)) variant {
 		v := &sim.Variant{Rule: retry.DefaultThrottling()}
@@ -247,7 +247,7 @@ func trialScenarios(runs []trialRun, seeds uint64) []sim.Scenario {
 	return all
 }
 
-// trials sums up the results of trialScenarios.
+// trials summarizes the results of trialScenarios.
 func trials(runs []trialRun, results []sim.Result) []Trial {
 	seeds := len(results) / len(runs)
 	all := make([]Trial, len(runs))
