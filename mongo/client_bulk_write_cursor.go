@@ -4,7 +4,7 @@ package mongo
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
-// cursorOptions are the options of the cursor that the results come from.
+// cursorOptions are the options of the cursor over the results.
 func (mb *modelBatches) cursorOptions() driver.CursorOptions {
 	return driver.CursorOptions{
 		CommandMonitor:        mb.client.monitor,

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// clientBulkWriteReply is what a server says of a batch as a whole.
+// clientBulkWriteReply is a server's reply to a batch.
 type clientBulkWriteReply struct {
 	Ok                                                           bool
 	Cursor                                                       bsoncore.Document
@@ -19,7 +19,7 @@ type clientBulkWriteReply struct {
 	Errmsg                                                       string
 }
 
-// processResponse takes the reply to a batch, and reads from its cursor what became of each model.
+// processResponse processes the reply to a batch, and reads each model's result from its cursor.
 //
 //fork:replace a result that is no model's let the client panic, or was lost
 func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Document, info driver.ResponseInfo) error {
@@ -47,7 +47,7 @@ func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Docum
 	return nil
 }
 
-// keepWriteConcernError keeps the write concern error in what the reply was turned into, and tells whether there is one.
+// keepWriteConcernError keeps the reply's write concern error, and reports whether there is one.
 func (mb *modelBatches) keepWriteConcernError(failure error) bool {
 	var failed driver.WriteCommandError
 	if !errors.As(failure, &failed) || failed.WriteConcernError == nil {
@@ -57,7 +57,7 @@ func (mb *modelBatches) keepWriteConcernError(failure error) bool {
 	return true
 }
 
-// exception is the error of the bulk write as far as it came.
+// exception returns the error of the bulk write so far.
 func (mb *modelBatches) exception() ClientBulkWriteException {
 	return ClientBulkWriteException{WriteConcernErrors: mb.writeConcernErrors, WriteErrors: mb.writeErrors, PartialResult: mb.result}
 }
@@ -74,7 +74,7 @@ func (r *ClientBulkWriteResult) add(batch clientBulkWriteReply) {
 	r.DeletedCount += int64(batch.NDeleted)
 }
 
-// readResults reads the cursor of a reply to its end, and tells whether all writes that it names were made.
+// readResults reads the cursor of a reply to its end, and reports whether all writes that it names were made.
 func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document, info driver.ResponseInfo) (bool, error) {
 	response, err := driver.NewCursorResponse(reply, info)
 	if err != nil {
@@ -107,7 +107,7 @@ func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document
 	return allWritten, cursor.Err()
 }
 
-// handlerOf returns what takes a result. The result names its model by the model's index in the batch.
+// handlerOf returns the handler of a result, which names its model by the model's index in the batch.
 func (mb *modelBatches) handlerOf(result cursorInfo, raw bson.Raw) (func(*cursorInfo, bson.Raw) bool, error) {
 	if _, ok := raw.Lookup("idx").AsInt64OK(); !ok {
 		return nil, errors.New("malformed reply: a result of the bulk write does not tell which model it is of")

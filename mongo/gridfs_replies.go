@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// What GridFS reads was stored by anybody who may write to the bucket, and need not have the types and sizes that drivers store.
+// Anybody who may write to the bucket can store what GridFS reads, with types and sizes that no driver stores.
 
 // newGridFSDownloadStream returns a stream for the chunks that the cursor finds. Without a cursor the file is empty.
 //
@@ -107,7 +107,7 @@ func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
 	return ds.fileLen - int64(ds.chunkSize)*int64(n-1)
 }
 
-// endOfChunks returns why there is no further chunk.
+// endOfChunks returns the reason why there is no further chunk.
 func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
 	ds.done = true
 	if err := ds.cursor.Err(); err != nil {

@@ -29,7 +29,7 @@ func withOuterLabel(wrapped, err error) error {
 	return e
 }
 
-// interruptedWrite is the error of a write that a server executed with an error and that there was no time to retry. It wraps the
+// interruptedWrite is the error of a write that a server executed with an error, without time for a retry. It wraps the
 // WriteException; errors.Is also finds the context's error in it.
 type interruptedWrite struct {
 	error

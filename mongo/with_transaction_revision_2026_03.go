@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// transactionBackoff returns how long WithTransaction waits after the given number of failed attempts.
+// transactionBackoff returns the backoff of WithTransaction after the given number of failed attempts.
 func transactionBackoff(failed int, jitter float64) time.Duration {
 	return retry.TransactionBackoff(failed, jitter)
 }

@@ -2,7 +2,7 @@ package options
 
 import "go.mongodb.org/mongo-driver/v2/event"
 
-// ClientOptions holds the client's options about overload, see their setters.
+// ClientOptions holds the client's overload options; see their setters.
 //
 //fork:extend they are client options as the others
 //fork:watch MergeClientOptions
