@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/series"
 )
 
 // The programs that show defects of upstream compile against the releases that have them, and stay short enough for a report.
@@ -25,7 +28,7 @@ func TestDefectProgramsCompile(t *testing.T) {
 		require.FileExists(t, filepath.Join(filepath.Dir(program), "README.md"))
 	}
 	for _, args := range [][]string{{"vet", "./..."}, {"vet", "-modfile=v2.5.0.mod", "./nilerror", "./searchindex", "./pool"}} {
-		_, err := runCommand(t.Context(), dir, []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}, "go", args...)
+		_, err := forktest.Run(t.Context(), dir, []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}, "go", args...)
 		require.NoError(t, err)
 	}
 }
@@ -36,7 +39,7 @@ var namedCommit = regexp.MustCompile(`commits? "([^"]+)"`)
 // The reports name commits of the series by the titles that they have.
 func TestDefectReportsNameCommits(t *testing.T) {
 	t.Parallel()
-	steps, _, err := (&Project{Root: repositoryRoot}).readSeries()
+	steps, _, err := series.ReadSteps(repositoryRoot)
 	require.NoError(t, err)
 	var titles []string
 	for _, step := range steps {

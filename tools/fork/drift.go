@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/series"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -19,7 +20,7 @@ func (p *Project) Drift(ctx context.Context, other upstream.Source, version stri
 	if err != nil {
 		return nil, err
 	}
-	steps, err := p.stepFinder(plan)
+	steps, err := series.NewFinder(p.Root, plan)
 	if err != nil {
 		return nil, err
 	}

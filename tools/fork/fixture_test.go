@@ -1,16 +1,10 @@
 package fork
 
 import (
-	"bytes"
-	"context"
 	"flag"
-	"fmt"
 	"maps"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,72 +13,25 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/output"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/upstream"
 )
 
 var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
-
-const (
-	testModule = "example.com/driver/v2"
-	testBase   = "v2.0.0"
-)
-
-// fakeSource is a Source of made-up modules: the files of each version.
-type fakeSource map[string]filetree.Tree
-
-func (s fakeSource) Module(_ context.Context, path, version string) (*upstream.Module, error) {
-	tree, ok := s[version]
-	if !ok {
-		return nil, fmt.Errorf("no version %s of %s", version, path)
-	}
-	m := &upstream.Module{Path: path, Version: version, Tree: maps.Clone(tree)}
-	var err error
-	m.Sum, m.GoModSum, err = m.Sums()
-	return m, err
-}
-
-func (s fakeSource) Versions(context.Context, string) ([]string, error) {
-	return slices.Collect(maps.Keys(s)), nil
-}
-
-// readArchive reads a txtar file of testdata.
-func readArchive(t testing.TB, name string) *txtar.Archive {
-	t.Helper()
-	archive, err := txtar.ParseFile(filepath.Join("testdata", filepath.FromSlash(name)))
-	require.NoError(t, err)
-	return archive
-}
-
-// driverVersions returns the versions of the module in testdata/upstream.txtar. What
-// a later version does not have of its own it has from the base, but for the
-// files of package pool.
-func driverVersions(t testing.TB) fakeSource {
-	t.Helper()
-	source := fakeSource{testBase: {}, "v2.1.0": {}}
-	for _, f := range readArchive(t, "upstream.txtar").Files {
-		version, name, _ := strings.Cut(f.Name, "/")
-		source[version][name] = f.Data
-	}
-	for name, data := range source[testBase] {
-		if path.Dir(name) != "pool" {
-			source["v2.1.0"][name] = data
-		}
-	}
-	return source
-}
 
 // newProject makes a repository with the given files and an overlay of the
 // folders pool and conn.
 func newProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	root := t.TempDir()
-	all := filetree.Tree{ConfigFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
+	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
-	p := &Project{Root: root, Base: testBase, Source: driverVersions(t)}
+	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t)}
 	if _, has := files[p.LockFile()]; !has {
-		_, err := p.NewLock(t.Context(), NewLockOptions{Module: testModule})
+		_, err := p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
 		require.NoError(t, err)
 	}
 	return p
@@ -115,8 +62,8 @@ func builtProject(t testing.TB, files filetree.Tree) *Project {
 }
 
 // output returns a build folder of the project.
-func (p *Project) output() Output {
-	return Output{Dir: filepath.Join(p.Root, "build", p.Base), Label: "build/" + p.Base}
+func (p *Project) output() output.Folder {
+	return output.Folder{Dir: filepath.Join(p.Root, "build", p.Base), Label: "build/" + p.Base}
 }
 
 // build builds the project into its output.
@@ -175,17 +122,4 @@ file:
 		repository[f.Name] = f.Data
 	}
 	return repository, prefixed
-}
-
-// runCommand is a RunFunc for tests.
-func runCommand(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s %v: %w: %s", name, args, err, stderr.Bytes())
-	}
-	return out, err
 }

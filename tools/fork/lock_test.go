@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -30,27 +30,6 @@ func TestLockRoundTrip(t *testing.T) {
 	require.Equal(t, []string{"module", "sum", "gomod", "go", "output", "replace", "watch"}, words)
 	require.Contains(t, text, "replace pool retryable sha256:")
 	require.Contains(t, text, "watch pool Open sha256:")
-}
-
-func TestParseLockMistakes(t *testing.T) {
-	t.Parallel()
-	hash := "sha256:" + strings.Repeat("0", 64)
-	head := "module m v1.0.0\nsum h1:a\ngomod h1:b\ngo 1.19\n"
-	for text, want := range map[string]string{
-		head + "replace pool":                            "f:5: lock line \"replace\": want a folder, a name and sha256:<64 hexadecimal digits>",
-		head + "replace pool A sha256:12":                "f:5: lock line \"replace\": want a folder, a name and sha256:<64 hexadecimal digits>",
-		head + "replace ../pool A " + hash:               "f:5: key \"../pool A\": want 'folder Name'",
-		head + "wrap p A " + hash + "\nwrap p A " + hash: "f:6: wrap p A is locked twice",
-		head + "rename p A " + hash:                      "f:5: unknown lock line \"rename\"",
-		head + "go 1.20":                                 "f:5: lock line \"go\" appears twice",
-		head + "output a b":                              "f:5: lock line \"output\" has 2 values, want 1",
-		"module m one\nsum h1:a\ngomod h1:b\ngo 1":       "f:1: lock line \"module\": \"one\" is not a version",
-		"# empty\n": "f: the lock lacks one of its lines module, sum, gomod and go",
-	} {
-		_, err := plan.ParseLock("f", []byte(text))
-		require.ErrorContains(t, err, want)
-		require.ErrorAs(t, err, &problem.List{})
-	}
 }
 
 // The lock and the directives have to agree both ways.
@@ -108,7 +87,7 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 		want := fmt.Sprintf("base %q is not a version such as v2.5.0; there are v2.0.0", base)
 		_, err := p.ReadLock()
 		require.EqualError(t, err, want)
-		_, err = p.NewLock(t.Context(), NewLockOptions{Module: testModule})
+		_, err = p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
 		require.EqualError(t, err, want)
 	}
 	_, err := (&Project{Root: t.TempDir()}).ReadLock()
@@ -127,19 +106,19 @@ func TestAcceptSpecifications(t *testing.T) {
 func TestNewLock(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
-	_, err := p.NewLock(t.Context(), NewLockOptions{Module: testModule})
+	_, err := p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
 	require.ErrorContains(t, err, "the lock exists already")
 
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	_, err = next.Plan(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name another base (v2.0.0); "+
 		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
-	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
+	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: forktest.Module, From: forktest.Base, Specifications: "ea6be202"})
 	require.NoError(t, err)
 	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Replace, Key: syntax.Key{Package: "pool", Name: "retryable"}}, "moved to another file, but unchanged")
 	require.NotContains(t, lock.Entries, plan.Entry{How: syntax.Watch, Key: syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
 	require.Equal(t, "ea6be202", lock.Specifications)
 
-	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: testModule, From: testBase, Specifications: "ea6be202"})
+	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: forktest.Module, From: forktest.Base, Specifications: "ea6be202"})
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

@@ -6,18 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/upstream"
 )
 
 // staleSource states the sums of the original module beside changed files, as
 // a module cache does that somebody has edited.
 type staleSource struct {
-	fakeSource
+	forktest.Source
 	name, text string
 }
 
 func (s staleSource) Module(ctx context.Context, path, version string) (*upstream.Module, error) {
-	m, err := s.fakeSource.Module(ctx, path, version)
+	m, err := s.Source.Module(ctx, path, version)
 	if err == nil {
 		m.Tree[s.name] = []byte(s.text)
 	}
@@ -27,7 +28,7 @@ func (s staleSource) Module(ctx context.Context, path, version string) (*upstrea
 func TestTamperedModule(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	original := p.Source.(fakeSource)
+	original := p.Source.(forktest.Source)
 
 	p.Source = staleSource{original, "README.md", "A changed module.\n"}
 	err := build(t, p, false)
@@ -41,8 +42,8 @@ func TestTamperedModule(t *testing.T) {
 	require.ErrorContains(t, err, "the go directive of example.com/driver/v2@v2.0.0 is 1.23, but the lock has 1.19\n  fix: restore the lock from version control; if it is right: go clean -modcache, then run the command again")
 
 	// Another module under the same version: what the go command states differs too.
-	changed := driverVersions(t)
-	changed[testBase]["README.md"] = []byte("Another module.\n")
+	changed := forktest.Versions(t)
+	changed[forktest.Base]["README.md"] = []byte("Another module.\n")
 	p.Source = changed
 	require.ErrorContains(t, build(t, p, false), "the module hash of example.com/driver/v2@v2.0.0 is h1:")
 	require.NoDirExists(t, p.output().Dir)
@@ -60,7 +61,7 @@ func TestLockForAnotherBase(t *testing.T) {
 func TestUpstreamThatDoesNotParse(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, overlayOf("func added() {}\n"))
-	p.Source = staleSource{p.Source.(fakeSource), "pool/broken.go", "package pool\n\nfunc {"}
+	p.Source = staleSource{p.Source.(forktest.Source), "pool/broken.go", "package pool\n\nfunc {"}
 	_, err := p.Plan(t.Context())
 	require.ErrorContains(t, err, "upstream's pool/broken.go: ")
 }

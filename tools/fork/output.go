@@ -1,130 +1,75 @@
 package fork
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io/fs"
-	"maps"
-	"os"
+	"context"
 	"path/filepath"
-	"slices"
 
-	"github.com/rogpeppe/go-internal/lockedfile"
-
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/output"
 )
 
-// Output is a directory that the builder owns, with its manifest beside it
-// (so that no module zip contains it).
-type Output struct {
-	// Dir is the directory.
-	Dir string
-	// Label is how messages name Dir.
-	Label string
-}
-
-func (o Output) manifestFile() string { return o.Dir + ".manifest" }
-
-// staged names something beside Dir that lives only while Dir is swapped.
-func (o Output) staged(what string) string {
-	return filepath.Join(filepath.Dir(o.Dir), "."+filepath.Base(o.Dir)+"."+what)
-}
-
-// hold gives the caller exclusive use of the output. It fails if the parent
-// folder is not writable.
-func (o Output) hold() (release func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
-		return nil, o.unwritable(err)
+// Extract finds the overlay text behind every edit of the output and, unless
+// dryRun is set, changes the overlay. If any edit cannot be brought back the
+// error is a problem.List, and nothing is changed.
+func (p *Project) Extract(ctx context.Context, out output.Folder, dryRun bool) ([]output.Extraction, error) {
+	edits, err := out.Edits()
+	if err != nil || edits == nil {
+		return nil, err
 	}
-	release, err = lockedfile.MutexAt(o.staged("mutex")).Lock()
+	plan, a, err := p.Assemble(ctx)
 	if err != nil {
-		return nil, o.unwritable(err)
+		return nil, err
 	}
-	if err := o.recover(); err != nil {
-		release()
-		return nil, o.unwritable(err)
-	}
-	return release, nil
-}
-
-func (o Output) unwritable(err error) error {
-	return fmt.Errorf("the output %s cannot be written: %w (make %s writable, or choose another folder with -o)", o.Label, err, filepath.Dir(o.Label))
-}
-
-// state reads the directory and compares it with its manifest. A directory
-// without a manifest is a problem: the builder did not make it.
-func (o Output) state() (filetree.Tree, map[string]Change, error) {
-	m, known, err := readManifest(o.manifestFile())
+	folders, err := p.Folders()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	tree, err := filetree.Read(o.Dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, nil // nothing there: nothing to lose
-	case err != nil:
-		return nil, nil, err
-	case !known && len(tree) > 0:
-		return nil, nil, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
+	list, err := edits.Extract(plan.Overlay, a, folders)
+	if err != nil || dryRun {
+		return list, err
 	}
-	return tree, m.changes(tree), nil
-}
-
-// Write makes the tree the content of the directory, whole or not at all. An
-// output with edits that the tree lacks is refused unless force is set; written
-// is false if the directory had this content already.
-func (o Output) Write(t filetree.Tree, force bool) (written bool, err error) {
-	release, err := o.hold()
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	have, changes, err := o.state()
-	if err != nil {
-		return false, err
-	}
-	if !force {
-		if err := o.unextracted(have, t, changes); err != nil {
-			return false, err
+	for _, e := range list {
+		if err := filetree.Replace(filepath.Join(p.Root, filepath.FromSlash(e.File)), e.Text); err != nil {
+			return nil, err
 		}
 	}
-	manifest := manifestOf(t).Format()
-	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
-		return false, o.refreshManifest(manifest)
-	}
-	if err := o.swap(t, manifest); err != nil {
-		return false, o.unwritable(err)
-	}
-	return true, nil
+	return list, nil
 }
 
-// unextracted reports as problems the edits that writing t would destroy.
-func (o Output) unextracted(have, t filetree.Tree, changes map[string]Change) error {
-	var ps problem.List
-	for _, p := range slices.Sorted(maps.Keys(changes)) {
-		was, is := have[p]
-		will, stays := t[p]
-		if is != stays || !bytes.Equal(was, will) {
-			mend := "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it"
-			if changes[p] == Deleted {
-				mend = "go run ./tools/cmd/mongofork build --force to restore it"
-			}
-			ps.Add(o.Label+"/"+p, 0, mend, "%s since it was built", changes[p])
-		}
+// Patch returns the overlay as one commit on top of the upstream module, in
+// the format of git format-patch.
+func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt output.PatchOptions) ([]byte, error) {
+	plan, err := p.Plan(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return ps.OrNil()
+	return output.Patch(ctx, run, plan, opt)
 }
 
-// refreshManifest writes the manifest if it differs: after an extraction the
-// directory is right, and only the manifest is old.
-func (o Output) refreshManifest(manifest []byte) error {
-	if have, err := os.ReadFile(o.manifestFile()); err == nil && bytes.Equal(have, manifest) {
-		return nil
+// Release writes the fork as module version into dir, as a folder that serves
+// as a GOPROXY, and the adapters with it. A version that is there with another
+// content is a problem.
+func (p *Project) Release(ctx context.Context, dir, version string) (*output.Release, error) {
+	if err := output.CheckVersion(p.Base, version); err != nil {
+		return nil, err
 	}
-	if err := filetree.Replace(o.manifestFile(), manifest); err != nil {
-		return o.unwritable(err)
+	plan, a, err := p.Assemble(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	advisories, err := p.ReadAdvisories()
+	if err != nil {
+		return nil, err
+	}
+	return output.Fork{Root: p.Root, Plan: plan, Tree: a.Tree, Advisories: advisories}.Release(dir, version)
+}
+
+// ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.
+func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
+	plan, err := p.Match(ctx)
+	if err != nil {
+		return "", err
+	}
+	return output.ReleaseVersion(plan)
 }

@@ -37,12 +37,6 @@ func (p *Project) hasLock() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// hasFile reports whether the repository has a regular file of this path.
-func (p *Project) hasFile(name string) bool {
-	info, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(name)))
-	return err == nil && info.Mode().IsRegular()
-}
-
 // ReadLock reads the lock of the base.
 func (p *Project) ReadLock() (*plan.Lock, error) {
 	if err := p.checkBase(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
@@ -37,7 +38,7 @@ func TestEmptyOverlay(t *testing.T) {
 	p := builtProject(t, filetree.Tree{})
 	_, a, err := p.Assemble(t.Context())
 	require.NoError(t, err)
-	want := driverVersions(t)[testBase]
+	want := forktest.Versions(t)[forktest.Base]
 	delete(want, "go.work")
 	require.Equal(t, want, a.Tree)
 	pristine, err := p.Pristine(t.Context())

@@ -15,7 +15,9 @@ import (
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -33,25 +35,20 @@ const (
 // is skipped, except in continuous integration, which has to have it.
 func realModule(t *testing.T) *upstream.Module {
 	t.Helper()
-	m, err := upstream.ModuleCache{Run: runCommand}.Module(t.Context(), realModulePath, realBase)
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
-	}
-	require.NoError(t, err)
-	return m
+	return forktest.Released(t, realBase)
 }
 
 // realProject makes a repository whose upstream is the driver.
 func realProject(t *testing.T, files filetree.Tree) *Project {
 	t.Helper()
 	m := realModule(t)
-	all := filetree.Tree{ConfigFile: []byte("x\n"), "x/.keep": nil}
+	all := filetree.Tree{plan.FoldersFile: []byte("x\n"), "x/.keep": nil}
 	for name, data := range files {
 		all[name] = data
 	}
 	root := t.TempDir()
 	require.NoError(t, all.Write(root))
-	p := &Project{Root: root, Base: realBase, Source: fakeSource{realBase: m.Tree}}
+	p := &Project{Root: root, Base: realBase, Source: forktest.Source{realBase: m.Tree}}
 	_, err := p.NewLock(t.Context(), NewLockOptions{Module: realModulePath})
 	require.NoError(t, err)
 	_, err = p.Accept(t.Context(), AcceptOptions{All: true})
@@ -69,7 +66,7 @@ func eachBase(t *testing.T, test func(*testing.T, *Project)) {
 	for _, base := range bases {
 		t.Run(base, func(t *testing.T) {
 			t.Parallel()
-			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: runCommand}})
+			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: forktest.Run}})
 		})
 	}
 }
@@ -251,10 +248,10 @@ const sameClusterTime = false
 func TestRealPatch(t *testing.T) {
 	t.Parallel()
 	p := realProject(t, patchOverlay)
-	opt := PatchOptions{Subject: "Label sessions", Author: "A Tester <tester@localhost>"}
-	patch, err := p.Patch(t.Context(), runCommand, opt)
+	opt := output.PatchOptions{Subject: "Label sessions", Author: "A Tester <tester@localhost>"}
+	patch, err := p.Patch(t.Context(), forktest.Run, opt)
 	require.NoError(t, err)
-	again, err := p.Patch(t.Context(), runCommand, opt)
+	again, err := p.Patch(t.Context(), forktest.Run, opt)
 	require.NoError(t, err)
 	require.Equal(t, string(patch), string(again), "the same sources give the same patch")
 	require.Contains(t, string(patch), "\nFrom: A Tester <tester@localhost>\n")
@@ -266,7 +263,7 @@ func TestRealPatch(t *testing.T) {
 	dir := t.TempDir()
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g := git.At(t.Context(), runCommand, dir, "A Tester", "tester@localhost")
+	g := git.At(t.Context(), forktest.Run, dir, "A Tester", "tester@localhost")
 	g.Run("init", "--quiet")
 	g.Commit(pristine.Tree, "upstream")
 	require.NoError(t, g.Err)
@@ -279,7 +276,7 @@ func TestRealPatch(t *testing.T) {
 	require.NoError(t, err)
 	inPlace, err := assemble.InPlace(plan)
 	require.NoError(t, err)
-	for name, data := range licensed(pristine.Tree, inPlace.Tree) {
+	for name, data := range assemble.Licensed(pristine.Tree, inPlace.Tree) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		require.Equal(t, string(data), string(applied), name)
@@ -290,18 +287,18 @@ func TestRealPatch(t *testing.T) {
 // requireCompiles compiles the package that patchOverlay touches.
 func requireCompiles(t *testing.T, dir string) {
 	t.Helper()
-	_, err := runCommand(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build", "./x/mongo/driver/session")
+	_, err := forktest.Run(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build", "./x/mongo/driver/session")
 	require.NoError(t, err)
 }
 
 func TestPatchRefused(t *testing.T) {
 	t.Parallel()
 	empty := builtProject(t, filetree.Tree{})
-	_, err := empty.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "a <b>"})
+	_, err := empty.Patch(t.Context(), forktest.Run, output.PatchOptions{Subject: "s", Author: "a <b>"})
 	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	_, err = p.Patch(t.Context(), runCommand, PatchOptions{Subject: "s", Author: "nobody"})
+	_, err = p.Patch(t.Context(), forktest.Run, output.PatchOptions{Subject: "s", Author: "nobody"})
 	require.ErrorContains(t, err, "want 'Name <address>'")
-	_, err = p.Patch(t.Context(), runCommand, PatchOptions{Author: "a <b>"})
+	_, err = p.Patch(t.Context(), forktest.Run, output.PatchOptions{Author: "a <b>"})
 	require.ErrorContains(t, err, "the patch has no subject")
 }

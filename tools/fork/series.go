@@ -1,209 +1,37 @@
 package fork
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"mongofork/tools/command"
-	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/series"
 )
-
-// SeriesPatch is one patch of a series, or its cover letter.
-type SeriesPatch struct {
-	// Name is that of the file.
-	Name string
-	// Step is the name of the step that it is made of; empty for the cover letter.
-	Step string
-	Data []byte
-	// Changed are the paths of the files that it changes, in order.
-	Changed []string
-	// Added and Removed count lines, those in tests and test data apart.
-	Added, Removed, AddedTests int
-
-	large string // why it may be large
-}
 
 // SeriesPatches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
 // lead to.
-func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author string) ([]SeriesPatch, filetree.Tree, error) {
-	plan, err := p.Plan(ctx)
+func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author string) ([]series.Patch, filetree.Tree, error) {
+	s, err := p.series(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := p.series(plan)
-	if err != nil {
-		return nil, nil, err
-	}
-	trees := []filetree.Tree{assemble.Pristine(plan.Module).Tree}
-	var patches []SeriesPatch
-	var messages []string
-	for i, step := range s.Steps {
-		next, err := s.Tree(i)
-		if err != nil {
-			return nil, nil, err
-		}
-		changes := filetree.Compare(trees[len(trees)-1], next)
-		if len(changes) == 0 {
-			continue
-		}
-		patches = append(patches, SeriesPatch{Step: step.Name, Changed: changedPaths(changes), large: step.Large})
-		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
-	}
-	if len(patches) == 0 {
-		return nil, nil, fmt.Errorf("the series changes nothing of %s", p.Base)
-	}
-	g, done, err := git.New(ctx, run, author)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	g.Commit(changedBy(patches, trees[0]), plan.Module.String())
-	for i, message := range messages {
-		g.CommitChanges(trees[i], trees[i+1], message)
-	}
-	out, err := s.format(g, patches)
-	return out, trees[len(trees)-1], err
+	return s.Patches(ctx, run, author)
 }
 
-// Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out.
-func (s *Series) Tree(last int) (filetree.Tree, error) {
-	o, err := s.overlay(last)
-	if err != nil {
-		return nil, err
-	}
-	plan, problems, err := plan.Match(s.plan.Module, o)
-	if err != nil {
-		return nil, err
-	}
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.OrNil())
-	}
-	a, err := assemble.InPlace(plan)
-	if err != nil {
-		return nil, err
-	}
-	return s.named(plan, licensed(assemble.Pristine(plan.Module).Tree, a.Tree))
-}
-
-// format writes the commits as patches, and the cover letter before them.
-func (s *Series) format(g *git.Repository, patches []SeriesPatch) ([]SeriesPatch, error) {
-	n := fmt.Sprint(len(patches))
-	list := strings.Fields(string(g.Run("format-patch", "-"+n, "-o", ".git/series", "--numbered", "--no-signature", "--zero-commit",
-		"--full-index", "--no-renames", "--stat-width=100", "--filename-max-length=80")))
-	if g.Err != nil {
-		return nil, g.Err
-	}
-	for i, name := range list {
-		data, err := os.ReadFile(filepath.Join(g.Dir, name))
-		if err != nil {
-			return nil, err
-		}
-		patches[i].Name, patches[i].Data = filepath.Base(name), data
-		patches[i].count()
-		if err := patches[i].size(); err != nil {
-			return nil, err
-		}
-	}
-	letter := s.letter(g, n)
-	return append([]SeriesPatch{letter}, patches...), g.Err
-}
-
-// letter returns the cover letter, which git am does not apply.
-func (s *Series) letter(g *git.Repository, n string) SeriesPatch {
-	zeros := strings.Repeat("0", len(n))
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
-		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", zeros, n,
-		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
-		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
-	return SeriesPatch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
-}
-
-// maxStepLines is how many lines a patch may add, tests apart, that reviewers are to read at one sitting.
-const maxStepLines = 800
-
-// size checks that a patch is not too large, or says why it is.
-func (sp *SeriesPatch) size() error {
-	if sp.Added <= maxStepLines || sp.large != "" {
-		return nil
-	}
-	return problem.List{{
-		File: SeriesFolder + "/" + sp.Step + ".yaml", Message: fmt.Sprintf("the step adds %d lines, tests apart; %d is the most", sp.Added, maxStepLines),
-		Mend: "divide it, or say under large why it cannot be divided",
-	}}
-}
-
-// count counts the lines that a patch adds and removes.
-func (sp *SeriesPatch) count() {
-	test := false
-	for line := range strings.Lines(string(sp.Data)) {
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			name := strings.TrimSpace(line[strings.LastIndex(line, " b/")+3:])
-			test = strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "overloadtest/")
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "---"):
-		case strings.HasPrefix(line, "+") && test:
-			sp.AddedTests++
-		case strings.HasPrefix(line, "+"):
-			sp.Added++
-		case strings.HasPrefix(line, "-"):
-			sp.Removed++
-		}
-	}
-}
-
-func changedPaths(changes []filetree.Diff) []string {
-	var paths []string
-	for _, c := range changes {
-		paths = append(paths, c.Path)
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
-// named gives files and wrapped declarations the names that they have in upstream's tree.
-func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) {
-	out := maps.Clone(t)
-	if err := s.merge(out); err != nil {
-		return nil, err
-	}
-	for from, to := range s.Options.Files {
-		if data, ok := out[from]; ok {
-			if _, taken := out[to]; taken {
-				return nil, fmt.Errorf("%s cannot be named %s: there is a file of this name", from, to)
-			}
-			delete(out, from)
-			out[to] = data
-		}
-	}
-	return out, s.nameWrapped(plan, out)
-}
-
-// WriteSeries writes a series to a folder, in the place of the series that is there.
-func WriteSeries(dir string, patches []SeriesPatch) error {
-	old, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*.patch"))
+// VerifySeries applies the series to upstream's tree, one patch after another as git am does, and checks the tree after each.
+func (p *Project) VerifySeries(ctx context.Context, run command.RunFunc, c series.Check) error {
+	s, err := p.series(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range old {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
+	return s.Verify(ctx, run, c)
+}
+
+// series reads the steps and finds each part of the overlay in one of them.
+func (p *Project) series(ctx context.Context) (*series.Series, error) {
+	plan, err := p.Plan(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, p := range patches {
-		if err := filetree.Replace(filepath.Join(dir, p.Name), p.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return series.New(p.Root, plan)
 }

@@ -5,7 +5,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/output"
 )
 
 type buildCmd struct {
@@ -51,7 +51,7 @@ func (c *buildCmd) Run(a *app) error {
 	return nil
 }
 
-func (c *buildCmd) pristine(a *app, out fork.Output) error {
+func (c *buildCmd) pristine(a *app, out output.Folder) error {
 	if c.Output == "" {
 		return fmt.Errorf("--pristine needs -o DIR, so that the fork stays where it is")
 	}
@@ -67,16 +67,16 @@ func (c *buildCmd) pristine(a *app, out fork.Output) error {
 }
 
 // output returns the folder to write to: dir, or the one for the base.
-func (a *app) output(dir string) fork.Output {
+func (a *app) output(dir string) output.Folder {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			abs = dir
 		}
-		return fork.Output{Dir: abs, Label: filepath.ToSlash(dir)}
+		return output.Folder{Dir: abs, Label: filepath.ToSlash(dir)}
 	}
 	label := path.Join("build", a.label())
-	return fork.Output{Dir: filepath.Join(a.project.Root, filepath.FromSlash(label)), Label: label}
+	return output.Folder{Dir: filepath.Join(a.project.Root, filepath.FromSlash(label)), Label: label}
 }
 
 type checkCmd struct{}

@@ -10,6 +10,7 @@ import (
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/series"
 )
 
 // commit compares the base with the commit that --source names, declaration by declaration and patch by patch.
@@ -34,7 +35,7 @@ func (c *driftCmd) commit(a *app) error {
 	if err != nil {
 		return err
 	}
-	tried, err := fork.TryPatches(a.ctx, a.run, pristine.Tree, assemble.Pristine(module).Tree, patches)
+	tried, err := series.Try(a.ctx, a.run, pristine.Tree, assemble.Pristine(module).Tree, patches)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (c *driftCmd) commit(a *app) error {
 }
 
 // printSteps prints how much of each step of the series needs review and whether its patch applies.
-func (c *driftCmd) printSteps(a *app, rows []drift.Row, tried []fork.TriedPatch) error {
+func (c *driftCmd) printSteps(a *app, rows []drift.Row, tried []series.TriedPatch) error {
 	review := map[string]int{}
 	for _, row := range rows {
 		if row.Class.NeedsReview() {
@@ -68,15 +69,15 @@ func (c *driftCmd) printSteps(a *app, rows []drift.Row, tried []fork.TriedPatch)
 }
 
 // sum summarizes the comparison. Anything that needs review is a finding.
-func (c *driftCmd) sum(a *app, rows []drift.Row, tried []fork.TriedPatch) error {
+func (c *driftCmd) sum(a *app, rows []drift.Row, tried []series.TriedPatch) error {
 	count := map[string]int{}
 	for _, patch := range tried {
 		count[patch.Result]++
 	}
 	review := toReview(rows)
 	summary := fmt.Sprintf("%s: %d of %d declarations and names need review; of %d patches %d apply, %d merge, %d conflict",
-		a.checkout, review, len(rows), len(tried), count[fork.Applies], count[fork.Merges], count[fork.Conflicts])
-	if review > 0 || count[fork.Conflicts] > 0 {
+		a.checkout, review, len(rows), len(tried), count[series.Applies], count[series.Merges], count[series.Conflicts])
+	if review > 0 || count[series.Conflicts] > 0 {
 		return findings{summary}
 	}
 	if !c.JSON {

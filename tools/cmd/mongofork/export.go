@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/output"
 )
 
 type extractCmd struct {
@@ -42,7 +42,7 @@ func (c *patchCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
 		return err
 	}
-	text, err := a.project.Patch(a.ctx, a.run, fork.PatchOptions{Subject: c.Subject, Author: c.Author})
+	text, err := a.project.Patch(a.ctx, a.run, output.PatchOptions{Subject: c.Subject, Author: c.Author})
 	if err != nil {
 		return err
 	}

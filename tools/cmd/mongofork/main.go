@@ -15,6 +15,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
@@ -124,7 +125,7 @@ func findRoot(dir string) (string, error) {
 	}
 	root, err := fork.FindRoot(start)
 	if absolute, _ := filepath.Abs(start); err != nil || dir != "" && root != absolute {
-		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", fork.ConfigFile, absolute)
+		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", plan.FoldersFile, absolute)
 	}
 	return root, nil
 }

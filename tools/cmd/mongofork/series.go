@@ -5,7 +5,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/series"
 )
 
 type seriesCmd struct {
@@ -30,7 +30,7 @@ func (c *seriesCmd) Run(a *app) error {
 		}
 		label = filepath.ToSlash(c.Output)
 	}
-	if err := fork.WriteSeries(dir, patches); err != nil {
+	if err := series.Write(dir, patches); err != nil {
 		return err
 	}
 	for _, p := range patches[1:] {
@@ -47,7 +47,7 @@ type verifySeriesCmd struct {
 }
 
 func (c *verifySeriesCmd) Run(a *app) error {
-	check := fork.SeriesCheck{
+	check := series.Check{
 		Dir:  filepath.Join(a.project.Root, "build", "series", a.label()+".tree"),
 		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
 	}
@@ -55,6 +55,6 @@ func (c *verifySeriesCmd) Run(a *app) error {
 		return findings{err.Error()}
 	}
 	fmt.Fprintf(a.out, "%s: the series applies, each commit passes by itself, and the last is the fork except for what %s/%s leaves out\n",
-		a.label(), fork.SeriesFolder, fork.SeriesSetup)
+		a.label(), series.Folder, series.Setup)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -58,7 +59,7 @@ func (b builder) project(base string) *fork.Project {
 	return &fork.Project{Root: b.root, Base: base, Source: b.source}
 }
 
-func (b builder) output(folders ...string) fork.Output {
+func (b builder) output(folders ...string) output.Folder {
 	label := path.Join("build", path.Join(folders...))
-	return fork.Output{Dir: filepath.Join(b.root, filepath.FromSlash(label)), Label: label}
+	return output.Folder{Dir: filepath.Join(b.root, filepath.FromSlash(label)), Label: label}
 }

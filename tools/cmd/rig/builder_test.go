@@ -12,6 +12,7 @@ import (
 
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -46,7 +47,7 @@ func TestBuilder(t *testing.T) {
 	}
 	const added, later = "package p\n\nconst Ours = 1\n", "//fork:base >=v2.9.3\n\npackage p\n\nconst Later = 1\n"
 	require.NoError(t, filetree.Tree{
-		fork.ConfigFile: []byte("p\n"), "p/ours.go": []byte(added), "p/later.go": []byte(later),
+		plan.FoldersFile: []byte("p\n"), "p/ours.go": []byte(added), "p/later.go": []byte(later),
 		"p/extension.go": []byte("package p\n\n//fork:extend it needs a name\ntype T struct {\n\tname string\n}\n"),
 	}.Write(b.root))
 	_, err := b.project(madeUp).NewLock(t.Context(), fork.NewLockOptions{Module: "example.com/m"})

@@ -52,3 +52,13 @@ func NewDiff(p, from string, was []byte, to string, now []byte) Diff {
 	}
 	return d
 }
+
+// ChangedPaths returns the paths of changed files, in order.
+func ChangedPaths(changes []Diff) []string {
+	var paths []string
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}

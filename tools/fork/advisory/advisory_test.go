@@ -1,0 +1,57 @@
+package advisory
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/problem"
+)
+
+func TestAdvisoryState(t *testing.T) {
+	t.Parallel()
+	list, err := Parse("a.yaml", []byte(forktest.Advisory(nil)))
+	require.NoError(t, err)
+	for version, want := range map[string]State{
+		"v0.9.9": MendedUpstream, "v1.0.0": Open, "v2.0.0": MendedHere, "v2.0.1-rc.1": Open, "v2.0.1": MendedUpstream,
+		"v2.2.0": Open, "v2.2.1": MendedUpstream,
+	} {
+		require.Equal(t, want, list[0].State(version), version)
+	}
+	require.Equal(t, "advisories: 1 known, 0 fixed by upstream, 1 by the fork, 0 open", list.Summary("v2.0.0"))
+	require.Equal(t, "advisories: 1 known, 0 fixed by upstream, 0 by the fork, 1 open: CVE-1", list.Summary("v1.0.0"))
+	require.Equal(t, []string{"CVE-1"}, list.Affecting("v2.0.0"), "what upstream's own release has")
+	require.Empty(t, list.Affecting("v2.0.1"))
+}
+
+func TestAdvisoryMistakes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, text, want string
+	}{
+		{"no list", "id: x\n", "a.yaml: the list cannot be read: "},
+		{"unknown field", forktest.Advisory(map[string]string{"severity": "high"}), "field severity not found"},
+		{"no id", forktest.Advisory(map[string]string{"id": ""}), "a.yaml:1: advisory : id is missing"},
+		{"no title", forktest.Advisory(map[string]string{"title": ""}), "advisory CVE-1: title is missing"},
+		{"no impact", forktest.Advisory(map[string]string{"impact": ""}), "advisory CVE-1: impact is missing"},
+		{"no fix", forktest.Advisory(map[string]string{"fixed": ""}), "advisory CVE-1: fixed is missing"},
+		{"no range", forktest.Advisory(map[string]string{"affected": "", "mended": ""}), "advisory CVE-1: affected is missing"},
+		{"no term", forktest.Advisory(map[string]string{"affected": `[""]`, "mended": ""}), "needs at least one term"},
+		{"no version", forktest.Advisory(map[string]string{"affected": `["<2.0"]`, "mended": ""}), `"2.0" is not a version`},
+		{"no test", forktest.Advisory(map[string]string{"mended": "{v2.0.0: {by: [pool added]}}"}), "mended on v2.0.0: want at least one declaration in by and one in tests"},
+		{"accepted for nothing", forktest.Advisory(map[string]string{"accepted": "{v2.0.0: mended, in fact}"}), "accepted on v2.0.0: want a reason, and a base on which it is open"},
+		{"accepted without a reason", forktest.Advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: }"}), "accepted on v2.0.0: want a reason"},
+		{"mended for nothing", forktest.Advisory(map[string]string{"mended": "{v2.0.1: {by: [pool added], tests: [pool TestAdded]}}"}), "mended on v2.0.1, which is not affected"},
+		{"twice", forktest.Advisory(nil) + "\n" + forktest.Advisory(nil), "a.yaml:8: advisory CVE-1 is listed twice"},
+	} {
+		_, err := Parse("a.yaml", []byte(tc.text))
+		require.ErrorContains(t, err, tc.want, tc.name)
+		require.ErrorAs(t, err, &problem.List{}, tc.name)
+	}
+	for _, empty := range []string{"", "# nothing yet\n", "[]\n"} {
+		list, err := Parse("a.yaml", []byte(empty))
+		require.NoError(t, err)
+		require.Empty(t, list)
+	}
+}

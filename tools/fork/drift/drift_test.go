@@ -1,0 +1,89 @@
+package drift
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/plan"
+)
+
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	_, matched := forktest.Plan(t, filetree.Tree{
+		"pool/overlay.go": []byte(`package pool
+
+import "context"
+
+//fork:watch /event.Kind single Pool
+
+//fork:replace its body changes
+func (p *Pool) Get(ctx context.Context, name string) (int, error) { return 1, nil }
+
+//fork:wrap only its comment changes, and upstreamPut is taken
+func (p *Pool) Put(n int) { p.upstreamPut(n) }
+
+//fork:wrap its signature changes
+func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
+
+//fork:wrap it moves to another file
+func retryable(err error) bool { return upstreamRetryable(err) }
+
+//fork:replace it goes away, while package conn has one of that name
+func taken() {}
+
+//fork:extend upstream adds a field of this name
+type Config struct {
+	Retry bool
+}
+
+func backoff() {}
+
+func free() {}
+`),
+	})
+	against := func(version string) []Row {
+		m, err := forktest.Versions(t).Module(t.Context(), forktest.Module, version)
+		require.NoError(t, err)
+		rows, err := Compare(matched, m, noSteps{})
+		require.NoError(t, err)
+		return rows
+	}
+	rows := against("v2.1.0")
+	type summary struct{ subject, how, class, now, hint string }
+	var got []summary
+	for _, r := range rows {
+		got = append(got, summary{r.Subject, r.How, string(r.Class), r.Now, r.Hint})
+		wantDiff := r.Class == Body || r.Class == Signature || r.Class == Comment
+		require.Equal(t, wantDiff, r.Diff != "", r.Subject)
+	}
+	require.Equal(t, []summary{
+		{"pool Pool.Get", "replace", "body", "pool/pool.go:19", ""},
+		{"pool Pool.Put", "wrap", "comment", "pool/pool.go:24", ""},
+		{"pool Pool.upstreamPut", "wrap", "collides", "pool/pool.go:34", ""},
+		{"pool Open", "wrap", "signature", "pool/pool.go:30", ""},
+		{"pool retryable", "wrap", "moved", "pool/more.go:4", ""},
+		{"pool taken", "replace", "gone", "", "the name is declared in conn"},
+		{"pool Config", "extend", "body", "pool/pool.go:7", ""},
+		{"pool Config.Retry", "extend", "collides", "pool/pool.go:7", ""},
+		{"event Kind", "watch", "same", "event/event.go:4", ""},
+		{"pool single", "watch", "gone", "", ""},
+		{"pool Pool", "watch", "same", "pool/pool.go:13", ""},
+		{"pool backoff", "add", "collides", "pool/pool.go:32", ""},
+		{"pool/overlay.go", "add", "collides", "pool/overlay.go", "upstream has a file of this name"},
+	}, got)
+	require.Contains(t, rows[1].Diff, "-// Put takes a connection back.\n+// Put takes a connection back, whatever it is.\n")
+
+	for _, r := range against(forktest.Base) {
+		require.False(t, r.Class.NeedsReview(), "%+v", r)
+	}
+}
+
+// noSteps is no series.
+type noSteps struct{}
+
+func (noSteps) OfDecl(*plan.Decl) string  { return "" }
+func (noSteps) OfLine(string, int) string { return "" }
+func (noSteps) OfFile(string) string      { return "" }

@@ -1,0 +1,83 @@
+package forktest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/upstream"
+)
+
+// Plan puts files and an overlay of the folders pool and conn into a new repository, and matches it with the base. A lock is not
+// needed for that.
+func Plan(t testing.TB, files filetree.Tree) (root string, p *plan.Plan) {
+	t.Helper()
+	root = t.TempDir()
+	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
+	maps.Copy(all, files)
+	require.NoError(t, all.Write(root))
+	m, err := Versions(t).Module(t.Context(), Module, Base)
+	require.NoError(t, err)
+	return root, Match(t, root, m)
+}
+
+// Match matches the overlay of a repository with a module.
+func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
+	t.Helper()
+	folders, err := plan.ReadFolders(root)
+	require.NoError(t, err)
+	o, problems, err := plan.ReadOverlay(os.DirFS(root), m.Version, folders)
+	require.NoError(t, err)
+	require.NoError(t, problems.OrNil())
+	p, problems, err := plan.Match(m, o)
+	require.NoError(t, err)
+	require.NoError(t, problems.OrNil())
+	return p
+}
+
+// EachBase runs a test with the repository's plan for each base.
+func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) {
+	t.Helper()
+	root := Repository(t)
+	locks, err := filepath.Glob(filepath.Join(root, "etc", "bases", "v*", "fork.lock"))
+	require.NoError(t, err)
+	require.NotEmpty(t, locks)
+	for _, lock := range locks {
+		base := filepath.Base(filepath.Dir(lock))
+		t.Run(base, func(t *testing.T) {
+			t.Parallel()
+			test(t, root, Match(t, root, Released(t, base)))
+		})
+	}
+}
+
+// Repository returns the root of this repository.
+func Repository(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(plan.FoldersFile))); err == nil {
+			return dir
+		}
+		require.NotEqual(t, dir, filepath.Dir(dir), "no repository above")
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Released returns a version of the driver from the module cache. The test is skipped on machines that can neither read nor download
+// it, except in CI.
+func Released(t testing.TB, base string) *upstream.Module {
+	t.Helper()
+	m, err := upstream.ModuleCache{Run: Run}.Module(t.Context(), "go.mongodb.org/mongo-driver/v2", base)
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
+	}
+	require.NoError(t, err)
+	return m
+}

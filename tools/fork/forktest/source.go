@@ -1,0 +1,65 @@
+package forktest
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/upstream"
+)
+
+// The module that tests are about, and its base.
+const (
+	Module = "example.com/driver/v2"
+	Base   = "v2.0.0"
+)
+
+// Source is an upstream.Source of made-up modules: the files of each version.
+type Source map[string]filetree.Tree
+
+// Module returns a version.
+func (s Source) Module(_ context.Context, path, version string) (*upstream.Module, error) {
+	tree, ok := s[version]
+	if !ok {
+		return nil, fmt.Errorf("no version %s of %s", version, path)
+	}
+	m := &upstream.Module{Path: path, Version: version, Tree: maps.Clone(tree)}
+	var err error
+	m.Sum, m.GoModSum, err = m.Sums()
+	return m, err
+}
+
+// Versions lists the versions.
+func (s Source) Versions(context.Context, string) ([]string, error) {
+	return slices.Collect(maps.Keys(s)), nil
+}
+
+//go:embed testdata/upstream.txtar
+var madeUp []byte
+
+// Versions returns the versions of the module in testdata/upstream.txtar. What
+// a later version does not have of its own it has from the base, but for the
+// files of package pool.
+func Versions(t testing.TB) Source {
+	t.Helper()
+	source := Source{Base: {}, "v2.1.0": {}}
+	for _, f := range txtar.Parse(bytes.Clone(madeUp)).Files {
+		version, name, _ := strings.Cut(f.Name, "/")
+		source[version][name] = f.Data
+	}
+	for name, data := range source[Base] {
+		if path.Dir(name) != "pool" {
+			source["v2.1.0"][name] = data
+		}
+	}
+	return source
+}

@@ -1,0 +1,211 @@
+package output
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+)
+
+func testOutput(t *testing.T) Folder {
+	return Folder{Dir: filepath.Join(t.TempDir(), "out"), Label: "out"}
+}
+
+// requireTree checks the content of a folder and that nothing lies beside it
+// but the manifest and the mutex.
+func requireTree(t *testing.T, o Folder, want filetree.Tree) {
+	t.Helper()
+	got, err := filetree.Read(o.Dir)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	m, ok, err := readManifest(o.manifestFile())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, manifestOf(want), m)
+	beside, err := os.ReadDir(filepath.Dir(o.Dir))
+	require.NoError(t, err)
+	var names []string
+	for _, e := range beside {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{".out.mutex", "out", "out.manifest"}, names)
+}
+
+var (
+	oldTree = filetree.Tree{"a/one": []byte("1"), "two": []byte("2")}
+	newTree = filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
+)
+
+func TestOutputWrite(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	written, err := o.Write(oldTree, false)
+	require.NoError(t, err)
+	require.True(t, written)
+	requireTree(t, o, oldTree)
+
+	written, err = o.Write(oldTree, false)
+	require.NoError(t, err)
+	require.False(t, written, "the same content again")
+
+	written, err = o.Write(newTree, false)
+	require.NoError(t, err)
+	require.True(t, written)
+	requireTree(t, o, newTree)
+}
+
+func TestOutputEdited(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	_, err := o.Write(oldTree, false)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/one"), []byte("edited"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "notes"), nil, 0o644))
+	require.NoError(t, os.Remove(filepath.Join(o.Dir, "two")))
+	edited := filetree.Tree{"a/one": []byte("edited"), "notes": {}}
+
+	_, err = o.Write(newTree, false)
+	require.EqualError(t, err, `out/a/one: edited since it was built
+  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it
+out/notes: foreign since it was built
+  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it`)
+	got, err := filetree.Read(o.Dir)
+	require.NoError(t, err)
+	require.Equal(t, edited, got, "a refused build changes nothing")
+
+	_, err = o.Write(oldTree, false)
+	require.ErrorContains(t, err, "out/two: deleted since it was built\n  fix: go run ./tools/cmd/mongofork build --force to restore it")
+
+	_, err = o.Write(newTree, true)
+	require.NoError(t, err)
+	requireTree(t, o, newTree)
+}
+
+// What the next build would write anyway is no edit to be lost.
+func TestOutputEditedAsBuilt(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	_, err := o.Write(oldTree, false)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(o.Dir))
+	require.NoError(t, newTree.Write(o.Dir))
+	written, err := o.Write(newTree, false)
+	require.NoError(t, err)
+	require.False(t, written)
+	requireTree(t, o, newTree)
+}
+
+func TestOutputForeign(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	require.NoError(t, oldTree.Write(o.Dir))
+	for _, force := range []bool{false, true} {
+		_, err := o.Write(newTree, force)
+		require.EqualError(t, err, "out: the folder was not made by mongofork: it has no manifest\n  fix: move it away, or choose another folder with -o")
+	}
+	got, err := filetree.Read(o.Dir)
+	require.NoError(t, err)
+	require.Equal(t, oldTree, got)
+}
+
+func TestOutputEmptyFolder(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	require.NoError(t, os.MkdirAll(o.Dir, 0o755))
+	_, err := o.Write(newTree, false)
+	require.NoError(t, err)
+	requireTree(t, o, newTree)
+}
+
+func TestOutputDamagedManifest(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	_, err := o.Write(oldTree, false)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(o.manifestFile(), []byte("nonsense\n"), 0o644))
+	_, err = o.Write(newTree, true)
+	require.ErrorContains(t, err, `is damaged: unexpected line "nonsense"`)
+}
+
+// A path below a regular file can be written by nobody, the superuser included.
+func TestOutputUnwritable(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	_, err := Folder{Dir: filepath.Join(file, "build", "out"), Label: "build/out"}.Write(newTree, false)
+	require.ErrorContains(t, err, "the output build/out cannot be written: ")
+	require.ErrorContains(t, err, "(make build writable, or choose another folder with -o)")
+}
+
+func TestOutputReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("the superuser may write to read-only folders; TestOutputUnwritable covers the message")
+	}
+	o := testOutput(t)
+	parent := filepath.Dir(o.Dir)
+	require.NoError(t, os.Chmod(parent, 0o555))
+	t.Cleanup(func() { _ = os.Chmod(parent, 0o755) })
+	_, err := o.Write(newTree, false)
+	require.ErrorContains(t, err, "the output out cannot be written: ")
+}
+
+// Whatever step a run was cut short after, the next one starts from a complete
+// tree with its own manifest.
+func TestOutputInterrupted(t *testing.T) {
+	t.Parallel()
+	steps := []struct {
+		name string
+		do   func(o Folder) error
+		want filetree.Tree
+	}{
+		{"part of the new tree", func(o Folder) error { return filetree.Tree{"a/one": nil}.Write(o.staged("new")) }, oldTree},
+		{"the new tree", func(o Folder) error { return newTree.Write(o.staged("new")) }, oldTree},
+		{"the new manifest", func(o Folder) error { return os.WriteFile(o.staged("manifest"), manifestOf(newTree).Format(), 0o644) }, oldTree},
+		{"the old tree moved away", func(o Folder) error { return os.Rename(o.Dir, o.staged("old")) }, oldTree},
+		{"the new tree in place", func(o Folder) error { return os.Rename(o.staged("new"), o.Dir) }, newTree},
+		{"the new manifest in place", func(o Folder) error { return os.Rename(o.staged("manifest"), o.manifestFile()) }, newTree},
+	}
+	for cut := range steps {
+		t.Run(steps[cut].name, func(t *testing.T) {
+			t.Parallel()
+			o := testOutput(t)
+			_, err := o.Write(oldTree, false)
+			require.NoError(t, err)
+			for _, step := range steps[:cut+1] {
+				if step.name == "the new tree" {
+					require.NoError(t, os.RemoveAll(o.staged("new")))
+				}
+				require.NoError(t, step.do(o))
+			}
+			release, err := o.hold()
+			require.NoError(t, err)
+			release()
+			requireTree(t, o, steps[cut].want)
+		})
+	}
+}
+
+func TestOutputClean(t *testing.T) {
+	t.Parallel()
+	o := testOutput(t)
+	removed, err := o.Clean(false)
+	require.NoError(t, err)
+	require.Zero(t, removed, "there is nothing")
+
+	_, err = o.Write(oldTree, false)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "two"), []byte("edited"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/mine"), nil, 0o644))
+	_, err = o.Clean(false)
+	require.EqualError(t, err, "out/two: edited since it was built\n  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it")
+
+	removed, err = o.Clean(true)
+	require.NoError(t, err)
+	require.Equal(t, 2, removed)
+	require.FileExists(t, filepath.Join(o.Dir, "a/mine"), "foreign files stay")
+	require.NoFileExists(t, o.manifestFile())
+}

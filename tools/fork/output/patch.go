@@ -1,0 +1,62 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/syntax"
+)
+
+// PatchOptions describes the commit that a patch holds.
+type PatchOptions struct {
+	// Subject is the first line of the message.
+	Subject string
+	// Author has the form "Name <address>".
+	Author string
+}
+
+// Patch returns a plan's overlay as one commit on top of the upstream module, in
+// the format of git format-patch.
+func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOptions) ([]byte, error) {
+	a, err := assemble.InPlace(p)
+	if err != nil {
+		return nil, err
+	}
+	before := assemble.Pristine(p.Module).Tree
+	if len(filetree.Compare(before, a.Tree)) == 0 {
+		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
+	}
+	if opt.Subject == "" {
+		return nil, errors.New("the patch has no subject: give --subject a line of text")
+	}
+	g, done, err := git.New(ctx, run, opt.Author)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	g.Commit(before, p.Module.String())
+	g.Commit(assemble.Licensed(before, a.Tree), opt.Subject+"\n\n"+commitMessage(p))
+	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
+		"--full-index", "--no-renames", "--stat-width=100")
+	return text, g.Err
+}
+
+// commitMessage lists what the patch touches, as the body of its commit message.
+func commitMessage(p *plan.Plan) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "On %s: %s.\n", p.Module, p.Counts())
+	for _, t := range p.Touches {
+		fmt.Fprintf(&b, "\n- %s %s: %s", t.How, t.Key, t.Reason)
+	}
+	for _, r := range p.Removed {
+		fmt.Fprintf(&b, "\n- %s %s: %s", syntax.Remove, r.Key, r.Reason)
+	}
+	return b.String()
+}

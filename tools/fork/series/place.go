@@ -1,0 +1,131 @@
+package series
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
+)
+
+// Series tells the overlay of one base step by step.
+type Series struct {
+	Options Options
+	Steps   []Step
+
+	root  string
+	plan  *plan.Plan // of the whole overlay
+	files map[string]int
+	decls map[syntax.Key]int
+}
+
+// never is the number of the step of what stays out of the series: it is later than every step.
+func (s *Series) never() int { return len(s.Steps) }
+
+// New reads the steps of a repository and finds each part of the overlay in one of them.
+func New(root string, whole *plan.Plan) (*Series, error) {
+	var ps problem.List
+	s, err := placedSeries(root, whole, &ps)
+	if err != nil {
+		return nil, err
+	}
+	s.checkDecls(&ps)
+	for _, f := range whole.Overlay.Files {
+		if _, ok := s.files[f.Path]; !ok {
+			ps.Add(f.Path, 0, "list it in a file of "+Folder, "no step of the series brings this file")
+		}
+	}
+	for i, step := range s.Steps {
+		s.checkFragments(i, step, &ps)
+	}
+	return s, ps.OrNil()
+}
+
+// placedSeries reads the steps and what each of them brings.
+func placedSeries(root string, whole *plan.Plan, ps *problem.List) (*Series, error) {
+	steps, opt, err := ReadSteps(root)
+	if err != nil {
+		return nil, err
+	}
+	s := &Series{Options: opt, Steps: steps, root: root, plan: whole, files: map[string]int{}, decls: map[syntax.Key]int{}}
+	s.place(ps)
+	return s, nil
+}
+
+// place reads from the steps which of them brings what.
+func (s *Series) place(ps *problem.List) {
+	for i, step := range s.Steps {
+		step.complete(ps)
+		s.placeFiles(i, step.File(), step.Files, ps)
+		s.placeDecls(i, step, ps)
+	}
+	for _, left := range s.Options.Left {
+		s.placeFiles(s.never(), Folder+"/"+Setup, left.Files, ps)
+		if left.Reason == "" {
+			ps.Add(Folder+"/"+Setup, 0, "say why", "files are left out without a reason")
+		}
+	}
+	for _, named := range []map[string]string{s.Options.Files, s.Options.Merged} {
+		for _, file := range slices.Sorted(maps.Keys(named)) {
+			if !hasFile(s.root, file) {
+				ps.Add(Folder+"/"+Setup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
+			}
+		}
+	}
+	for _, finding := range s.Options.Findings {
+		if finding.Reason == "" {
+			ps.Add(Folder+"/"+Setup, 0, "say why", "a finding in %s is accepted without a reason", finding.File)
+		}
+	}
+}
+
+func (s *Series) placeFiles(i int, at string, files []string, ps *problem.List) {
+	for _, file := range files {
+		if _, twice := s.files[file]; twice {
+			ps.Add(at, 0, "keep one of them", "%s is listed twice in the series", file)
+		}
+		if !hasFile(s.root, file) {
+			ps.Add(at, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
+		}
+		s.files[file] = i
+	}
+}
+
+func (s *Series) placeDecls(i int, step Step, ps *problem.List) {
+	for _, text := range step.Declarations {
+		key, err := syntax.ParseKey(text)
+		if err != nil {
+			ps.Add(step.File(), 0, "write it as docs/builder.md says", "declarations: %v", err)
+			continue
+		}
+		if _, twice := s.decls[key]; twice {
+			ps.Add(step.File(), 0, "keep one of them", "%s is listed twice in the series", key)
+		}
+		s.decls[key] = i
+	}
+}
+
+func (s *Series) file(name string) *plan.File {
+	i := slices.IndexFunc(s.plan.Overlay.Files, func(f *plan.File) bool { return f.Path == name })
+	if i < 0 {
+		return nil
+	}
+	return s.plan.Overlay.Files[i]
+}
+
+// declStep returns the step that brings a declaration.
+func (s *Series) declStep(d *plan.Decl) int {
+	if at, ok := s.decls[d.Key]; ok {
+		return at
+	}
+	return s.files[d.File.Path]
+}
+
+// hasFile reports whether a repository has a regular file of this path.
+func hasFile(root, name string) bool {
+	info, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+	return err == nil && info.Mode().IsRegular()
+}

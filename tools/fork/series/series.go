@@ -1,0 +1,191 @@
+package series
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/problem"
+)
+
+// Patch is one patch of a series, or its cover letter.
+type Patch struct {
+	// Name is that of the file.
+	Name string
+	// Step is the name of the step that it is made of; empty for the cover letter.
+	Step string
+	Data []byte
+	// Changed are the paths of the files that it changes, in order.
+	Changed []string
+	// Added and Removed count lines, those in tests and test data apart.
+	Added, Removed, AddedTests int
+
+	large string // why it may be large
+}
+
+// Patches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
+// lead to.
+func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string) ([]Patch, filetree.Tree, error) {
+	trees := []filetree.Tree{assemble.Pristine(s.plan.Module).Tree}
+	var patches []Patch
+	var messages []string
+	for i, step := range s.Steps {
+		next, err := s.Tree(i)
+		if err != nil {
+			return nil, nil, err
+		}
+		changes := filetree.Compare(trees[len(trees)-1], next)
+		if len(changes) == 0 {
+			continue
+		}
+		patches = append(patches, Patch{Step: step.Name, Changed: filetree.ChangedPaths(changes), large: step.Large})
+		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
+	}
+	if len(patches) == 0 {
+		return nil, nil, fmt.Errorf("the series changes nothing of %s", s.plan.Module.Version)
+	}
+	g, done, err := git.New(ctx, run, author)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	g.Commit(changedBy(patches, trees[0]), s.plan.Module.String())
+	for i, message := range messages {
+		g.CommitChanges(trees[i], trees[i+1], message)
+	}
+	out, err := s.format(g, patches)
+	return out, trees[len(trees)-1], err
+}
+
+// Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out.
+func (s *Series) Tree(last int) (filetree.Tree, error) {
+	o, err := s.overlay(last)
+	if err != nil {
+		return nil, err
+	}
+	plan, problems, err := plan.Match(s.plan.Module, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.OrNil())
+	}
+	a, err := assemble.InPlace(plan)
+	if err != nil {
+		return nil, err
+	}
+	return s.named(plan, assemble.Licensed(assemble.Pristine(plan.Module).Tree, a.Tree))
+}
+
+// format writes the commits as patches, and the cover letter before them.
+func (s *Series) format(g *git.Repository, patches []Patch) ([]Patch, error) {
+	n := fmt.Sprint(len(patches))
+	list := strings.Fields(string(g.Run("format-patch", "-"+n, "-o", ".git/series", "--numbered", "--no-signature", "--zero-commit",
+		"--full-index", "--no-renames", "--stat-width=100", "--filename-max-length=80")))
+	if g.Err != nil {
+		return nil, g.Err
+	}
+	for i, name := range list {
+		data, err := os.ReadFile(filepath.Join(g.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		patches[i].Name, patches[i].Data = filepath.Base(name), data
+		patches[i].count()
+		if err := patches[i].size(); err != nil {
+			return nil, err
+		}
+	}
+	letter := s.letter(g, n)
+	return append([]Patch{letter}, patches...), g.Err
+}
+
+// letter returns the cover letter, which git am does not apply.
+func (s *Series) letter(g *git.Repository, n string) Patch {
+	zeros := strings.Repeat("0", len(n))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
+		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", zeros, n,
+		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
+		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
+	return Patch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
+}
+
+// maxStepLines is how many lines a patch may add, tests apart, that reviewers are to read at one sitting.
+const maxStepLines = 800
+
+// size checks that a patch is not too large, or says why it is.
+func (sp *Patch) size() error {
+	if sp.Added <= maxStepLines || sp.large != "" {
+		return nil
+	}
+	return problem.List{{
+		File: Folder + "/" + sp.Step + ".yaml", Message: fmt.Sprintf("the step adds %d lines, tests apart; %d is the most", sp.Added, maxStepLines),
+		Mend: "divide it, or say under large why it cannot be divided",
+	}}
+}
+
+// count counts the lines that a patch adds and removes.
+func (sp *Patch) count() {
+	test := false
+	for line := range strings.Lines(string(sp.Data)) {
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			name := strings.TrimSpace(line[strings.LastIndex(line, " b/")+3:])
+			test = strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "overloadtest/")
+		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "---"):
+		case strings.HasPrefix(line, "+") && test:
+			sp.AddedTests++
+		case strings.HasPrefix(line, "+"):
+			sp.Added++
+		case strings.HasPrefix(line, "-"):
+			sp.Removed++
+		}
+	}
+}
+
+// named gives files and wrapped declarations the names that they have in upstream's tree.
+func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) {
+	out := maps.Clone(t)
+	if err := s.merge(out); err != nil {
+		return nil, err
+	}
+	for from, to := range s.Options.Files {
+		if data, ok := out[from]; ok {
+			if _, taken := out[to]; taken {
+				return nil, fmt.Errorf("%s cannot be named %s: there is a file of this name", from, to)
+			}
+			delete(out, from)
+			out[to] = data
+		}
+	}
+	return out, s.nameWrapped(plan, out)
+}
+
+// Write writes a series to a folder, in the place of the series that is there.
+func Write(dir string, patches []Patch) error {
+	old, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*.patch"))
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	for _, p := range patches {
+		if err := filetree.Replace(filepath.Join(dir, p.Name), p.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

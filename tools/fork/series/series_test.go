@@ -1,0 +1,264 @@
+package series
+
+import (
+	"bytes"
+	"go/ast"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/syntax"
+)
+
+// planSeries reads the series of a new repository.
+func planSeries(t *testing.T, files filetree.Tree) *Series {
+	t.Helper()
+	s, err := New(forktest.Plan(t, files))
+	require.NoError(t, err)
+	return s
+}
+
+// patchesOf returns the patches of a series, and the tree that they lead to.
+func patchesOf(t *testing.T, s *Series) ([]Patch, filetree.Tree) {
+	t.Helper()
+	patches, tree, err := s.Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+	require.NoError(t, err)
+	return patches, tree
+}
+
+// A series has one commit for each step that brings something, and each holds what its step brings and nothing else.
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	s := planSeries(t, forktest.SeriesOverlay())
+	patches, tree := patchesOf(t, s)
+	var names []string
+	for _, patch := range patches {
+		names = append(names, patch.Name)
+	}
+	require.Equal(t, []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-calls.patch"}, names)
+
+	letter, first, second := string(patches[0].Data), string(patches[1].Data), string(patches[2].Data)
+	require.Contains(t, letter, "Subject: [PATCH 0/2] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count calls\n")
+	require.Contains(t, first, "Subject: [PATCH 1/2] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nWhat changes for users: nothing\n\n"+
+		"Specification: none\n\nTests: its own\n---\n")
+	require.Contains(t, first, "+const limit = 3\n")
+	for _, later := range []string{"shout", "strings", "fork:", "pool.go", "lend"} {
+		require.NotContains(t, first, later)
+	}
+	for _, now := range []string{"+\tname = strings.ToUpper(name)\n", "+import \"strings\"\n", "+func shout(", "+\treturn p.lend(ctx, name)\n", "+func (p *Pool) lend(ctx"} {
+		require.Contains(t, second, now)
+	}
+	require.NotContains(t, letter+first+second, "upstream")
+	require.NotContains(t, tree, "pool/own.go", "what is left out")
+	require.Contains(t, tree, "pool/count.go", "under its name in upstream's tree")
+	require.NotContains(t, tree, "pool/get.go")
+	require.Equal(t, 10, patches[1].Added)
+
+	again, _ := patchesOf(t, s)
+	require.Equal(t, patches, again, "the same sources give the same bytes")
+}
+
+// What a step does not say, or says of what is not there, is a problem, and nothing is written.
+func TestSeriesRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, file, text, want string
+	}{
+		{name: "unlisted", file: "etc/series/2-calls.yaml", text: string(forktest.StepFile("Count calls", "files: []\n")),
+			want: "no step of the series brings this file"},
+		{name: "twice", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "files: [pool/get.go]\n")),
+			want: "pool/get.go is listed twice in the series"},
+		{name: "no such file", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "files: [pool/none.go]\n")),
+			want: "the overlay has no file pool/none.go"},
+		{name: "no message", file: "etc/series/0-absent.yaml", text: "title: Count\nwhy: it is\nusers: x\nspecification: x\n",
+			want: "the step has no tests"},
+		{name: "long title", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile(strings.Repeat("long ", 13), "")),
+			want: "the title is longer than a line of 60 bytes"},
+		{name: "no order", file: "etc/series/2-calls.yaml", text: string(forktest.StepFile("Count", "files: [pool/own.go, pool/get.go]\n")),
+			want: "the files are not in order"},
+		{name: "no key", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "declarations: [shout]\n")),
+			want: "declarations: key"},
+		{name: "key twice", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "declarations: [pool shout]\n")),
+			want: "pool shout is listed twice in the series"},
+		{name: "no such key", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "declarations: [pool whisper]\n")),
+			want: "no base of the overlay declares pool whisper"},
+		{name: "unknown fragment", file: "etc/series/2-calls.yaml",
+			text: string(forktest.StepFile("Count", "files: [pool/get.go]\nfragments:\n  - {file: pool/policy.go, lines: none}\n")),
+			want: "a fragment of pool/policy.go is there 0 times, not once"},
+		{name: "fragment of a later file", file: "etc/series/1-limit.yaml",
+			text: string(forktest.StepFile("Count", "files: [pool/policy.go]\nfragments:\n  - {file: pool/get.go, lines: calls++}\n")),
+			want: "a fragment of pool/get.go, which no earlier step brings"},
+		{name: "unknown field", file: "etc/series/1-limit.yaml", text: "titel: x\n", want: "the file cannot be read: "},
+		{name: "no reason for a finding", file: "etc/series/series.yaml",
+			text: "left:\n  - {files: [pool/own.go], reason: ours}\nwrapped: {pool Pool.Get: lend}\nfindings:\n  - {file: pool/pool.go, text: unused}\n",
+			want: "a finding in pool/pool.go is accepted without a reason"},
+		{name: "no reason", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go]}\nwrapped: {pool Pool.Get: lend}\n",
+			want: "files are left out without a reason"},
+		{name: "unnamed", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go], reason: ours}\n",
+			want: "the wrapped declaration pool Pool.Get has no name of its own in etc/series/series.yaml"},
+		{name: "wrapped name taken", file: "etc/series/series.yaml",
+			text: "left:\n  - {files: [pool/own.go], reason: ours}\nwrapped: {pool Pool.Get: Put}\n",
+			want: "the wrapped declaration pool Pool.Get cannot be named Put: there is one of this name"},
+		{name: "name taken", file: "etc/series/series.yaml",
+			text: "left:\n  - {files: [pool/own.go], reason: ours}\nwrapped: {pool Pool.Get: lend}\nfiles: {pool/get.go: pool/pool.go}\n",
+			want: "pool/get.go cannot be named pool/pool.go: there is a file of this name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			files := forktest.SeriesOverlay()
+			files[tt.file] = []byte(tt.text)
+			s, err := New(forktest.Plan(t, files))
+			if err == nil {
+				_, _, err = s.Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+			}
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+// A step that adds more than reviewers read at one sitting is a problem, unless it says why.
+func TestSeriesSize(t *testing.T) {
+	t.Parallel()
+	long := "package pool\n\nvar long = []int{\n" + strings.Repeat("\t1,\n", maxStepLines) + "}\n"
+	for _, tt := range []struct{ name, file, more, want string }{
+		{name: "too large", file: "pool/long.go", want: "etc/series/3-long.yaml: the step adds 804 lines, tests apart; 800 is the most"},
+		{name: "with a reason", file: "pool/long.go", more: "large: a list\n"},
+		{name: "tests", file: "pool/long_test.go"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			files := forktest.SeriesOverlay()
+			files[tt.file] = []byte(long)
+			files["etc/series/3-long.yaml"] = forktest.StepFile("Be long", "files: ["+tt.file+"]\n"+tt.more)
+			_, _, err := planSeries(t, files).Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+// The repository's own series: complete on every base, and with what is left out its last tree is that of the patch.
+func TestSeriesOfEveryBase(t *testing.T) {
+	t.Parallel()
+	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
+		s, err := New(root, p)
+		require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", p.Module.Version)
+		before := assemble.Pristine(p.Module).Tree
+		var commits int
+		for i := range s.Steps {
+			next, err := s.Tree(i)
+			require.NoError(t, err)
+			if len(filetree.Compare(before, next)) > 0 {
+				commits++
+			}
+			before = next
+		}
+		require.GreaterOrEqual(t, commits, 8)
+		require.LessOrEqual(t, commits, 16)
+		requireNoTrace(t, assemble.Pristine(p.Module).Tree, before)
+
+		whole, err := s.Tree(s.never())
+		require.NoError(t, err)
+		a, err := assemble.InPlace(p)
+		require.NoError(t, err)
+		want, err := s.named(p, assemble.Licensed(assemble.Pristine(p.Module).Tree, a.Tree))
+		require.NoError(t, err)
+		require.Empty(t, filetree.ChangedPaths(filetree.Compare(want, whole)), "with what is left out, the series is the patch")
+	})
+}
+
+// requireNoTrace checks that nothing tells how the series was made: no text, and no name of a file or in a file.
+func requireNoTrace(t *testing.T, before, tree filetree.Tree) {
+	t.Helper()
+	known := names(t, before)
+	for name := range names(t, tree) {
+		require.False(t, !known[name] && tells.MatchString(name), name)
+	}
+	for name, data := range tree {
+		if bytes.Equal(before[name], data) {
+			continue
+		}
+		for _, trace := range []string{"fork:", "mongofork", "upstream", "overlay"} {
+			count := func(text []byte) int { return bytes.Count(bytes.ToLower(text), []byte(trace)) }
+			require.Equal(t, count(before[name]), count(data), "%q in %s", trace, name)
+		}
+	}
+}
+
+// tells finds the words for how this repository is made, and its names of files for single bases.
+var tells = regexp.MustCompile(`(?i)upstream|overlay|fork|revision|_20[0-9][0-9]_`)
+
+// names returns the paths of a tree's files, and the identifiers in its Go files.
+func names(t *testing.T, tree filetree.Tree) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for name, data := range tree {
+		all[name] = true
+		if !syntax.IsGoFile(name) {
+			continue
+		}
+		source, err := syntax.Parse(name, data)
+		require.NoError(t, err)
+		ast.Inspect(source.AST, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				all[id.Name] = true
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// What is called by a word that tells is found, in a path and in code; what upstream calls so stays.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	tree := filetree.Tree{"a/overlay.go": []byte("package a\n\nfunc f() { upstreamF(); g_2026_08() }\n"), "b/revision.txt": nil}
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(names(t, tree))) {
+		if tells.MatchString(name) {
+			found = append(found, name)
+		}
+	}
+	require.Equal(t, []string{"a/overlay.go", "b/revision.txt", "g_2026_08", "upstreamF"}, found)
+}
+
+// A merged file is at the end of the other one, with its imports, under its own names there.
+func TestSeriesMerges(t *testing.T) {
+	t.Parallel()
+	const setup = "title: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nwrapped: {pool Pool.Get: lend}\n"
+	files := forktest.SeriesOverlay()
+	files["etc/series/series.yaml"] = []byte(setup + "merged: {pool/get.go: pool/pool.go, pool/policy.go: pool/names.go}\n")
+	_, tree := patchesOf(t, planSeries(t, files))
+	require.NotContains(t, tree, "pool/get.go")
+	require.NotContains(t, tree, "pool/policy.go")
+	pool, policy := string(tree["pool/pool.go"]), string(tree["pool/names.go"])
+	require.True(t, strings.HasSuffix(pool, "\n\nvar calls = limit\n"), pool)
+	require.Contains(t, pool, "// lend lends a connection")
+	require.True(t, strings.HasPrefix(policy, "package pool\n\nimport \"strings\"\n\n// States of a connection.\n"), policy)
+	require.Contains(t, policy, "\n\n// limit is the limit.\nconst limit = 3\n")
+
+	for _, tt := range []struct{ merged, want string }{
+		{"pool/none.go: pool/pool.go", "the overlay has no file pool/none.go"},
+		{"pool/get.go: pool/none.go", "pool/get.go cannot be merged into pool/none.go: there is no such file"},
+		{"pool/get.go: pool/platform_linux.go", "pool/get.go cannot be merged into pool/platform_linux.go: they differ in package or build constraints"},
+		{"pool/get.go: pool/external_test.go", "they differ in package or build constraints"},
+	} {
+		files["etc/series/series.yaml"] = []byte(setup + "merged: {" + tt.merged + "}\n")
+		s, err := New(forktest.Plan(t, files))
+		if err == nil {
+			_, _, err = s.Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+		}
+		require.ErrorContains(t, err, tt.want)
+	}
+}
