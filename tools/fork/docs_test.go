@@ -44,7 +44,7 @@ func problemMessages(t *testing.T) []string {
 	names = append(names, below...)
 	var messages []string
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
+		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) == "forktest" {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
@@ -134,6 +134,63 @@ func TestMapShowsEveryFolder(t *testing.T) {
 		require.True(t, slices.ContainsFunc(overlay, func(folder plan.Folder) bool { return folder.Path == path }),
 			"%s is not of the overlay; tools are below tools/", path)
 	}
+}
+
+// TestPackagesAreInLayers holds the table of docs/builder.md, the folders and the imports together: each package is listed, and
+// imports only those above it.
+func TestPackagesAreInLayers(t *testing.T) {
+	t.Parallel()
+	docs, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "builder.md"))
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(docs), "\n## The packages\n")
+	require.True(t, found, "docs/builder.md has no table of the packages")
+	section, _, _ := strings.Cut(after, "\n## ")
+	above := map[string]bool{}
+	for _, row := range packageInTable.FindAllStringSubmatch(section, -1) {
+		for _, imported := range importsBelow(t, row[1]) {
+			require.True(t, above[imported], "%s imports %s, which is not above it in the table", row[1], imported)
+		}
+		above[row[1]] = true
+	}
+	doc, err := filepath.Glob("*/doc.go")
+	require.NoError(t, err)
+	for _, name := range doc {
+		if folder := filepath.Dir(name); folder != "forktest" {
+			require.True(t, above[folder], "the table lacks %s", folder)
+		}
+	}
+	folders, err := filepath.Glob("*/*.go")
+	require.NoError(t, err)
+	for _, name := range folders {
+		require.FileExists(t, filepath.Join(filepath.Dir(name), "doc.go"))
+	}
+}
+
+var packageInTable = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|")
+
+// importsBelow returns the builder's packages that one of them imports, its tests apart.
+func importsBelow(t *testing.T, folder string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, names, "the table shows %s", folder)
+	var imports []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			require.NoError(t, err)
+			require.NotEqual(t, "mongofork/tools/fork", path, "%s imports the front", name)
+			if below, ok := strings.CutPrefix(path, "mongofork/tools/fork/"); ok {
+				imports = append(imports, below)
+			}
+		}
+	}
+	return imports
 }
 
 var folderInTable = regexp.MustCompile("`([a-z/]+)/`")

@@ -19,10 +19,10 @@ func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author
 }
 
 // VerifySeries applies the series to upstream's tree, one patch after another as git am does, and checks the tree after each.
-func (p *Project) VerifySeries(ctx context.Context, run command.RunFunc, c series.Check) error {
+func (p *Project) VerifySeries(ctx context.Context, run command.RunFunc, c series.Check) (series.Verified, error) {
 	s, err := p.series(ctx)
 	if err != nil {
-		return err
+		return series.Verified{}, err
 	}
 	return s.Verify(ctx, run, c)
 }

@@ -51,10 +51,11 @@ func (c *verifySeriesCmd) Run(a *app) error {
 		Dir:  filepath.Join(a.project.Root, "build", "series", a.label()+".tree"),
 		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
 	}
-	if err := a.project.VerifySeries(a.ctx, a.run, check); err != nil {
+	verified, err := a.project.VerifySeries(a.ctx, a.run, check)
+	if err != nil {
 		return findings{err.Error()}
 	}
-	fmt.Fprintf(a.out, "%s: the series applies, each commit passes by itself, and the last is the fork except for what %s/%s leaves out\n",
-		a.label(), series.Folder, series.Setup)
+	fmt.Fprintf(a.out, "%s: the series applies, %s, and the last is the fork except for what %s/%s leaves out\n",
+		a.label(), verified, series.Folder, series.Setup)
 	return nil
 }

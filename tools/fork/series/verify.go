@@ -34,38 +34,41 @@ type Check struct {
 // to compile and to pass go vet; the series' tests so far and upstream's own have to pass where the patch can make a difference; the
 // exported API has to stay compatible; and upstream's linters must not find more than in upstream's tree. After the last patch the
 // tree has to be the fork, but for what is left out.
-func (s *Series) Verify(ctx context.Context, run command.RunFunc, c Check) error {
+func (s *Series) Verify(ctx context.Context, run command.RunFunc, c Check) (Verified, error) {
+	var verified Verified
 	patches, _, err := s.Patches(ctx, run, "mongofork <mongofork@localhost>")
 	if err != nil {
-		return err
+		return verified, err
 	}
 	goal, err := s.goal()
 	if err != nil {
-		return err
+		return verified, err
 	}
 	v, err := s.newTree(ctx, run, c)
 	if err != nil {
-		return err
+		return verified, err
 	}
 	patches = patches[1:]
 	first := min(max(c.From, 1), len(patches)+1) - 1
 	if err := v.begin(patches[first:]); err != nil {
-		return err
+		return verified, err
 	}
 	for i, patch := range patches {
 		if err := v.apply(patch); err != nil {
-			return err
+			return verified, err
 		}
+		verified.Applied++
 		if i < first {
 			continue
 		}
 		done, err := v.check(patch, i == len(patches)-1)
 		if err != nil {
-			return fmt.Errorf("%s: %w (the tree is in %s)", patch.Name, err, c.Dir)
+			return verified, fmt.Errorf("%s: %w (the tree is in %s)", patch.Name, err, c.Dir)
 		}
+		verified.Checked++
 		fmt.Fprintf(c.Out, "%s: %s\n", patch.Name, strings.Join(done, "; "))
 	}
-	return v.compare(goal)
+	return verified, v.compare(goal)
 }
 
 // workTree is upstream's tree with the patches that were applied.

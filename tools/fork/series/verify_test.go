@@ -22,7 +22,9 @@ func TestSeriesApplies(t *testing.T) {
 	s := planSeries(t, forktest.SeriesOverlay())
 	dir := t.TempDir()
 	var out bytes.Buffer
-	require.NoError(t, s.Verify(t.Context(), withoutGo(forktest.Run), Check{Dir: dir, Out: &out}))
+	verified, err := s.Verify(t.Context(), withoutGo(forktest.Run), Check{Dir: dir, Out: &out})
+	require.NoError(t, err)
+	require.Equal(t, "each commit passes by itself", verified.String())
 	require.Equal(t, 2, strings.Count(out.String(), "packages vetted"), out.String())
 	_, tree := patchesOf(t, s)
 	for name, data := range tree {
@@ -52,10 +54,27 @@ func TestSeriesWithABrokenStep(t *testing.T) {
 		}
 		return withoutGo(forktest.Run)(ctx, dir, env, name, args...)
 	}
-	err := s.Verify(t.Context(), broken, Check{Dir: t.TempDir(), From: 1, Out: io.Discard})
+	_, err := s.Verify(t.Context(), broken, Check{Dir: t.TempDir(), From: 1, Out: io.Discard})
 	require.ErrorContains(t, err, "0001-T-1-Have-a-limit.patch: go vet")
-	err = s.Verify(t.Context(), broken, Check{Dir: t.TempDir(), From: 3, Out: io.Discard})
+	_, err = s.Verify(t.Context(), broken, Check{Dir: t.TempDir(), From: 3, Out: io.Discard})
 	require.NoError(t, err, "patches that are only applied")
+}
+
+// What was only applied is not said to stand by itself.
+func TestVerifiedFrom(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[int]string{
+		0: "each commit passes by itself",
+		1: "each commit passes by itself",
+		2: "each commit from number 2 on passes by itself (those before it were only applied)",
+		3: "no commit was checked by itself",
+		9: "no commit was checked by itself",
+	} {
+		s := planSeries(t, forktest.SeriesOverlay())
+		verified, err := s.Verify(t.Context(), withoutGo(forktest.Run), Check{Dir: t.TempDir(), From: from, Out: io.Discard})
+		require.NoError(t, err)
+		require.Equal(t, want, verified.String(), "from %d of 2", from)
+	}
 }
 
 // A patch that leaves a file unformatted is refused before anything is compiled.
