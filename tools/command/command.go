@@ -1,5 +1,4 @@
-// Package command starts the programs of this repository: it reads their command lines and turns what comes of them into exit
-// codes.
+// Package command starts the programs of this repository: it reads their command lines and turns their results into exit codes.
 package command
 
 import (

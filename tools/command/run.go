@@ -12,7 +12,7 @@ import (
 // returns its standard output.
 type RunFunc func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error)
 
-// Output is the RunFunc of this machine. The error of a command that failed has what it wrote to its standard error.
+// Output is the RunFunc of this machine. The error of a failed command has its standard error.
 func Output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

@@ -1,5 +1,5 @@
-// Package editor shows an editor the overlay's files where they lie, as part of the assembled fork. It answers for gopls as the
-// driver of golang.org/x/tools/go/packages does, with the overlay's files instead of their copies below build/.
+// Package editor shows an editor the overlay's files where they lie, as part of the assembled fork. It answers gopls like the
+// driver of golang.org/x/tools/go/packages, with the overlay's files instead of their copies below build/.
 package editor
 
 import (
@@ -38,7 +38,7 @@ func (w Workspace) Source(path string) string {
 	return source
 }
 
-// Assembled returns the file in the assembled fork for one of the overlay, or the path itself where there is none.
+// Assembled returns the file in the assembled fork for one of the overlay, or the path itself if there is none.
 func (w Workspace) Assembled(path string) string {
 	return w.counterpart(path, w.Root, w.Fork)
 }
@@ -95,7 +95,7 @@ func (w Workspace) WriteWork(file string, modules []string) error {
 }
 
 // Patterns turns the patterns of a request into those of the go command: a file of the overlay is one of the fork, and all
-// packages below a folder are those of all modules that lie there.
+// packages below a folder are those of all modules there.
 func (w Workspace) Patterns(dir string, patterns, modules []string) []string {
 	var asked []string
 	for _, pattern := range patterns {
@@ -134,8 +134,8 @@ func (w Workspace) folder(dir, pattern string) string {
 	return pattern
 }
 
-// below returns the patterns for all packages of the modules that lie below a folder, and for those of the fork that the overlay
-// has files in.
+// below returns the patterns for all packages of the modules below a folder, and for those of the fork that the overlay has files
+// in.
 func (w Workspace) below(folder string, modules []string) []string {
 	var asked []string
 	for _, module := range modules {

@@ -1,16 +1,16 @@
-// Package redact takes passwords out of what is printed.
+// Package redact removes passwords from output.
 package redact
 
 import "regexp"
 
-// mask stands where something was taken out.
+// mask stands where something was removed.
 const mask = "xxxxx"
 
 var (
-	// user is the part before the host of a connection string. An unescaped password, because of which the string may have been
-	// refused, can hold the characters that end it, so the last @ counts.
+	// user is the part before the host of a connection string. An unescaped password, which may be why the string was refused,
+	// can contain the characters that end it, so the last @ counts.
 	user = regexp.MustCompile(`(?i)(mongodb(?:\+srv)?://)[^\s"'` + "`" + `]*@`)
-	// option is an option of a connection string that holds a secret, or may.
+	// option is an option of a connection string that may hold a secret.
 	option = regexp.MustCompile(`(?i)\b((?:tlsCertificateKeyFilePassword|sslClientCertificateKeyPassword|authMechanismProperties|proxyPassword)=)` +
 		`[^&\s"'` + "`" + `]+`)
 )

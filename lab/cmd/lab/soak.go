@@ -20,7 +20,7 @@ type soakCmd struct {
 	Backend  string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of a server, with one host, to make a replica set of. Its database \"soak\" is dropped."`
 	Mongod   string        `type:"existingfile" placeholder:"FILE" help:"Run on three real members of this mongod instead."`
 	Dir      string        `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
-	Seed     uint64        `placeholder:"N" help:"Seed of the plan of what goes wrong. 0 takes any, and prints it."`
+	Seed     uint64        `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
 	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration. Real members only."`
 	Duration time.Duration `default:"2m" help:"How long the application works."`
 	Workers  int           `placeholder:"N" help:"Workers of each kind; by default 4, or 1 on real members."`

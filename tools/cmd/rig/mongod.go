@@ -11,7 +11,7 @@ import (
 
 type mongodCmd struct{}
 
-// Run installs the pinned mongod where it is not installed yet, and prints its path.
+// Run installs the pinned mongod if necessary, and prints its path.
 func (c *mongodCmd) Run(ctx context.Context) error {
 	root, err := fork.FindRoot(".")
 	if err != nil {

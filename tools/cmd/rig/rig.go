@@ -19,7 +19,7 @@ import (
 	"mongofork/tools/rig/suite"
 )
 
-// soakTime is how long the applications work in the suite "soak".
+// soakTime is the length of the soak in the suite "soak".
 const soakTime = 45 * time.Second
 
 // soakSeed is the plan of the suite "soak". It is always the same, so that only a change can make the suite fail; "rig soak"
@@ -124,7 +124,7 @@ func limits(ctx context.Context, labs labrun.Builder, driver string, on *suite.S
 	return labs.Tools.Run(ctx, labs.Root, withServer(labs.Env, on.URI), binary, args...)
 }
 
-// opener returns what finds or starts a server.
+// opener returns a function that finds or starts a server.
 func opener(config server.Config) func(context.Context) (*suite.Server, error) {
 	return func(ctx context.Context) (*suite.Server, error) {
 		s, err := server.Open(ctx, config)
@@ -173,8 +173,7 @@ func openLab(ctx context.Context, labs labrun.Builder, driver, topology, backend
 	return &suite.Lab{Env: l.Env, Close: l.Close}, nil
 }
 
-// unavailable marks an error that wraps missing as one for which the suites have
-// a skip.
+// unavailable marks an error that wraps missing as one for which the suites have a skip.
 func unavailable(err, missing error) error {
 	if errors.Is(err, missing) {
 		return fmt.Errorf("%w: %w", suite.ErrUnavailable, err)

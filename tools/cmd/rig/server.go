@@ -15,14 +15,14 @@ import (
 	"mongofork/tools/rig/server"
 )
 
-// commandGrace is how long a command may take to end after it was asked to.
+// commandGrace is the time between the interrupt and the kill of a command.
 const commandGrace = 10 * time.Second
 
 type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
 	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the certificate files."`
 	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
-	ForLab   bool     `help:"Find or start one that the lab can be put before: one member, no users."`
+	ForLab   bool     `help:"Find or start a server for the lab: one member, no users."`
 	Port     []int    `placeholder:"PORT" help:"The members' ports, one for each. Default: free ones."`
 	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
 }
@@ -30,7 +30,7 @@ type serverCmd struct {
 // defaultTopology is started if TLS, users or ports are requested without a topology.
 const defaultTopology = "replicaset:3"
 
-// Run starts or finds a server, and finally stops it if it was started.
+// Run starts or finds a server, and finally stops it if it started it.
 func (c *serverCmd) Run(ctx context.Context) (err error) {
 	root, err := fork.FindRoot(".")
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *serverCmd) Run(ctx context.Context) (err error) {
 	return runWith(ctx, s.URI, command)
 }
 
-// open starts the deployment that was asked for, or else finds or starts any server.
+// open starts the requested deployment, or else finds or starts any server.
 func (c *serverCmd) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
 	cfg.Ports, cfg.BehindLab = c.Port, c.ForLab
 	if c.Topology == "" && !c.TLS && !c.Users && len(c.Port) == 0 {
@@ -85,19 +85,19 @@ func runWith(ctx context.Context, uri string, command []string) error {
 	return passThrough(ctx, "", []string{"MONGODB_URI=" + uri, "SERVER="}, command)
 }
 
-// passThrough runs a command in a folder with our input and output, and with our environment and some more. The error of a
-// command that failed has its exit code.
+// passThrough runs a command in a folder with our input and output, and with env added to our environment. The error of a failed
+// command has its exit code.
 func passThrough(ctx context.Context, dir string, env, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = dir
-	// Asked to end as we were, and given time to: it may have children to stop.
+	// Interrupt it as we were, and give it time: it may have children to stop.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = commandGrace
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {
-		return nil // it ended as it was asked to, though Run returns that it was
+		return nil // it ended as it was asked to, although Run returns an error
 	}
 	return fmt.Errorf("%s: %w", command[0], err)
 }

@@ -21,15 +21,15 @@ import (
 
 type soakCmd struct {
 	rigFlags
-	Seed     uint64        `placeholder:"N" help:"Seed of the plan of what goes wrong. 0 takes any, and prints it."`
+	Seed     uint64        `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
 	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
-	Duration time.Duration `default:"2m" help:"How long the applications work. On real members all drivers work at the same time, otherwise each that long."`
+	Duration time.Duration `default:"2m" help:"How long the applications work: on real members all drivers at the same time, otherwise each."`
 	ForkOnly bool          `help:"Run only with the fork of this base, not with the other forks and the untouched drivers."`
 	Markdown bool          `help:"Write the table as Markdown."`
 }
 
-// Run runs the soak with each driver, and the same plan of what goes wrong. The fork decides on the exit code; the untouched
-// drivers are there for comparison.
+// Run runs the soak with each driver, by the same plans. The fork decides on the exit code; the untouched drivers are there for
+// comparison.
 func (c *soakCmd) Run(ctx context.Context) error {
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
@@ -85,7 +85,7 @@ func (c *soakCmd) onMembers(ctx context.Context, root, mongod string) error {
 	return c.program(ctx, nil, conductor, args...)
 }
 
-// build builds the lab with the fork of a base, and with its untouched driver where that is wanted.
+// build builds the lab with the fork of a base and, if wanted, with its untouched driver.
 func (c *soakCmd) build(ctx context.Context, root, base string) (forked, upstream string, err error) {
 	rig, err := newRig(root, base, os.Stderr)
 	if err != nil {

@@ -22,7 +22,7 @@ type rigFlags struct {
 	Base string `env:"BASE" default:"v2.5.0" help:"Version of upstream that the fork is built on."`
 }
 
-// root returns the root of the repository that the working directory is in, once it is known to have the base.
+// root returns the root of the repository around the working directory, after checking that it has the base.
 func (f rigFlags) root() (string, error) {
 	root, err := fork.FindRoot(".")
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *specCmd) Run(ctx context.Context) error {
 	return c.run(ctx, []string{"spec"}, suite.Options{Revision: c.Revision, File: c.File})
 }
 
-// throttledFile names the tests that may fail with adaptiveThrottling: a line for each has its name, or that of its file, and the
+// throttledFile names the tests that may fail with adaptiveThrottling: each line has the name of a test, or of its file, and the
 // reason.
 const throttledFile = "etc/throttled"
 
@@ -128,7 +128,7 @@ func runSuites(ctx context.Context, rig *suite.Rig, names []string, options suit
 	return finish(os.Stdout, suites)
 }
 
-// open returns the rig of the repository that the working directory is in.
+// open returns the rig of the repository around the working directory.
 func (f rigFlags) open() (*suite.Rig, error) {
 	root, err := f.root()
 	if err != nil {
@@ -139,7 +139,7 @@ func (f rigFlags) open() (*suite.Rig, error) {
 
 // finish prints the report, without the passwords of connection strings.
 func finish(out io.Writer, suites []report.Suite) error {
-	// What tests print may have the server's connection string in it.
+	// A test's output may contain the server's connection string.
 	var text strings.Builder
 	err := report.Write(&text, suites)
 	if err == nil {

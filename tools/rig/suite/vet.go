@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// finding is what go vet says about a package, without the line: lines move
-// where declarations are laid over others.
+// finding is a finding of go vet about a package, without the line, because lines move when declarations are laid over others.
 type finding struct {
 	Package, Analyzer, File, Message string
 }
@@ -21,8 +20,8 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s: %s (%s)", path.Join(f.Package, f.File), f.Message, f.Analyzer)
 }
 
-// vet returns how often go vet finds what in the packages. Unkeyed fields are
-// left alone: that is how upstream writes BSON documents.
+// vet counts the findings of go vet in the packages. Unkeyed fields are ignored, because upstream writes BSON documents with
+// them.
 func (r *Rig) vet(ctx context.Context, dir string, packages []string) (map[finding]int, error) {
 	if len(packages) == 0 {
 		return nil, nil
