@@ -31,8 +31,8 @@ func (c *connection) connect(ctx context.Context) error {
 	connErr.server, connErr.overloaded = c.addr, true
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
 		// Applications see the labels of the innermost command error.
-		labels := helloErr.Labels
-		helloErr.Labels = append(labels[:len(labels):len(labels)], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
+		labels := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
+		helloErr.Labels = append(labels, helloErr.Labels...)
 		connErr.Wrapped = helloErr
 	}
 	return connErr
