@@ -18,7 +18,7 @@ type goodputCmd struct {
 }
 
 // Validate is called by the parser.
-func (c *goodputCmd) Validate() error { return c.validate(stormKind, serverKind) }
+func (c *goodputCmd) Validate() error { return c.validate(stormKind, serverKind, fleetsKind) }
 
 // Run measures the drivers for Go under overload.
 func (c *goodputCmd) Run(ctx context.Context, console console) error {
@@ -32,10 +32,35 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
-	if err := c.measureCanned(ctx, console, config, setting); err != nil || !c.Server || !c.wants(serverKind) {
+	if err := c.measureCanned(ctx, console, config, setting); err != nil {
 		return err
 	}
+	if c.wants(fleetsKind) {
+		if err := c.measureFleets(ctx, console, config); err != nil {
+			return err
+		}
+	}
+	if !c.Server || !c.wants(serverKind) {
+		return nil
+	}
 	return c.measureServer(ctx, console, config)
+}
+
+// measureFleets measures one client and a hundred, also with canned replies. Its results are kept if all of its drivers were asked
+// for.
+func (c *goodputCmd) measureFleets(ctx context.Context, console console, config goodput.Config) error {
+	config.Scenarios, config.Arms = goodput.FleetScenarios(), c.chosenArms(config.Arms)
+	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: result.CurrentSetting("/", time.Now())}
+	var err error
+	if file.Results, err = measureCanned(ctx, config); err != nil {
+		return err
+	}
+	if len(c.Arm) == 0 {
+		if err := file.Write(c.results(report.GoodputFleetsFile)); err != nil {
+			return err
+		}
+	}
+	return report.PrintGoodput(console.Out, file.Results)
 }
 
 // measureCanned measures with canned replies behind the lab.

@@ -27,6 +27,7 @@ type overloadFlags struct {
 const (
 	stormKind  = "storm"
 	serverKind = "server" // with a real server behind the lab
+	fleetsKind = "fleets" // one client, and a hundred
 )
 
 // validate checks the kinds, which include some besides scenarios.

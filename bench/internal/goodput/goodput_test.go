@@ -191,7 +191,7 @@ func TestTokensOutlastOverloads(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	for _, s := range slices.Concat(Scenarios(), LanguageScenarios(), ServerScenarios()[:1]) {
+	for _, s := range slices.Concat(Scenarios(), LanguageScenarios(), FleetScenarios(), ServerScenarios()[:1]) {
 		assert.NotEmpty(t, s.Arms, s)
 		assert.NoError(t, s.Plan.Load.Check(), s)
 		assert.Contains(t, Kinds(), s.Kind)

@@ -9,8 +9,8 @@ import (
 const sharedTime = 6 * time.Second
 
 // LanguageScenarios returns the scenarios of drivers of other languages, in the order in which they are run. Those take so much
-// of the processors that they would disturb the others, and have servers that are slower. Beside them is the fork, and the
-// driver that does not retry as the common measure.
+// of the processors that they would disturb the others, and have servers that are slower. Beside them is the fork with either
+// option, and the driver that does not retry as the common measure.
 func LanguageScenarios() []Scenario {
 	all := slices.Concat(
 		[]Scenario{lasting(0.1, 1.1), lasting(0.1, 2), lasting(0.1, 4), lasting(0.02, 10)},
@@ -29,7 +29,7 @@ func languageArms(kind string) []string {
 	if kind == Sustained {
 		fork = Drained
 	}
-	return []string{NoRetry, fork, PyMongo, NodeDriver}
+	return []string{NoRetry, fork, Throttling, PyMongo, NodeDriver}
 }
 
 // stormOf is a start of many clients at once, one arm after the other.

@@ -24,7 +24,7 @@ const (
 // are slower.
 const (
 	mostCompiled    = 400 // by five programs in Go, one of which throttles itself
-	mostInterpreted = 100 // by two in Go and two in other languages, which take a millisecond of a processor for each command
+	mostInterpreted = 100 // by three in Go and two in other languages, which take a millisecond of a processor for each command
 )
 
 // besideSeed is the distance between the seeds of arms that share a server; greater than that of any two seeds of a scenario.

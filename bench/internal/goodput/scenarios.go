@@ -47,12 +47,18 @@ func severally(scenarios []Scenario) []Scenario {
 	return all
 }
 
-// spikes are a spike of three times the capacity, under several seeds.
-func spikes() []Scenario {
+// spike is a spike of three times the capacity.
+func spike() Scenario {
 	s := base(Spike, arrival.Load{
 		Base: 0.8, Peak: 3, Start: 3 * time.Second, Burst: 5 * time.Second, Period: time.Hour,
 	}, 14*time.Second)
-	s.Arms, s.Plan.Interval = withSingle(s.Arms), 500*time.Millisecond
+	s.Plan.Interval = 500 * time.Millisecond
+	return s
+}
+
+func spikes() []Scenario {
+	s := spike()
+	s.Arms = withSingle(s.Arms)
 	return s.seeds(severalSeeds)
 }
 
@@ -65,13 +71,33 @@ func flap() Scenario {
 	return s
 }
 
-// bursts are short bursts, under several seeds.
+// burst is a series of short bursts.
+func burst() Scenario {
+	period := 3500 * time.Millisecond
+	return base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period-time.Second)
+}
+
 func bursts() []Scenario {
 	const manySeeds = 10
-	period := 3500 * time.Millisecond
-	s := base(Bursts, arrival.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: period}, 3*period-time.Second)
+	s := burst()
 	s.Arms = withSingle(s.Arms)
 	return s.seeds(manySeeds)
+}
+
+// FleetScenarios returns the bursts and the spike for one client that has all of the load and for a hundred that share it, and a
+// load just below the capacity. Whoever throttles is compared with whoever does not retry.
+func FleetScenarios() []Scenario {
+	all := []Scenario{base(Control, arrival.Load{Base: 0.95}, 15*time.Second)}
+	for _, clients := range []int{1, 100} {
+		for _, s := range []Scenario{burst(), spike()} {
+			s.Plan.Clients = clients
+			all = append(all, s)
+		}
+	}
+	for i := range all {
+		all[i].Arms = []string{NoRetry, Throttling}
+	}
+	return severally(all)
 }
 
 // shared is one load, shared by many clients or from only one, with fresh buckets, from the first second. Each of a hundred

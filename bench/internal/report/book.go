@@ -22,6 +22,7 @@ const (
 	SizeFile          = "size" + result.Extension
 	GoodputFile       = "goodput" + result.Extension
 	GoodputServerFile = "goodput-server" + result.Extension
+	GoodputFleetsFile = "goodput-fleets" + result.Extension
 	LanguagesFile     = "languages" + result.Extension
 	SimulationFile    = "simulation" + result.Extension
 	ThrottlingFile    = "simulation-throttling" + result.Extension
@@ -63,10 +64,15 @@ func readAll(folder string) (*book, error) {
 		}),
 		read(b, folder, SizeFile, "size", func(f *result.File[[]*size.Program]) { b.tables["size"] = sizeTable(f.Results) }),
 		read(b, folder, GoodputFile, "overload", b.addGoodput),
+		read(b, folder, GoodputFleetsFile, "the same with one client and a hundred", func(f *result.File[*goodput.Results]) {
+			b.addKinds("fleets", f.Results)
+			b.throttling.fleets = f.Results.Runs
+		}),
 		read(b, folder, GoodputServerFile, "the same before a real server", func(f *result.File[*goodput.ServerResults]) {
 			b.tables["goodput server"] = runTable(f.Results.Runs)
 		}),
 		read(b, folder, LanguagesFile, "drivers of other languages", func(f *result.File[*goodput.Results]) {
+			b.throttling.peers = f
 			b.addKinds("languages", f.Results)
 			b.charts["languages"] = loadChart(f.Results, goodputTitle, inPercent)
 		}),

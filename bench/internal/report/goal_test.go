@@ -114,10 +114,10 @@ func TestBucketGoals(t *testing.T) {
 	require.NoError(t, PrintBucket(new(strings.Builder), f.Results))
 }
 
-// fakeResults has all scenarios with all their arms: without retries half of the operations succeed, with others two fifths, and
-// with those that throttle all.
+// fakeResults has all scenarios.
 func fakeResults() *goodput.Results {
-	r := &goodput.Results{
+	return &goodput.Results{
+		Runs:  fakeRuns(goodput.Scenarios()),
 		Storm: goodput.Storm{Clients: 500},
 		Storms: []goodput.StormRun{
 			{Arm: goodput.NoRetry, Report: &openloop.StormReport{Connected: 500, Last: 9 * time.Second}},
@@ -126,7 +126,13 @@ func fakeResults() *goodput.Results {
 			{Arm: goodput.Throttling, Idle: 0.3, Report: &openloop.StormReport{Connected: 500, Last: 10 * time.Second, Errors: 21, Cleared: 3}},
 		},
 	}
-	for _, s := range goodput.Scenarios() {
+}
+
+// fakeRuns has scenarios with all their arms: without retries half of the operations succeed, with others two fifths, and with those
+// that throttle all.
+func fakeRuns(scenarios []goodput.Scenario) []goodput.Run {
+	var all []goodput.Run
+	for _, s := range scenarios {
 		for i, arm := range s.Arms {
 			good := map[string]int{goodput.NoRetry: 50, goodput.Throttling: 100}[arm]
 			run := goodput.Run{Scenario: s, Arm: arm, Report: &openloop.Report{Arrived: 100, Succeeded: 40, Commands: 112}}
@@ -140,10 +146,10 @@ func fakeResults() *goodput.Results {
 			run.Plan.Duration = time.Duration(float64(run.Report.Succeeded) / run.Plan.Capacity * float64(time.Second))
 			run.Report.Failed, run.Report.Good = 100-run.Report.Succeeded, run.Report.Succeeded
 			run.Report.Series = slices.Repeat([]openloop.Interval{{Due: 10, Good: 10}}, 40)
-			r.Runs = append(r.Runs, run)
+			all = append(all, run)
 		}
 	}
-	return r
+	return all
 }
 
 func fakeFile() *result.File[*goodput.Results] {
@@ -191,7 +197,7 @@ func TestThrottlingGoals(t *testing.T) {
 		trial(study.Sustained(2, 0.1), sim.Throttling, 0.5),
 		trial(study.Bursts(1), sim.Throttling, 0.01), trial(study.Bursts(1), sim.NoRetry, 0.2),
 	}}
-	measured := strings.Join(lines(goalTable(throttlingGoals(evidence{fakeFile(), s}), true)), "\n")
+	measured := strings.Join(lines(goalTable(throttlingGoals(evidence{measured: fakeFile(), simulated: s}), true)), "\n")
 	for _, row := range []string{
 		"1.1 ×; 1.5 ×; 2 ×; 4 × | at least 95.0; 95.0; 95.0; 90.0 | -; -; 96.0; - | 100.0; 100.0; 100.0; 100.0 | yes |",
 		"| errors in short bursts, of those without retries: 1 client; 10 clients; 100 clients | at most 0.15 | 0.05; -; - | -; 0.00; - |",
@@ -203,7 +209,22 @@ func TestThrottlingGoals(t *testing.T) {
 	} {
 		assert.Contains(t, measured, row)
 	}
-	simulated := strings.Join(lines(goalTable(throttlingGoals(evidence{nil, s}), true)), "\n")
+	fleets := fakeRuns(goodput.FleetScenarios())
+	peers := &result.File[*goodput.Results]{Results: &goodput.Results{Storms: []goodput.StormRun{
+		{Arm: goodput.PyMongo, Report: &openloop.StormReport{Last: 9 * time.Second}},
+		{Arm: goodput.NodeDriver, Report: &openloop.StormReport{Last: 7 * time.Second}},
+		{Arm: goodput.Throttling, Idle: 0.3, Report: &openloop.StormReport{Last: 6 * time.Second}},
+	}}}
+	all := strings.Join(lines(goalTable(throttlingGoals(evidence{measured: fakeFile(), fleets: fleets, peers: peers, simulated: s}), true)), "\n")
+	for _, row := range []string{
+		"| errors in short bursts, of those without retries: 1 client; 10 clients; 100 clients | at most 0.15 | 0.05; -; - | 0.00; 0.00; 0.00 | yes |",
+		"| errors at 95 % of the capacity, of those without retries | at most 1.00 | - | 0.00 | yes |",
+		"| commands per operation in it | at most 1.15 | - | 1.12 | yes |",
+		"PyMongo and Node's | at most 0.0 | - | -1.0 | yes |",
+	} {
+		assert.Contains(t, all, row)
+	}
+	simulated := strings.Join(lines(goalTable(throttlingGoals(evidence{simulated: s}), true)), "\n")
 	assert.NotContains(t, simulated, "| yes |")
 	assert.Contains(t, simulated, "| connection storm: errors | at most 20 | - | - | not measured |")
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"mongofork/bench/internal/goodput"
 	"mongofork/bench/internal/result"
@@ -12,10 +13,20 @@ import (
 
 func notSimulated() float64 { return math.NaN() }
 
-// evidence is what there is for the goals of an arm; both may be nil.
+// evidence is what there is for the goals of an arm; all of it may be nil.
 type evidence struct {
 	measured  *result.File[*goodput.Results]
+	fleets    []goodput.Run                  // with one client and a hundred
+	peers     *result.File[*goodput.Results] // beside drivers of other languages
 	simulated *study.Throttling
+}
+
+// runs are those of the drivers for Go.
+func (e evidence) runs() []goodput.Run {
+	if e.measured == nil {
+		return e.fleets
+	}
+	return slices.Concat(e.measured.Results.Runs, e.fleets)
 }
 
 // want picks the runs of a case.
@@ -64,10 +75,7 @@ func (e evidence) ofNoRetry(name string, bound float64, wanted want, of func(goo
 
 func (e evidence) judge(name string, bound float64, wanted want, of, late func(goodput.Run) float64) figure {
 	f := figure{name: name, bound: bound, simulated: notSimulated()}
-	if e.measured == nil {
-		return f
-	}
-	runs := where(e.measured.Results.Runs, wanted)
+	runs := where(e.runs(), wanted)
 	if len(runs) == 0 {
 		return f
 	}
@@ -83,7 +91,7 @@ func (e evidence) judge(name string, bound float64, wanted want, of, late func(g
 // number if there is none.
 func (e evidence) against(of func(goodput.Run) float64, compare func(own, without float64) float64) func(goodput.Run) float64 {
 	return func(run goodput.Run) float64 {
-		for _, other := range e.measured.Results.Runs {
+		for _, other := range e.runs() {
 			if other.Arm == goodput.NoRetry && meets(other.Scenario) == meets(run.Scenario) {
 				return compare(of(run), of(other))
 			}
@@ -206,13 +214,27 @@ const leastIdle = 0.05
 // storm is a goal of an arm in a connection storm.
 func (e evidence) storm(arm, what, format string, bound float64, of func(goodput.StormRun) float64) goal {
 	f := figure{bound: bound, simulated: notSimulated()}
-	if e.measured != nil {
-		for _, s := range where(e.measured.Results.Storms, func(s goodput.StormRun) bool { return s.Arm == arm }) {
-			v := of(s)
-			if f.measured = &(measure{v, v, v}); s.Idle < leastIdle {
-				f.doubt = "the processors were never idle"
-			}
+	for _, s := range stormsOf(e.measured, arm) {
+		v := of(s)
+		if f.measured = &(measure{v, v, v}); s.Idle < leastIdle {
+			f.doubt = "the processors were never idle"
 		}
 	}
 	return goal{"connection storm: " + what, false, format, []figure{f}}
+}
+
+// stormsOf returns the storms of some arms.
+func stormsOf(f *result.File[*goodput.Results], arms ...string) []goodput.StormRun {
+	if f == nil {
+		return nil
+	}
+	return where(f.Results.Storms, func(s goodput.StormRun) bool { return slices.Contains(arms, s.Arm) })
+}
+
+// afterFastest is how many seconds later than the fastest of other arms the last client of a storm was connected.
+func afterFastest(f *result.File[*goodput.Results], others ...string) func(goodput.StormRun) float64 {
+	return func(s goodput.StormRun) float64 {
+		lasts := values(stormsOf(f, others...), func(s goodput.StormRun) float64 { return s.Report.Last.Seconds() })
+		return s.Report.Last.Seconds() - spread(lasts).Low
+	}
 }

@@ -36,6 +36,7 @@ func throttlingGoals(e evidence) []goal {
 		return e.ofNoRetry(name, bound, lasting(goodput.Throttling, 2, 0.1), of).against(e, sim.NoRetry, study.Sustained(2, 0.1), simulated)
 	}
 	flap := during(goodput.Flap, goodput.Throttling)
+	belowFull := during(goodput.Control, goodput.Throttling).and(func(r goodput.Run) bool { return r.Plan.Load.Base == 0.95 })
 	goals := []goal{
 		{"goodput, % of the capacity, a rejection costs 10 %", true, "%.1f",
 			[]figure{goodputs(1.1, 0.1, 95), goodputs(1.5, 0.1, 95), goodputs(2, 0.1, 95), goodputs(4, 0.1, 90)}},
@@ -54,16 +55,16 @@ func throttlingGoals(e evidence) []goal {
 		goal{"latency of what succeeds, 2 ×, of that without retries", false, "%.1f",
 			[]figure{latency("median", 2, p50, trialP50), latency("99th percentile", 8, p99, trialP99)}},
 		goal{"errors at 95 % of the capacity, of those without retries", false, "%.2f", []figure{
-			figure{bound: 1}.against(e, sim.NoRetry, study.BelowFull, trialErrors)}},
-		goal{"commands per operation in it", false, "%.2f", []figure{figure{bound: 1.15}.with(e, study.BelowFull, trialCommands)}})
+			e.ofNoRetry("", 1, belowFull, goodput.Run.Errors).against(e, sim.NoRetry, study.BelowFull, trialErrors)}},
+		goal{"commands per operation in it", false, "%.2f", []figure{
+			e.find("", 1.15, belowFull, goodput.Run.CommandsPerOperation).with(e, study.BelowFull, trialCommands)}})
 	goals = append(goals, e.mixed()...)
 	goals = append(goals, e.members(goodput.Throttling, 99.9, 1.03)...)
 	return append(goals,
-		e.storm(goodput.Throttling, "seconds later than the faster of upstream's", "%.1f", 0, func(s goodput.StormRun) float64 {
-			upstream := where(e.measured.Results.Storms, func(s goodput.StormRun) bool { return s.Arm == goodput.NoRetry || s.Arm == goodput.TwoRetries })
-			lasts := values(upstream, func(s goodput.StormRun) float64 { return s.Report.Last.Seconds() })
-			return s.Report.Last.Seconds() - spread(lasts).Low
-		}),
+		e.storm(goodput.Throttling, "seconds later than the faster of upstream's", "%.1f", 0,
+			afterFastest(e.measured, goodput.NoRetry, goodput.TwoRetries)),
+		evidence{measured: e.peers}.storm(goodput.Throttling, "seconds later than the fastest of upstream's, PyMongo and Node's", "%.1f", 0,
+			afterFastest(e.peers, goodput.NoRetry, goodput.PyMongo, goodput.NodeDriver)),
 		e.storm(goodput.Throttling, "pools cleared", "%.0f", 0, cleared),
 		e.storm(goodput.Throttling, "errors", "%.0f", 20, func(s goodput.StormRun) float64 { return float64(s.Report.Errors) }))
 }
