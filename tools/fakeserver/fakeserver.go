@@ -1,5 +1,5 @@
-// Package fakeserver has what a server that makes up its replies needs of MongoDB's wire protocol: it reads commands and frames
-// replies, neither of them compressed. The driver's own functions read and write the fields.
+// Package fakeserver implements the part of MongoDB's wire protocol that a server with made-up replies needs: it reads commands
+// and frames replies, neither of them compressed. The driver's own functions read and write the fields.
 package fakeserver
 
 import (
@@ -12,14 +12,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// MaxMessageSize is what the server has to announce as its maxMessageSizeBytes.
+// MaxMessageSize is the maxMessageSizeBytes that the server has to announce.
 const MaxMessageSize = 48_000_000
 
 const (
 	headerSize      = 16
 	minDocumentSize = 5 // a length and the terminator
 
-	// opQuery has no use in drivers but the first hello, so wiremessage says that its constant is deprecated.
+	// Drivers use opQuery only for the first hello, so wiremessage deprecates its constant.
 	opQuery wiremessage.OpCode = 2004
 )
 
@@ -28,17 +28,17 @@ var errMalformed = errors.New("malformed message")
 // Request is a command. Its bytes are valid until the next one is read into the same buffer.
 type Request struct {
 	ID int32
-	// Legacy says that it is an OP_QUERY, in which drivers send a connection's first hello, and not an OP_MSG.
+	// Legacy is whether it is an OP_QUERY, in which drivers send a connection's first hello, instead of an OP_MSG.
 	Legacy bool
-	// NoReply says that the client does not wait for a reply.
+	// NoReply is whether the client does not wait for a reply.
 	NoReply bool
 	Body    bson.Raw
-	// Documents is how many there are in sequences beside the body.
+	// Documents is the number of documents in sequences beside the body.
 	Documents int
 }
 
-// ReadRequest reads a command. It returns the buffer too, grown if need be, for the next one. Besides the reader's errors there is
-// that of a malformed message. The documents' lengths are checked, not what is in them.
+// ReadRequest reads a command. It also returns the buffer, grown if necessary, for the next one. Malformed messages are an error,
+// as are the reader's. The documents' lengths are checked, but not their content.
 func ReadRequest(r io.Reader, buffer []byte) (Request, []byte, error) {
 	if cap(buffer) < headerSize {
 		buffer = make([]byte, headerSize)
@@ -68,7 +68,7 @@ func ReadRequest(r io.Reader, buffer []byte) (Request, []byte, error) {
 	}
 }
 
-// parseQuery finds the command behind the flags, the namespace, numberToSkip and numberToReturn.
+// parseQuery finds the command after the flags, the namespace, numberToSkip and numberToReturn.
 func (r *Request) parseQuery(content []byte) (err error) {
 	_, rest, hasFlags := bsoncore.ReadInt32(content)
 	_, rest, hasNamespace := bsoncore.ReadKeyBytes(rest)
@@ -97,7 +97,7 @@ func (r *Request) parseMsg(content []byte) (err error) {
 	return err
 }
 
-// countSequence counts the documents of the sequence that content begins with. It returns what follows it.
+// countSequence counts the documents of the sequence at the start of content, and returns the rest.
 func (r *Request) countSequence(content []byte) ([]byte, error) {
 	kind, rest, _ := wiremessage.ReadMsgSectionType(content)
 	_, documents, rest, ok := wiremessage.ReadMsgSectionRawDocumentSequence(rest)
@@ -113,7 +113,7 @@ func (r *Request) countSequence(content []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// document splits off the document that content begins with.
+// document splits off the document at the start of content.
 func document(content []byte) (doc bson.Raw, rest []byte, err error) {
 	found, rest, ok := bsoncore.ReadDocument(content)
 	if !ok || len(found) < minDocumentSize {

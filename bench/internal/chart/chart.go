@@ -50,7 +50,7 @@ const (
 	margin = 6 // points
 )
 
-// colours returns those of the lines: dark enough on white, and distinct for the colour-blind (Okabe and Ito).
+// colours returns the lines' colours: dark enough on white, and distinct for the colour-blind (Okabe and Ito).
 func colours() []color.RGBA {
 	return []color.RGBA{
 		{0x00, 0x72, 0xB2, 0xFF}, {0xD5, 0x5E, 0x00, 0xFF}, {0x00, 0x9E, 0x73, 0xFF}, {0xB0, 0x50, 0x8A, 0xFF},
@@ -127,8 +127,8 @@ func (c Chart) ticks() plot.ConstantTicks {
 	return ticks
 }
 
-// scale returns where a value is at the X axis. The plotting library has such a scale, too, but then reserves room for the axis'
-// label as if it were at the arithmetic middle.
+// scale returns the position of a value on the X axis. The plotting library has such a scale, too, but then reserves room for the
+// axis' label as if it were at the arithmetic middle.
 func (c Chart) scale(x float64) float64 {
 	if c.LogX {
 		return math.Log(x)
@@ -190,7 +190,7 @@ func (c Chart) addShade(p *plot.Plot) error {
 	return nil
 }
 
-// drawNames writes the name of each line beside its end, in its colour, and as far apart as lines of text.
+// drawNames writes the name of each line beside its end, in its colour, at least a line of text apart.
 func (c Chart) drawNames(p *plot.Plot, left draw.Canvas, style text.Style) {
 	area := p.DataCanvas(left)
 	x, y := p.Transforms(&area)

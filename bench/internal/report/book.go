@@ -34,11 +34,11 @@ func OverheadFile(base string) string { return "overhead-" + base + result.Exten
 // OverheadServerFile is the same for a real server.
 func OverheadServerFile(base string) string { return "overhead-server-" + base + result.Extension }
 
-// book is the tables and plots of all results that there are, by their names.
+// book is the tables and plots of all existing results, by name.
 type book struct {
 	tables map[string]table.Writer
 	charts map[string]chart.Chart
-	// conditions says by what command, when and where everything was measured.
+	// conditions lists the command, time and place of each measurement.
 	conditions table.Writer
 	costs      []goal
 	throttling evidence
@@ -87,7 +87,7 @@ func readAll(folder string) (*book, error) {
 	return b, cmp.Or(errs...)
 }
 
-// read adds what a file has, if there is one, and the conditions if they matter.
+// read adds the results of a file, if it exists, and the conditions if they matter.
 func read[T any](b *book, folder, name, what string, add func(*result.File[T])) error {
 	f, err := result.Read[T](filepath.Join(folder, name))
 	if err != nil || f == nil {

@@ -15,7 +15,7 @@ import (
 	"mongofork/bench/internal/throttle"
 )
 
-// The goals where all is well.
+// The goals under normal conditions.
 const (
 	timeRatio        = 1.01
 	moreAllocations  = 0.5  // of each operation; half of one is the noise of what runs besides
@@ -65,7 +65,7 @@ func overheadTable(r *overhead.Results, unit string) table.Writer {
 	return t
 }
 
-// overheadGoals are the goals of each arm that is the fork. Differences of upstream to itself are the machine's.
+// overheadGoals are the goals of each arm of the fork. Differences of upstream from itself are the machine's.
 func overheadGoals(base string, f *result.File[*overhead.Results]) []goal {
 	times := goal{what: "fork of " + base + ": time of an operation, of upstream's", format: "%.3f"}
 	allocations := goal{what: "fork of " + base + ": allocations more, in the worst case", format: "%.1f"}
@@ -90,7 +90,7 @@ func overheadGoals(base string, f *result.File[*overhead.Results]) []goal {
 	return []goal{times, allocations}
 }
 
-// mostAllocations returns how many allocations more than the first arm an arm has where these are most.
+// mostAllocations returns the largest number of allocations by which an arm exceeds the first one.
 func mostAllocations(r *overhead.Results, arm string) measure {
 	more := values(r.Cases, func(c overhead.Case) float64 {
 		compared := r.Compare(c, arm, overhead.Allocations)

@@ -12,7 +12,7 @@ import (
 	"mongofork/bench/internal/result"
 )
 
-// goal is a goal, and what was found in each of its cases.
+// goal is a goal, and the findings in each of its cases.
 type goal struct {
 	what   string
 	least  bool   // the bounds are lower ones
@@ -20,14 +20,14 @@ type goal struct {
 	cases  []figure
 }
 
-// figure is what was found in one case.
+// figure is the finding in one case.
 type figure struct {
 	name  string
 	bound float64
-	// simulated is NaN, and measured nil, if it was not.
+	// simulated is NaN, and measured nil, without such a finding.
 	simulated float64
 	measured  *measure
-	// doubt is why what was measured decides nothing; empty if it does.
+	// doubt is the reason why the measurement decides nothing; empty if it does.
 	doubt string
 }
 
@@ -89,8 +89,8 @@ func (g goal) measurement(f figure) string {
 	return f.measured.format(g.format)
 }
 
-// verdicts says in which cases a goal was met, by what was measured. A simulation decides nothing, but is all there is where
-// nothing was.
+// verdicts says in which cases the measurements met a goal. A simulation decides nothing, but is shown if there is no
+// measurement.
 func (g goal) verdicts() string {
 	open := goal{format: g.format, least: g.least}
 	verdict := g.distinct(func(f figure) string {
@@ -116,7 +116,7 @@ func (g goal) verdicts() string {
 	return verdict
 }
 
-// distinct returns what is said of the cases, with the names of those that it is said of if that is not all.
+// distinct returns the statements about the cases, each with the names of its cases unless it is about all.
 func (g goal) distinct(say func(figure) string) string {
 	var all []string
 	cases := map[string][]string{}
@@ -150,8 +150,8 @@ func (g goal) met(value, bound float64) string {
 	return "no, by " + fmt.Sprintf(g.format, missed)
 }
 
-// highLoad says so if the machine had more to do at the start of a measurement than its processors can at once, or if that is
-// not known.
+// highLoad says whether the machine had more to do at the start of a measurement than its processors can at once, or whether that
+// is unknown.
 func highLoad(s *result.Setting) string {
 	load, err := strconv.ParseFloat(s.Load, 64)
 	switch {

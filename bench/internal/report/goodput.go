@@ -26,7 +26,7 @@ func PrintGoodput(w io.Writer, r *goodput.Results) error {
 	return printTables(w, tables...)
 }
 
-// runTable has a row for each group of runs that differ in nothing but their seeds.
+// runTable has a row for each group of runs that differ only in their seeds.
 func runTable(runs []goodput.Run) table.Writer {
 	share := func(name, format string, of func(goodput.Run) float64) column[goodput.Run] {
 		return number(name, format, func(r goodput.Run) float64 { return 100 * of(r) })
@@ -67,7 +67,7 @@ func memberLoad(r goodput.Run) string {
 
 func inMilliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// recoveryCell says how long after a spike the goodput of runs is back, and how many are not.
+// recoveryCell says how long after a spike the goodput of runs is back, and for how many it is not.
 func recoveryCell(group []goodput.Run) string {
 	if group[0].Kind != goodput.Spike {
 		return ""
@@ -81,7 +81,7 @@ func recoveryCell(group []goodput.Run) string {
 	return text
 }
 
-// recovery returns how many seconds after the burst of a run its goodput is back, or infinity.
+// recovery returns the seconds after the burst of a run until its goodput is back, or infinity.
 func recovery(r goodput.Run) float64 {
 	served := make([]float64, len(r.Report.Series))
 	for i, interval := range r.Report.Series {
@@ -90,8 +90,8 @@ func recovery(r goodput.Run) float64 {
 	return recovered(served, r.Plan.Interval, r.Plan.Load)
 }
 
-// recovered returns how many seconds after the first burst nine tenths of the load are served, and are for a second. It goes by
-// what is served of the load in each interval.
+// recovered returns the seconds after the first burst until nine tenths of the load are served for a second, by what is served of
+// the load in each interval.
 func recovered(served []float64, interval time.Duration, load arrival.Load) float64 {
 	first, need := int((load.Start+load.Burst)/interval), int(time.Second/interval)
 	for i := first; i+need <= len(served); i++ {
@@ -102,7 +102,7 @@ func recovered(served []float64, interval time.Duration, load arrival.Load) floa
 	return math.Inf(1)
 }
 
-// summaryTable has the lasting overload that the summary is about.
+// summaryTable has the lasting overload of the summary.
 func summaryTable(r *goodput.Results) table.Writer {
 	runs := where(r.Runs, func(run goodput.Run) bool {
 		return run.Kind == goodput.Sustained && run.Plan.Load.Base == 2 && run.RejectionCost == 0.1
@@ -142,7 +142,7 @@ func stormTable(r *goodput.Results) table.Writer {
 	)
 }
 
-// met is what runs met that differ in nothing but their arms.
+// met is a group of runs that differ only in their arms.
 type met struct {
 	kind             string
 	cost, capacity   float64

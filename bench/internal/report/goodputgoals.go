@@ -44,7 +44,7 @@ func during(kind, arm string) want {
 	return func(r goodput.Run) bool { return r.Kind == kind && r.Arm == arm }
 }
 
-// and picks those of which something else is true, too.
+// and picks those of them for which another condition holds, too.
 func (w want) and(is want) want {
 	return func(r goodput.Run) bool { return w(r) && is(r) }
 }
@@ -54,16 +54,17 @@ func shared(clients int, capacity float64) want {
 	return func(r goodput.Run) bool { return r.Plan.Clients == clients && r.Capacity() == capacity }
 }
 
-// overloaded picks runs in which a member gets so much of what it admits.
+// overloaded picks runs in which a member's load is that multiple of what it admits.
 func overloaded(load float64) want {
 	return func(r goodput.Run) bool { return math.Abs(r.MemberLoad()-load) < 0.01 }
 }
 
-// mostLag is how late one operation in a hundred may begin. If it is later the machine was the limit, not the server.
+// mostLag is the largest delay with which one operation in a hundred may begin. Beyond it the machine was the limit, not the
+// server.
 const mostLag = 100 // milliseconds
 
-// find returns what was measured of the wanted runs. Whether the machine was busy is not guessed by its load at the start: each run
-// tells how late its operations began.
+// find returns the measurements of the wanted runs. The load at the start does not decide whether the machine was busy: each run
+// says how late its operations began.
 func (e evidence) find(name string, bound float64, wanted want, of func(goodput.Run) float64) figure {
 	return e.judge(name, bound, wanted, of, lag)
 }
@@ -87,8 +88,8 @@ func (e evidence) judge(name string, bound float64, wanted want, of, late func(g
 	return f
 }
 
-// against returns a function that compares a figure of a run with that of the driver which does not retry, at the same time; not a
-// number if there is none.
+// against returns a function that compares a figure of a run with that of the driver which does not retry, at the same time; NaN
+// if there is none.
 func (e evidence) against(of func(goodput.Run) float64, compare func(own, without float64) float64) func(goodput.Run) float64 {
 	return func(run goodput.Run) float64 {
 		for _, other := range e.runs() {
@@ -114,7 +115,7 @@ func succeeded(r goodput.Run) float64 { return 100 * (1 - r.Errors()) }
 
 func inPercent(r goodput.Run) float64 { return 100 * r.Goodput() }
 
-// trial returns a figure of the simulation of a case with a policy; not a number if there is none.
+// trial returns a figure of the simulation of a case with a policy; NaN if there is none.
 func (e evidence) trial(name string, arm sim.Policy, of func(study.Trial) float64) float64 {
 	if e.simulated != nil {
 		for _, t := range e.simulated.Goals {
@@ -208,7 +209,7 @@ func (e evidence) members(arm string, success, commands float64) []goal {
 	}
 }
 
-// leastIdle is the share of the processors' time that is to be left in a storm.
+// leastIdle is the share of the processors' time that has to remain in a storm.
 const leastIdle = 0.05
 
 // storm is a goal of an arm in a connection storm.

@@ -11,8 +11,8 @@ import (
 	"mongofork/bench/internal/study"
 )
 
-// received is how many commands reached the server, as a multiple of its capacity. Other than commands per operation it does not
-// depend on which operations ended.
+// received is the number of commands that reached the server, as a multiple of its capacity. Unlike commands per operation it
+// does not depend on which operations ended.
 func received(r goodput.Run) float64 {
 	return float64(r.Report.Served+r.Report.Rejected) / (r.Plan.Capacity * r.Plan.Duration.Seconds())
 }
@@ -68,7 +68,7 @@ func burst(load arrival.Load) [2]float64 {
 	return [2]float64{load.Start.Seconds(), (load.Start + load.Burst).Seconds()}
 }
 
-// fleetChart has a line for each length of the overload, and dashed ones for the policies that it lies between.
+// fleetChart has a line for each length of the overload, and dashed ones for the policies that bound it.
 func fleetChart(s *study.Study) chart.Chart {
 	c := chart.Chart{X: "clients that share 20,000 operations a second", Y: "commands per operation", LogX: true}
 	most := 0.0

@@ -1,5 +1,5 @@
-// Package report keeps the tables of the pages about performance, and the plots, in agreement with the results of the benchmarks.
-// The text around them is written by hand.
+// Package report updates the tables of the pages about performance, and the plots, from the results of the benchmarks. The text
+// around them is written by hand.
 package report
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Write rewrites the tables of the README and of the pages about performance below a root, and redraws their plots. Nothing is
-// written if a page asks for a table that there is not.
+// Write rewrites the tables of the README and of the pages about performance below a root, and redraws their plots. If a page
+// asks for an unknown table, it writes nothing.
 func Write(root string) error {
 	folder := filepath.Join(root, "docs", "performance")
 	all, err := readAll(folder)
@@ -50,14 +50,14 @@ func pagesOf(root string) ([]string, error) {
 	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "docs", "performance.md")}, appendices...), err
 }
 
-// What stands between these lines is written by this package; the first names the table.
+// This package writes the text between these lines; the first names the table.
 const (
 	begin    = "<!-- make bench-report: "
 	beginEnd = " -->\n"
 	end      = "<!-- end -->\n"
 )
 
-// refresh returns the text of a page with its tables as they are now.
+// refresh returns the text of a page with its present tables.
 func refresh(page string, tables map[string]table.Writer) (string, error) {
 	content, err := os.ReadFile(page)
 	if err != nil {

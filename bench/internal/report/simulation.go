@@ -12,7 +12,7 @@ import (
 	"mongofork/bench/internal/study"
 )
 
-// simTable has a row for each group of simulations that differ in nothing but their seeds, and more columns.
+// simTable has a row for each group of simulations that differ only in their seeds, and more columns.
 func simTable(results []sim.Result, more ...column[sim.Result]) table.Writer {
 	columns := append([]column[sim.Result]{
 		label("rejection cost", func(r sim.Result) string { return percent(r.Scenario.RejectionCost) }),
@@ -68,8 +68,8 @@ func simSpikeTable(s *study.Study) table.Writer {
 	}))
 }
 
-// returnTable has the share of the commands that a server gets about the end of its overload: the mean of the last second, then
-// the tenths of a second that end so much later.
+// returnTable has a server's share of the commands around the end of its overload: the mean of the last second, then the tenths
+// of a second that end so much later.
 func returnTable(s *study.Study) table.Writer {
 	share := func(name string, from, to time.Duration) column[sim.Result] {
 		return number(name, "%.1f", func(r sim.Result) float64 {

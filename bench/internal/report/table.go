@@ -37,7 +37,7 @@ type column[T any] struct {
 	cell  func(group []T) string
 }
 
-// label is a column by which runs are grouped. It is left out where all rows agree.
+// label is a column by which runs are grouped. It is omitted if all rows agree.
 func label[T any](name string, of func(T) string) column[T] {
 	return column[T]{name, true, func(group []T) string { return of(group[0]) }}
 }
@@ -110,10 +110,10 @@ func where[T any](all []T, want func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !want(one) })
 }
 
-// measure is a median, and how far apart what it is of lies: its range, or its bounds with a confidence of 95 %.
+// measure is a median with its range, or its bounds with a confidence of 95 %.
 type measure gobench.Summary
 
-// spread returns the median of values, and their range; not numbers if there is none.
+// spread returns the median and the range of values; NaN if there are none.
 func spread(all []float64) measure {
 	if len(all) == 0 {
 		return measure{math.NaN(), math.NaN(), math.NaN()}
@@ -122,7 +122,7 @@ func spread(all []float64) measure {
 	return measure{Median: gobench.Summarize(all).Median, Low: sorted[0], High: sorted[len(sorted)-1]}
 }
 
-// format leaves the bounds out where they are the same.
+// format omits the bounds if they are equal.
 func (m measure) format(format string) string {
 	print := func(v float64) string {
 		switch {

@@ -27,7 +27,7 @@ func throttlingGoals(e evidence) []goal {
 	goodputs := func(load, cost, bound float64) figure {
 		return e.find(times(load), bound, lasting(goodput.Throttling, load, cost), inPercent).with(e, study.Sustained(load, cost), trialGoodput)
 	}
-	// The measurement has ten times the capacity only where a rejection costs 2 %.
+	// The measurement has ten times the capacity only if a rejection costs 2 %.
 	commands := func(load, cost, bound float64) figure {
 		return e.find(times(load), bound, lasting(goodput.Throttling, load, cost), goodput.Run.CommandsPerOperation).
 			with(e, study.Sustained(load, 0.1), trialCommands)
@@ -69,7 +69,7 @@ func throttlingGoals(e evidence) []goal {
 		e.storm(goodput.Throttling, "errors", "%.0f", 20, func(s goodput.StormRun) float64 { return float64(s.Report.Errors) }))
 }
 
-// newcomers are the figures of clients that are new.
+// newcomers are the figures of new clients.
 func (e evidence) newcomers(bound float64, of func(goodput.Run) float64, simulated func(study.Trial) float64) []figure {
 	runs := during(goodput.Clients, goodput.Throttling)
 	all := each(func(clients int) figure {
@@ -163,7 +163,7 @@ func trialTable(s *study.Throttling) table.Writer {
 	)
 }
 
-// known is a number that is left out where it is zero.
+// known is a number that is omitted if it is zero.
 func known(name, format string, of func(study.Trial) float64) column[study.Trial] {
 	return column[study.Trial]{name: name, cell: func(group []study.Trial) string {
 		if v := of(group[0]); v != 0 {
@@ -173,7 +173,7 @@ func known(name, format string, of func(study.Trial) float64) column[study.Trial
 	}}
 }
 
-// variantTable has what was tried.
+// variantTable has the variants.
 func variantTable(s *study.Throttling) table.Writer {
 	without := evidence{simulated: s}
 	cell := func(name, format, trial string, of func(study.Trial) float64) column[study.Trial] {

@@ -16,7 +16,7 @@ const (
 	rejected
 )
 
-// operation is one call of the application. It waits for one event at any time, and so is the event, too.
+// operation is one call of the application. It waits for one event at a time, and so is that event, too.
 type operation struct {
 	at   time.Duration // of the next step
 	next step

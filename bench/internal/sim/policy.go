@@ -2,7 +2,7 @@ package sim
 
 import "mongofork/internal/retry"
 
-// Policy names what a client does about overload errors.
+// Policy names a client's reaction to overload errors.
 type Policy string
 
 // The policies that are compared.
@@ -38,7 +38,7 @@ func (p Policy) valid() bool {
 // SpecifiedRetries is MAX_RETRIES of the specification's revision of 2026-03-12, which the fork follows on upstream's v2.5.0.
 const SpecifiedRetries = 5
 
-// limit is how many retries the policy allows.
+// limit is the number of retries that the policy allows.
 func (p Policy) limit() retry.Limit {
 	switch p {
 	case NoRetry:
@@ -65,8 +65,8 @@ func (p Policy) newClient(jitter func() float64) *retry.Policy {
 	return client
 }
 
-// overloaded is the failure of a rejected command. Neither do simulated operations have a deadline, nor is an overload
-// error retryable by the older rules.
+// overloaded is the failure of a rejected command. Simulated operations have no deadline, and the older rules do not retry
+// overload errors.
 var overloaded = retry.Failure{Overload: true, Retryable: true, Remaining: retry.NoDeadline}
 
 // refused is the failure of a command that was not sent.

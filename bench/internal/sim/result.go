@@ -13,16 +13,16 @@ const drainedBelow = 0.1
 type Result struct {
 	Scenario Scenario `json:"scenario"`
 
-	// Arrived is the number of operations that the applications started, Sent that of the commands that servers received.
+	// Arrived is the number of operations that the applications started, Sent the number of commands that servers received.
 	Arrived int `json:"arrived"`
 	Sent    int `json:"sent"`
 	// Refused is the number of attempts that clients did not send.
 	Refused int `json:"refused,omitempty"`
 	// Goodput is the rate of operations that succeeded, as a share of the capacity of all servers.
 	Goodput float64 `json:"goodput"`
-	// CommandsPerOperation is how often the operations which ended were sent, on average.
+	// CommandsPerOperation is the mean number of commands of operations that ended.
 	CommandsPerOperation float64 `json:"commands_per_operation"`
-	// Errors is the share of the operations which ended that ended in an error.
+	// Errors is the share of the ended operations that failed.
 	Errors float64 `json:"errors"`
 	// Median and P99 are the latencies of the operations that succeeded, backoffs included; zero if none did.
 	Median time.Duration `json:"median_ns"`
@@ -30,20 +30,20 @@ type Result struct {
 	// Own is the share of the operations of the clients with the scenario's policy that succeed, Neighbours that of the others.
 	Own        float64 `json:"own,omitempty"`
 	Neighbours float64 `json:"neighbours,omitempty"`
-	// Fairness is Jain's index of the shares of each client's operations that succeed: 1 if all are the same.
+	// Fairness is Jain's index of the clients' shares of successful operations: 1 if all are the same.
 	Fairness float64 `json:"fairness,omitempty"`
-	// Recovery is how long after the first burst the last operation arrives that fails, before the next burst.
+	// Recovery is the time from the end of the first burst to the arrival of the last operation that fails before the next burst.
 	Recovery time.Duration `json:"recovery_ns,omitempty"`
-	// Drained is when nine tenths of the clients' tokens were spent for the first time, to a tenth of a second; zero if they never
-	// were or the buckets did not start full.
+	// Drained is the time at which nine tenths of the clients' tokens were spent for the first time, to a tenth of a second; zero
+	// if they never were or the buckets did not start full.
 	Drained time.Duration `json:"drained_ns,omitempty"`
 	// Series is the goodput in each Interval of the scenario.
 	Series []float64 `json:"series,omitempty"`
-	// FirstServer is the share of the commands that were sent to the first server, in each Interval of a scenario that limits it.
+	// FirstServer is the first server's share of the commands, in each Interval of a scenario that limits it.
 	FirstServer []float64 `json:"first_server,omitempty"`
 }
 
-// tally counts what happens from a time on.
+// tally counts from a given time on.
 type tally struct {
 	from     time.Duration
 	interval time.Duration
@@ -158,7 +158,7 @@ func (t *tally) result(s Scenario, clients []*client) Result {
 	}
 }
 
-// shares returns which share of the operations succeeded, of the clients with the scenario's policy and of the others.
+// shares returns the shares of successful operations, of the clients with the scenario's policy and of the others.
 func shares(clients []*client) (own, others float64) {
 	var arrived, served [2]float64
 	for _, c := range clients {
@@ -183,7 +183,7 @@ func fairness(clients []*client) float64 {
 	return ratio(sum*sum, squares*float64(len(clients)))
 }
 
-// ratio returns zero where there is nothing to divide by.
+// ratio returns zero for a zero divisor.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"mongofork/internal/retry"
 )
 
-// run is a simulation that is under way.
+// run is a simulation in progress.
 type run struct {
 	Scenario
 	random  *rand.Rand
@@ -30,7 +30,7 @@ func Run(s Scenario) (Result, error) {
 	capacity := s.Capacity * float64(s.Servers)
 	next := s.Load.Next(r.random, 0, capacity)
 	for {
-		// The next thing to happen is an arrival or the first step on the agenda.
+		// The next event is an arrival or the first step on the agenda.
 		if len(r.agenda) == 0 || next < r.agenda[0].at {
 			if next >= end {
 				break
@@ -113,7 +113,7 @@ func (r *run) send(op *operation) {
 	}
 }
 
-// passes reports whether an attempt is sent. If the server that was chosen refuses it, it goes to one that does not.
+// passes reports whether an attempt is sent. If the chosen server refuses it, it goes to one that does not.
 func (r *run) passes(op *operation) bool {
 	chosen, draw := op.server, r.random.Float64()
 	throttles := op.client.throttles
@@ -144,7 +144,7 @@ func (r *run) refuse(op *operation) {
 	r.failed(op, r.Variant.decide(op.command.Failed(refused), op.retries+1, r.random.Float64))
 }
 
-// failed carries out what is decided about a failed attempt.
+// failed carries out the decision about a failed attempt.
 func (r *run) failed(op *operation, verdict retry.Verdict) {
 	if !verdict.Retry {
 		r.tally.failed(op)
@@ -154,7 +154,7 @@ func (r *run) failed(op *operation, verdict retry.Verdict) {
 	r.agenda.schedule(op, send, op.at+verdict.Backoff)
 }
 
-// watchTokens looks ten times a second whether the tokens that the clients started with have been spent.
+// watchTokens checks ten times a second whether the initial tokens have been spent.
 func (r *run) watchTokens(now time.Duration) {
 	if r.Policy != FullBucket || r.Others != "" || r.tally.drained > 0 || now < r.tally.looked+time.Second/10 {
 		return

@@ -14,15 +14,15 @@ type Scenario struct {
 	Policy Policy `json:"policy"`
 	// Others is the policy of every other client, unless it is empty.
 	Others Policy `json:"others,omitempty"`
-	// Variant is how clients that throttle differ from the fork, if they do.
+	// Variant is the difference of throttling clients from the fork, if any.
 	Variant *Variant `json:"variant,omitempty"`
 
 	Servers int `json:"servers"`
 	Clients int `json:"clients"`
-	// Selection is how the clients choose among the servers.
+	// Selection is the clients' choice among the servers.
 	Selection Selection `json:"selection,omitempty"`
 
-	// Capacity is how many operations a second each server can serve.
+	// Capacity is the number of operations per second that each server can serve.
 	Capacity float64 `json:"capacity"`
 	// RejectionCost is the work of a rejection as a share of that of a served operation.
 	RejectionCost float64 `json:"rejection_cost"`
@@ -45,9 +45,9 @@ type Scenario struct {
 
 // Variant is a variant of the fork's throttling.
 type Variant struct {
-	// Rule is by what attempts are refused.
+	// Rule decides which attempts are refused.
 	Rule retry.Throttling `json:"rule"`
-	// FailAtOnce lets operations fail that are refused, instead of a backoff.
+	// FailAtOnce makes refused operations fail instead of backing off.
 	FailAtOnce bool `json:"fail_at_once,omitempty"`
 	// FirstBackoff, unless zero, is the longest backoff before the first retry after a refusal. It doubles up to LastBackoff, and
 	// is not less than the share LeastBackoff of that.
@@ -56,7 +56,7 @@ type Variant struct {
 	LeastBackoff float64       `json:"least_backoff,omitempty"`
 }
 
-// decide changes what is decided after the refusal of an attempt of that number, from 1. A nil variant is the fork.
+// decide changes the decision after the refusal of an attempt of that number, from 1. A nil variant is the fork.
 func (v *Variant) decide(verdict retry.Verdict, attempt int, jitter func() float64) retry.Verdict {
 	switch {
 	case v == nil || !verdict.Retry:

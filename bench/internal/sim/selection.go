@@ -9,11 +9,11 @@ import (
 // Selection names how a client chooses among servers.
 type Selection string
 
-// The selections that are compared. Whichever it is, a retry goes to another server than the last attempt if there is one.
+// The selections in the comparison. With each of them, a retry goes to another server than the last attempt if there is one.
 const (
-	// AtRandom is any of them. It does for servers that are equally loaded.
+	// AtRandom picks any server. It suits servers that are equally loaded.
 	AtRandom Selection = ""
-	// TwoChoices is that of two random ones with which the client has fewer operations in progress, as drivers do.
+	// TwoChoices picks the one of two random servers with fewer of the client's operations in progress, as drivers do.
 	TwoChoices Selection = "operations in progress"
 	// WithRejections is the fork's: recent rejections count like operations in progress.
 	WithRejections Selection = "operations in progress and rejections"

@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// server works off one queue at a constant rate. It rejects a request when the work that is queued exceeds its limit.
-// Finding that out is work as well, done in turn: rejections that come faster than they can be written delay each other and
-// leave nothing for requests, which is how retries hold a server down.
+// server works off one queue at a constant rate. It rejects a request if the queued work exceeds its limit. Finding that out is
+// work as well, done in turn: rejections that come faster than they can be written delay each other and leave nothing for
+// requests, which is how retries hold a server down.
 type server struct {
 	rejection time.Duration // the work of a rejection
 	queue     time.Duration // the longest backlog that is admitted to
@@ -12,8 +12,7 @@ type server struct {
 	limiter   *limiter // nil if there is none
 }
 
-// receive takes a request that would need so much work. It returns when the reply is sent, and whether the request was
-// admitted.
+// receive accepts a request that needs that much work. It returns the time of the reply, and whether the request was admitted.
 func (s *server) receive(now, work time.Duration) (replied time.Duration, admitted bool) {
 	if !s.limiter.admits(now) {
 		return now, false
@@ -26,7 +25,7 @@ func (s *server) receive(now, work time.Duration) (replied time.Duration, admitt
 	return s.busyUntil, admitted
 }
 
-// limiterBurst is for how long a limiter saves up its rate.
+// limiterBurst is the time for which a limiter saves up its rate.
 const limiterBurst = 100 * time.Millisecond
 
 // limiter admits requests at a rate, before the server has any work with them.
@@ -41,7 +40,7 @@ func newLimiter(rate float64, until time.Duration) *limiter {
 	return &limiter{rate: rate, until: until, tokens: burst(rate)}
 }
 
-// burst is how many requests are admitted at once.
+// burst is the number of requests that are admitted at once.
 func burst(rate float64) float64 { return max(1, rate*limiterBurst.Seconds()) }
 
 func (l *limiter) admits(now time.Duration) bool {

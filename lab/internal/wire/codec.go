@@ -14,8 +14,8 @@ type Codec struct {
 	decoder *zstd.Decoder
 }
 
-// NewCodec returns a Codec for messages of up to maxSize bytes, compressed or not, or of DefaultMaxMessageSize when
-// maxSize is 0. It takes no size that cannot hold a header, nor one that a header cannot hold.
+// NewCodec returns a Codec for messages of up to maxSize bytes, compressed or not, or of DefaultMaxMessageSize if maxSize is 0.
+// It rejects a size that cannot hold a header, or that a header cannot hold.
 func NewCodec(maxSize int) (*Codec, error) {
 	if maxSize == 0 {
 		maxSize = DefaultMaxMessageSize
@@ -30,8 +30,8 @@ func NewCodec(maxSize int) (*Codec, error) {
 	return &Codec{maxSize: maxSize, decoder: decoder}, nil
 }
 
-// Decode reads the message that b is, and has to be in full. The message aliases b unless it was compressed.
-// The error is a *FormatError.
+// Decode reads the message in b, which has to be complete. The message aliases b unless it was compressed. The error is a
+// *FormatError.
 func (c *Codec) Decode(b []byte) (*Message, error) {
 	length, op, err := c.header(b)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Codec) Decode(b []byte) (*Message, error) {
 	return decodePlain(b)
 }
 
-// header reads the length and the operation of the message that begins with b.
+// header reads the length and the operation of the message at the start of b.
 func (c *Codec) header(b []byte) (length int, op wiremessage.OpCode, err error) {
 	size, _, _, op, _, ok := wiremessage.ReadHeader(b)
 	if !ok {
@@ -98,8 +98,8 @@ func (c *Codec) ReadBytes(r io.Reader) ([]byte, error) {
 	return readGrowing(r, head[:], length)
 }
 
-// readGrowing returns head and what follows it, length bytes in all. It takes memory as bytes arrive: a header that
-// promises 48 MB costs its sender 48 MB, too.
+// readGrowing returns head and the bytes after it, length bytes in all. It allocates as bytes arrive: a header that promises 48
+// MB costs its sender 48 MB, too.
 func readGrowing(r io.Reader, head []byte, length int) ([]byte, error) {
 	const firstChunk = 64 << 10
 	b := make([]byte, len(head), min(length, firstChunk))

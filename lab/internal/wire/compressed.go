@@ -12,10 +12,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// fastestZstd is the level of zstd that costs least.
+// fastestZstd is the cheapest level of zstd.
 const fastestZstd = 1
 
-// Compression is how a message is compressed.
+// Compression is a message's compression.
 type Compression int8
 
 // The compressors. All but Uncompressed travel as OP_COMPRESSED, Noop with unchanged bytes.
@@ -50,8 +50,8 @@ func (c Compression) compressorID() wiremessage.CompressorID {
 	return wiremessage.CompressorID(c - Noop)
 }
 
-// mostOf returns how many bytes n compressed ones can become. What a message announces beyond that is not worth the memory:
-// 25 bytes could have 48 MB of it.
+// mostOf returns the largest number of bytes that n compressed ones can become, which bounds the memory: 25 bytes could announce
+// 48 MB.
 func (c Compression) mostOf(n int) int64 {
 	var ratio int64
 	switch c {
@@ -147,7 +147,7 @@ func decompressZlib(dst, src []byte, size int) ([]byte, error) {
 	if n < size {
 		return dst, err
 	}
-	// The checksum is verified where the data ends.
+	// The checksum is verified at the end of the data.
 	var beyond [1]byte
 	switch _, err := io.ReadFull(r, beyond[:]); err {
 	case io.EOF:

@@ -21,10 +21,10 @@ func (c *cursor) fail(kind error, format string, args ...any) {
 	}
 }
 
-// more tells whether anything is left to read.
+// more reports whether anything is left to read.
 func (c *cursor) more() bool { return c.err == nil && len(c.rest) > 0 }
 
-// end fails where something is left.
+// end fails if something is left.
 func (c *cursor) end() {
 	if c.more() {
 		c.fail(ErrSize, "%d bytes too many", len(c.rest))

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxDepth is how deep documents and arrays may be nested; servers take no more either.
+	// MaxDepth is the largest nesting depth of documents and arrays, as in servers.
 	MaxDepth = 200
 
 	lengthSize   = 4

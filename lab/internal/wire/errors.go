@@ -7,26 +7,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// The kinds of malformed message. An error of this package matches exactly one of them with errors.Is, save those of
-// the stream that a message is read from.
+// The kinds of malformed messages. An error of this package matches exactly one of them with errors.Is, except those of the
+// stream that a message is read from.
 var (
 	// ErrSize is a length that does not fit the message, or exceeds the bound.
 	ErrSize = errors.New("wrong size")
-	// ErrOpCode is an operation that is not spoken here.
+	// ErrOpCode is an operation that is not supported.
 	ErrOpCode = errors.New("unsupported opcode")
 	// ErrFlags is a required flag bit that has no meaning.
 	ErrFlags = errors.New("unknown required flag")
-	// ErrSection is a section of an OP_MSG that is unknown, missing or there twice.
+	// ErrSection is a section of an OP_MSG that is unknown, missing or duplicated.
 	ErrSection = errors.New("wrong section")
 	// ErrChecksum is a CRC-32C that does not match the message.
 	ErrChecksum = errors.New("wrong checksum")
 	// ErrDocument is a document that is not valid BSON.
 	ErrDocument = errors.New("invalid BSON")
-	// ErrCompression is an unknown compressor, or data that it does not take.
+	// ErrCompression is an unknown compressor, or data that it rejects.
 	ErrCompression = errors.New("wrong compression")
 )
 
-// FormatError describes what is wrong with a message.
+// FormatError describes a malformed message.
 type FormatError struct {
 	OpCode wiremessage.OpCode // zero where the header is wrong
 	Kind   error              // one of the Err values of this package

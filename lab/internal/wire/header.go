@@ -12,6 +12,6 @@ const (
 	// DefaultMaxMessageSize is a server's maxMessageSizeBytes.
 	DefaultMaxMessageSize = 48_000_000
 
-	// opQuery has no use in drivers but the first hello, so wiremessage says that its constant is deprecated.
+	// Drivers use opQuery only for the first hello, so wiremessage deprecates its constant.
 	opQuery wiremessage.OpCode = 2004
 )

@@ -71,7 +71,7 @@ func decodeReply(content []byte) (*Reply, error) {
 	for c.more() {
 		r.Documents = append(r.Documents, c.document("document"))
 	}
-	// Counted, not believed: memory is taken for documents that are there only.
+	// The number is not trusted: only documents that are there take memory.
 	if int64(len(r.Documents)) != int64(count) {
 		c.fail(ErrSize, "numberReturned is %d, there are %d documents", count, len(r.Documents))
 	}

@@ -10,7 +10,7 @@ import (
 type Message struct {
 	RequestID  int32
 	ResponseTo int32
-	// Compression is how the message travels.
+	// Compression is the message's compression.
 	Compression Compression
 	Content     Content
 }
@@ -37,7 +37,7 @@ func (m *Message) Document() bson.Raw {
 	return nil
 }
 
-// SetDocument replaces what Document returns, which is not touched. The document has to be valid.
+// SetDocument replaces the document that Document returns, which stays unchanged. The new one has to be valid.
 func (m *Message) SetDocument(doc bson.Raw) {
 	switch content := m.Content.(type) {
 	case *Msg:
@@ -49,13 +49,13 @@ func (m *Message) SetDocument(doc bson.Raw) {
 	}
 }
 
-// HasFlag tells whether the message is an OP_MSG with that flag.
+// HasFlag reports whether the message is an OP_MSG with that flag.
 func (m *Message) HasFlag(flag MsgFlags) bool {
 	msg, ok := m.Content.(*Msg)
 	return ok && msg.Flags&flag != 0
 }
 
-// decodePlain reads a message that is not compressed; b is all of it, and its header's length has been checked.
+// decodePlain reads a message that is not compressed. b is the whole message, and its header's length has been checked.
 func decodePlain(b []byte) (*Message, error) {
 	_, id, responseTo, op, content, _ := wiremessage.ReadHeader(b)
 	m := &Message{RequestID: id, ResponseTo: responseTo}

@@ -12,8 +12,8 @@ import (
 // MsgFlags are the flag bits of an OP_MSG.
 type MsgFlags = wiremessage.MsgFlag
 
-// The flags that have a meaning. The lower 16 bits are required: a message with an unknown one is malformed. Unknown
-// bits among the upper 16 are optional and kept.
+// The flags that have a meaning. The lower 16 bits are required: a message with an unknown one is malformed. Unknown bits among
+// the upper 16 are optional and kept.
 const (
 	ChecksumPresent = wiremessage.ChecksumPresent
 	MoreToCome      = wiremessage.MoreToCome
@@ -32,18 +32,18 @@ type Sequence struct {
 
 // Msg is an OP_MSG.
 type Msg struct {
-	// Flags say among others whether a checksum is written; a wrong one is never read.
+	// Flags say, among other things, whether a checksum is written; a wrong one is rejected when read.
 	Flags     MsgFlags
 	Body      bson.Raw
 	Sequences []Sequence
 
-	// bodyAt is how many sequences come before the body: they may stand in any order.
+	// bodyAt is the number of sequences before the body: they may be in any order.
 	bodyAt int
 }
 
 func (*Msg) opCode() wiremessage.OpCode { return wiremessage.OpMsg }
 
-// decodeMsg reads an OP_MSG; message is all of it, header included, for the checksum.
+// decodeMsg reads an OP_MSG. message is the whole message with its header, for the checksum.
 func decodeMsg(message []byte) (*Msg, error) {
 	c := &cursor{op: wiremessage.OpMsg, rest: message[HeaderSize:]}
 	m := &Msg{Flags: read(c, "flags", wiremessage.ReadMsgFlags)}
@@ -63,7 +63,7 @@ func decodeMsg(message []byte) (*Msg, error) {
 	return m, c.err
 }
 
-// verifyChecksum compares and cuts off the checksum, which is the last field and covers all before it.
+// verifyChecksum compares and removes the checksum, which is the last field and covers everything before it.
 func (c *cursor) verifyChecksum(message []byte) {
 	if c.err != nil {
 		return
@@ -79,7 +79,7 @@ func (c *cursor) verifyChecksum(message []byte) {
 	}
 }
 
-// checksum returns the CRC-32C. The standard library computes the Castagnoli table once, and returns it ever after.
+// checksum returns the CRC-32C. The standard library computes the Castagnoli table only once.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 func (m *Msg) decodeSection(c *cursor, identifiers map[string]bool) {
