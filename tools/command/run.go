@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 // RunFunc runs a command in dir with env added to the environment and
@@ -19,7 +20,7 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		err = fmt.Errorf("%s %s: %w: %s", name, args[0], err, exit.Stderr)
+		err = fmt.Errorf("%s: %w: %s", strings.Join(append([]string{name}, args[:min(1, len(args))]...), " "), err, exit.Stderr)
 	}
 	return out, err
 }
