@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -117,9 +118,9 @@ func backoff() {}
 		"pool/open.go:11: backoff is new here, but upstream has it (pool/pool.go:32) [1-limit]", "  fix: rename it, or add //fork:replace or //fork:wrap with a reason",
 	}, lines)
 	for name, make := range map[string]func() error{
-		"series": func() error { _, _, err := commit.SeriesPatches(t.Context(), forktest.Run, seriesAuthor); return err },
+		"series": func() error { _, _, err := commit.SeriesPatches(t.Context(), command.Output, seriesAuthor); return err },
 		"patch": func() error {
-			_, err := commit.Patch(t.Context(), forktest.Run, output.PatchOptions{Subject: "s", Author: seriesAuthor})
+			_, err := commit.Patch(t.Context(), command.Output, output.PatchOptions{Subject: "s", Author: seriesAuthor})
 			return err
 		},
 	} {
@@ -169,7 +170,7 @@ const seriesAuthor = "A Tester <tester@localhost>"
 
 func seriesOf(t *testing.T, p *Project) ([]series.Patch, filetree.Tree) {
 	t.Helper()
-	patches, tree, err := p.SeriesPatches(t.Context(), forktest.Run, seriesAuthor)
+	patches, tree, err := p.SeriesPatches(t.Context(), command.Output, seriesAuthor)
 	require.NoError(t, err)
 	return patches, tree
 }

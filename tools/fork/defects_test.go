@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/fork/forktest"
+	"mongofork/tools/command"
 	"mongofork/tools/fork/series"
 )
 
@@ -28,7 +28,7 @@ func TestDefectProgramsCompile(t *testing.T) {
 		require.FileExists(t, filepath.Join(filepath.Dir(program), "README.md"))
 	}
 	for _, args := range [][]string{{"vet", "./..."}, {"vet", "-modfile=v2.5.0.mod", "./nilerror", "./searchindex", "./pool"}} {
-		_, err := forktest.Run(t.Context(), dir, []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}, "go", args...)
+		_, err := command.Output(t.Context(), dir, []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}, "go", args...)
 		require.NoError(t, err)
 	}
 }

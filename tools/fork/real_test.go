@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -66,7 +67,7 @@ func eachBase(t *testing.T, test func(*testing.T, *Project)) {
 	for _, base := range bases {
 		t.Run(base, func(t *testing.T) {
 			t.Parallel()
-			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: forktest.Run}})
+			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}})
 		})
 	}
 }
@@ -249,9 +250,9 @@ func TestRealPatch(t *testing.T) {
 	t.Parallel()
 	p := realProject(t, patchOverlay)
 	opt := output.PatchOptions{Subject: "Label sessions", Author: "A Tester <tester@localhost>"}
-	patch, err := p.Patch(t.Context(), forktest.Run, opt)
+	patch, err := p.Patch(t.Context(), command.Output, opt)
 	require.NoError(t, err)
-	again, err := p.Patch(t.Context(), forktest.Run, opt)
+	again, err := p.Patch(t.Context(), command.Output, opt)
 	require.NoError(t, err)
 	require.Equal(t, string(patch), string(again), "the same sources give the same patch")
 	require.Contains(t, string(patch), "\nFrom: A Tester <tester@localhost>\n")
@@ -263,7 +264,7 @@ func TestRealPatch(t *testing.T) {
 	dir := t.TempDir()
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g := git.At(t.Context(), forktest.Run, dir, "A Tester", "tester@localhost")
+	g := git.At(t.Context(), command.Output, dir, "A Tester", "tester@localhost")
 	g.Run("init", "--quiet")
 	g.Commit(pristine.Tree, "upstream")
 	require.NoError(t, g.Err)
@@ -287,18 +288,18 @@ func TestRealPatch(t *testing.T) {
 // requireCompiles compiles the package that patchOverlay touches.
 func requireCompiles(t *testing.T, dir string) {
 	t.Helper()
-	_, err := forktest.Run(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build", "./x/mongo/driver/session")
+	_, err := command.Output(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build", "./x/mongo/driver/session")
 	require.NoError(t, err)
 }
 
 func TestPatchRefused(t *testing.T) {
 	t.Parallel()
 	empty := builtProject(t, filetree.Tree{})
-	_, err := empty.Patch(t.Context(), forktest.Run, output.PatchOptions{Subject: "s", Author: "a <b>"})
+	_, err := empty.Patch(t.Context(), command.Output, output.PatchOptions{Subject: "s", Author: "a <b>"})
 	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	_, err = p.Patch(t.Context(), forktest.Run, output.PatchOptions{Subject: "s", Author: "nobody"})
+	_, err = p.Patch(t.Context(), command.Output, output.PatchOptions{Subject: "s", Author: "nobody"})
 	require.ErrorContains(t, err, "want 'Name <address>'")
-	_, err = p.Patch(t.Context(), forktest.Run, output.PatchOptions{Author: "a <b>"})
+	_, err = p.Patch(t.Context(), command.Output, output.PatchOptions{Author: "a <b>"})
 	require.ErrorContains(t, err, "the patch has no subject")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
 )
@@ -196,13 +196,13 @@ func main() {
 }
 `
 	release := releaseOfRepository(t, realBase)
-	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: forktest.Run}}).ReleaseVersion(t.Context())
+	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).ReleaseVersion(t.Context())
 	require.NoError(t, err)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.9.3"
 	_, binary := buildWithRelease(t, release, required, released, program,
 		"mongofork.internal/prometheus v0.0.0-"+strings.TrimPrefix(released, realBase+"-"), "mongofork.internal/otel v0.0.0-"+strings.TrimPrefix(released, realBase+"-"))
-	out, err := forktest.Run(t.Context(), t.TempDir(), nil, binary)
+	out, err := command.Output(t.Context(), t.TempDir(), nil, binary)
 	require.NoError(t, err)
 	require.Equal(t, names+required+" true\n", string(out))
 }
@@ -212,7 +212,7 @@ func main() {
 func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
-	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: forktest.Run}}
+	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
 	version, err := p.ReleaseVersion(t.Context())
 	require.NoError(t, err)
 	_, err = p.Release(t.Context(), dir, version)
@@ -231,7 +231,7 @@ func buildWithRelease(t *testing.T, release, required, version, program string, 
 	}
 	at := t.TempDir()
 	require.NoError(t, app.Write(at))
-	proxies, err := forktest.Run(t.Context(), at, nil, "go", "env", "GOMODCACHE", "GOPROXY")
+	proxies, err := command.Output(t.Context(), at, nil, "go", "env", "GOMODCACHE", "GOPROXY")
 	require.NoError(t, err)
 	cache, proxy, _ := strings.Cut(strings.TrimSpace(string(proxies)), "\n")
 	env := []string{
@@ -240,7 +240,7 @@ func buildWithRelease(t *testing.T, release, required, version, program string, 
 		"GOPROXY=" + fileURL(release) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
 	}
 	binary = filepath.Join(at, "app.exe") // a name that all systems run
-	_, err = forktest.Run(t.Context(), at, env, "go", "build", "-o", binary, ".")
+	_, err = command.Output(t.Context(), at, env, "go", "build", "-o", binary, ".")
 	require.NoError(t, err)
 	sums, err := os.ReadFile(filepath.Join(at, "go.sum"))
 	require.NoError(t, err)

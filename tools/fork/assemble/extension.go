@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -53,7 +54,7 @@ func separators(src []byte, e Edit) (before, after []byte) {
 
 // literalExtension copies the elements of our literal to the end of upstream's. gofmt aligns them.
 func literalExtension(ours, theirs *syntax.Decl) Edit {
-	our, their := syntax.ExtendedLiteral(ours, theirs)
+	our, their := plan.ExtendedLiteral(ours, theirs)
 	last := our.Elts[len(our.Elts)-1].End()
 	elements := bytes.TrimSpace(ours.File.Text(our.Lbrace+1, last))
 	src, at := theirs.File.Src, theirs.File.Offset(their.Rbrace)

@@ -130,7 +130,7 @@ func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was 
 			row.Hint = "the name is declared in " + others
 		}
 	case Comment, Body, Signature:
-		row.Diff = string(filetree.NewDiff("", row.Was, syntax.Texts(was), row.Now, syntax.Texts(now)).Text)
+		row.Diff = string(filetree.NewDiff("", row.Was, texts(was), row.Now, texts(now)).Text)
 	}
 	d.add(row)
 }
@@ -146,7 +146,7 @@ func (d *drifter) classify(was, now []*syntax.Decl) Class {
 		return Body
 	case !slices.EqualFunc(was, now, func(a, b *syntax.Decl) bool { return a.File.Path == b.File.Path }):
 		return Moved
-	case !bytes.Equal(syntax.Texts(was), syntax.Texts(now)):
+	case !bytes.Equal(texts(was), texts(now)):
 		return Comment
 	}
 	return Same
@@ -173,7 +173,7 @@ func (d *drifter) newNames(t plan.Touch) {
 		d.collision(key.String(), string(syntax.Wrap), t.Ours.At(), d.lookup(key))
 	case syntax.Extend:
 		for _, now := range d.lookup(t.Key) {
-			for _, name := range syntax.CommonFields(t.Ours.Decl, now) {
+			for _, name := range plan.CommonFields(t.Ours.Decl, now) {
 				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(syntax.Extend), t.Ours.At(), []*syntax.Decl{now})
 			}
 		}
@@ -184,4 +184,13 @@ func (d *drifter) collision(subject, how, ours string, now []*syntax.Decl) {
 	if len(now) > 0 {
 		d.add(Row{Subject: subject, How: how, Class: Collides, Ours: ours, Now: syntax.Places(now)})
 	}
+}
+
+// texts returns declarations with their comments, one after the other.
+func texts(decls []*syntax.Decl) []byte {
+	var out []byte
+	for _, d := range decls {
+		out = append(out, syntax.Text(d)...)
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/upstream"
@@ -26,7 +27,7 @@ func WorkTree(t testing.TB, files filetree.Tree) string {
 // Git runs a git command in a work tree.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	g := git.At(t.Context(), Run, dir, "A Tester", "tester@localhost")
+	g := git.At(t.Context(), command.Output, dir, "A Tester", "tester@localhost")
 	out := g.Run(args...)
 	require.NoError(t, g.Err)
 	return string(out)
@@ -42,7 +43,7 @@ func Commit(t testing.TB, dir string) {
 // OpenCheckout opens a work tree; the made-up module's versions are the released ones.
 func OpenCheckout(t testing.TB, dir string) *upstream.Checkout {
 	t.Helper()
-	c, err := upstream.OpenCheckout(t.Context(), Run, dir, Versions(t))
+	c, err := upstream.OpenCheckout(t.Context(), command.Output, dir, Versions(t))
 	require.NoError(t, err)
 	return c
 }

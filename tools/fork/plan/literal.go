@@ -1,13 +1,15 @@
-package syntax
+package plan
 
 import (
 	"bytes"
 	"go/ast"
 	"slices"
+
+	"mongofork/tools/fork/syntax"
 )
 
-// KeyedLiterals lists the composite literals of a function that have a type, except those without keys.
-func (d *Decl) KeyedLiterals() []*ast.CompositeLit {
+// keyedLiterals lists the composite literals of a function that have a type, except those without keys.
+func keyedLiterals(d *syntax.Decl) []*ast.CompositeLit {
 	var all []*ast.CompositeLit
 	if d.Func == nil || d.Func.Body == nil {
 		return nil
@@ -41,14 +43,14 @@ func keysOf(lit *ast.CompositeLit) []string {
 }
 
 // ExtendedLiteral returns our function's only literal, and the only one of its type in upstream's function; nil for what is not so.
-func ExtendedLiteral(ours, theirs *Decl) (our, their *ast.CompositeLit) {
-	literals := ours.KeyedLiterals()
+func ExtendedLiteral(ours, theirs *syntax.Decl) (our, their *ast.CompositeLit) {
+	literals := keyedLiterals(ours)
 	if len(literals) != 1 {
 		return nil, nil
 	}
 	our = literals[0]
 	name := ours.File.Text(our.Type.Pos(), our.Type.End())
-	same := slices.DeleteFunc(theirs.KeyedLiterals(), func(lit *ast.CompositeLit) bool {
+	same := slices.DeleteFunc(keyedLiterals(theirs), func(lit *ast.CompositeLit) bool {
 		return !bytes.Equal(theirs.File.Text(lit.Type.Pos(), lit.Type.End()), name)
 	})
 	if len(same) != 1 {
@@ -57,8 +59,8 @@ func ExtendedLiteral(ours, theirs *Decl) (our, their *ast.CompositeLit) {
 	return our, same[0]
 }
 
-// CommonKeys returns the keys that both literals set.
-func CommonKeys(our, their *ast.CompositeLit) []string {
+// commonKeys returns the keys that both literals set.
+func commonKeys(our, their *ast.CompositeLit) []string {
 	has := keysOf(their)
 	return slices.DeleteFunc(keysOf(our), func(key string) bool { return !slices.Contains(has, key) })
 }

@@ -90,10 +90,10 @@ func (mt *matcher) extended(t Touch) {
 	}
 	for _, field := range ours.Fields.List {
 		if len(field.Names) == 0 {
-			mt.fail(d, "give the field a name", "embedded field %s: embedding would change upstream's method set", syntax.FieldNames(field)[0])
+			mt.fail(d, "give the field a name", "embedded field %s: embedding would change upstream's method set", fieldNames(field)[0])
 		}
 	}
-	for _, name := range syntax.CommonFields(d.Decl, t.Theirs) {
+	for _, name := range CommonFields(d.Decl, t.Theirs) {
 		mt.fail(d, "rename the field", "upstream already has the field %s (%s)", name, t.Theirs.At())
 	}
 }
@@ -101,16 +101,16 @@ func (mt *matcher) extended(t Touch) {
 // literal checks what extending a function asserts: one literal in ours, and one of its type in upstream's that does not have its keys.
 func (mt *matcher) literal(t Touch) {
 	d := t.Ours
-	our, their := syntax.ExtendedLiteral(d.Decl, t.Theirs)
+	our, their := ExtendedLiteral(d.Decl, t.Theirs)
 	switch {
 	case our == nil || len(our.Elts) == 0:
-		mt.fail(d, "leave nothing in ours but one literal with the keys to add", "ours has %d keyed literals, not one with keys", len(d.KeyedLiterals()))
+		mt.fail(d, "leave nothing in ours but one literal with the keys to add", "ours has %d keyed literals, not one with keys", len(keyedLiterals(d.Decl)))
 		return
 	case their == nil:
 		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's does not have exactly one keyed literal of type %s (%s)", d.File.Text(our.Type.Pos(), our.Type.End()), t.Theirs.At())
 		return
 	}
-	for _, key := range syntax.CommonKeys(our, their) {
+	for _, key := range commonKeys(our, their) {
 		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's sets %s already (%s)", key, t.Theirs.At())
 	}
 	if ours, up := mt.names.Signature(d.Decl), mt.names.Signature(t.Theirs); ours != up {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 )
@@ -39,7 +40,7 @@ func TestSeriesCompared(t *testing.T) {
 			patches, _ := patchesOf(t, s)
 			goal, err := s.goal()
 			require.NoError(t, err)
-			v, err := s.newTree(t.Context(), forktest.Run, Check{Dir: t.TempDir()})
+			v, err := s.newTree(t.Context(), command.Output, Check{Dir: t.TempDir()})
 			require.NoError(t, err)
 			for _, patch := range patches[1:] {
 				require.NoError(t, v.apply(patch))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -29,7 +30,7 @@ func planSeries(t *testing.T, files filetree.Tree) *Series {
 // patchesOf returns the patches of a series, and the tree that they lead to.
 func patchesOf(t *testing.T, s *Series) ([]Patch, filetree.Tree) {
 	t.Helper()
-	patches, tree, err := s.Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+	patches, tree, err := s.Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
 	require.NoError(t, err)
 	return patches, tree
 }
@@ -117,7 +118,7 @@ func TestSeriesRefused(t *testing.T) {
 			files[tt.file] = []byte(tt.text)
 			s, err := New(forktest.Plan(t, files))
 			if err == nil {
-				_, _, err = s.Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+				_, _, err = s.Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
 			}
 			require.ErrorContains(t, err, tt.want)
 		})
@@ -138,7 +139,7 @@ func TestSeriesSize(t *testing.T) {
 			files := forktest.SeriesOverlay()
 			files[tt.file] = []byte(long)
 			files["etc/series/3-long.yaml"] = forktest.StepFile("Be long", "files: ["+tt.file+"]\n"+tt.more)
-			_, _, err := planSeries(t, files).Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+			_, _, err := planSeries(t, files).Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
 			if tt.want == "" {
 				require.NoError(t, err)
 				return
@@ -257,7 +258,7 @@ func TestSeriesMerges(t *testing.T) {
 		files["etc/series/series.yaml"] = []byte(setup + "merged: {" + tt.merged + "}\n")
 		s, err := New(forktest.Plan(t, files))
 		if err == nil {
-			_, _, err = s.Patches(t.Context(), forktest.Run, "A Tester <tester@localhost>")
+			_, _, err = s.Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
 		}
 		require.ErrorContains(t, err, tt.want)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 )
@@ -43,7 +44,7 @@ func TestTryPatches(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tried, err := Try(t.Context(), forktest.Run, before, tt.tree, patches)
+			tried, err := Try(t.Context(), command.Output, before, tt.tree, patches)
 			require.NoError(t, err)
 			for i := range tt.want {
 				tt.want[i].Name, tt.want[i].Step = patches[i+1].Name, patches[i+1].Step
@@ -53,6 +54,6 @@ func TestTryPatches(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	_, err := Try(stopped, forktest.Run, before, before, patches)
+	_, err := Try(stopped, command.Output, before, before, patches)
 	require.ErrorIs(t, err, context.Canceled)
 }

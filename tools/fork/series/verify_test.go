@@ -22,7 +22,7 @@ func TestSeriesApplies(t *testing.T) {
 	s := planSeries(t, forktest.SeriesOverlay())
 	dir := t.TempDir()
 	var out bytes.Buffer
-	verified, err := s.Verify(t.Context(), withoutGo(forktest.Run), Check{Dir: dir, Out: &out})
+	verified, err := s.Verify(t.Context(), withoutGo(command.Output), Check{Dir: dir, Out: &out})
 	require.NoError(t, err)
 	require.Equal(t, "each commit passes by itself", verified.String())
 	require.Equal(t, 2, strings.Count(out.String(), "packages vetted"), out.String())
@@ -52,7 +52,7 @@ func TestSeriesWithABrokenStep(t *testing.T) {
 		if name == "go" && args[0] == "vet" {
 			return nil, io.ErrUnexpectedEOF
 		}
-		return withoutGo(forktest.Run)(ctx, dir, env, name, args...)
+		return withoutGo(command.Output)(ctx, dir, env, name, args...)
 	}
 	_, err := s.Verify(t.Context(), broken, Check{Dir: t.TempDir(), From: 1, Out: io.Discard})
 	require.ErrorContains(t, err, "0001-T-1-Have-a-limit.patch: go vet")
@@ -71,7 +71,7 @@ func TestVerifiedFrom(t *testing.T) {
 		9: "no commit was checked by itself",
 	} {
 		s := planSeries(t, forktest.SeriesOverlay())
-		verified, err := s.Verify(t.Context(), withoutGo(forktest.Run), Check{Dir: t.TempDir(), From: from, Out: io.Discard})
+		verified, err := s.Verify(t.Context(), withoutGo(command.Output), Check{Dir: t.TempDir(), From: from, Out: io.Discard})
 		require.NoError(t, err)
 		require.Equal(t, want, verified.String(), "from %d of 2", from)
 	}

@@ -25,15 +25,6 @@ func Text(d *Decl) []byte {
 	return append(slices.Clone(d.File.Src[start:end]), '\n')
 }
 
-// Texts returns declarations with their comments, one after the other.
-func Texts(decls []*Decl) []byte {
-	var out []byte
-	for _, d := range decls {
-		out = append(out, Text(d)...)
-	}
-	return out
-}
-
 // LineEnd returns the offset just after the line that holds offset i.
 func LineEnd(src []byte, i int) int {
 	if n := bytes.IndexByte(src[i:], '\n'); n >= 0 {

@@ -33,7 +33,7 @@ func TestCheckoutReadsTheCommit(t *testing.T) {
 	require.Zero(t, forktest.OpenCheckout(t, dir).Uncommitted)
 
 	linked := filepath.Join(filepath.Dir(dir), "linked")
-	_, err := forktest.Run(t.Context(), dir, nil, "git", "worktree", "add", "--quiet", linked)
+	_, err := command.Output(t.Context(), dir, nil, "git", "worktree", "add", "--quiet", linked)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(dir, "pool", "names.go")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module wrong\n"), 0o644))
@@ -41,10 +41,10 @@ func TestCheckoutReadsTheCommit(t *testing.T) {
 	before := state(t, dir)
 
 	astray := func(ctx context.Context, at string, env []string, name string, args ...string) ([]byte, error) {
-		return forktest.Run(ctx, at, append([]string{"GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_WORK_TREE=/nowhere"}, env...), name, args...)
+		return command.Output(ctx, at, append([]string{"GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_WORK_TREE=/nowhere"}, env...), name, args...)
 	}
 	for _, at := range []string{dir, linked} {
-		for _, run := range []command.RunFunc{forktest.Run, astray} {
+		for _, run := range []command.RunFunc{command.Output, astray} {
 			c, err := upstream.OpenCheckout(t.Context(), run, at, forktest.Versions(t))
 			require.NoError(t, err)
 			require.Equal(t, map[string]int{dir: 3, linked: 0}[at], c.Uncommitted)
@@ -109,7 +109,7 @@ func TestCheckoutRefused(t *testing.T) {
 			if tt.files != nil {
 				dir = forktest.WorkTree(t, tt.files)
 			}
-			c, err := upstream.OpenCheckout(t.Context(), forktest.Run, dir, forktest.Versions(t))
+			c, err := upstream.OpenCheckout(t.Context(), command.Output, dir, forktest.Versions(t))
 			if tt.files != nil {
 				require.NoError(t, err)
 				_, err = c.Module(t.Context(), forktest.Module, forktest.Base)
