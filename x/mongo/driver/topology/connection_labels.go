@@ -31,8 +31,10 @@ func (c *connection) connect(ctx context.Context) error {
 	connErr.server, connErr.overloaded = c.addr, true
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
 		// Applications see the labels of the innermost command error.
-		labels := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
-		helloErr.Labels = append(labels, helloErr.Labels...)
+		labels := make([]string, 0, len(helloErr.Labels)+2)
+		labels = append(labels, helloErr.Labels...)
+		labels = append(labels, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
+		helloErr.Labels = labels
 		connErr.Wrapped = helloErr
 	}
 	return connErr
