@@ -32,15 +32,19 @@ type server struct {
 }
 
 // startServer starts a lab for a scenario.
-func startServer(ctx context.Context, config Config, scenario Scenario) (*server, error) {
+func startServer(ctx context.Context, config Config, scenario Scenario) (started *server, err error) {
 	s := new(server)
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(s.dir) // nothing, without a folder
+		}
+	}()
 	args := []string{
 		"serve", "--topology", scenario.topology(), "--port=0", "--metrics-port=0",
 		"--capacity", fmt.Sprint(scenario.Capacity()), "--queue", strconv.Itoa(scenario.queue()),
 		"--rejection-cost", fmt.Sprint(scenario.RejectionCost),
 	}
 	if scenario.Real {
-		var err error
 		if s.dir, err = os.MkdirTemp("", "bench-members-"); err != nil {
 			return nil, err
 		}

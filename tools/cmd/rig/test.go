@@ -109,7 +109,7 @@ func (c *throttlingCmd) Run(ctx context.Context) error {
 		return fmt.Errorf("%s, %w", throttledFile, err)
 	}
 	rig.UseURIOptions("adaptiveThrottling=true")
-	return runSuites(ctx, rig, []string{"fork", "spec"}, suite.Options{Overload: true, Throttled: true, Except: exceptions})
+	return runSuites(ctx, rig, []string{"fork", "spec"}, suite.Options{Throttled: true, Except: exceptions})
 }
 
 // run runs the named suites and prints the report.

@@ -40,7 +40,7 @@ func TestExceptions(t *testing.T) {
 			})
 			var failures []string
 			skips, remarks := 0, 0
-			for _, s := range f.Run(t.Context(), []string{"spec"}, Options{Overload: true, Except: exceptions}) {
+			for _, s := range f.Run(t.Context(), []string{"spec"}, Options{Throttled: true, Except: exceptions}) {
 				skips += s.Skipped()
 				for _, remark := range s.Remarks {
 					if strings.Contains(remark, "is an exception, but") {

@@ -129,9 +129,8 @@ type Options struct {
 	// File restricts the specification suites to the test file of this name,
 	// without ".json".
 	File string
-	// Overload restricts the suite "spec" to the tests about overload, which run in the fork alone.
-	Overload bool
-	// Throttled switches adaptiveThrottling on in all tests of the suite "fork".
+	// Throttled switches adaptiveThrottling on in all tests of the suite "fork", and restricts the suite "spec" to the tests about
+	// overload, which run in the fork alone.
 	Throttled bool
 	// Except lists the tests that may fail.
 	Except []Exception

@@ -83,7 +83,7 @@ func (r *Rig) specParts(options Options) []specPart {
 	if options.Revision == "" && options.File == "" {
 		parts = append(parts, specPart{"integration", false, r.integration})
 	}
-	if options.Overload {
+	if options.Throttled {
 		parts = slices.DeleteFunc(parts, func(part specPart) bool { return part.unified })
 	}
 	return parts

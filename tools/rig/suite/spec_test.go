@@ -67,7 +67,7 @@ func TestSpecWithURIOptions(t *testing.T) {
 	f := newFixture(t, specAnswers(specFile+"/one passed", specFile+"/two passed"))
 	f.UseURIOptions("adaptiveThrottling=true")
 	var names []string
-	for _, result := range f.Run(t.Context(), []string{"spec"}, Options{Overload: true}) {
+	for _, result := range f.Run(t.Context(), []string{"spec"}, Options{Throttled: true}) {
 		names = append(names, result.Name)
 		assert.Empty(t, result.Failures, result.Name)
 	}
