@@ -38,8 +38,12 @@ func New(ctx context.Context, run command.RunFunc, author string) (g *Repository
 		return nil, nil, err
 	}
 	g = At(ctx, run, dir, name, address)
-	g.Run("init", "--quiet")
-	return g, func() { os.RemoveAll(dir) }, g.Err
+	done = func() { os.RemoveAll(dir) }
+	if g.Run("init", "--quiet"); g.Err != nil {
+		done()
+		return nil, nil, g.Err
+	}
+	return g, done, nil
 }
 
 // At returns the repository in a folder, whose commits have this author.
