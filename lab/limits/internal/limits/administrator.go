@@ -43,7 +43,7 @@ type administrator struct {
 	former map[string]any
 }
 
-// newAdministrator connects with one connection only, for it is to need no other while connections are limited.
+// newAdministrator opens a single connection, so that it needs no other while connections are limited.
 func newAdministrator(opts *options.ClientOptions) (*administrator, error) {
 	client, err := mongo.Connect(opts.SetAppName(administratorName).SetMaxPoolSize(1))
 	return &administrator{client: client}, err

@@ -77,7 +77,7 @@ func (s *store) all(collection string) bson.A {
 	return append(bson.A{}, s.docs[collection]...)
 }
 
-// fake is a server with limits.
+// fake is a server that has limits.
 type fake struct {
 	uri         string
 	requests    *overload.RequestLimiter

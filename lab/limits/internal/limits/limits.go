@@ -19,10 +19,10 @@ import (
 	"mongofork/lab/internal/topology"
 )
 
-// restoreTime is how long it may take to end the limits, whatever happened.
+// restoreTime limits how long ending the limits may take.
 const restoreTime = 30 * time.Second
 
-// Config configures a run.
+// Config describes a run.
 type Config struct {
 	// URI is the connection string of a server that is primary or router, with one host. Its user, if any, has to be allowed
 	// to set parameters. The database "limits" is dropped.
@@ -31,7 +31,7 @@ type Config struct {
 	ServerOnly bool
 }
 
-// Run returns the results. The error is for a run that failed. In any case it restores the limits.
+// Run returns the results, or an error if the run failed. Either way it restores the limits.
 func Run(ctx context.Context, config Config) (*Report, error) {
 	backend, err := proxy.ParseBackend(config.URI)
 	if err != nil {
