@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"mongofork/tools/rig/drivermod"
+	"mongofork/tools/drivermod"
 )
 
 // Module is the path of the driver.

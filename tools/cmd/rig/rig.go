@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/labrun"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/difference"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/difference"
+	"mongofork/tools/gotest"
 )
 
 // excuse says why failed tests of upstream's may fail: they are listed, fail in upstream's tree as well, or pass when they run alone.

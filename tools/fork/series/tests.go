@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"mongofork/tools/fork/syntax"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // tests runs what a patch can break: all tests of the packages that it touches, upstream's and the series', and of the other packages

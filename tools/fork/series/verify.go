@@ -14,7 +14,7 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/syntax"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // Check says how a series is verified.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"mongofork/tools/rig/drivermod"
+	"mongofork/tools/drivermod"
 	"mongofork/tools/rig/process"
 )
 

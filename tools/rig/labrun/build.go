@@ -8,7 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"mongofork/tools/rig/drivermod"
+	"mongofork/tools/drivermod"
 )
 
 // Runner runs a command and returns what it wrote. suite.Tools is one.

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"mongofork/tools/rig/difference"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/difference"
+	"mongofork/tools/gotest"
 )
 
 // Verdict compares a run in the fork with a record. Each case of the run is counted in one of its fields.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/rig/difference"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/difference"
+	"mongofork/tools/gotest"
 )
 
 const module = "example.com/m"

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // Record holds the outcomes of the tests of one run in the untouched module. Packages are named by their folders.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 const header = `# How upstream's tests end in the untouched module. "make baseline" measures it and writes this file.

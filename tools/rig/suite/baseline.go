@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"mongofork/tools/rig/difference"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/difference"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/outcomes"
 	"mongofork/tools/rig/report"
 )

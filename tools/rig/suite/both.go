@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // Names of the pinned servers in SERVER.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"mongofork/tools/rig/difference"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/difference"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // backpressureFolder is the specification folder whose files all must run in a run of the fork's revision.

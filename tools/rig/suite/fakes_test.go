@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

@@ -3,7 +3,7 @@ package suite
 import (
 	"context"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/difference"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/difference"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/outcomes"
 	"mongofork/tools/rig/report"
 )

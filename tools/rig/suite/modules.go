@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mongofork/tools/rig/drivermod"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/drivermod"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/rig/drivermod"
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/drivermod"
+	"mongofork/tools/gotest"
 )
 
 func TestModules(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"sort"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // ownTests are the test functions that the overlay adds to the fork, by the

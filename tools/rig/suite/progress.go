@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // progressInterval is the time between a running suite's progress reports.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

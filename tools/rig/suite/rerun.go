@@ -3,7 +3,7 @@ package suite
 import (
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // rerunCommand returns a shell command, for the root of the repository, that runs one test again. dir is the module's folder

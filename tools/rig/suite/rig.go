@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

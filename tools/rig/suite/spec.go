@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mongofork/tools/rig/difference"
+	"mongofork/tools/difference"
 	"mongofork/tools/rig/report"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
 

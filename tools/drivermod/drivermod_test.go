@@ -25,7 +25,7 @@ func write(t *testing.T, name, content string) {
 
 func TestReplaceAddsOneLine(t *testing.T) {
 	t.Parallel()
-	module := filepath.Join("..", "..", "..", "examples", "overload")
+	module := filepath.Join("..", "..", "examples", "overload")
 	path, line, err := Replace(module, filepath.FromSlash("/repo/build/v2.5.0"), t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, "replace "+Path+" => "+filepath.FromSlash("/repo/build/v2.5.0"), line)
@@ -35,7 +35,7 @@ func TestReplaceAddsOneLine(t *testing.T) {
 
 func TestReplaceChangesTheLineThatThereIs(t *testing.T) {
 	t.Parallel()
-	path, _, err := Replace(filepath.Join("..", "..", "..", "contrib", "otel"), filepath.FromSlash("/repo/build/pristine/v2.5.0"), t.TempDir())
+	path, _, err := Replace(filepath.Join("..", "..", "contrib", "otel"), filepath.FromSlash("/repo/build/pristine/v2.5.0"), t.TempDir())
 	require.NoError(t, err)
 	assert.Contains(t, read(t, path), Path+" => "+filepath.FromSlash("/repo/build/pristine/v2.5.0"))
 	assert.Equal(t, 1, strings.Count(read(t, path), Path+" => "))

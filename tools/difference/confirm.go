@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // Rerun runs one test alone, in the fork or in the untouched module, and returns its outcome.

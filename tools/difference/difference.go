@@ -5,7 +5,7 @@ package difference
 import (
 	"sort"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // Change is a test that ended differently in the two trees.

@@ -3,7 +3,7 @@ package difference
 import (
 	"fmt"
 
-	"mongofork/tools/rig/gotest"
+	"mongofork/tools/gotest"
 )
 
 // Expectation is a regression that the skip list names.
