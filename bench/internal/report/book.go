@@ -121,14 +121,16 @@ func (b *book) addGoodput(f *result.File[*goodput.Results]) {
 	b.charts["spike"] = spikeChart(f.Results)
 }
 
-// addKinds adds a table for each kind of scenario, and that of the storm.
+// addKinds adds a table for each kind of scenario, and that of the storm if there is one.
 func (b *book) addKinds(prefix string, r *goodput.Results) {
 	for _, kind := range goodput.Kinds() {
 		if runs := where(r.Runs, func(run goodput.Run) bool { return run.Kind == kind }); len(runs) > 0 {
 			b.tables[prefix+" "+kind] = runTable(runs)
 		}
 	}
-	b.tables[prefix+" storm"] = stormTable(r)
+	if len(r.Storms) > 0 {
+		b.tables[prefix+" storm"] = stormTable(r)
+	}
 }
 
 func (b *book) addSimulation(f *result.File[*study.Study]) {
