@@ -34,7 +34,7 @@ func (c *extractCmd) Run(a *app) error {
 type patchCmd struct {
 	Output  string `short:"o" placeholder:"FILE" help:"Write to this file instead of the standard output."`
 	Subject string `default:"Client backpressure" help:"First line of the commit message."`
-	Author  string `default:"mongofork <mongofork@localhost>" help:"Author of the commit."`
+	authored
 	allowOpen
 }
 
@@ -42,7 +42,7 @@ func (c *patchCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
 		return err
 	}
-	text, err := a.project.Patch(a.ctx, a.run, output.PatchOptions{Subject: c.Subject, Author: c.Author})
+	text, err := a.project.Patch(a.ctx, a.run, output.PatchOptions{Subject: c.Subject, Author: c.of(a)})
 	if err != nil {
 		return err
 	}

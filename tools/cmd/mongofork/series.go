@@ -10,7 +10,7 @@ import (
 
 type seriesCmd struct {
 	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
-	Author string `default:"mongofork <mongofork@localhost>" help:"Author of the commits."`
+	authored
 	allowOpen
 }
 
@@ -18,7 +18,7 @@ func (c *seriesCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
 		return err
 	}
-	patches, _, err := a.project.SeriesPatches(a.ctx, a.run, c.Author)
+	patches, _, err := a.project.SeriesPatches(a.ctx, a.run, c.of(a))
 	if err != nil {
 		return err
 	}
