@@ -24,6 +24,7 @@ var errFailed = errors.New("failed")
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Test        testCmd        `cmd:"" help:"Run the test suites and print a report."`
+	Quick       quickCmd       `cmd:"" help:"Run the suites check and fork without the race detector."`
 	Upstream    upstreamCmd    `cmd:"" help:"Run upstream's tests in the fork and in the untouched module and print the difference."`
 	Spec        specCmd        `cmd:"" help:"Run the specification's tests on a real server."`
 	Throttling  throttlingCmd  `cmd:"" help:"Run the fork's tests, and the specification's about overload, with adaptiveThrottling on."`

@@ -62,6 +62,13 @@ func (c *testCmd) Run(ctx context.Context) error {
 	return c.run(ctx, names, suite.Options{})
 }
 
+type quickCmd struct{ rigFlags }
+
+// Run runs what needs neither a server nor the race detector.
+func (c *quickCmd) Run(ctx context.Context) error {
+	return c.run(ctx, []string{"check", "fork"}, suite.Options{Quick: true})
+}
+
 type upstreamCmd struct{ rigFlags }
 
 // Run runs the suite "upstream".

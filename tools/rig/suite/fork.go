@@ -31,8 +31,10 @@ func (r *Rig) fork(ctx context.Context, s *report.Suite, options Options) error 
 	if project, err := r.project(ctx, r.Fork); err == nil {
 		env = r.env("PROJECT_DIRECTORY=" + project)
 	}
-	flags, note := r.race(ctx)
-	s.Note = note
+	var flags []string
+	if !options.Quick {
+		flags, s.Note = r.race(ctx)
+	}
 	if options.Throttled {
 		temp, err := os.MkdirTemp("", "rig-throttled-")
 		if err != nil {

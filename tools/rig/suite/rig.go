@@ -132,6 +132,8 @@ type Options struct {
 	// Throttled switches adaptiveThrottling on in all tests of the suite "fork", and restricts the suite "spec" to the tests about
 	// overload, which run in the fork alone.
 	Throttled bool
+	// Quick leaves the race detector out of the suite "fork".
+	Quick bool
 	// Except lists the tests that may fail.
 	Except []Exception
 }

@@ -199,6 +199,16 @@ func TestRace(t *testing.T) {
 	}
 }
 
+func TestQuickRunHasNoRaceDetector(t *testing.T) {
+	for quick, raced := range map[bool]bool{false: true, true: false} {
+		f := newFixture(t, same("p TestOurs passed"))
+		f.tools.says = map[string]string{"go env": "1\ngo\n"}
+		f.one(t, "fork", Options{Quick: quick})
+		require.NotEmpty(t, f.tests.runs)
+		assert.Equal(t, raced, slices.Contains(f.tests.runs[0].Flags, "-race"))
+	}
+}
+
 func TestDegradedModes(t *testing.T) {
 	noServer := func(f *fixture) {
 		f.OpenServer = func(context.Context) (*Server, error) {
