@@ -32,7 +32,7 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
-	if err := c.measureCanned(ctx, console, config, setting); err != nil {
+	if err := c.measureDrivers(ctx, console, config, setting); err != nil {
 		return err
 	}
 	if c.wants(fleetsKind) {
@@ -46,32 +46,20 @@ func (c *goodputCmd) Run(ctx context.Context, console console) error {
 	return c.measureServer(ctx, console, config)
 }
 
-// measureFleets measures one client and a hundred, also with canned replies. Its results are kept if all of its drivers were asked
-// for.
-func (c *goodputCmd) measureFleets(ctx context.Context, console console, config goodput.Config) error {
-	config.Scenarios, config.Arms = goodput.FleetScenarios(), c.chosenArms(config.Arms)
-	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: result.CurrentSetting("/", time.Now())}
-	var err error
-	if file.Results, err = measureCanned(ctx, config); err != nil {
-		return err
-	}
-	if len(c.Arm) == 0 {
-		if err := file.Write(c.results(report.GoodputFleetsFile)); err != nil {
-			return err
-		}
-	}
-	return report.PrintGoodput(console.Out, file.Results)
+const goodputCommand = "make bench-goodput"
+
+// measureDrivers measures with canned replies behind the lab.
+func (c *goodputCmd) measureDrivers(ctx context.Context, console console, config goodput.Config, setting *result.Setting) error {
+	config.Storm = goodput.NewStorm(c.Storm)
+	file := result.File[*goodput.Results]{Command: goodputCommand, Setting: setting}
+	return c.measureCanned(ctx, console, c.chosen(config), file, report.GoodputFile, c.everything())
 }
 
-// measureCanned measures with canned replies behind the lab.
-func (c *goodputCmd) measureCanned(ctx context.Context, console console, config goodput.Config, setting *result.Setting) error {
-	config.Storm = goodput.NewStorm(c.Storm)
-	results, err := measureCanned(ctx, c.chosen(config))
-	if err != nil {
-		return err
-	}
-	file := result.File[*goodput.Results]{Command: "make bench-goodput", Setting: setting, Results: results}
-	return c.present(console, file, report.GoodputFile)
+// measureFleets measures one client and a hundred in the same way. The results are complete if all drivers were asked for.
+func (c *goodputCmd) measureFleets(ctx context.Context, console console, config goodput.Config) error {
+	config.Scenarios, config.Arms = goodput.FleetScenarios(), c.chosenArms(config.Arms)
+	file := result.File[*goodput.Results]{Command: goodputCommand, Setting: result.CurrentSetting("/", time.Now())}
+	return c.measureCanned(ctx, console, config, file, report.GoodputFleetsFile, len(c.Arm) == 0)
 }
 
 // measureServer measures with a real server behind the lab, if there is any.
@@ -84,7 +72,7 @@ func (c *goodputCmd) measureServer(ctx context.Context, console console, config 
 	}
 	config.Mongod = mongod
 	return c.onServer(ctx, console, server.Config{BehindLab: true}, func(uri, name string) error {
-		file := result.File[*goodput.ServerResults]{Command: "make bench-goodput", Setting: result.CurrentSetting("/", time.Now())}
+		file := result.File[*goodput.ServerResults]{Command: goodputCommand, Setting: result.CurrentSetting("/", time.Now())}
 		config.Backend = uri
 		results, err := goodput.MeasureServer(ctx, config)
 		if err != nil {

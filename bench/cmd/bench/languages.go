@@ -40,12 +40,8 @@ func (c *languagesCmd) Run(ctx context.Context, console console) error {
 		return err
 	}
 	config.Arms, config.Storm = append(config.Arms, others...), goodput.NewLanguageStorm(c.Storm)
-	results, err := measureCanned(ctx, c.chosen(config))
-	if err != nil {
-		return err
-	}
-	file := result.File[*goodput.Results]{Command: "make bench-languages", Setting: setting, Results: results}
-	return c.present(console, file, report.LanguagesFile)
+	file := result.File[*goodput.Results]{Command: "make bench-languages", Setting: setting}
+	return c.measureCanned(ctx, console, c.chosen(config), file, report.LanguagesFile, c.everything())
 }
 
 // language is a driver of another language, and what installs the load with it.

@@ -127,20 +127,19 @@ func (f *overloadFlags) chosenArms(arms []goodput.Arm) []goodput.Arm {
 	})
 }
 
-// measureCanned measures before a backend that answers everything at once.
-func measureCanned(ctx context.Context, config goodput.Config) (*goodput.Results, error) {
+// measureCanned measures before a backend that answers everything at once, and prints the results. It also keeps them in a file, if
+// asked to.
+func (f *overloadFlags) measureCanned(ctx context.Context, console console, config goodput.Config, file result.File[*goodput.Results], name string, keep bool) error {
 	backend, err := canned.Start(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer backend.Close()
 	config.Backend, config.Database = backend.URI(), "bench"
-	return goodput.Measure(ctx, config)
-}
-
-// present prints results. If everything was measured it also keeps them.
-func (f *overloadFlags) present(console console, file result.File[*goodput.Results], name string) error {
-	if f.everything() {
+	if file.Results, err = goodput.Measure(ctx, config); err != nil {
+		return err
+	}
+	if keep {
 		if err := file.Write(f.results(name)); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -66,13 +67,13 @@ func readAll(folder string) (*book, error) {
 		read(b, folder, GoodputFile, "overload", b.addGoodput),
 		read(b, folder, GoodputFleetsFile, "the same with one client and a hundred", func(f *result.File[*goodput.Results]) {
 			b.addKinds("fleets", f.Results)
-			b.throttling.fleets = f.Results.Runs
+			b.throttling.runs = slices.Concat(b.throttling.runs, f.Results.Runs)
 		}),
 		read(b, folder, GoodputServerFile, "the same before a real server", func(f *result.File[*goodput.ServerResults]) {
 			b.tables["goodput server"] = runTable(f.Results.Runs)
 		}),
 		read(b, folder, LanguagesFile, "drivers of other languages", func(f *result.File[*goodput.Results]) {
-			b.throttling.peers = f
+			b.throttling.peers = f.Results.Storms
 			b.addKinds("languages", f.Results)
 			b.charts["languages"] = loadChart(f.Results, goodputTitle, inPercent)
 		}),
@@ -112,7 +113,7 @@ func (b *book) addOverhead(base string, f *result.File[*overhead.Results]) {
 const goodputTitle = "goodput, % of the capacity"
 
 func (b *book) addGoodput(f *result.File[*goodput.Results]) {
-	b.throttling.measured = f
+	b.throttling.runs, b.throttling.storms = f.Results.Runs, f.Results.Storms
 	b.addKinds("goodput", f.Results)
 	b.tables["goodput summary"] = summaryTable(f.Results)
 	b.tables["goals tokens"] = goalTable(tokenGoals(f), false)

@@ -197,7 +197,8 @@ func TestThrottlingGoals(t *testing.T) {
 		trial(study.Sustained(2, 0.1), sim.Throttling, 0.5),
 		trial(study.Bursts(1), sim.Throttling, 0.01), trial(study.Bursts(1), sim.NoRetry, 0.2),
 	}}
-	measured := strings.Join(lines(goalTable(throttlingGoals(evidence{measured: fakeFile(), simulated: s}), true)), "\n")
+	r := fakeResults()
+	measured := strings.Join(lines(goalTable(throttlingGoals(evidence{runs: r.Runs, storms: r.Storms, simulated: s}), true)), "\n")
 	for _, row := range []string{
 		"1.1 ×; 1.5 ×; 2 ×; 4 × | at least 95.0; 95.0; 95.0; 90.0 | -; -; 96.0; - | 100.0; 100.0; 100.0; 100.0 | yes |",
 		"| errors in short bursts, of those without retries: 1 client; 10 clients; 100 clients | at most 0.15 | 0.05; -; - | -; 0.00; - |",
@@ -210,12 +211,12 @@ func TestThrottlingGoals(t *testing.T) {
 		assert.Contains(t, measured, row)
 	}
 	fleets := fakeRuns(goodput.FleetScenarios())
-	peers := &result.File[*goodput.Results]{Results: &goodput.Results{Storms: []goodput.StormRun{
+	peers := []goodput.StormRun{
 		{Arm: goodput.PyMongo, Report: &openloop.StormReport{Last: 9 * time.Second}},
 		{Arm: goodput.NodeDriver, Report: &openloop.StormReport{Last: 7 * time.Second}},
 		{Arm: goodput.Throttling, Idle: 0.3, Report: &openloop.StormReport{Last: 6 * time.Second}},
-	}}}
-	all := strings.Join(lines(goalTable(throttlingGoals(evidence{measured: fakeFile(), fleets: fleets, peers: peers, simulated: s}), true)), "\n")
+	}
+	all := strings.Join(lines(goalTable(throttlingGoals(evidence{runs: slices.Concat(r.Runs, fleets), storms: r.Storms, peers: peers, simulated: s}), true)), "\n")
 	for _, row := range []string{
 		"| errors in short bursts, of those without retries: 1 client; 10 clients; 100 clients | at most 0.15 | 0.05; -; - | 0.00; 0.00; 0.00 | yes |",
 		"| errors at 95 % of the capacity, of those without retries | at most 1.00 | - | 0.00 | yes |",

@@ -15,18 +15,9 @@ func notSimulated() float64 { return math.NaN() }
 
 // evidence is what there is for the goals of an arm; all of it may be nil.
 type evidence struct {
-	measured  *result.File[*goodput.Results]
-	fleets    []goodput.Run                  // with one client and a hundred
-	peers     *result.File[*goodput.Results] // beside drivers of other languages
-	simulated *study.Throttling
-}
-
-// runs are those of the drivers for Go.
-func (e evidence) runs() []goodput.Run {
-	if e.measured == nil {
-		return e.fleets
-	}
-	return slices.Concat(e.measured.Results.Runs, e.fleets)
+	runs          []goodput.Run
+	storms, peers []goodput.StormRun // peers are those beside drivers of other languages
+	simulated     *study.Throttling
 }
 
 // want picks the runs of a case.
@@ -76,7 +67,7 @@ func (e evidence) ofNoRetry(name string, bound float64, wanted want, of func(goo
 
 func (e evidence) judge(name string, bound float64, wanted want, of, late func(goodput.Run) float64) figure {
 	f := figure{name: name, bound: bound, simulated: notSimulated()}
-	runs := where(e.runs(), wanted)
+	runs := where(e.runs, wanted)
 	if len(runs) == 0 {
 		return f
 	}
@@ -92,7 +83,7 @@ func (e evidence) judge(name string, bound float64, wanted want, of, late func(g
 // if there is none.
 func (e evidence) against(of func(goodput.Run) float64, compare func(own, without float64) float64) func(goodput.Run) float64 {
 	return func(run goodput.Run) float64 {
-		for _, other := range e.runs() {
+		for _, other := range e.runs {
 			if other.Arm == goodput.NoRetry && meets(other.Scenario) == meets(run.Scenario) {
 				return compare(of(run), of(other))
 			}
@@ -140,7 +131,7 @@ func (f figure) against(e evidence, other sim.Policy, name string, of func(study
 
 // tokenGoals are those of adaptiveRetries.
 func tokenGoals(f *result.File[*goodput.Results]) []goal {
-	e := evidence{measured: f}
+	e := evidence{runs: f.Results.Runs, storms: f.Results.Storms}
 	kept := func(cost, bound float64) func(float64) figure {
 		return func(load float64) figure {
 			return e.ofNoRetry(times(load), bound, lasting(goodput.Drained, load, cost), goodput.Run.Goodput)
@@ -215,7 +206,7 @@ const leastIdle = 0.05
 // storm is a goal of an arm in a connection storm.
 func (e evidence) storm(arm, what, format string, bound float64, of func(goodput.StormRun) float64) goal {
 	f := figure{bound: bound, simulated: notSimulated()}
-	for _, s := range stormsOf(e.measured, arm) {
+	for _, s := range stormsOf(e.storms, arm) {
 		v := of(s)
 		if f.measured = &(measure{v, v, v}); s.Idle < leastIdle {
 			f.doubt = "the processors were never idle"
@@ -225,17 +216,14 @@ func (e evidence) storm(arm, what, format string, bound float64, of func(goodput
 }
 
 // stormsOf returns the storms of some arms.
-func stormsOf(f *result.File[*goodput.Results], arms ...string) []goodput.StormRun {
-	if f == nil {
-		return nil
-	}
-	return where(f.Results.Storms, func(s goodput.StormRun) bool { return slices.Contains(arms, s.Arm) })
+func stormsOf(all []goodput.StormRun, arms ...string) []goodput.StormRun {
+	return where(all, func(s goodput.StormRun) bool { return slices.Contains(arms, s.Arm) })
 }
 
 // afterFastest is how many seconds later than the fastest of other arms the last client of a storm was connected.
-func afterFastest(f *result.File[*goodput.Results], others ...string) func(goodput.StormRun) float64 {
+func afterFastest(all []goodput.StormRun, others ...string) func(goodput.StormRun) float64 {
 	return func(s goodput.StormRun) float64 {
-		lasts := values(stormsOf(f, others...), func(s goodput.StormRun) float64 { return s.Report.Last.Seconds() })
+		lasts := values(stormsOf(all, others...), func(s goodput.StormRun) float64 { return s.Report.Last.Seconds() })
 		return s.Report.Last.Seconds() - spread(lasts).Low
 	}
 }

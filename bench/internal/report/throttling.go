@@ -62,8 +62,8 @@ func throttlingGoals(e evidence) []goal {
 	goals = append(goals, e.members(goodput.Throttling, 99.9, 1.03)...)
 	return append(goals,
 		e.storm(goodput.Throttling, "seconds later than the faster of upstream's", "%.1f", 0,
-			afterFastest(e.measured, goodput.NoRetry, goodput.TwoRetries)),
-		evidence{measured: e.peers}.storm(goodput.Throttling, "seconds later than the fastest of upstream's, PyMongo and Node's", "%.1f", 0,
+			afterFastest(e.storms, goodput.NoRetry, goodput.TwoRetries)),
+		evidence{storms: e.peers}.storm(goodput.Throttling, "seconds later than the fastest of upstream's, PyMongo and Node's", "%.1f", 0,
 			afterFastest(e.peers, goodput.NoRetry, goodput.PyMongo, goodput.NodeDriver)),
 		e.storm(goodput.Throttling, "pools cleared", "%.0f", 0, cleared),
 		e.storm(goodput.Throttling, "errors", "%.0f", 20, func(s goodput.StormRun) float64 { return float64(s.Report.Errors) }))
@@ -140,7 +140,7 @@ func (e evidence) mixed() []goal {
 
 // mean returns the mean of a figure of the runs of an arm beside another in one round.
 func (e evidence) mean(of func(goodput.Run) float64, arm, beside string, round uint64) float64 {
-	runs := where(e.measured.Results.Runs, during(goodput.Mixed, arm).and(func(r goodput.Run) bool {
+	runs := where(e.runs, during(goodput.Mixed, arm).and(func(r goodput.Run) bool {
 		return r.Beside == beside && r.Round() == round
 	}))
 	var sum float64
