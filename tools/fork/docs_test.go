@@ -67,23 +67,14 @@ func messageOf(call *ast.CallExpr) string {
 	if !ok {
 		return ""
 	}
-	var literals []string
-	for _, arg := range call.Args {
-		lit, ok := arg.(*ast.BasicLit)
-		if ok && lit.Kind == token.STRING {
-			text, _ := strconv.Unquote(lit.Value)
-			literals = append(literals, text)
-		}
-	}
-	if len(literals) == 0 {
+	pkg, _ := sel.X.(*ast.Ident)
+	if sel.Sel.Name != "Errorf" && (sel.Sel.Name != "New" || pkg == nil || pkg.Name != "errors") {
 		return ""
 	}
-	switch sel.Sel.Name {
-	case "Errorf":
-		return literals[0]
-	case "New":
-		if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "errors" {
-			return literals[0]
+	for _, arg := range call.Args {
+		if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			text, _ := strconv.Unquote(lit.Value)
+			return text
 		}
 	}
 	return ""

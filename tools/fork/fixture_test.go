@@ -63,7 +63,7 @@ func builtProject(t testing.TB, files filetree.Tree) *Project {
 
 // output returns a build folder of the project.
 func (p *Project) output() output.Folder {
-	return output.Folder{Dir: filepath.Join(p.Root, "build", p.Base), Label: "build/" + p.Base}
+	return output.Below(p.Root, p.Base)
 }
 
 // build builds the project into its output.

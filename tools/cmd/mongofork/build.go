@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 
 	"mongofork/tools/fork/output"
@@ -67,16 +66,18 @@ func (c *buildCmd) pristine(a *app, out output.Folder) error {
 }
 
 // output returns the folder to write to: dir, or the one for the base.
-func (a *app) output(dir string) output.Folder {
-	if dir != "" {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			abs = dir
-		}
-		return output.Folder{Dir: abs, Label: filepath.ToSlash(dir)}
+func (a *app) output(dir string) output.Folder { return a.folder(dir, a.label()) }
+
+// folder returns a folder that the command line gives or, without one, a folder below build.
+func (a *app) folder(given string, otherwise ...string) output.Folder {
+	if given == "" {
+		return output.Below(a.project.Root, otherwise...)
 	}
-	label := path.Join("build", a.label())
-	return output.Folder{Dir: filepath.Join(a.project.Root, filepath.FromSlash(label)), Label: label}
+	abs, err := filepath.Abs(given)
+	if err != nil {
+		abs = given
+	}
+	return output.Folder{Dir: abs, Label: filepath.ToSlash(given)}
 }
 
 type checkCmd struct{}

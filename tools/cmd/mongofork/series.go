@@ -2,9 +2,8 @@ package main
 
 import (
 	"fmt"
-	"path"
-	"path/filepath"
 
+	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/series"
 )
 
@@ -22,21 +21,14 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	label := path.Join("build", "series", a.label())
-	dir := filepath.Join(a.project.Root, filepath.FromSlash(label))
-	if c.Output != "" {
-		if dir, err = filepath.Abs(c.Output); err != nil {
-			return err
-		}
-		label = filepath.ToSlash(c.Output)
-	}
-	if err := series.Write(dir, patches); err != nil {
+	out := a.folder(c.Output, "series", a.label())
+	if err := series.Write(out.Dir, patches); err != nil {
 		return err
 	}
 	for _, p := range patches[1:] {
-		fmt.Fprintf(a.out, "%s/%s: +%d -%d, tests +%d\n", label, p.Name, p.Added, p.Removed, p.AddedTests)
+		fmt.Fprintf(a.out, "%s/%s: +%d -%d, tests +%d\n", out.Label, p.Name, p.Added, p.Removed, p.AddedTests)
 	}
-	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", label, len(patches)-1, label)
+	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", out.Label, len(patches)-1, out.Label)
 	return nil
 }
 
@@ -48,7 +40,7 @@ type verifySeriesCmd struct {
 
 func (c *verifySeriesCmd) Run(a *app) error {
 	check := series.Check{
-		Dir:  filepath.Join(a.project.Root, "build", "series", a.label()+".tree"),
+		Dir:  output.Below(a.project.Root, "series", a.label()+".tree").Dir,
 		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
 	}
 	verified, err := a.project.VerifySeries(a.ctx, a.run, check)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
@@ -41,13 +39,13 @@ func (b builder) Build(ctx context.Context, base string) (overlay []string, err 
 			overlay = append(overlay, file.Path)
 		}
 	}
-	_, err = b.output(base).Write(forked.Tree, false)
-	_, pristineErr := b.output("pristine", base).Write(pristine.Tree, false)
+	_, err = output.Below(b.root, base).Write(forked.Tree, false)
+	_, pristineErr := output.Below(b.root, "pristine", base).Write(pristine.Tree, false)
 	return overlay, errors.Join(err, pristineErr)
 }
 
 // Link implements suite.Builder.
-func (b builder) Link(base string) error { return b.output(base).Link() }
+func (b builder) Link(base string) error { return output.Below(b.root, base).Link() }
 
 // Verify implements suite.Builder.
 func (b builder) Verify(ctx context.Context, base string) error {
@@ -57,9 +55,4 @@ func (b builder) Verify(ctx context.Context, base string) error {
 
 func (b builder) project(base string) *fork.Project {
 	return &fork.Project{Root: b.root, Base: base, Source: b.source}
-}
-
-func (b builder) output(folders ...string) output.Folder {
-	label := path.Join("build", path.Join(folders...))
-	return output.Folder{Dir: filepath.Join(b.root, filepath.FromSlash(label)), Label: label}
 }

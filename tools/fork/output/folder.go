@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -23,6 +24,12 @@ type Folder struct {
 	Dir string
 	// Label is how messages name Dir.
 	Label string
+}
+
+// Below returns a folder below the folder build of a repository.
+func Below(root string, folders ...string) Folder {
+	label := path.Join("build", path.Join(folders...))
+	return Folder{Dir: filepath.Join(root, filepath.FromSlash(label)), Label: label}
 }
 
 func (o Folder) manifestFile() string { return o.Dir + ".manifest" }
