@@ -3,24 +3,23 @@ package main
 import (
 	"fmt"
 	"strings"
-)
 
-// nobody is the author where git knows none.
-const nobody = "mongofork <mongofork@localhost>"
+	"mongofork/tools/fork/git"
+)
 
 // authored is the flag of the commands that write commits.
 type authored struct {
 	Author string `placeholder:"NAME <ADDRESS>" help:"Author of the commits (default: git's user.name and user.email)."`
 }
 
-// of returns the author: the given one, or the one that git is configured with.
+// of returns the author: the given one, the one that git is configured with, or else the builder.
 func (c authored) of(a *app) string {
 	if c.Author != "" {
 		return c.Author
 	}
 	name, address := a.gitConfig("user.name"), a.gitConfig("user.email")
 	if name == "" || address == "" {
-		return nobody
+		return git.Builder
 	}
 	return fmt.Sprintf("%s <%s>", name, address)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/git"
 )
 
 func TestAuthor(t *testing.T) {
@@ -20,8 +21,8 @@ func TestAuthor(t *testing.T) {
 	}{
 		{name: "given", given: "A <a@b>", config: map[string]string{"user.name": "C", "user.email": "c@d"}, want: "A <a@b>"},
 		{name: "git's", config: map[string]string{"user.name": "C", "user.email": "c@d"}, want: "C <c@d>"},
-		{name: "no address", config: map[string]string{"user.name": "C"}, want: nobody},
-		{name: "not configured", want: nobody},
+		{name: "no address", config: map[string]string{"user.name": "C"}, want: git.Builder},
+		{name: "not configured", want: git.Builder},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

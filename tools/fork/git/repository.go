@@ -13,6 +13,9 @@ import (
 // date is the date of every patch: the same sources give the same bytes.
 const date = "2000-01-01T00:00:00Z"
 
+// Builder is the author of commits that have no other.
+const Builder = "mongofork <mongofork@localhost>"
+
 // Repository is a repository of the builder's own; after the first error it does
 // nothing more.
 type Repository struct {

@@ -30,7 +30,7 @@ type TriedPatch struct {
 // Try applies the patches of a series, the cover letter apart, to a copy of a tree, one after the other. One that conflicts is
 // left out, and so those that build on it may conflict too. The tree before is the one that the series was made for.
 func Try(ctx context.Context, run command.RunFunc, before, tree filetree.Tree, patches []Patch) ([]TriedPatch, error) {
-	g, done, err := git.New(ctx, run, "mongofork <mongofork@localhost>")
+	g, done, err := git.New(ctx, run, git.Builder)
 	if err != nil {
 		return nil, err
 	}

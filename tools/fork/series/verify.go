@@ -36,7 +36,7 @@ type Check struct {
 // tree has to be the fork, but for what is left out.
 func (s *Series) Verify(ctx context.Context, run command.RunFunc, c Check) (Verified, error) {
 	var verified Verified
-	patches, _, err := s.Patches(ctx, run, "mongofork <mongofork@localhost>")
+	patches, _, err := s.Patches(ctx, run, git.Builder)
 	if err != nil {
 		return verified, err
 	}

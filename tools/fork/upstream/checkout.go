@@ -130,7 +130,7 @@ const plainFiles = "* -text -ident -filter !working-tree-encoding -export-ignore
 
 // tree reads the commit's files through a repository of our own, which has its own attributes and shares the objects.
 func (c *Checkout) tree(ctx context.Context) (filetree.Tree, error) {
-	g, done, err := git.New(ctx, c.run, "mongofork <mongofork@localhost>")
+	g, done, err := git.New(ctx, c.run, git.Builder)
 	if err != nil {
 		return nil, err
 	}
