@@ -43,6 +43,11 @@ func Errorf(code int32, format string, args ...any) *Error {
 
 // Send returns the error as the reply.
 func (e *Error) Send(req *proxy.Request, reply proxy.ReplyFunc) error {
+	return send(req, reply, e.Document())
+}
+
+// Document returns the reply with the error.
+func (e *Error) Document() bson.D {
 	doc := bson.D{
 		{Key: "ok", Value: 0.0},
 		{Key: "errmsg", Value: e.Message},
@@ -52,7 +57,7 @@ func (e *Error) Send(req *proxy.Request, reply proxy.ReplyFunc) error {
 	if len(e.Labels) > 0 {
 		doc = append(doc, bson.E{Key: "errorLabels", Value: e.Labels})
 	}
-	return send(req, reply, append(doc, e.Extra...))
+	return append(doc, e.Extra...)
 }
 
 func send(req *proxy.Request, reply proxy.ReplyFunc, doc bson.D) error {

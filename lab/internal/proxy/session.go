@@ -45,7 +45,11 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 		// The handshake takes place at the first read, so a silent client costs nothing.
 		s.conn = tls.Server(conn, f.config.TLS)
 	}
-	s.handle = Chain(f.config.Handlers, s.forward)
+	last := f.config.Answer
+	if last == nil {
+		last = s.forward
+	}
+	s.handle = Chain(f.config.Handlers, last)
 	return s
 }
 

@@ -1,0 +1,35 @@
+package virtual
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/overload"
+)
+
+// The rejections of an overloaded server.
+const (
+	// RequestRate is code 462, with both labels and NoWritesPerformed.
+	RequestRate = overload.RequestRate
+	// RequestRateBefore826 is the same without NoWritesPerformed.
+	RequestRateBefore826 = overload.RequestRateBefore826
+	// OperationRate is code 463, labelled like 462.
+	OperationRate = overload.OperationRate
+	// Interrupted is code 473: SystemOverloadedError, but not RetryableError.
+	Interrupted = overload.Interrupted
+)
+
+// Reject returns the reply of a server that rejects a command.
+func Reject(rejection overload.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
+
+// Fail returns the reply of a server for a command that failed, with exactly these labels.
+func Fail(code int32, labels ...string) bson.Raw {
+	failure := answer.Errorf(code, "the command fails by plan")
+	failure.Labels = labels
+	return marshal(failure.Document())
+}
+
+// FailAs returns the reply of a server that gives a command's failure the labels that a real one does.
+func FailAs(command Command, code int32) bson.Raw {
+	return Fail(code, answer.Labels(command.Body, code, 0, false)...)
+}

@@ -1,0 +1,418 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/overload"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
+)
+
+// Options are the options of a cluster. The zero value is a replica set of three members without limits.
+type Options struct {
+	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
+	Topology string
+	// ElectionDelay is the time for which a replica set has no primary after it lost one; 0 stands for 500 ms.
+	ElectionDelay time.Duration
+	// Latency is the time that a message takes in one direction; 0 stands for 200 µs. It cannot be none, or a loop that does
+	// nothing but ask would never let time pass.
+	Latency time.Duration
+	// Forget is whether what happens is counted, but not kept, for long loads.
+	Forget bool
+}
+
+// Command is a command that a server received.
+type Command struct {
+	At         time.Time
+	Host       string
+	Connection uint64 // numbers the host's connections from 1
+	Name       string
+	Database   string
+	Body       bson.Raw // with the documents that were sent beside it
+}
+
+// Hook sees each command before the server does, hellos included. It may sleep, call run, which lets the server answer, and
+// returns the reply, or nil to close the connection without one. Several goroutines call it at the same time.
+type Hook func(command Command, run func() bson.Raw) bson.Raw
+
+// Cluster is a deployment in memory. Its methods may be called at any time.
+type Cluster struct {
+	options  Options
+	spec     topology.Spec
+	hosts    []string
+	network  network
+	topology *topology.Cluster
+	fronts   []*front
+	data     *store
+	stop     func()
+
+	mu     sync.Mutex
+	hook   Hook
+	seen   []Command
+	counts map[string]int
+}
+
+// front is one address of the cluster.
+type front struct {
+	cluster     *Cluster
+	host        *host
+	requests    *overload.RequestLimiter
+	connections *overload.ConnectionLimiter
+
+	mu       sync.Mutex
+	capacity *overload.Capacity
+}
+
+// Start starts a cluster in the bubble of the caller. Close ends it.
+func Start(opts Options) (*Cluster, error) {
+	if opts.Topology == "" {
+		opts.Topology = string(topology.ReplicaSet)
+	}
+	if opts.ElectionDelay == 0 {
+		opts.ElectionDelay = 500 * time.Millisecond
+	}
+	if opts.Latency == 0 {
+		opts.Latency = 200 * time.Microsecond
+	}
+	spec, err := topology.ParseSpec(opts.Topology)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: opts, spec: spec, counts: map[string]int{}, data: newStore(spec)}
+	c.network.hosts = map[string]*host{}
+	for i := range spec.Fronts() {
+		c.hosts = append(c.hosts, fmt.Sprintf("127.0.0.1:%d", 27017+i))
+	}
+	if c.topology, err = topology.New(spec, c.hosts, topology.Options{ElectionDelay: opts.ElectionDelay}); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var served sync.WaitGroup
+	c.stop = func() {
+		cancel()
+		c.topology.Close()
+		served.Wait()
+	}
+	for i := range c.hosts {
+		serve, err := c.newFront(i)
+		if err != nil {
+			c.stop()
+			return nil, err
+		}
+		served.Go(func() { _ = serve(ctx) })
+	}
+	return c, nil
+}
+
+// newFront returns a function that serves an address until the context ends.
+func (c *Cluster) newFront(index int) (func(context.Context) error, error) {
+	h, err := c.network.listen(c.hosts[index], c.options.Latency)
+	if err != nil {
+		return nil, err
+	}
+	f := &front{cluster: c, host: h}
+	if f.requests, err = overload.NewRequestLimiter(overload.RequestLimiterConfig{Clock: clock.System{}, Limit: overload.Unlimited()}); err != nil {
+		return nil, err
+	}
+	if f.connections, err = overload.NewConnectionLimiter(clock.System{}, overload.Unlimited()); err != nil {
+		return nil, err
+	}
+	c.fronts = append(c.fronts, f)
+	served, err := proxy.New(proxy.Config{
+		Acceptors: []proxy.Acceptor{f.connections},
+		Handlers: []proxy.Handler{
+			handler(f.receive), f.requests, handler(f.admit), c.topology.Handler(index),
+		},
+		Answer: f.answer,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return served.Serve(ctx, h) }, nil
+}
+
+// handler is a function as a proxy.Handler.
+type handler func(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error
+
+// Handle implements proxy.Handler.
+func (h handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	return h(ctx, req, reply, next)
+}
+
+// receive records a command and lets the hook see it. A hello is answered several times, so answer does it for each.
+func (f *front) receive(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	hook := f.cluster.currentHook()
+	if hook == nil && f.cluster.options.Forget {
+		f.cluster.count(req.Command)
+		return next(ctx, req, reply)
+	}
+	command := f.command(req)
+	f.cluster.record(command)
+	if hook == nil || topology.IsHello(req.Command) {
+		return next(ctx, req, reply)
+	}
+	return hooked(ctx, hook, command, req, reply, next)
+}
+
+// admit makes the command wait for its turn, if the server has a capacity.
+func (f *front) admit(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	f.mu.Lock()
+	capacity := f.capacity
+	f.mu.Unlock()
+	if capacity == nil {
+		return next(ctx, req, reply)
+	}
+	return capacity.Handle(ctx, req, reply, next)
+}
+
+// answer is the server itself.
+func (f *front) answer(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+	if hook := f.cluster.currentHook(); hook != nil && topology.IsHello(req.Command) {
+		return hooked(ctx, hook, f.command(req), req, reply, f.run)
+	}
+	return f.run(ctx, req, reply)
+}
+
+func (f *front) run(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+	doc, err := f.cluster.data.run(ctx, f.host.address.String(), req)
+	if err != nil {
+		return err
+	}
+	return reply(req.Answer(doc))
+}
+
+func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	var failed error
+	doc := hook(command, func() (answered bson.Raw) {
+		failed = next(ctx, req, func(m *wire.Message) error {
+			answered = m.Document()
+			return nil
+		})
+		return answered
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case doc == nil:
+		return proxy.ErrClose
+	}
+	return reply(req.Answer(doc))
+}
+
+func (f *front) command(req *proxy.Request) Command {
+	return Command{
+		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Name: req.Command, Database: req.Database,
+		Body: whole(req),
+	}
+}
+
+// whole returns the command with the documents that were sent beside it.
+func whole(req *proxy.Request) bson.Raw {
+	msg, ok := req.Message.Content.(*wire.Msg)
+	if !ok || len(msg.Sequences) == 0 {
+		return req.Document()
+	}
+	dst := append([]byte(nil), msg.Body[:len(msg.Body)-1]...)
+	for _, sequence := range msg.Sequences {
+		array := bsoncore.NewArrayBuilder()
+		for _, doc := range sequence.Documents {
+			array.AppendDocument(bsoncore.Document(doc))
+		}
+		dst = bsoncore.AppendArrayElement(dst, sequence.Identifier, array.Build())
+	}
+	dst = append(dst, 0)
+	return bson.Raw(bsoncore.UpdateLength(dst, 0, int32(len(dst))))
+}
+
+func (c *Cluster) count(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[name]++
+}
+
+func (c *Cluster) record(command Command) {
+	c.count(command.Name)
+	if c.options.Forget {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, command)
+}
+
+func (c *Cluster) currentHook() Hook {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.hook
+}
+
+// Close ends all connections, and returns when nothing of the cluster is left.
+func (c *Cluster) Close() { c.stop() }
+
+// Hosts returns the addresses that clients may connect to.
+func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
+
+// Client returns the options of a client of the cluster. Further options of the connection string, such as "retryReads=false",
+// may follow: a driver that does not know one ignores it.
+func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
+	endpoints := c.spec.Endpoints(c.hosts, topology.SetName, false)
+	uri := endpoints[len(endpoints)-1].URI
+	for _, option := range uriOptions {
+		separator := "&"
+		if !strings.Contains(uri, "?") {
+			separator = "?"
+		}
+		uri += separator + option
+	}
+	return options.Client().ApplyURI(uri).SetDialer(&c.network)
+}
+
+// Intercept sets the hook; nil removes it.
+func (c *Cluster) Intercept(hook Hook) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hook = hook
+}
+
+// Commands returns the commands of these names so far, or all but hellos if none is given, in the order of their arrival.
+func (c *Cluster) Commands(names ...string) []Command {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []Command
+	for _, command := range c.seen {
+		if slices.Contains(names, command.Name) || len(names) == 0 && !topology.IsHello(command.Name) {
+			found = append(found, command)
+		}
+	}
+	return found
+}
+
+// Count returns the number of the commands of a name so far.
+func (c *Cluster) Count(name string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts[name]
+}
+
+// Connections returns the connections that clients have opened so far.
+func (c *Cluster) Connections() []Connection {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	return slices.Clone(c.network.opened)
+}
+
+// Document returns a document of the database, or nil.
+func (c *Cluster) Document(namespace string, id any) bson.Raw { return c.data.document(namespace, id) }
+
+// OpenTransactions returns the number of transactions that have neither been committed nor aborted.
+func (c *Cluster) OpenTransactions() int { return c.data.openTransactions() }
+
+// Primary returns the number of the replica set's primary, or -1.
+func (c *Cluster) Primary() int {
+	return slices.IndexFunc(c.topology.Status().Members, func(m topology.MemberStatus) bool { return m.Role == topology.RolePrimary })
+}
+
+// SetLink changes the network between clients and hosts of these numbers, or all hosts if none is given.
+func (c *Cluster) SetLink(link Link, hosts ...int) {
+	for _, f := range c.selected(hosts) {
+		f.host.set(link)
+	}
+}
+
+// Reset ends all connections to hosts of these numbers, or all hosts if none is given, as a crash does.
+func (c *Cluster) Reset(hosts ...int) {
+	for _, f := range c.selected(hosts) {
+		f.host.reset()
+	}
+}
+
+// Stop crashes a server: its connections are reset, and new ones refused. If it was primary, another is elected.
+func (c *Cluster) Stop(host int) {
+	c.SetLink(Refusing, host)
+	c.Reset(host)
+	c.topology.Down(host)
+}
+
+// Restart brings back a server that was stopped.
+func (c *Cluster) Restart(host int) {
+	c.topology.Up(host)
+	c.SetLink(Up, host)
+}
+
+// StepDown makes the primary a secondary for that long.
+func (c *Cluster) StepDown(period time.Duration) error { return c.topology.StepDown(period) }
+
+// Capacity is what a server can do.
+type Capacity struct {
+	PerSecond     float64 // commands
+	Queue         int     // commands that may wait; others are rejected
+	RejectionCost float64 // share of a command's work that its rejection takes
+}
+
+// SetCapacity gives the hosts of these numbers, or all hosts, a capacity each; nil stands for an unlimited one.
+func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) error {
+	var errs []error
+	for _, f := range c.selected(hosts) {
+		var limited *overload.Capacity
+		if capacity != nil {
+			var err error
+			limited, err = overload.NewCapacity(overload.CapacityConfig{
+				Clock: clock.System{}, RequestsPerSec: capacity.PerSecond, MaxQueueDepth: capacity.Queue, RejectionShare: capacity.RejectionCost,
+			})
+			errs = append(errs, err)
+		}
+		f.mu.Lock()
+		f.capacity = limited
+		f.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second; 0 ends the limit.
+func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) error {
+	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.requests.SetLimit(l) })
+}
+
+// LimitConnections limits the connections that hosts of these numbers, or all hosts, accept per second; 0 ends the limit. The
+// others are closed at once.
+func (c *Cluster) LimitConnections(perSecond int32, burst float64, hosts ...int) error {
+	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.connections.SetLimit(l) })
+}
+
+func (c *Cluster) limit(perSecond int32, burst float64, hosts []int, set func(*front, overload.Limit) error) error {
+	limit := overload.Unlimited()
+	if perSecond > 0 {
+		limit = overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst}
+	}
+	for _, f := range c.selected(hosts) {
+		if err := set(f, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) selected(hosts []int) []*front {
+	if len(hosts) == 0 {
+		return c.fronts
+	}
+	fronts := make([]*front, 0, len(hosts))
+	for _, index := range hosts {
+		fronts = append(fronts, c.fronts[index])
+	}
+	return fronts
+}

@@ -1,0 +1,122 @@
+package virtual
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
+)
+
+// session is a logical session: its latest transaction, or its latest retryable write with the reply to it.
+type session struct {
+	number int64
+	state  state
+	undo   []func() // reverts the transaction's writes, the last one first
+	write  result   // of a retryable write that was executed
+}
+
+type state int
+
+const (
+	none state = iota
+	inProgress
+	committed
+	aborted
+)
+
+// inSession runs a command by the rules for transactions and retryable writes: a write that is sent again is not executed again.
+func (s *store) inSession(q *query) (result, *answer.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	number, numbered := q.doc.Lookup("txnNumber").AsInt64OK()
+	if !numbered {
+		if q.name == "endSessions" {
+			s.endSessions(q)
+		}
+		return s.execute(q)
+	}
+	key := string(document(q.doc, "lsid"))
+	current := s.sessions[key]
+	if current == nil {
+		current = &session{number: -1}
+		s.sessions[key] = current
+	}
+	if number < current.number {
+		return nil, answer.Errorf(225, "transaction %d is older than the session's latest, %d", number, current.number)
+	}
+	if bsondoc.Has(q.doc, "autocommit") {
+		return s.inTransaction(q, current, number)
+	}
+	if number == current.number && current.write != nil {
+		return slices.Clone(current.write), nil
+	}
+	current.abort()
+	*current = session{number: number}
+	reply, failed := s.execute(q)
+	if failed == nil {
+		current.write = slices.Clone(reply)
+	}
+	return reply, failed
+}
+
+// inTransaction runs a command of a transaction of several commands. The store is locked.
+func (s *store) inTransaction(q *query, current *session, number int64) (result, *answer.Error) {
+	if bsondoc.IsTrue(q.doc.Lookup("startTransaction")) {
+		if number == current.number && current.state != none {
+			return nil, answer.Errorf(117, "transaction %d has already been started", number)
+		}
+		current.abort()
+		*current = session{number: number, state: inProgress}
+	}
+	if number != current.number || current.state == none || current.state == aborted {
+		return nil, answer.Errorf(answer.CodeNoSuchTransaction, "no transaction %d is in progress", number)
+	}
+	switch {
+	case q.name == "commitTransaction":
+		current.state, current.undo = committed, nil
+		return nil, nil
+	case current.state == committed:
+		return nil, answer.Errorf(256, "transaction %d has been committed", number)
+	case q.name == "abortTransaction":
+		current.abort()
+		return nil, nil
+	}
+	q.transaction = current
+	reply, failed := s.execute(q)
+	if failed != nil && q.name != "getMore" {
+		current.abort()
+	}
+	return reply, failed
+}
+
+// abort ends the transaction that is in progress, if there is one. The store is locked.
+func (t *session) abort() {
+	if t.state != inProgress {
+		return
+	}
+	for _, undo := range slices.Backward(t.undo) {
+		undo()
+	}
+	t.state, t.undo = aborted, nil
+}
+
+func (s *store) endSessions(q *query) {
+	for _, value := range q.array("endSessions") {
+		if doc, ok := value.DocumentOK(); ok && s.sessions[string(doc)] != nil {
+			s.sessions[string(doc)].abort()
+		}
+	}
+}
+
+// write is a change of one document.
+func (s *store) write(q *query, namespace, kind string, id bson.RawValue, doc bson.Raw) {
+	c := s.collection(namespace)
+	before := c.get(id)
+	c.put(id, doc)
+	if q.transaction != nil {
+		q.transaction.undo = append(q.transaction.undo, func() { c.put(id, before) })
+	}
+	s.report(namespace, kind, id)
+}

@@ -1,0 +1,383 @@
+package virtual
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+)
+
+// store is the data of a cluster. All its servers share it: nothing lags behind, and nothing is rolled back.
+type store struct {
+	logical bool // whether replies have logical times
+	router  bool // whether the servers are routers
+
+	mu          sync.Mutex
+	collections map[string]*collection // by namespace
+	sessions    map[string]*session    // by the bytes of the lsid
+	cursors     map[int64]*cursor
+	lastCursor  int64
+	events      []event // of change streams
+	changed     chan struct{}
+}
+
+func newStore(spec topology.Spec) *store {
+	return &store{
+		logical: spec.Kind != topology.Standalone, router: spec.Routes(), collections: map[string]*collection{}, sessions: map[string]*session{},
+		cursors: map[int64]*cursor{}, changed: make(chan struct{}),
+	}
+}
+
+// query is a command that the store runs.
+type query struct {
+	host, name, database string
+	doc                  bson.Raw
+	transaction          *session // in which it runs, or nil
+}
+
+// namespace returns the namespace of the collection that the command's first field names.
+func (q *query) namespace() string {
+	collection, _ := q.doc.Index(0).Value().StringValueOK()
+	return q.database + "." + collection
+}
+
+func (q *query) text(key string) string {
+	text, _ := q.doc.Lookup(key).StringValueOK()
+	return text
+}
+
+// array returns the values of a field, none if it is missing.
+func (q *query) array(key string) []bson.RawValue { return values(q.doc.Lookup(key)) }
+
+func values(value bson.RawValue) []bson.RawValue {
+	array, _ := value.ArrayOK()
+	found, _ := array.Values()
+	return found
+}
+
+// number returns a field's number, or another one if it is missing.
+func number(doc bson.Raw, key string, otherwise int64) int64 {
+	if n, ok := bsondoc.Int64(doc.Lookup(key)); ok {
+		return n
+	}
+	return otherwise
+}
+
+// result is the reply to a command that succeeded, without ok.
+type result = bson.D
+
+// run answers a command. The error is the context's.
+func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.Raw, error) {
+	q := &query{host: host, name: req.Command, database: req.Database, doc: whole(req)}
+	var reply bson.D
+	var failed *answer.Error
+	if q.name == "getMore" {
+		var err error
+		if reply, failed, err = s.getMore(ctx, q); err != nil {
+			return nil, err
+		}
+	} else {
+		reply, failed = s.inSession(q)
+	}
+	if failed != nil {
+		if failed.Labels == nil {
+			failed.Labels = answer.Labels(q.doc, failed.Code, 0, s.router)
+		}
+		reply = failed.Document()
+	} else {
+		reply = append(reply, bson.E{Key: "ok", Value: 1.0})
+	}
+	if s.logical {
+		now := s.now()
+		reply = append(reply, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}}, bson.E{Key: "operationTime", Value: now})
+	}
+	return bson.Marshal(reply)
+}
+
+// now is the logical time.
+func (s *store) now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now().Unix()), I: 1} }
+
+// execute runs a command that neither begins nor ends a transaction. The store is locked.
+func (s *store) execute(q *query) (result, *answer.Error) {
+	switch q.name {
+	case "hello", "isMaster", "ismaster":
+		return hello(q.doc), nil
+	case "find":
+		return s.find(q)
+	case "aggregate":
+		return s.aggregate(q)
+	case "count":
+		found, failed := s.matching(q.namespace(), document(q.doc, "query"))
+		return result{{Key: "n", Value: int32(len(found))}}, failed
+	case "distinct":
+		return s.distinct(q)
+	case "insert":
+		return s.insert(q)
+	case "update":
+		return s.update(q)
+	case "delete":
+		return s.delete(q)
+	case "findAndModify":
+		return s.findAndModify(q)
+	case "bulkWrite":
+		return s.bulkWrite(q)
+	case "killCursors":
+		return s.killCursors(q)
+	case "listDatabases":
+		return result{{Key: "databases", Value: bson.A{bson.D{{Key: "name", Value: "db"}, {Key: "sizeOnDisk", Value: int64(1)}, {Key: "empty", Value: false}}}}, {Key: "totalSize", Value: int64(1)}}, nil
+	case "listCollections", "listIndexes":
+		return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{marshal(bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "v", Value: 2}})}, false), nil
+	case "drop":
+		delete(s.collections, q.namespace())
+		return nil, nil
+	case "saslStart", "saslContinue":
+		return result{{Key: "conversationId", Value: int32(1)}, {Key: "done", Value: true}, {Key: "payload", Value: bson.Binary{}}}, nil
+	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "endSessions", "killAllSessions":
+		return nil, nil
+	default:
+		return nil, answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", q.name)
+	}
+}
+
+// hello returns what does not depend on the server's place in the deployment.
+func hello(doc bson.Raw) result {
+	reply := result{
+		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
+		{Key: "maxWriteBatchSize", Value: int32(100_000)}, {Key: "localTime", Value: time.Now()},
+		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "connectionId", Value: int32(1)},
+		{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(27)}, {Key: "readOnly", Value: false},
+	}
+	if bsondoc.Has(doc, "saslSupportedMechs") {
+		reply = append(reply, bson.E{Key: "saslSupportedMechs", Value: bson.A{"PLAIN"}})
+	}
+	return reply
+}
+
+// cursor is what is left of a query's result, or a change stream.
+type cursor struct {
+	host, namespace string
+	rest            []bson.Raw
+	stream          bool
+	next            int // of a change stream: the number of its next event
+}
+
+// open returns the first batch of a result, and keeps the rest. A single batch is the last one.
+func (s *store) open(q *query, namespace string, docs []bson.Raw, single bool) result {
+	size := number(q.doc, "batchSize", number(document(q.doc, "cursor"), "batchSize", 101))
+	first := docs[:min(int(size), len(docs))]
+	id := int64(0)
+	if rest := docs[len(first):]; len(rest) > 0 && !single {
+		id = s.keep(&cursor{host: q.host, namespace: namespace, rest: rest})
+	}
+	return batch("firstBatch", id, namespace, first)
+}
+
+func (s *store) keep(c *cursor) int64 {
+	s.lastCursor++
+	s.cursors[s.lastCursor] = c
+	return s.lastCursor
+}
+
+func batch(name string, id int64, namespace string, docs []bson.Raw, more ...bson.E) result {
+	if docs == nil {
+		docs = []bson.Raw{}
+	}
+	fields := bson.D{{Key: "id", Value: id}, {Key: "ns", Value: namespace}, {Key: name, Value: docs}}
+	return result{{Key: "cursor", Value: append(fields, more...)}}
+}
+
+// getMore returns the next batch of a cursor. A change stream waits for events.
+func (s *store) getMore(ctx context.Context, q *query) (result, *answer.Error, error) {
+	id := number(q.doc, "getMore", 0)
+	size := int(number(q.doc, "batchSize", 1<<20))
+	patience := time.NewTimer(time.Duration(number(q.doc, "maxTimeMS", 1000)) * time.Millisecond)
+	defer patience.Stop()
+	for waited := false; ; {
+		s.mu.Lock()
+		c := s.cursors[id]
+		if c == nil || c.host != q.host {
+			s.mu.Unlock()
+			return nil, answer.Errorf(43, "cursor id %d not found", id), nil
+		}
+		events, changed := s.events, s.changed
+		if !c.stream {
+			n := min(size, len(c.rest))
+			docs := c.rest[:n]
+			if c.rest = c.rest[n:]; len(c.rest) == 0 {
+				delete(s.cursors, id)
+				id = 0
+			}
+			s.mu.Unlock()
+			return batch("nextBatch", id, c.namespace, docs), nil, nil
+		}
+		docs := c.poll(events, size)
+		token := resumeToken(c.next)
+		s.mu.Unlock()
+		if len(docs) > 0 || waited {
+			return batch("nextBatch", id, c.namespace, docs, bson.E{Key: "postBatchResumeToken", Value: token}), nil, nil
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			waited = true
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *store) killCursors(q *query) (result, *answer.Error) {
+	killed, missing := bson.A{}, bson.A{}
+	for _, value := range q.array("cursors") {
+		id, _ := bsondoc.Int64(value)
+		if s.cursors[id] == nil {
+			missing = append(missing, id)
+			continue
+		}
+		delete(s.cursors, id)
+		killed = append(killed, id)
+	}
+	return result{
+		{Key: "cursorsKilled", Value: killed}, {Key: "cursorsNotFound", Value: missing}, {Key: "cursorsAlive", Value: bson.A{}},
+		{Key: "cursorsUnknown", Value: bson.A{}},
+	}, nil
+}
+
+// event is a change that change streams report.
+type event struct {
+	namespace string
+	doc       bson.Raw
+}
+
+func resumeToken(next int) bson.D { return bson.D{{Key: "next", Value: int64(next)}} }
+
+// report adds an event. The store is locked.
+func (s *store) report(namespace, kind string, id bson.RawValue) {
+	database, collection, _ := splitNamespace(namespace)
+	s.events = append(s.events, event{namespace, marshal(bson.D{
+		{Key: "_id", Value: resumeToken(len(s.events) + 1)}, {Key: "operationType", Value: kind}, {Key: "clusterTime", Value: s.now()},
+		{Key: "ns", Value: bson.D{{Key: "db", Value: database}, {Key: "coll", Value: collection}}},
+		{Key: "documentKey", Value: bson.D{{Key: "_id", Value: id}}},
+	})})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// poll returns the events of a change stream's namespace that it has not returned yet. The store is locked.
+func (c *cursor) poll(events []event, size int) []bson.Raw {
+	var docs []bson.Raw
+	for ; c.next < len(events) && len(docs) < size; c.next++ {
+		if events[c.next].namespace == c.namespace {
+			docs = append(docs, events[c.next].doc)
+		}
+	}
+	return docs
+}
+
+// watch opens a change stream.
+func (s *store) watch(q *query, stage bson.Raw) (result, *answer.Error) {
+	c := &cursor{host: q.host, namespace: q.namespace(), stream: true, next: len(s.events)}
+	for _, key := range []string{"resumeAfter", "startAfter"} {
+		if token, ok := stage.Lookup(key).DocumentOK(); ok {
+			c.next = int(number(token, "next", 0))
+		}
+	}
+	docs := c.poll(s.events, int(number(document(q.doc, "cursor"), "batchSize", 101)))
+	token := bson.E{Key: "postBatchResumeToken", Value: resumeToken(c.next)}
+	return batch("firstBatch", s.keep(c), c.namespace, docs, token), nil
+}
+
+func document(doc bson.Raw, key string) bson.Raw {
+	found, _ := doc.Lookup(key).DocumentOK()
+	return found
+}
+
+// marshal encodes what always can be encoded.
+func marshal(doc any) bson.Raw {
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+func (s *store) document(namespace string, id any) bson.Raw {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind, data, err := bson.MarshalValue(id)
+	if err != nil {
+		panic(err)
+	}
+	return s.collection(namespace).get(bson.RawValue{Type: kind, Value: data})
+}
+
+// openTransactions counts them.
+func (s *store) openTransactions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := 0
+	for _, session := range s.sessions {
+		if session.state == inProgress {
+			open++
+		}
+	}
+	return open
+}
+
+// aggregate runs the pipelines of change streams and of counts; other stages let all documents pass.
+func (s *store) aggregate(q *query) (result, *answer.Error) {
+	var filter bson.Raw
+	stages := q.array("pipeline")
+	for i, stage := range stages {
+		doc, _ := stage.DocumentOK()
+		switch bsondoc.FirstKey(doc) {
+		case "$changeStream":
+			return s.watch(q, document(doc, "$changeStream"))
+		case "$match":
+			filter = document(doc, "$match")
+		case "$group":
+			found, failed := s.matching(q.namespace(), filter)
+			if failed != nil || len(found) == 0 {
+				return s.open(q, q.namespace(), nil, true), failed
+			}
+			return s.open(q, q.namespace(), []bson.Raw{marshal(bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: int32(len(found))}})}, true), nil
+		case "$out":
+			found, failed := s.matching(q.namespace(), filter)
+			if failed != nil || i != len(stages)-1 {
+				return nil, failed
+			}
+			into, _ := doc.Lookup("$out").StringValueOK()
+			s.collections[q.database+"."+into] = newCollection(found)
+			return s.open(q, q.namespace(), nil, true), nil
+		}
+	}
+	found, failed := s.matching(q.namespace(), filter)
+	return s.open(q, q.namespace(), found, false), failed
+}
+
+func (s *store) find(q *query) (result, *answer.Error) {
+	found, failed := s.matching(q.namespace(), document(q.doc, "filter"))
+	if limit := int(number(q.doc, "limit", 0)); limit > 0 && limit < len(found) {
+		found = found[:limit]
+	}
+	return s.open(q, q.namespace(), found, bsondoc.IsTrue(q.doc.Lookup("singleBatch"))), failed
+}
+
+func (s *store) distinct(q *query) (result, *answer.Error) {
+	found, failed := s.matching(q.namespace(), document(q.doc, "query"))
+	distinct := []bson.RawValue{}
+	for _, doc := range found {
+		value, err := doc.LookupErr(q.text("key"))
+		if err == nil && !slices.ContainsFunc(distinct, value.Equal) {
+			distinct = append(distinct, value)
+		}
+	}
+	return result{{Key: "values", Value: distinct}}, failed
+}

@@ -1,0 +1,152 @@
+package virtual
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+func id(n int) bson.D { return bson.D{{Key: "_id", Value: n}} }
+
+func TestOperations(t *testing.T) {
+	for _, topology := range []string{"standalone", "replicaset:3", "sharded:2", "loadbalanced:2"} {
+		t.Run(topology, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{Topology: topology})
+				client := Connect(t, cluster.Client())
+				coll := client.Database("db").Collection("c")
+				ctx := context.Background()
+				_, err := coll.InsertMany(ctx, []any{id(1), id(2), id(3)})
+				require.NoError(t, err)
+				updated, err := coll.UpdateOne(ctx, id(2), bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
+				require.NoError(t, err)
+				assert.EqualValues(t, 1, updated.ModifiedCount)
+				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
+				require.NoError(t, err)
+				var docs []bson.Raw
+				require.NoError(t, cursor.All(ctx, &docs))
+				assert.Len(t, docs, 3)
+				assert.Equal(t, 1, cluster.Count("getMore"))
+				n, err := coll.CountDocuments(ctx, bson.D{{Key: "n", Value: 1}})
+				require.NoError(t, err)
+				assert.EqualValues(t, 1, n)
+				_, err = coll.InsertOne(ctx, id(1))
+				assert.True(t, mongo.IsDuplicateKeyError(err))
+				if topology == "standalone" {
+					return
+				}
+				stream, err := coll.Watch(ctx, mongo.Pipeline{})
+				require.NoError(t, err)
+				session, err := client.StartSession()
+				require.NoError(t, err)
+				_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+					return coll.InsertOne(ctx, id(4))
+				})
+				require.NoError(t, err)
+				session.EndSession(ctx)
+				assert.NotNil(t, cluster.Document("db.c", 4))
+				require.True(t, stream.Next(ctx))
+				require.NoError(t, stream.Close(ctx))
+				bulk, err := client.BulkWrite(ctx, []mongo.ClientBulkWrite{
+					{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(id(5))},
+					{Database: "db", Collection: "c", Model: mongo.NewClientDeleteOneModel().SetFilter(id(1))},
+				}, options.ClientBulkWrite().SetVerboseResults(true))
+				require.NoError(t, err)
+				assert.EqualValues(t, 1, bulk.InsertedCount)
+				assert.EqualValues(t, 1, bulk.DeletedCount)
+			})
+		})
+	}
+}
+
+func TestRejectedInsert(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		client := Connect(t, cluster.Client("adaptiveRetries=true"))
+		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+			if c.Name == "insert" {
+				return Reject(RequestRate)
+			}
+			return run()
+		})
+		_, err := client.Database("db").Collection("c").InsertOne(context.Background(), id(1))
+		var failure mongo.ServerError
+		require.ErrorAs(t, err, &failure)
+		assert.True(t, failure.HasErrorLabel("SystemOverloadedError"))
+		sent := cluster.Commands("insert")
+		require.Greater(t, len(sent), 1)
+		backoff := sent[1].At.Sub(sent[0].At)
+		assert.Greater(t, backoff, time.Duration(0))
+		assert.Less(t, backoff, 210*time.Millisecond)
+		assert.Nil(t, cluster.Document("db.c", 1))
+	})
+}
+
+func TestElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		client := Connect(t, cluster.Client())
+		coll := client.Database("db").Collection("c")
+		_, err := coll.InsertOne(context.Background(), id(1))
+		require.NoError(t, err)
+		assert.Equal(t, 0, cluster.Primary())
+		cluster.Stop(0)
+		start := time.Now()
+		_, err = coll.InsertOne(context.Background(), id(2))
+		require.NoError(t, err)
+		assert.Equal(t, 1, cluster.Primary())
+		assert.Less(t, time.Since(start), time.Second)
+		cluster.SetLink(Silent)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		start = time.Now()
+		_, err = coll.InsertOne(ctx, id(3))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(start))
+		cluster.SetLink(Up)
+		time.Sleep(time.Minute)
+		_, err = coll.InsertOne(context.Background(), id(4))
+		require.NoError(t, err)
+		cluster.SetLink(Closing)
+		cluster.Reset()
+		time.AfterFunc(5*time.Second, func() { cluster.SetLink(Up) })
+		start = time.Now()
+		_, err = coll.InsertOne(context.Background(), id(5))
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, time.Since(start), 5*time.Second)
+		assert.Less(t, time.Since(start), 8*time.Second)
+	})
+}
+
+func TestCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{Topology: "standalone", Forget: true})
+		require.NoError(t, cluster.SetCapacity(&Capacity{PerSecond: 100, Queue: 10, RejectionCost: 0.1}))
+		client := Connect(t, cluster.Client())
+		coll := client.Database("db").Collection("c")
+		var served atomic.Int32
+		var running sync.WaitGroup
+		for range 2000 { // 200 a second for 10 s
+			running.Go(func() {
+				if _, err := coll.InsertOne(context.Background(), bson.D{}); err == nil {
+					served.Add(1)
+				}
+			})
+			time.Sleep(5 * time.Millisecond)
+		}
+		running.Wait()
+		assert.Greater(t, served.Load(), int32(400))
+		assert.Less(t, served.Load(), int32(1050), "no more than the capacity")
+		assert.Empty(t, cluster.Commands())
+		assert.GreaterOrEqual(t, cluster.Count("insert"), 2000)
+	})
+}
