@@ -35,11 +35,6 @@ help: ## List the targets
 fork: ## Build the fork in build/$(BASE); with SOURCE=DIR of the commit that is checked out there
 	$(ON_SOURCE) build $(if $(SOURCE),,--link)
 
-.PHONY: editor
-editor: fork ## Make gopls work on the overlay's files where they lie
-	go build -o build/ ./tools/cmd/gopackagesdriver
-	@echo 'Start the editor with GOPACKAGESDRIVER=$(CURDIR)/build/gopackagesdriver BASE=$(BASE)'
-
 .PHONY: test
 test: ## Run everything that a change has to pass
 	$(RIG) test
