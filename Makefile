@@ -204,53 +204,14 @@ lint: fork ## Run golangci-lint on the modules of this repository
 lint-workflows: ## Check the workflows of GitHub Actions
 	go run $(ACTIONLINT) .github/workflows/*.yml
 
-# The benchmarks are a module of their own, so that what they compare with is no dependency of anything else.
-BENCH := go -C bench run ./cmd/bench
-
-# The release that the benchmarks' go.mod requires: the fork of it is compared with it.
-COMPARED := $(lastword $(shell grep 'mongo-driver/v2 v' bench/go.mod))
-
-# A release of upstream's driver that is measured as well; "make bench-overhead NEWER=" leaves it out.
-NEWER ?= v2.9.3
-
 .PHONY: test-bench
-test-bench: bench-drivers ## Run the tests of the benchmarks and of the simulation
+test-bench: ## Run the tests of the benchmarks
 	go -C bench vet ./...
 	go -C bench test ./...
-	go -C bench test -count=1 -run UpToDate ./internal/report # the pages are no files of the module: a cached result does not know of them
 
-.PHONY: bench-drivers
-bench-drivers: ## Build the drivers that the benchmarks compare: the fork and the untouched one
-	@for base in $(sort $(COMPARED) $(BASE)); do \
-		$(MONGOFORK) --base $$base build && $(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base || exit; done
-
-.PHONY: bench-overhead
-bench-overhead: bench-drivers ## Measure the fork's cost without overload, against upstream's driver, on a canned and on a real server
-	$(BENCH) overhead $(if $(NEWER),--newer=$(NEWER))
-
-.PHONY: bench-bucket
-bench-bucket: bench-drivers ## Measure the token bucket against other limits of retries
-	$(BENCH) bucket
-
-.PHONY: bench-size
-bench-size: bench-drivers ## Measure the size of a program and the time to build it, against upstream's driver
-	$(BENCH) size
-
-.PHONY: bench-goodput
-bench-goodput: bench-drivers ## Measure the drivers for Go under overload, against upstream's
-	$(BENCH) goodput
-
-.PHONY: bench-languages
-bench-languages: bench-drivers ## Measure drivers of other languages under overload, with Python or Node.js
-	$(BENCH) languages
-
-.PHONY: bench-sim
-bench-sim: bench-drivers ## Simulate overload under several retry policies
-	$(BENCH) sim
-
-.PHONY: bench-report
-bench-report: bench-drivers ## Rewrite the tables of the pages about performance, and the plots, from the results
-	$(BENCH) report
+.PHONY: bench-cost
+bench-cost: ## Measure the fork's cost when all is well, against upstream's driver, on an idle machine
+	go -C bench run ./cmd/bench cost
 
 .PHONY: clean
 clean: ## Remove what was built; edits in build/ are kept and named

@@ -7,13 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mongofork/tools/drivermod"
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/report"
 )
-
-// benchModule simulates hours of load, for which the race detector is too slow.
-const benchModule = "bench"
 
 // modules runs the tests of the modules below the root: the lab, the adapters, the benchmarks, the examples.
 func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
@@ -24,9 +20,6 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 	if err != nil {
 		return err
 	}
-	if err := r.buildForBench(ctx, folders); err != nil {
-		return err
-	}
 	env := r.env()
 	if project, err := r.project(ctx, r.Fork); err == nil {
 		env = r.env("SPECIFICATIONS=" + filepath.Join(project, "testdata", "specifications"))
@@ -34,10 +27,7 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 	race, note := r.race(ctx)
 	s.Note = note
 	for _, folder := range folders {
-		command := gotest.Command{Dir: r.file(folder), Env: env, Packages: []string{"./..."}}
-		if folder != benchModule {
-			command.Flags = append(command.Flags, race...)
-		}
+		command := gotest.Command{Dir: r.file(folder), Env: env, Flags: race, Packages: []string{"./..."}}
 		result, err := r.Tests.Test(ctx, command, r.Progress.Counter("modules "+folder))
 		if err != nil {
 			return err
@@ -45,19 +35,6 @@ func (r *Rig) modules(ctx context.Context, s *report.Suite) error {
 		record(s, result, func(key gotest.Key) string { return rerunCommand(folder, command, key, key.Package) })
 	}
 	return nil
-}
-
-// buildForBench builds the fork that the benchmarks compare with the release that their go.mod requires.
-func (r *Rig) buildForBench(ctx context.Context, folders []string) error {
-	if !slices.Contains(folders, benchModule) {
-		return nil
-	}
-	base, err := drivermod.Required(r.file(benchModule))
-	if err != nil || base == r.Base {
-		return err
-	}
-	_, err = r.Builder.Build(ctx, base)
-	return err
 }
 
 // nestedModules returns the folders below the root that have a go.mod, except build output and test data.

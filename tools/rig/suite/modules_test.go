@@ -34,14 +34,6 @@ func TestModules(t *testing.T) {
 	assert.Equal(t, []string{"bench", "contrib/otel", "lab"}, folders)
 }
 
-func TestBenchmarksAreTestedWithTheForkOfTheReleaseTheyRequire(t *testing.T) {
-	f := newFixture(t, same("p TestOne passed"))
-	require.NoError(t, os.MkdirAll(f.file("bench"), 0o755))
-	f.write(t, "bench/go.mod", "module m\n\nrequire "+drivermod.Path+" v2.5.0\n")
-	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(f.one(t, "modules", Options{})))
-	assert.Equal(t, []string{"build v1.0.0", "link v1.0.0", "build v2.5.0"}, f.builder.built)
-}
-
 func TestSoak(t *testing.T) {
 	f := newFixture(t, func(string, gotest.Command) []string { return nil })
 	f.Soak = func(_ context.Context, driver string, on *Server) (string, error) {
