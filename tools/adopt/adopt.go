@@ -1,11 +1,12 @@
 // Package adopt puts the fork into an application's go.mod, and takes it out again.
 //
-// All work is done on copies outside the application's folder: what changes there are go.mod, go.sum and the vendor folder, all
-// together and at the end, or nothing.
+// All work is done on copies outside of the application's folder: what changes there are go.mod, go.sum, go.work.sum and the vendor
+// folder, all together and at the end, or nothing. A record of what they were is the way back.
 package adopt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,13 +24,15 @@ type Application struct {
 	Dir string
 	// Driver is the module path of upstream's driver.
 	Driver string
-	Run    command.RunFunc
+	// Bases are the versions of upstream that have a fork, in ascending order.
+	Bases []string
+	// Records is the folder where Use leaves for Undo what it replaced.
+	Records string
+	Run     command.RunFunc
 }
 
 // Plan says what to replace the driver with.
 type Plan struct {
-	// Bases are the versions of upstream that have a fork, in ascending order.
-	Bases []string
 	// Base, if not empty, replaces the lowest base that fits.
 	Base string
 	// Target makes the fork of a base and returns the replacement: a folder, or a module version.
@@ -42,61 +45,113 @@ type Plan struct {
 type Change struct {
 	// Module is the application's module path.
 	Module string
-	// Required is the driver version that the application's modules require, Base the one that the fork is built on. Base is
-	// empty if the fork was removed.
+	// Required is the driver version in effect without the fork, Base the one that the fork is built on. Base is empty if the
+	// fork was removed.
 	Required, Base string
-	// Workspace is the go.work file above the application, if any.
-	Workspace string
-	// Files are the changed files: go.mod, go.sum, and those of the vendor folder.
-	Files []filetree.Diff
+	Edits          []Edit
+	// Notes are the effects that a reader of the diffs could miss.
+	Notes []string
 
 	stage *stage
 }
 
 // Use prepares the application for the fork. Nothing changes in its folder before Commit.
 func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
-	s, err := a.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.dropOurs(a.Driver); err != nil {
-		return nil, s.failed(err)
-	}
-	required, err := s.selected(ctx, a.Driver)
-	if err != nil {
-		return nil, s.failed(err)
-	}
-	base, err := choose(plan.Bases, plan.Base, required)
-	if err != nil {
-		return nil, s.failed(fmt.Errorf("%s: %w", s.file.Module.Mod.Path, err))
-	}
-	target, err := plan.Target(ctx, base)
-	if err != nil {
-		return nil, s.failed(err)
-	}
-	if target.Version == "" {
-		target.Path = relative(s.dir, target.Path)
-	}
-	if err := putFork(s.file, module.Version{Path: a.Driver, Version: base}, target, required); err != nil {
-		return nil, s.failed(err)
-	}
-	c := &Change{Required: required, Base: base}
-	return s.complete(ctx, c, plan.SkipBuild)
+	return a.staged(ctx, func(s *stage) (*Change, error) {
+		if err := removeFork(s.file, a.Driver, s.app.Dir); err != nil {
+			return nil, err
+		}
+		required, err := s.required(ctx)
+		if err != nil {
+			return nil, err
+		}
+		base, err := choose(a.Bases, plan.Base, required)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.file.Module.Mod.Path, err)
+		}
+		target, err := plan.Target(ctx, base)
+		if err != nil {
+			return nil, err
+		}
+		if target.Version == "" {
+			target.Path = relative(s.app.Dir, target.Path)
+		}
+		if err := putFork(s.file, module.Version{Path: a.Driver, Version: base}, target); err != nil {
+			return nil, err
+		}
+		if err := s.tidy(ctx, target); err != nil {
+			return nil, err
+		}
+		c := &Change{Required: required, Base: base}
+		if c.Edits, err = s.edits(); err != nil {
+			return nil, err
+		}
+		c.Notes = goLine(c.Edits)
+		return c, s.build(ctx, plan.SkipBuild, "it builds without the change")
+	})
 }
 
-// Undo prepares the application for upstream's driver, at the version that it required before.
+// Undo prepares the application for upstream's driver: for the files that Use replaced if they are as it left them, otherwise for the
+// version that was required before.
 func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) {
+	return a.staged(ctx, func(s *stage) (*Change, error) {
+		if !hasOurs(s.file, a.Driver, s.app.Dir) {
+			return nil, fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
+		}
+		c := &Change{}
+		r, err := s.app.record()
+		if err != nil {
+			return nil, err
+		}
+		if r.holds(s.app.Dir) {
+			c.Edits = reversed(r)
+			err = s.materialize(c.Edits)
+		} else {
+			c.Edits, c.Notes, err = s.wayBack(ctx, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c, s.build(ctx, skipBuild, "it builds with the fork, so its code uses what only the fork has (the messages above name it): "+
+			"take that out of the code first, or use --skip-build and do it then")
+	})
+}
+
+// wayBack removes the fork from files that have changed since Use, and notes what thereby stays of its changes.
+func (s *stage) wayBack(ctx context.Context, r record) ([]Edit, []string, error) {
+	if err := removeFork(s.file, s.app.Driver, s.app.Dir); err != nil {
+		return nil, nil, err
+	}
+	if err := s.tidy(ctx, module.Version{}); err != nil {
+		return nil, nil, err
+	}
+	edits, err := s.edits()
+	if len(r) == 0 {
+		return edits, []string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"}, err
+	}
+	now, readErr := os.ReadFile(s.modFile())
+	var stays []string
+	for _, e := range r {
+		if e.Path == "go.mod" {
+			stays = []string{fmt.Sprintf("the files have changed since the fork was put in, so this stays in go.mod:\n%s",
+				filetree.NewDiff("go.mod", "before the fork", unixLines(e.Before), "now", unixLines(now)).Text)}
+		}
+	}
+	return edits, stays, errors.Join(err, readErr)
+}
+
+// staged reads the application into a stage and prepares a change there.
+func (a Application) staged(ctx context.Context, prepare func(*stage) (*Change, error)) (*Change, error) {
 	s, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !hasOurs(s.file, a.Driver, s.dir) {
-		return nil, s.failed(fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod")))
+	c, err := prepare(s)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
 	}
-	if err := s.dropOurs(a.Driver); err != nil {
-		return nil, s.failed(err)
-	}
-	return s.complete(ctx, &Change{}, skipBuild)
+	c.stage, c.Module = s, s.file.Module.Mod.Path
+	return c, nil
 }
 
 // open reads the application into a new stage.
@@ -105,32 +160,49 @@ func (a Application) open(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := filepath.Join(dir, "go.mod")
-	data, err := os.ReadFile(source)
-	if err != nil {
-		return nil, fmt.Errorf("%w: name the folder of the application's go.mod", err)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
 	}
-	file, err := modfile.Parse(source, data, nil)
+	file, err := parse(dir)
 	if err != nil {
 		return nil, err
 	}
-	if file.Module == nil {
-		return nil, fmt.Errorf("%s has no module line", source)
-	}
-	return newStage(ctx, dir, file, a.Run)
+	a.Dir = dir
+	return newStage(ctx, a, file)
 }
 
-// Commit makes the change in the application's folder.
-func (c *Change) Commit(ctx context.Context) error {
-	defer c.stage.close()
-	if len(c.Files) == 0 {
-		return nil
+// Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, in the environment as it
+// is, and returns what Check says; if it is not, nothing changes.
+func (c *Change) Commit(ctx context.Context) (effect string, err error) {
+	s := c.stage
+	defer func() { err = errors.Join(err, s.close()) }()
+	if c.Base == "" {
+		if err := apply(s.app.Dir, c.Edits); err != nil {
+			return "", err
+		}
+		return "", s.app.keep(nil)
 	}
-	return c.stage.commit(ctx)
+	before, err := s.app.record()
+	if err != nil {
+		return "", err
+	}
+	if err := s.app.keep(before.with(s.app.Dir, c.Edits, s.forked)); err != nil {
+		return "", err
+	}
+	if err := apply(s.app.Dir, c.Edits); err != nil {
+		return "", errors.Join(err, s.app.keep(before))
+	}
+	if effect, _, err = s.app.check(ctx); err != nil {
+		if s.workspace != "" {
+			err = fmt.Errorf("%w: the workspace %s decides", err, s.workspace)
+		}
+		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), apply(s.app.Dir, reversed(c.Edits)), s.app.keep(before))
+	}
+	return effect, nil
 }
 
 // Discard forgets the change.
-func (c *Change) Discard() { c.stage.close() }
+func (c *Change) Discard() error { return c.stage.close() }
 
 // relative returns a folder as go.mod files name it: beginning with a dot, unless it lies on another volume.
 func relative(from, to string) string {

@@ -29,7 +29,7 @@ func TestChoose(t *testing.T) {
 		{"v2.5.1", "", "v2.9.3", ""},
 		{"v2.6.0", "", "v2.9.3", ""},
 		{"v2.9.3", "", "v2.9.3", ""},
-		{"v2.9.4", "", "", "requires v2.9.4 of the driver, which is newer than every base (v2.5.0, v2.9.3)"},
+		{"v2.9.4", "", "", "v2.9.4 of the driver is required, which is newer than every base (v2.5.0, v2.9.3)"},
 		{"v2.10.0", "", "", "newer than every base"},
 		{"v2.5.0", "v2.9.3", "v2.9.3", ""},
 		{"v2.5.0", "v2.5.0", "v2.5.0", ""},
@@ -58,11 +58,7 @@ func TestThereAndBack(t *testing.T) {
 	} {
 		file, err := modfile.Parse("go.mod", []byte(text), nil)
 		require.NoError(t, err, name)
-		required := "v2.5.0"
-		if !strings.Contains(text, required) {
-			required = "v2.3.0"
-		}
-		require.NoError(t, putFork(file, module.Version{Path: driver, Version: "v2.5.0"}, module.Version{Path: "../fork"}, required))
+		require.NoError(t, putFork(file, module.Version{Path: driver, Version: "v2.5.0"}, module.Version{Path: "../fork"}))
 		with, err := file.Format()
 		require.NoError(t, err)
 		require.Contains(t, string(with), driver+" v2.5.0 => ../fork // mongofork use: before, ", name)
@@ -100,90 +96,261 @@ func versions(file *modfile.File) []string {
 	return list
 }
 
+// A replace line that is neither marked nor leads to the fork is somebody else's, even one to the driver's own path.
+func TestOurs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, data := range map[string]string{"fork/version/fork.go": "package version\n", "other/version/version.go": "package version\n"} {
+		require.NoError(t, filetree.Tree{name: []byte(data)}.Write(dir))
+	}
+	for line, want := range map[string]bool{
+		"=> ../elsewhere // mongofork use: before, v2.3.0": true,
+		"v2.5.0 => ./fork":                true,
+		"=> ./other":                      false,
+		"=> ./gone":                       false,
+		"=> " + driver + " v2.5.0-fork.1": true,
+		"=> " + driver + " v2.8.0":        false,
+		"=> " + driver + " v2.8.0 // mongofork was here":         false,
+		"=> " + driver + " v2.8.0-beta1":                         false,
+		"=> " + driver + " v2.8.1-0.20260101000000-0123456789ab": false,
+		"v2.5.0 => example.com/patched/driver/v2 v2.5.0":         false,
+		"=> example.com/mirror/driver/v2 v2.5.0-fork.1":          true,
+	} {
+		file, err := modfile.Parse("go.mod", []byte("module m\n\nreplace "+driver+" "+line+"\n"), nil)
+		require.NoError(t, err, line)
+		require.Equal(t, want, hasOurs(file, driver, dir), line)
+		err = removeFork(file, driver, dir)
+		if want {
+			require.NoError(t, err, line)
+			require.Empty(t, file.Replace, line)
+			continue
+		}
+		require.ErrorContains(t, err, "go.mod replaces the driver already: remove the line \"replace "+driver+" ", line)
+		require.Len(t, file.Replace, 1, line)
+	}
+}
+
 // goCommand stands in for the go command: it fails where a test wants it to, and writes what the real one would.
 type goCommand struct {
 	t    *testing.T
 	fail string // the beginning of the arguments
 }
 
-func (g goCommand) run(_ context.Context, _ string, _ []string, _ string, args ...string) ([]byte, error) {
+func (g goCommand) run(_ context.Context, dir string, _ []string, _ string, args ...string) ([]byte, error) {
 	line := strings.Join(args, " ")
 	if g.fail != "" && strings.HasPrefix(line, g.fail) {
 		return nil, errors.New("the test fails " + g.fail)
 	}
 	switch {
+	case strings.HasPrefix(line, "list -m -json"):
+		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err != nil || !strings.Contains(string(data), "=>") {
+			return []byte(`{"Version": "v2.5.0"}`), err
+		}
+		return []byte(`{"Version": "v2.5.0", "Replace": {"Path": "` + driver + `", "Version": "v2.5.0-fork.1"}}`), nil
 	case strings.HasPrefix(line, "list -m"):
 		return []byte("v2.5.0\n"), nil
 	case strings.HasPrefix(line, "mod tidy"):
 		at := filepath.Dir(strings.TrimPrefix(args[2], "-modfile="))
 		require.NoError(g.t, os.WriteFile(filepath.Join(at, "go.sum"), []byte("new sums\n"), 0o600))
 	case strings.HasPrefix(line, "mod vendor"):
-		out := args[len(args)-1]
-		require.NoError(g.t, os.MkdirAll(filepath.Join(out, "new"), 0o700))
-		require.NoError(g.t, os.WriteFile(filepath.Join(out, "new", "file.go"), []byte("package new\n"), 0o600))
+		require.NoError(g.t, filetree.Tree{"new/file.go": []byte("package new\n")}.Write(args[len(args)-1]))
 	}
 	return nil, nil
 }
 
-// Wherever it fails, the application's folder is as it was; where nothing fails, all of it changes.
+// application writes an application that has the files, and stands in for the go command.
+func application(t *testing.T, fail string, files filetree.Tree) Application {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, files.Write(dir))
+	return Application{Dir: dir, Driver: driver, Bases: []string{"v2.5.0"}, Records: t.TempDir(), Run: goCommand{t, fail}.run}
+}
+
+var target = Plan{Target: func(context.Context, string) (module.Version, error) {
+	return module.Version{Path: driver, Version: "v2.5.0-fork.1"}, nil
+}}
+
+var withVendor = filetree.Tree{
+	"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n"), "go.sum": []byte("old sums\n"),
+	"vendor/modules.txt": []byte("old\n"), "vendor/old/deep/file.go": []byte("package deep\n"), "main.go": []byte("package main\n"),
+}
+
+// Wherever it fails, the application's folder is as it was; where nothing fails, all of it changes, and Undo is the way back.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
-	for _, fail := range []string{"env GOFLAGS", "list -m", "mod tidy", "build", "mod vendor", "env GOWORK", "list -e", ""} {
+	for _, fail := range []string{"env GOFLAGS", "env GOWORK", "list -m -mod", "mod tidy", "build", "mod vendor", "list -m -json", ""} {
 		t.Run(fail, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			before := filetree.Tree{
-				"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n"), "go.sum": []byte("old sums\n"),
-				"vendor/modules.txt": []byte("old\n"), "main.go": []byte("package main\n"),
-			}
-			for name, data := range before {
-				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-				require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
-			}
-			app := Application{Dir: dir, Driver: driver, Run: goCommand{t, fail}.run}
-			change, err := app.Use(t.Context(), Plan{Bases: []string{"v2.5.0"}, Target: func(context.Context, string) (module.Version, error) {
-				return module.Version{Path: filepath.Join(dir, "..", "fork")}, nil
-			}})
+			app := application(t, fail, withVendor)
+			change, err := app.Use(t.Context(), target)
 			if err == nil {
-				now, readErr := filetree.Read(dir)
-				require.NoError(t, readErr)
-				require.Equal(t, before, now, "before Commit nothing changes")
-				err = change.Commit(t.Context())
+				requireFiles(t, app, withVendor) // before Commit
+				_, err = change.Commit(t.Context())
 				_, statErr := os.Stat(change.stage.at)
 				require.ErrorIs(t, statErr, os.ErrNotExist, "the copies are gone")
 			}
-			now, readErr := filetree.Read(dir)
-			require.NoError(t, readErr)
 			if fail != "" {
 				require.ErrorContains(t, err, "the test fails "+fail)
-				require.Equal(t, before, now)
+				requireFiles(t, app, withVendor)
+				require.Empty(t, records(t, app))
 				return
 			}
 			require.NoError(t, err)
+			now, err := filetree.Read(app.Dir)
+			require.NoError(t, err)
 			require.Equal(t, []string{"go.mod", "go.sum", "main.go", "vendor/new/file.go"}, now.Paths())
-			require.Contains(t, string(now["go.mod"]), "v2.5.0 => ../fork // mongofork use: before, v2.5.0")
+			require.Contains(t, string(now["go.mod"]), "v2.5.0-fork.1 // mongofork use: before, v2.5.0")
 			require.Equal(t, "new sums\n", string(now["go.sum"]))
+			_, err = os.Stat(filepath.Join(app.Dir, "vendor", "old"))
+			require.ErrorIs(t, err, os.ErrNotExist, "no empty folder stays")
+			undo(t, app)
+			requireFiles(t, app, withVendor)
+			require.Empty(t, records(t, app))
 		})
 	}
 }
 
-// A build that fails says whether the application builds without the fork.
+func requireFiles(t *testing.T, app Application, want filetree.Tree) {
+	t.Helper()
+	now, err := filetree.Read(app.Dir)
+	require.NoError(t, err)
+	require.Equal(t, want, now)
+}
+
+func records(t *testing.T, app Application) []os.DirEntry {
+	t.Helper()
+	entries, err := os.ReadDir(app.Records)
+	require.NoError(t, err)
+	return entries
+}
+
+func use(t *testing.T, app Application, plan Plan) {
+	t.Helper()
+	change, err := app.Use(t.Context(), plan)
+	require.NoError(t, err)
+	_, err = change.Commit(t.Context())
+	require.NoError(t, err)
+}
+
+func undo(t *testing.T, app Application) *Change {
+	t.Helper()
+	change, err := app.Undo(t.Context(), false)
+	require.NoError(t, err)
+	_, err = change.Commit(t.Context())
+	require.NoError(t, err)
+	return change
+}
+
+// A write that fails in the middle is taken back.
+func TestFailedWrite(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", withVendor)
+	change, err := app.Use(t.Context(), target)
+	require.NoError(t, err)
+	last := &change.Edits[len(change.Edits)-1]
+	last.Path = "main.go/file" // a file below a file
+	_, err = change.Commit(t.Context())
+	require.Error(t, err)
+	requireFiles(t, app, withVendor)
+	require.Empty(t, records(t, app))
+}
+
+// Line ends, modes and links are kept by Use; Undo gives the bytes back, also after several uses and an interrupted one.
+func TestUndoIsTheWayBack(t *testing.T) {
+	t.Parallel()
+	const text = "// kept\r\nmodule   m\r\n\r\nrequire " + driver + "   v2.5.0 // why\r\n"
+	app := application(t, "", filetree.Tree{"kept/mod": []byte(text), "go.sum": []byte("old sums\n")})
+	modFile, sumFile := filepath.Join(app.Dir, "kept", "mod"), filepath.Join(app.Dir, "go.sum")
+	if err := os.Symlink(filepath.Join("kept", "mod"), filepath.Join(app.Dir, "go.mod")); err != nil {
+		t.Skipf("this system has no symbolic links: %v", err)
+	}
+	require.NoError(t, os.Chmod(modFile, 0o444))
+	require.NoError(t, os.Chmod(sumFile, 0o600))
+	requireModes := func(name string) {
+		link, err := os.Lstat(filepath.Join(app.Dir, "go.mod"))
+		require.NoError(t, err)
+		require.Equal(t, os.ModeSymlink, link.Mode().Type(), name)
+		for file, want := range map[string]os.FileMode{modFile: 0o444, sumFile: 0o600} {
+			info, err := os.Stat(file)
+			require.NoError(t, err)
+			require.Equal(t, want, info.Mode(), name+" "+file)
+		}
+	}
+	other := target
+	other.Target = func(context.Context, string) (module.Version, error) {
+		return module.Version{Path: driver, Version: "v2.5.0-fork.2"}, nil
+	}
+	for name, uses := range map[string][]Plan{"once": {target}, "again": {target, target}, "another": {target, other}} {
+		for _, plan := range uses {
+			use(t, app, plan)
+		}
+		with, err := os.ReadFile(modFile)
+		require.NoError(t, err)
+		require.Equal(t, strings.Count(string(with), "\n"), strings.Count(string(with), "\r\n"), name)
+		requireModes(name)
+		if name == "once" {
+			require.NoError(t, os.Remove(sumFile), "as if it had been interrupted")
+			require.NoError(t, os.WriteFile(sumFile, []byte("old sums\n"), 0o600))
+		}
+		undo(t, app)
+		back, err := os.ReadFile(modFile)
+		require.NoError(t, err)
+		require.Equal(t, text, string(back), name)
+		sums, err := os.ReadFile(sumFile)
+		require.NoError(t, err)
+		require.Equal(t, "old sums\n", string(sums), name)
+		requireModes(name)
+	}
+}
+
+// What has changed since Use is not lost: Undo takes the fork out of it, and says what else differs from before.
+func TestUndoAfterOtherChanges(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\ngo 1.19\n\nrequire " + driver + " v2.3.0\n")})
+	use(t, app, target)
+	name := filepath.Join(app.Dir, "go.mod")
+	with, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, []byte(strings.Replace(string(with), "go 1.19", "go 1.25\n\nrequire example.com/new v1.0.0", 1)), 0o600))
+	change := undo(t, app)
+	back, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NotContains(t, string(back), "replace")
+	require.Contains(t, string(back), driver+" v2.3.0\n")
+	require.Contains(t, string(back), "example.com/new v1.0.0")
+	require.Len(t, change.Notes, 1)
+	require.Contains(t, change.Notes[0], "so this stays in go.mod:\n")
+	require.Contains(t, change.Notes[0], "\n-go 1.19\n+go 1.25\n")
+
+	use(t, app, target)
+	require.NoError(t, app.keep(nil), "as in another clone of the fork")
+	require.Contains(t, undo(t, app).Notes[0], "there is no record")
+}
+
+// A raised go line is told, since it concerns others.
+func TestGoLine(t *testing.T) {
+	t.Parallel()
+	edit := Edit{Path: "go.mod", Before: []byte("module m\r\n\r\ngo 1.19\r\n"), After: []byte("module m\n\ngo 1.25.0\n")}
+	require.Equal(t, []string{"the go line of go.mod rises from 1.19 to 1.25.0: whoever builds the application, or imports it, needs that version of Go"},
+		goLine([]Edit{{Path: "go.sum"}, edit}))
+	edit.After = edit.Before
+	require.Empty(t, goLine([]Edit{edit}))
+}
+
+// A build that fails says whether the application builds without the fork and, on the way back, with it.
 func TestFailedBuild(t *testing.T) {
 	t.Parallel()
+	files := filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")}
 	for fail, want := range map[string]string{"build -mod=mod": "it builds without the change", "build": "it does not build without the change either"} {
-		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\n\nrequire "+driver+" v2.5.0\n"), 0o600))
-		app := Application{Dir: dir, Driver: driver, Run: goCommand{t, fail}.run}
-		plan := Plan{Bases: []string{"v2.5.0"}, Target: func(context.Context, string) (module.Version, error) {
-			return module.Version{Path: driver, Version: "v2.5.0-fork.1"}, nil
-		}}
-		_, err := app.Use(t.Context(), plan)
+		app := application(t, fail, files)
+		_, err := app.Use(t.Context(), target)
 		require.ErrorContains(t, err, want)
-		plan.SkipBuild = true
-		change, err := app.Use(t.Context(), plan)
-		require.NoError(t, err)
-		require.Contains(t, string(change.Files[0].Text), "=> "+driver+" v2.5.0-fork.1")
-		change.Discard()
+		skip := target
+		skip.SkipBuild = true
+		use(t, app, skip)
+		_, err = app.Undo(t.Context(), false)
+		require.ErrorContains(t, err, strings.Replace(want, "it builds without the change",
+			"its code uses what only the fork has (the messages above name it): take that out of the code first, or use --skip-build", 1))
 	}
 }
 

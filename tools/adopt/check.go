@@ -2,48 +2,147 @@ package adopt
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 )
+
+// selected is the driver that an application is built with, as the go command tells.
+type selected struct {
+	Version string
+	Replace *struct{ Path, Version, Dir string }
+}
+
+// selected asks the go command for the driver in effect, in the environment as it is.
+func (a Application) selected(ctx context.Context, flags ...string) (*selected, error) {
+	out, err := a.Run(ctx, a.Dir, nil, "go", slices.Concat([]string{"list", "-m", "-json"}, flags, []string{a.Driver})...)
+	if err != nil {
+		return nil, err
+	}
+	s := new(selected)
+	return s, json.Unmarshal(out, s)
+}
+
+// replacement names what takes the driver's place.
+func (s *selected) replacement() string {
+	return strings.TrimSpace(s.Replace.Path + " " + s.Replace.Version)
+}
 
 // driverVersion finds the version that upstream's package version states.
 var driverVersion = regexp.MustCompile(`(?m)^var Driver = "([0-9.]+)"`)
 
-// Check reports what the application is built with. Upstream's driver, or a fork of an older version than the application's
-// modules require, is an error.
+// fork returns the base of the fork that takes the driver's place; empty if it is none.
+func (s *selected) fork(a Application) string {
+	r := s.Replace
+	if r == nil {
+		return ""
+	}
+	if base, _, ok := strings.Cut(r.Version, release); ok {
+		return base
+	}
+	if r.Version == "" && isFork(r.Dir) {
+		source, err := os.ReadFile(filepath.Join(r.Dir, "version", "version.go"))
+		if found := driverVersion.FindSubmatch(source); err == nil && found != nil {
+			return "v" + string(found[1])
+		}
+	}
+	// A vendored application does not need the folder of its replace line; and releases may have other names.
+	if file, err := parse(a.Dir); err == nil && slices.ContainsFunc(replacements(file, a.Driver), func(line modfile.Replace) bool {
+		return line.Old.Version == s.Version && line.New.Version == r.Version && ours(line, a.Dir)
+	}) {
+		return s.Version
+	}
+	return ""
+}
+
+func parse(dir string) (*modfile.File, error) {
+	name := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: name the folder of the application's go.mod", err)
+	}
+	file, err := modfile.Parse(name, data, nil)
+	if err == nil && file.Module == nil {
+		err = fmt.Errorf("%s has no module line", name)
+	}
+	return file, err
+}
+
+// Check reports what the application is built with, in the environment as it is. Upstream's driver, or a fork of an older version
+// than the application's modules require, is an error.
 func (a Application) Check(ctx context.Context) (string, error) {
-	dir, err := filepath.Abs(a.Dir)
+	effect, advice, err := a.check(ctx)
+	if advice != "" {
+		err = fmt.Errorf("%w: %s", err, advice)
+	}
+	return effect, err
+}
+
+func (a Application) check(ctx context.Context) (effect, advice string, err error) {
+	file, err := parse(a.Dir)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	out, err := a.Run(ctx, dir, nil, "go", "list", "-f", "{{.Dir}}\n{{with .Module}}{{.Version}}\n{{with .Replace}}{{.Path}} {{.Version}}{{end}}{{end}}", a.Driver+"/version")
+	s, err := a.selected(ctx)
 	if err != nil {
-		return "", err
+		return "", "", a.explain(err, file)
 	}
-	lines := strings.SplitN(string(out), "\n", 3)
-	if len(lines) < 3 {
-		return "", fmt.Errorf("unexpected output of go list: %q", out)
+	name, base := file.Module.Mod.Path, s.fork(a)
+	switch {
+	case base != "" && semver.Compare(base, s.Version) >= 0:
+		return fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement()), "", nil
+	case base != "":
+		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
+	case s.Replace != nil:
+		return "", "remove that replace line first", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement())
+	default:
+		err = fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	}
-	folder, required, replacement := lines[0], lines[1], strings.TrimSpace(lines[2])
-	if !isFork(folder) {
-		return "", fmt.Errorf("%s is built with upstream's driver, %s: mongofork use %[1]s", a.Dir, required)
+	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
+		return "", tooNew.Error(), err
 	}
-	source, err := os.ReadFile(filepath.Join(folder, "version.go"))
-	if err != nil {
-		return "", err
+	return "", "mongofork use " + a.Dir + " puts the fork in its place", err
+}
+
+// explain says of an application that the go command finds no driver in what it uses instead.
+func (a Application) explain(err error, file *modfile.File) error {
+	if !strings.Contains(err.Error(), "not a known dependency") {
+		return err
 	}
-	found := driverVersion.FindSubmatch(source)
-	if found == nil {
-		return "", fmt.Errorf("%s names no version of the driver", filepath.Join(folder, "version.go"))
+	v1 := strings.TrimSuffix(a.Driver, "/v2")
+	for _, r := range file.Require {
+		if r.Mod.Path == v1 {
+			return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is one of v2: move to v2 first, "+
+				"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, r.Mod)
+		}
 	}
-	base := "v" + string(found[1])
-	if semver.Compare(base, required) < 0 {
-		return "", fmt.Errorf("%s requires %s of the driver and is built with the fork of %s, a step back: mongofork use %[1]s", a.Dir, required, base)
+	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, a.Driver)
+}
+
+// choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,
+// the application may get a newer driver than it asks for, never an older one.
+func choose(bases []string, wanted, required string) (string, error) {
+	if wanted != "" {
+		switch {
+		case !slices.Contains(bases, wanted):
+			return "", fmt.Errorf("there is no base %s; there are %s", wanted, strings.Join(bases, ", "))
+		case semver.Compare(wanted, required) < 0:
+			return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required, wanted)
+		}
+		return wanted, nil
 	}
-	return fmt.Sprintf("%s is built with the fork of %s, by %s", a.Dir, base, replacement), nil
+	for _, base := range bases {
+		if semver.Compare(base, required) >= 0 {
+			return base, nil
+		}
+	}
+	return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a step back; "+
+		"docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
 }

@@ -9,25 +9,28 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 )
 
-// The comment at the end of our replace line records what go.mod required before, for Undo.
+// The comment at the end of our replace line says what go.mod required before, for an Undo without a record.
 const (
 	marker     = "// mongofork use"
 	markBefore = ": before, "
 	markAbsent = "nothing"
+	// release begins the pre-release in the version of a released fork.
+	release = "-fork."
 )
 
 // putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
 // driver later, it gets upstream's, never an older driver.
-func putFork(file *modfile.File, driver, target module.Version, required string) error {
+func putFork(file *modfile.File, driver, target module.Version) error {
 	before := markAbsent
 	for _, r := range file.Require {
 		if r.Mod.Path == driver.Path {
 			before = r.Mod.Version
 		}
 	}
-	if before == markAbsent || required != driver.Version {
+	if before != driver.Version {
 		if err := file.AddRequire(driver.Path, driver.Version); err != nil {
 			return err
 		}
@@ -76,14 +79,9 @@ func requires(file *modfile.File, wanted module.Version) bool {
 	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == wanted })
 }
 
-// hasOurs reports whether the fork is in use.
+// hasOurs reports whether the file puts the fork in the driver's place.
 func hasOurs(file *modfile.File, driver, dir string) bool {
-	for _, r := range replacements(file, driver) {
-		if ours(r, dir) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(replacements(file, driver), func(r modfile.Replace) bool { return ours(r, dir) })
 }
 
 // replacements returns a copy of the replace lines of the driver.
@@ -97,24 +95,24 @@ func replacements(file *modfile.File, driver string) []modfile.Replace {
 	return list
 }
 
-// ours reports whether a replace line was written by use, or leads to a folder that holds the fork.
+// ours reports whether a replace line was written by use, or leads to the fork: a version of its own, or a folder that holds it.
 func ours(r modfile.Replace, dir string) bool {
 	if len(r.Syntax.Suffix) > 0 && strings.HasPrefix(r.Syntax.Suffix[0].Token, marker) {
 		return true
 	}
 	if r.New.Version != "" {
-		return r.New.Path == r.Old.Path
+		return strings.HasPrefix(semver.Prerelease(r.New.Version), release)
 	}
 	folder := filepath.FromSlash(r.New.Path)
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(dir, folder)
 	}
-	return isFork(filepath.Join(folder, "version"))
+	return isFork(folder)
 }
 
-// isFork reports whether a folder of package version is that of the fork.
+// isFork reports whether a folder holds the fork.
 func isFork(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, "fork.go"))
+	_, err := os.Stat(filepath.Join(folder, "version", "fork.go"))
 	return err == nil
 }
 

@@ -1,7 +1,9 @@
 package adopt
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,45 +12,64 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/command"
-
 	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+
+	"mongofork/tools/fork/filetree"
 )
 
 // stage is a folder with copies of the application's go.mod and go.sum, which the go command reads and writes in their place, and
 // of the future vendor folder.
 type stage struct {
-	dir      string // the application's
-	at       string // the copies'
+	app      Application
+	at       string // the folder of the copies
 	file     *modfile.File
-	run      command.RunFunc
+	before   filetree.Tree // the application's files
+	forked   bool          // whether they have the fork
 	vendored bool
 	env      []string
+	// workspace is the go.work file that is in effect, if any, and workSum what is in its go.work.sum. The go command adds to that
+	// at will.
+	workspace string
+	workSum   []byte
 }
 
-func newStage(ctx context.Context, dir string, file *modfile.File, run command.RunFunc) (s *stage, err error) {
-	at, err := os.MkdirTemp("", "mongofork-use-")
+func newStage(ctx context.Context, app Application, file *modfile.File) (*stage, error) {
+	s := &stage{app: app, file: file, forked: hasOurs(file, app.Driver, app.Dir)}
+	flags, err := s.goEnv(ctx, "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
-	s = &stage{dir: dir, at: at, file: file, run: run}
-	_, statErr := os.Stat(filepath.Join(dir, "vendor", "modules.txt"))
-	s.vendored = statErr == nil
-	flags, err := s.goEnv(ctx, "GOFLAGS")
-	if err != nil {
-		return nil, s.failed(err)
-	}
 	s.env = []string{"GOWORK=off", "GOFLAGS=" + withoutModFlags(flags)}
-	sums, err := os.ReadFile(filepath.Join(dir, "go.sum"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, s.failed(err)
+	if s.workspace, err = s.goEnv(ctx, "GOWORK"); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		if err := os.WriteFile(filepath.Join(at, "go.sum"), sums, 0o600); err != nil {
-			return nil, s.failed(err)
-		}
+	if s.workspace == "off" {
+		s.workspace = ""
 	}
-	return s, nil
+	if s.workSum, err = os.ReadFile(s.workSumFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if s.workspace != "" && vendored(filepath.Dir(s.workspace)) {
+		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, and run that after", s.workspace)
+	}
+	s.vendored = vendored(app.Dir)
+	if s.before, err = tree(app.Dir, s.vendored); err != nil {
+		return nil, err
+	}
+	if s.at, err = os.MkdirTemp("", "mongofork-use-"); err != nil {
+		return nil, err
+	}
+	if sums, ok := s.before["go.sum"]; ok {
+		err = os.WriteFile(filepath.Join(s.at, "go.sum"), sums, 0o600)
+	}
+	return s, err
+}
+
+func vendored(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt"))
+	return err == nil
 }
 
 // withoutModFlags removes the flags that are set here for each command.
@@ -61,80 +82,84 @@ func withoutModFlags(flags string) string {
 
 // goEnv returns a setting of the go command for the application.
 func (s *stage) goEnv(ctx context.Context, name string) (string, error) {
-	out, err := s.run(ctx, s.dir, nil, "go", "env", name)
+	out, err := s.app.Run(ctx, s.app.Dir, nil, "go", "env", name)
 	return strings.TrimSpace(string(out)), err
 }
 
-func (s *stage) close() { os.RemoveAll(s.at) }
+// close removes the copies, and what the go command has added to go.work.sum meanwhile.
+func (s *stage) close() error {
+	err := os.RemoveAll(s.at)
+	now, readErr := os.ReadFile(s.workSumFile())
+	switch {
+	case readErr != nil || bytes.Equal(now, s.workSum):
+		return err
+	case s.workSum == nil:
+		return errors.Join(err, os.Remove(s.workSumFile()))
+	}
+	return errors.Join(err, filetree.Replace(s.workSumFile(), s.workSum))
+}
 
-// failed discards the copies and returns the error.
-func (s *stage) failed(err error) error {
-	s.close()
-	return err
+// workSumFile is the place of the workspace's go.work.sum; empty, which is no file, without a workspace.
+func (s *stage) workSumFile() string {
+	if s.workspace == "" {
+		return ""
+	}
+	return s.workspace + ".sum"
 }
 
 func (s *stage) modFile() string { return filepath.Join(s.at, "go.mod") }
 
-// dropOurs removes the fork from the copy.
-func (s *stage) dropOurs(driver string) error { return removeFork(s.file, driver, s.dir) }
-
 // write writes the copy of go.mod.
 func (s *stage) write() error {
 	data, err := s.file.Format()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(s.modFile(), data, 0o600)
+	return errors.Join(err, os.WriteFile(s.modFile(), data, 0o600))
 }
 
 // goRun runs the go command on the copies.
 func (s *stage) goRun(ctx context.Context, args ...string) (string, error) {
-	out, err := s.run(ctx, s.dir, s.env, "go", args...)
+	out, err := s.app.Run(ctx, s.app.Dir, s.env, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }
 
-// selected returns the driver version that the application is built with.
-func (s *stage) selected(ctx context.Context, driver string) (string, error) {
+// required returns the driver version that is in effect without the fork: the one that the application's modules require or, in a
+// workspace, all of its modules do.
+func (s *stage) required(ctx context.Context) (string, error) {
 	if err := s.write(); err != nil {
 		return "", err
 	}
-	version, err := s.goRun(ctx, "list", "-m", "-mod=mod", "-modfile="+s.modFile(), "-f", "{{.Version}}", driver)
-	if err != nil && strings.Contains(err.Error(), "not a known dependency") {
-		return "", fmt.Errorf("%s does not depend on %s", s.file.Module.Mod.Path, driver)
-	}
-	return version, err
-}
-
-// complete tidies the copies, builds the application with them, and compares them with the originals.
-func (s *stage) complete(ctx context.Context, c *Change, skipBuild bool) (*Change, error) {
-	c.stage, c.Module = s, s.file.Module.Mod.Path
-	err := s.tidy(ctx, skipBuild)
-	if err == nil {
-		c.Files, err = s.compare()
-	}
-	if err == nil {
-		c.Workspace, err = s.goEnv(ctx, "GOWORK")
-	}
-	if c.Workspace == "off" {
-		c.Workspace = ""
-	}
+	version, err := s.goRun(ctx, "list", "-m", "-mod=mod", "-modfile="+s.modFile(), "-f", "{{.Version}}", s.app.Driver)
 	if err != nil {
-		return nil, s.failed(err)
+		return "", s.app.explain(err, s.file)
 	}
-	return c, nil
+	if s.workspace == "" {
+		return version, nil
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
+		filepath.Join(s.app.Dir, "go.mod"): s.modFile(), filepath.Join(s.app.Dir, "go.sum"): filepath.Join(s.at, "go.sum"),
+	}})
+	name := filepath.Join(s.at, "overlay.json")
+	if err := errors.Join(err, os.WriteFile(name, overlay, 0o600)); err != nil {
+		return "", err
+	}
+	there, err := s.app.selected(ctx, "-mod=readonly", "-overlay="+name)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("in the workspace %s: %w", s.workspace, err)
+	case there.Replace != nil && there.fork(s.app) == "":
+		return "", fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", s.workspace, there.replacement())
+	case semver.Compare(there.Version, version) > 0:
+		return there.Version, nil
+	}
+	return version, nil
 }
 
-func (s *stage) tidy(ctx context.Context, skipBuild bool) error {
+// tidy completes the copies for what the application now requires.
+func (s *stage) tidy(ctx context.Context, target module.Version) error {
 	if err := s.write(); err != nil {
 		return err
 	}
 	if _, err := s.goRun(ctx, "mod", "tidy", "-modfile="+s.modFile()); err != nil {
-		return err
-	}
-	if !skipBuild {
-		if _, err := s.goRun(ctx, "build", "-mod=mod", "-modfile="+s.modFile(), "-o", os.DevNull, "./..."); err != nil {
-			return s.explain(ctx, err)
-		}
+		return s.unserved(ctx, target, err)
 	}
 	if !s.vendored {
 		return nil
@@ -143,10 +168,73 @@ func (s *stage) tidy(ctx context.Context, skipBuild bool) error {
 	return err
 }
 
-// explain reports whether the application builds without the change.
-func (s *stage) explain(ctx context.Context, err error) error {
-	if _, before := s.goRun(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
-		return fmt.Errorf("%w\nit does not build without the change either; --skip-build skips the build", err)
+// edits returns how the copies differ from what the application has, with its line ends.
+func (s *stage) edits() ([]Edit, error) {
+	now, err := tree(s.at, s.vendored)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("%w\nit builds without the change", err)
+	if bytes.Contains(s.before["go.mod"], []byte("\r\n")) {
+		now["go.mod"] = bytes.ReplaceAll(now["go.mod"], []byte("\n"), []byte("\r\n"))
+	}
+	var edits []Edit
+	for _, d := range filetree.Compare(s.before, now) {
+		e := Edit{Path: d.Path, Before: s.before[d.Path], After: now[d.Path], Mode: 0o644}
+		if info, err := os.Stat(filepath.Join(s.app.Dir, filepath.FromSlash(d.Path))); err == nil {
+			e.Mode = info.Mode().Perm()
+		}
+		edits = append(edits, e)
+	}
+	return edits, nil
+}
+
+// materialize writes the copies as the edits make the files, for a build.
+func (s *stage) materialize(edits []Edit) error {
+	for _, e := range edits {
+		if e.Path != "go.mod" && e.Path != "go.sum" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(s.at, e.Path), e.After, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build builds the application with the copies. If it only fails with them, the error ends with the advice.
+func (s *stage) build(ctx context.Context, skip bool, advice string) error {
+	if skip {
+		return nil
+	}
+	_, err := s.goRun(ctx, "build", "-mod=mod", "-modfile="+s.modFile(), "-o", os.DevNull, "./...")
+	if err == nil {
+		return nil
+	}
+	if _, before := s.app.Run(ctx, s.app.Dir, nil, "go", "build", "-o", os.DevNull, "./..."); before != nil {
+		advice = "it does not build without the change either; --skip-build skips the build"
+	}
+	return fmt.Errorf("%w\n%s", err, advice)
+}
+
+// unserved says what is missing if the go command cannot get a released fork, instead of what it says for each package.
+func (s *stage) unserved(ctx context.Context, target module.Version, err error) error {
+	if target.Version == "" {
+		return err
+	}
+	var settings struct{ GOPROXY, GONOSUMDB, GOSUMDB string }
+	out, envErr := s.app.Run(ctx, s.app.Dir, nil, "go", "env", "-json", "GOPROXY", "GONOSUMDB", "GOSUMDB")
+	if envErr != nil || json.Unmarshal(out, &settings) != nil {
+		return err
+	}
+	var missing []string
+	if _, proxyErr := s.app.Run(ctx, s.at, append(s.env, "GONOSUMDB="+target.Path), "go", "mod", "download", target.String()); proxyErr != nil {
+		missing = append(missing, "GOPROXY=<address of the release>,"+settings.GOPROXY+": what it is now serves no such version")
+	}
+	if settings.GOSUMDB != "off" && !module.MatchPrefixPatterns(settings.GONOSUMDB, target.Path) {
+		missing = append(missing, "GONOSUMDB="+strings.Trim(settings.GONOSUMDB+","+target.Path, ",")+": the checksum database knows no forks")
+	}
+	if missing == nil {
+		return err
+	}
+	return fmt.Errorf("the go command cannot get %s; set, as docs/builder.md (Using a release) says,\n\t%s", target, strings.Join(missing, "\n\t"))
 }

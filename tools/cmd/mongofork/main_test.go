@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 )
 
@@ -21,16 +24,38 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts run the whole program on the real driver, with small overlays.
-func TestScripts(t *testing.T) { runScripts(t, "testdata", defaultBase) }
+func TestScripts(t *testing.T) { runScripts(t, "testdata", nil, defaultBase) }
 
-// Applications that require several versions of the driver are put on the fork.
+// Applications of all kinds are put on the fork, and taken back. The scripts know its bases as OLDEST and NEWEST.
 func TestUse(t *testing.T) {
-	runScripts(t, filepath.Join("testdata", "use"), defaultBase, "v2.4.2", "v2.7.0", "v2.9.3")
+	bases, err := (&fork.Project{Root: filepath.Join("..", "..", "..")}).Bases()
+	require.NoError(t, err)
+	oldest, newest := bases[0], bases[len(bases)-1]
+	repository := filetree.Tree{
+		plan.FoldersFile: []byte("version\n"),
+		"version/fork.go": []byte("package version\n\n// Fork is the patch level.\nconst Fork = \"fork.9\"\n\n" +
+			"func init() { Driver += \"-\" + Fork }\n"),
+	}
+	at := t.TempDir()
+	require.NoError(t, repository.Write(at))
+	for _, base := range []string{oldest, newest} {
+		var out strings.Builder
+		code := run(t.Context(), []string{"-C", at, "--base", base, "accept", "--new", "--all"}, &out, &out)
+		require.Equal(t, command.ExitOK, code, out.String())
+	}
+	repository, err = filetree.Read(at)
+	require.NoError(t, err)
+	runScripts(t, filepath.Join("testdata", "use"), func(env *testscript.Env) error {
+		env.Setenv("GOFLAGS", "")
+		env.Setenv("OLDEST", oldest)
+		env.Setenv("NEWEST", newest)
+		return repository.Write(filepath.Join(env.WorkDir, "repository"))
+	}, oldest, newest, "v2.4.2", "v2.7.0")
 }
 
 // runScripts runs the scripts of a folder. They need these versions of the driver; without them they are skipped, except in
 // continuous integration.
-func runScripts(t *testing.T, dir string, versions ...string) {
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error, versions ...string) {
 	t.Helper()
 	goEnv, err := command.Output(t.Context(), t.TempDir(), nil, "go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
 	require.NoError(t, err)
@@ -50,7 +75,10 @@ func runScripts(t *testing.T, dir string, versions ...string) {
 			env.Setenv("GOMODCACHE", values[0])
 			env.Setenv("GOCACHE", values[1])
 			env.Setenv("GOPROXY", values[2])
-			return nil
+			if setup == nil {
+				return nil
+			}
+			return setup(env)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
 	})

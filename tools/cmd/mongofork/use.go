@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -14,7 +15,7 @@ import (
 type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
 	DryRun      bool   `short:"n" help:"Show the changes to the application without making them."`
-	Undo        bool   `xor:"mode" help:"Restore upstream's driver, at the version required before."`
+	Undo        bool   `xor:"mode" help:"Restore upstream's driver, and the files as they were if nothing else has changed."`
 	Check       bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
 	Release     bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild   bool   `help:"Do not build the application."`
@@ -22,13 +23,19 @@ type useCmd struct {
 }
 
 func (c *useCmd) Run(a *app) error {
-	application := adopt.Application{Dir: c.Application, Driver: modulePath, Run: a.run}
+	bases, err := a.project.Bases()
+	if err != nil {
+		return err
+	}
+	application := adopt.Application{
+		Dir: c.Application, Driver: modulePath, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
+	}
 	if c.Check {
-		state, err := application.Check(a.ctx)
+		effect, err := application.Check(a.ctx)
 		if err != nil {
 			return findings{err.Error()}
 		}
-		fmt.Fprintln(a.out, state)
+		fmt.Fprintln(a.out, effect)
 		return nil
 	}
 	change, err := c.prepare(a, application)
@@ -36,19 +43,17 @@ func (c *useCmd) Run(a *app) error {
 		return refused(err)
 	}
 	if c.DryRun {
-		defer change.Discard()
 		c.describe(a, change, "would change")
-		for _, f := range change.Files {
-			if !strings.HasPrefix(f.Path, "vendor/") {
-				fmt.Fprintf(a.out, "\n%s", f.Text)
-			}
-		}
-		return nil
+		return change.Discard()
 	}
-	if err := change.Commit(a.ctx); err != nil {
+	effect, err := change.Commit(a.ctx)
+	if err != nil {
 		return refused(err)
 	}
 	c.describe(a, change, "changed")
+	if !c.Undo {
+		fmt.Fprintf(a.out, "%s\nTo undo: mongofork use --undo %s\n", effect, c.Application)
+	}
 	return nil
 }
 
@@ -56,11 +61,7 @@ func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, 
 	if c.Undo {
 		return application.Undo(a.ctx, c.SkipBuild)
 	}
-	bases, err := a.project.Bases()
-	if err != nil {
-		return nil, err
-	}
-	plan := adopt.Plan{Bases: bases, SkipBuild: c.SkipBuild, Target: func(ctx context.Context, base string) (module.Version, error) {
+	plan := adopt.Plan{SkipBuild: c.SkipBuild, Target: func(ctx context.Context, base string) (module.Version, error) {
 		return c.target(ctx, a, base)
 	}}
 	if a.baseGiven {
@@ -99,27 +100,28 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 		fmt.Fprintf(a.out, "%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
 	}
 	vendored := 0
-	for _, f := range change.Files {
-		if strings.HasPrefix(f.Path, "vendor/") {
+	for _, e := range change.Edits {
+		if strings.HasPrefix(e.Path, "vendor/") {
 			vendored++
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: %s, +%d -%d lines\n", f.Path, verb, f.Added, f.Removed)
+		diff := e.Diff()
+		fmt.Fprintf(a.out, "%s: %s, +%d -%d lines\n", e.Path, verb, diff.Added, diff.Removed)
+		if e.Path == "go.mod" {
+			fmt.Fprintf(a.out, "%s", diff.Text)
+		}
 	}
 	if vendored > 0 {
 		fmt.Fprintf(a.out, "vendor: %s, %d files\n", verb, vendored)
 	}
-	if len(change.Files) == 0 {
+	if len(change.Edits) == 0 {
 		fmt.Fprintln(a.out, "nothing to change")
+	}
+	for _, note := range change.Notes {
+		fmt.Fprintf(a.out, "note: %s\n", note)
 	}
 	if !c.SkipBuild {
 		fmt.Fprintln(a.out, "go build ./...: done")
-	}
-	if change.Workspace != "" {
-		fmt.Fprintf(a.out, "%s was ignored: a replace line for the driver there takes precedence over this one\n", change.Workspace)
-	}
-	if !c.Undo && !c.DryRun {
-		fmt.Fprintf(a.out, "To undo: mongofork use --undo %s\n", c.Application)
 	}
 }
 

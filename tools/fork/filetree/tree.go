@@ -81,8 +81,15 @@ func (t Tree) Write(dir string) error {
 	return nil
 }
 
-// Replace replaces a file whole: a reader sees the old or the new content.
+// Replace replaces a file whole: a reader sees the old or the new content. The file keeps its mode, and a link that leads to it stays.
 func Replace(name string, data []byte) error {
+	mode := fs.FileMode(0o644)
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+		if info, err := os.Stat(name); err == nil {
+			mode = info.Mode().Perm()
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -92,7 +99,7 @@ func Replace(name string, data []byte) error {
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
 	if err != nil {
 		return err
 	}
