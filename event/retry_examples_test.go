@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"context"
+	"fmt"
 	"log"
 
 	"go.mongodb.org/mongo-driver/v2/event"
@@ -37,4 +38,44 @@ func ExampleRetryMonitor() {
 			log.Fatal(err)
 		}
 	}()
+}
+
+// A client has one RetryMonitor. To use several, such as one that logs and one of a library that counts, set one that calls each.
+func ExampleRetryMonitor_several() {
+	several := func(monitors ...*event.RetryMonitor) *event.RetryMonitor {
+		return &event.RetryMonitor{
+			Decided: func(ctx context.Context, e *event.RetryDecidedEvent) {
+				for _, m := range monitors {
+					if m.Decided != nil {
+						m.Decided(ctx, e)
+					}
+				}
+			},
+			Finished: func(ctx context.Context, e *event.RetryFinishedEvent) {
+				for _, m := range monitors {
+					if m.Finished != nil {
+						m.Finished(ctx, e)
+					}
+				}
+			},
+		}
+	}
+	refused := 0
+	monitor := several(
+		&event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
+			if !e.WillRetry {
+				refused++
+			}
+		}},
+		&event.RetryMonitor{Finished: func(_ context.Context, e *event.RetryFinishedEvent) {
+			fmt.Println(e.CommandName, "ended after", e.Attempts, "attempts,", refused, "refused:", e.Reason)
+		}},
+	)
+	clientOpts := options.Client().ApplyURI("mongodb://localhost:27017").SetRetryMonitor(monitor)
+
+	// What the driver does when a command gets no further retry:
+	called := clientOpts.RetryMonitor
+	called.Decided(context.Background(), &event.RetryDecidedEvent{CommandName: "find", Attempt: 6, Reason: event.RetryReasonLimit})
+	called.Finished(context.Background(), &event.RetryFinishedEvent{CommandName: "find", Attempts: 6, Reason: event.RetryReasonLimit})
+	// Output: find ended after 6 attempts, 1 refused: limit
 }

@@ -5,7 +5,8 @@
 //
 //	mongodb.driver.retry.decisions     counter of decisions after failed attempts, with the attributes
 //	                                   mongodb.retry.verdict ("retry" or "refused") and mongodb.retry.reason (one of the
-//	                                   event.RetryReason constants)
+//	                                   event.RetryReason constants); errors that no policy covers (notRetryable)
+//	                                   are not counted
 //	mongodb.driver.retry.backoff       histogram of the backoffs before retries, in seconds
 //	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attribute
 //	                                   mongodb.retry.outcome ("succeeded" or "failed")
@@ -14,7 +15,7 @@
 //	                                   gauge of the probability with which a retry is not sent to a server, with the attributes
 //	                                   server.address and server.port, only for clients with adaptiveThrottling
 //
-// The span of an operation's context, if it is recorded, gets the event "mongodb.retry.decided" for each decision and
+// The span of an operation's context, if it is recorded, gets the event "mongodb.retry.decided" for each decision that is counted, and
 // "mongodb.retry.finished" when an operation ends after retries.
 package mongootel
 
@@ -102,7 +103,7 @@ func (r *Retries) startAtZero() {
 		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(true), ReasonKey.String(reason)))
 	}
 	for _, reason := range []string{
-		event.RetryReasonNotRetryable, event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+		event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 	} {
 		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(false), ReasonKey.String(reason)))
@@ -163,6 +164,9 @@ func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Regi
 }
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {
+	if decision.Reason == event.RetryReasonNotRetryable {
+		return // an ordinary error: nobody refused a retry
+	}
 	r.decisions.Add(ctx, 1, r.attributes,
 		metric.WithAttributes(verdict(decision.WillRetry), ReasonKey.String(decision.Reason)))
 	if decision.Backoff > 0 {

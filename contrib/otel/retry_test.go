@@ -47,7 +47,7 @@ func sum(points ...metricdata.DataPoint[int64]) metricdata.Sum[int64] {
 	return metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: points}
 }
 
-// publish publishes the events of an operation that is retried twice and then fails.
+// publish publishes the events of an operation that is retried twice and then fails, and of one with an ordinary error.
 func publish(ctx context.Context, monitor *event.RetryMonitor) {
 	left := 999.0
 	overloaded := errors.New("overloaded")
@@ -65,6 +65,7 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 		CommandName: "find", DatabaseName: "shop", Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
 		Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
 	})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{CommandName: "drop", Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 
 func TestMetrics(t *testing.T) {
@@ -76,9 +77,9 @@ func TestMetrics(t *testing.T) {
 				mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
 		}
 		return sum(point("retry", "overloaded", overloaded), point("retry", "retryable", retryable),
-			point("refused", "notRetryable", 0), point("refused", "labelMissing", 0), point("refused", "optionOff", 0),
-			point("refused", "limit", limit), point("refused", "deadline", 0), point("refused", "bucketEmpty", 0),
-			point("refused", "contextDone", 0), point("retry", "throttled", 0), point("refused", "throttled", 0))
+			point("refused", "labelMissing", 0), point("refused", "optionOff", 0), point("refused", "limit", limit),
+			point("refused", "deadline", 0), point("refused", "bucketEmpty", 0), point("refused", "contextDone", 0),
+			point("retry", "throttled", 0), point("refused", "throttled", 0))
 	}
 	operations := func(failed, succeeded int64) metricdata.Sum[int64] {
 		point := func(outcome string, value int64) metricdata.DataPoint[int64] {

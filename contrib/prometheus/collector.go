@@ -3,7 +3,8 @@
 // The metrics are
 //
 //	mongodb_driver_retry_decisions_total{verdict, reason}  decisions after failed attempts; the verdict is "retry" or
-//	                                                       "refused", the reason one of the event.RetryReason constants
+//	                                                       "refused", the reason one of the event.RetryReason constants;
+//	                                                       errors that no policy covers (notRetryable) are not counted
 //	mongodb_driver_retry_backoff_seconds                   histogram of the backoffs before retries
 //	mongodb_driver_retried_operations_total{outcome}       operations that ended after retries, "succeeded" or "failed"
 //	mongodb_driver_retry_tokens                            tokens left, only for clients with adaptiveRetries
@@ -82,7 +83,7 @@ func (c *Collector) startAtZero() {
 		c.decisions.WithLabelValues(verdictRetry, reason)
 	}
 	for _, reason := range []string{
-		event.RetryReasonNotRetryable, event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+		event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 	} {
 		c.decisions.WithLabelValues(verdictRefused, reason)
@@ -109,6 +110,9 @@ func (c *Collector) ObserveThrottling(read func() map[string]float64) {
 }
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
+	if decision.Reason == event.RetryReasonNotRetryable {
+		return // an ordinary error: nobody refused a retry
+	}
 	verdict := verdictRefused
 	if decision.WillRetry {
 		verdict = verdictRetry

@@ -16,7 +16,8 @@ import (
 	mongoprom "mongofork.internal/prometheus"
 )
 
-// publish publishes the events of an operation that is retried twice and then succeeds, and of one that is refused a retry.
+// publish publishes the events of an operation that is retried twice and then succeeds, of one that is refused a retry, and
+// of one with an ordinary error.
 func publish(monitor *event.RetryMonitor) {
 	ctx := context.Background()
 	for _, decision := range []event.RetryDecidedEvent{
@@ -27,6 +28,7 @@ func publish(monitor *event.RetryMonitor) {
 	}
 	monitor.Finished(ctx, &event.RetryFinishedEvent{Attempts: 3, Retries: 2})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonBucketEmpty})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 
 func TestCollector(t *testing.T) {
@@ -62,7 +64,6 @@ mongodb_driver_retry_decisions_total{client="orders",reason="contextDone",verdic
 mongodb_driver_retry_decisions_total{client="orders",reason="deadline",verdict="refused"} 0
 mongodb_driver_retry_decisions_total{client="orders",reason="labelMissing",verdict="refused"} 0
 mongodb_driver_retry_decisions_total{client="orders",reason="limit",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="notRetryable",verdict="refused"} 0
 mongodb_driver_retry_decisions_total{client="orders",reason="optionOff",verdict="refused"} 0
 mongodb_driver_retry_decisions_total{client="orders",reason="overloaded",verdict="retry"} 1
 mongodb_driver_retry_decisions_total{client="orders",reason="retryable",verdict="retry"} 1
