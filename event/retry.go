@@ -87,10 +87,10 @@ type RetryFinishedEvent struct {
 }
 
 // RetryMonitor represents a monitor that is triggered by the driver's decisions about retries, under all policies. The operation
-// calls its functions synchronously; they must be safe for concurrent use. They may run commands on the same client, because the
-// operation holds no connection meanwhile, except one to which a cursor or a transaction behind a load balancer is pinned. The
-// overloaded server may reject these commands as well, which is decided about in turn: a monitor that answers each decision with a
-// command does not end before the overload does.
+// calls its functions synchronously, with its context but without its session; they must be safe for concurrent use. They may run
+// commands on the same client, because the operation holds no connection meanwhile, except one to which a cursor or a transaction
+// behind a load balancer is pinned. The overloaded server may reject these commands as well, which is decided about in turn: a
+// monitor that answers each decision with a command does not end before the overload does.
 //
 // Commands that monitor servers, establish connections or authenticate generate no events.
 type RetryMonitor struct {

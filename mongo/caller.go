@@ -28,6 +28,15 @@ func withPatience(ctx, caller context.Context, timeout *time.Duration) (context.
 	return backpressure.WithCaller(ctx, caller), func() {}
 }
 
+// endSessions ends the sessions of the client's pool.
+//
+//fork:wrap the client's Timeout does not apply to it
+func (c *Client) endSessions(ctx context.Context) {
+	ctx, cancel := withPatience(ctx, nil, c.timeout)
+	defer cancel()
+	c.upstreamEndSessions(ctx)
+}
+
 // Cursor knows who waits for it to close.
 //
 //fork:extend All closes the cursor with a context unrelated to its caller

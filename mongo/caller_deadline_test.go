@@ -210,7 +210,7 @@ var cleanUps = []struct {
 				return err
 			}
 			return c.client.Disconnect(ctx)
-		}, commands: []string{"ping", "endSessions"}, fails: false,
+		}, commands: []string{"ping", "endSessions", "endSessions", "endSessions", "endSessions"}, fails: false,
 	},
 }
 

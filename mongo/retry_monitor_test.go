@@ -116,6 +116,32 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 	}
 }
 
+// TestRetryMonitorIsOutsideOfTheTransaction is about a monitor that uses the context that it is given for a command of its own.
+func TestRetryMonitorIsOutsideOfTheTransaction(t *testing.T) {
+	ok := overloadtest.OK()
+	s := overloadtest.New(t, overloadtest.Overloaded(), ok /* ping */, ok, ok /* ping */, ok)
+	type key struct{}
+	var client *Client
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided: func(ctx context.Context, _ *event.RetryDecidedEvent) {
+			assert.Equal(t, 1, ctx.Value(key{}), "the application's values")
+			require.NoError(t, client.Ping(ctx, nil))
+		},
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { require.NoError(t, client.Ping(ctx, nil)) },
+	}
+	client = connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	_, err = session.WithTransaction(context.WithValue(context.Background(), key{}, 1), func(ctx context.Context) (any, error) {
+		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+	})
+	require.NoError(t, err)
+	s.Finish()
+	assert.Equal(t, []string{"insert", "ping", "insert", "ping", "commitTransaction"}, commandNames(t, s))
+	assert.Equal(t, []any{false, nil, false, nil, false}, s.Field("autocommit"))
+	assert.Equal(t, []any{true, nil, true, nil, nil}, s.Field("startTransaction"))
+}
+
 // TestRetryEventsNameTheCommand lets the first command that each method sends get no connection at first. What the event calls it is the
 // name of the command that is then sent.
 func TestRetryEventsNameTheCommand(t *testing.T) {

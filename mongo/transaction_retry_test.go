@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -77,6 +78,11 @@ func TestShardedTransactionRetries(t *testing.T) {
 			replies: []any{ok, ok, overloadtest.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
 			end:     (*Session).CommitTransaction, want: "aaab"},
 		{
+			name:    "a commit whose error the driver labels, elsewhere",
+			replies: []any{ok, ok, overloadtest.ShuttingDown(), ok},
+			end:     (*Session).CommitTransaction, want: "aaab",
+		},
+		{
 			name:    "a rejected abort, elsewhere",
 			replies: []any{ok, ok, overloaded, overloaded, ok},
 			end:     (*Session).AbortTransaction,
@@ -127,6 +133,44 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 		assert.Equal(t, []int{1, 2, 3, 3}, connections(s))
 		assert.Equal(t, []any{true, true, true, nil}, s.Field("startTransaction"))
 	})
+}
+
+// TestCommitOfUnknownResultIsUnpinned is about all errors that have the label UnknownTransactionCommitResult, whoever gave it to them
+// (transactions.md, "When to unpin").
+func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
+	concern := func(code int) bson.E {
+		return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}}
+	}
+	tests := []struct {
+		name    string
+		replies []any // to the commit
+		unknown bool
+	}{
+		{name: "shutdown, twice", replies: overloadtest.Repeat(2, overloadtest.ShuttingDown()), unknown: true},
+		{name: "maxTimeMS expired", replies: []any{overloadtest.Failure(50), overloadtest.OK() /* abort */}, unknown: true},
+		{name: "no majority", replies: []any{append(overloadtest.Failure(251), concern(64))}, unknown: true},
+		{name: "write concern not reached", replies: []any{overloadtest.OK(concern(64))}, unknown: true},
+		{name: "write concern that cannot be satisfied", replies: []any{overloadtest.OK(concern(100))}},
+		{name: "network error, twice", replies: overloadtest.Repeat(2, io.ErrUnexpectedEOF), unknown: true},
+		{name: "overload", replies: overloadtest.Repeat(6, overloadtest.Overloaded())},
+		{name: "overload that may be a retryable write error", unknown: true, replies: overloadtest.Repeat(6, overloadtest.Failure(
+			462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError,
+		))},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := newShardedScript(t, append([]any{overloadtest.OK()}, tt.replies...)...)
+			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				err := session.CommitTransaction(ctx)
+				require.Error(t, err)
+				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+				pinned := session.clientSession.PinnedServerAddr != nil
+				assert.Equal(t, !tt.unknown, pinned)
+			})
+		})
+	}
 }
 
 var errNoServer = errors.New("no server is suitable")

@@ -41,8 +41,8 @@ const (
 	// TransactionEnd is commitTransaction and abortTransaction, which are retried regardless of the options (transactions.md,
 	// "Interaction with Retryable Writes").
 	TransactionEnd
-	// CleanUp is a command whose result is ignored, such as the killCursors of a cursor that closes itself, and endSessions. It
-	// is not retried: an overloaded server has better things to do, and eventually cleans up by itself.
+	// CleanUp is the killCursors of a cursor that closes itself, whose result is ignored. It is not retried: an overloaded server
+	// has better things to do, and eventually cleans up by itself.
 	CleanUp
 )
 

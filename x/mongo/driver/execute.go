@@ -125,12 +125,13 @@ func (ex *operationRun) command(ctx context.Context) error {
 		}
 
 		ex.classify(fail)
-		if fail.executed {
+		var verdict retry.Verdict
+		if !fail.executed {
+			verdict = ex.retries.Failed(ex.describe(ctx, fail))
+			ex.decided(fail, verdict)
+		} else {
 			ex.retries.Succeeded()
-			return ex.giveUp(ctx, fail)
 		}
-		verdict := ex.retries.Failed(ex.describe(ctx, fail))
-		ex.decided(fail, verdict)
 		if verdict.Reason != retry.Overloaded {
 			if err := ex.unpin(fail); err != nil {
 				return err

@@ -94,6 +94,7 @@ func (ex *operationRun) classify(fail *failedAttempt) {
 		fail.readWriteOff = retryable && ex.retrySupported && !ex.sent.retryEnabled && !ex.op.IsOutputAggregate
 		_, writeFailed := fail.err.(WriteCommandError)
 		fail.executed = writeFailed && !fail.readWrite && !fail.hasErrorLabel(ErrSystemOverloadedError)
+		fail.err = ex.labelCommitResult(fail.err)
 	}
 }
 

@@ -22,14 +22,24 @@ func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt) error {
 	if e, ok := err.(WriteCommandError); ok {
 		return ex.writeFailed(e)
 	}
-	return ex.labelCommitResult(err)
+	return err
 }
 
-// labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed.
+// labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and
+// converts a write concern error to the error that applications expect.
 func (ex *operationRun) labelCommitResult(err error) error {
-	e, ok := err.(Error)
-	if ok && ex.committing() && (ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e)) {
-		return withLabel(e, UnknownTransactionCommitResult)
+	if !ex.committing() {
+		return err
+	}
+	switch e := err.(type) {
+	case Error:
+		if ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e) {
+			return withLabel(e, UnknownTransactionCommitResult)
+		}
+	case WriteCommandError:
+		if e.WriteConcernError != nil {
+			return ex.commitFailed(e)
+		}
 	}
 	return err
 }
@@ -72,9 +82,6 @@ func (ex *operationRun) writeFailed(e WriteCommandError) error {
 		if ordered := ex.op.Batches.IsOrdered(); ordered == nil || *ordered {
 			return e
 		}
-	}
-	if ex.committing() && e.WriteConcernError != nil {
-		return ex.commitFailed(e)
 	}
 	if e.WriteConcernError != nil {
 		ex.failed.WriteConcernError = e.WriteConcernError

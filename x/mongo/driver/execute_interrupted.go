@@ -53,7 +53,7 @@ func (ex *operationRun) interrupted(err, cause error, when string) error {
 			err = ex.failed
 		}
 	}
-	switch e := ex.labelCommitResult(err).(type) {
+	switch e := err.(type) {
 	case WriteCommandError:
 		return InterruptedWriteError{WriteCommandError: e, when: when, cause: cause}
 	case Error:

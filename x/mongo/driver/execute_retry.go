@@ -64,7 +64,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 	ex.tellDecided(ctx)
 
 	if fail.contextDone() {
-		return ex.labelCommitResult(ex.errs.toReturn(fail))
+		return ex.errs.toReturn(fail)
 	}
 	if verdict.Backoff > 0 {
 		if err := ex.backOff(ctx, verdict.Backoff); err != nil {

@@ -12,7 +12,7 @@ import (
 // users (runCommand) have neither type nor name, and must not be inspected.
 func (op Operation) retryKind(ctx context.Context) retry.Kind {
 	switch {
-	case op.cleansUp(ctx):
+	case op.Legacy == LegacyKillCursors && backpressure.CleansUp(ctx):
 		return retry.CleanUp
 	case op.runCommand:
 		return retry.Generic
@@ -30,14 +30,6 @@ func (op Operation) retryKind(ctx context.Context) retry.Kind {
 		return retry.Write
 	}
 	return retry.Generic
-}
-
-// cleansUp reports whether the operation's result is ignored.
-func (op Operation) cleansUp(ctx context.Context) bool {
-	if op.Legacy == LegacyKillCursors {
-		return backpressure.CleansUp(ctx)
-	}
-	return op.Name == driverutil.EndSessionsOp
 }
 
 // Operation knows what it is besides a getMore or killCursors, and whether it may be refused.

@@ -24,7 +24,7 @@ func TestRetryKind(t *testing.T) {
 		{name: "aggregate with $out or $merge", op: Operation{Type: Read, IsOutputAggregate: true}, want: retry.Write},
 		{name: "getMore", op: Operation{Legacy: LegacyGetMore}, want: retry.Read},
 		{name: "killCursors", op: Operation{Legacy: LegacyKillCursors}, want: retry.Read},
-		{name: "endSessions", op: Operation{Name: driverutil.EndSessionsOp}, want: retry.CleanUp},
+		{name: "endSessions", op: Operation{Name: driverutil.EndSessionsOp}, want: retry.Generic},
 		{name: "createIndexes", op: Operation{Name: driverutil.CreateIndexesOp}, want: retry.Write},
 		{name: "dropIndexes", op: Operation{Name: driverutil.DropIndexesOp}, want: retry.Write},
 		{name: "drop", op: Operation{Name: driverutil.DropOp}, want: retry.Write},
