@@ -149,7 +149,7 @@ series: ## Write the fork as a series of patches against upstream's repository, 
 
 .PHONY: verify-series
 verify-series: ## Apply the series, to the commit in SOURCE=DIR if given; after each patch build, vet and test the tree
-	$(ON_SOURCE) verify-series --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
+	$(ON_SOURCE) series --verify --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
 
 .PHONY: api
 api: fork ## Report what the fork adds to upstream's exported API, and what it breaks
@@ -177,7 +177,7 @@ verify-release: release ## Write the release again elsewhere, and compare the by
 
 .PHONY: verify
 verify: ## Build the fork twice and compare with the lock
-	$(MONGOFORK) verify
+	$(MONGOFORK) check --twice
 
 .PHONY: lock
 lock: ## Record upstream's present declarations in the locks of all bases
@@ -212,7 +212,3 @@ test-bench: ## Run the tests of the benchmarks
 .PHONY: bench-cost
 bench-cost: ## Measure the fork's cost when all is well, against upstream's driver, on an idle machine
 	go -C bench run ./cmd/bench cost
-
-.PHONY: clean
-clean: ## Remove what was built; edits in build/ are kept and named
-	$(MONGOFORK) clean

@@ -11,26 +11,28 @@ import (
 // ReadAdvisories reads the project's list; a repository without one knows none.
 func (p *Project) ReadAdvisories() (advisory.List, error) { return advisory.Read(p.Root) }
 
-// RefuseOpen returns a problem.List if the base has open advisories other than those with the given IDs, and for IDs that are not
-// open. Those that the list accepts keep a fork from being handed out only.
-func (p *Project) RefuseOpen(allowed []string, handedOut bool) error {
+// RefuseOpen returns a problem.List if the base has open advisories, other than the accepted ones.
+func (p *Project) RefuseOpen() error {
 	list, err := p.ReadAdvisories()
 	if err != nil {
 		return err
 	}
-	return list.RefuseOpen(p.Base, allowed, handedOut)
+	return list.RefuseOpen(p.Base)
 }
 
 // SecurityPage says what is known about each base. A part of it is generated from the advisories.
 const SecurityPage = "docs/security.md"
 
-// WriteSecurityPage writes the part of the page that comes from the advisories. It reports whether the page changed.
-func (p *Project) WriteSecurityPage() (changed bool, err error) {
+// WriteSecurityPage writes the part of the page that comes from the advisories. A repository without advisories needs no page.
+func (p *Project) WriteSecurityPage() error {
+	if list, err := p.ReadAdvisories(); err != nil || len(list) == 0 {
+		return err
+	}
 	old, text, err := p.securityPage()
 	if err != nil || bytes.Equal(old, text) {
-		return false, err
+		return err
 	}
-	return true, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(SecurityPage)), text, 0o644)
+	return os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(SecurityPage)), text, 0o644)
 }
 
 // securityPage returns the page's present and intended text.

@@ -1,7 +1,6 @@
 package fork
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -16,69 +15,6 @@ import (
 
 	"mongofork/tools/fork/plan"
 )
-
-var verb = regexp.MustCompile(`%[a-z]`)
-
-// docs/builder.md lists every message that can stop a build without telling its cure, with "…" for what varies, so that a search
-// finds it. Problems tell theirs.
-func TestDocsListEveryMessage(t *testing.T) {
-	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "builder.md"))
-	require.NoError(t, err)
-	messages := errorMessages(t)
-	require.Greater(t, len(messages), 50)
-	for _, message := range messages {
-		if want := verb.ReplaceAllString(message, "…"); !strings.Contains(string(docs), "`"+want+"`") {
-			t.Errorf("docs/builder.md lacks: `%s`", want)
-		}
-	}
-}
-
-// errorMessages finds the formats of all errors in the sources.
-func errorMessages(t *testing.T) []string {
-	t.Helper()
-	names, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	below, err := filepath.Glob("*/*.go")
-	require.NoError(t, err)
-	names = append(names, below...)
-	var messages []string
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) == "forktest" {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				if m := messageOf(call); strings.Count(verb.ReplaceAllString(m, ""), "") > 6 {
-					messages = append(messages, m)
-				}
-			}
-			return true
-		})
-	}
-	return messages
-}
-
-// messageOf returns the format of an error that a call makes.
-func messageOf(call *ast.CallExpr) string {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	pkg, _ := sel.X.(*ast.Ident)
-	if sel.Sel.Name != "Errorf" && (sel.Sel.Name != "New" || pkg == nil || pkg.Name != "errors") {
-		return ""
-	}
-	for _, arg := range call.Args {
-		if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			text, _ := strconv.Unquote(lit.Value)
-			return text
-		}
-	}
-	return ""
-}
 
 // TestMapShowsEveryFolder holds the README's map, etc/overlay and the folders together: the first table is the overlay, the
 // second all the rest, and internal/ holds the overlay only.

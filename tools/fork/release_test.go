@@ -32,7 +32,10 @@ func TestRelease(t *testing.T) {
 	first, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(first[base+".info"]))
-	require.Equal(t, "example.com/driver/v2 v2.0.0-fork.2 "+r.Sum+"\nexample.com/driver/v2 v2.0.0-fork.2/go.mod "+r.GoModSum+"\n", string(first["go.sum"]))
+	goModSum, err := filetree.Tree{"go.mod": first[base+".mod"]}.Hash("")
+	require.NoError(t, err)
+	goSum := "example.com/driver/v2 v2.0.0-fork.2 " + r.Sum + "\nexample.com/driver/v2 v2.0.0-fork.2/go.mod " + goModSum + "\n"
+	require.Equal(t, goSum, string(first["go.sum"]))
 	for _, name := range r.Files {
 		require.Contains(t, string(first["SHA256SUMS"]), filetree.Digest(first[name])+"  "+name+"\n")
 	}
@@ -54,6 +57,19 @@ func TestRelease(t *testing.T) {
 	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	require.NoError(t, err)
 	require.Contains(t, string(sums), filetree.Digest(first[base+".zip"])+"  "+base+".zip\n")
+	both, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	require.NoError(t, err)
+	require.Contains(t, string(both), goSum, "the lines of one release stay when another follows")
+	require.Contains(t, string(both), "example.com/driver/v2 v2.0.0-fork.10 h1:")
+	require.Equal(t, 4, strings.Count(string(both), "\n"))
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "example.com")))
+	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	require.NoError(t, err, "nothing of that version is left")
+	replaced, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(string(replaced), "\n"), "one hash for each")
+	require.NotContains(t, string(replaced), r.Sum)
 }
 
 func TestReleaseVersions(t *testing.T) {
@@ -82,7 +98,7 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	require.Equal(t, "v2.0.0-acme.3", version)
 	dir := t.TempDir()
 	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.3")
-	require.EqualError(t, err, "version: the fork calls itself v2.0.0-acme.3, not v2.0.0-fork.3\n"+
+	require.EqualError(t, err, "version/fork.go: the fork calls itself v2.0.0-acme.3, not v2.0.0-fork.3\n"+
 		"  fix: leave --version out, or change the constant Fork and go run ./tools/cmd/mongofork accept on every base")
 	r, err := p.Release(t.Context(), dir, version)
 	require.NoError(t, err)
@@ -91,7 +107,7 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
 		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
 		_, err = p.ReleaseVersion(t.Context())
-		require.EqualError(t, err, "the overlay does not name its patch level by a constant version Fork; give --version", code)
+		require.EqualError(t, err, "version/fork.go does not name the patch level by a constant Fork; give --version", code)
 	}
 }
 

@@ -15,6 +15,11 @@ type acceptCmd struct {
 	Specifications string   `placeholder:"COMMIT" help:"Pin the specification tests' commit."`
 }
 
+func (acceptCmd) Help() string {
+	return "Read what upstream has (mongofork diff --upstream KEY) before accepting it. Without arguments only the output's hash is " +
+		"recorded. The page of the advisories is written anew. With --new, --base names the new base."
+}
+
 func (c *acceptCmd) Run(a *app) error {
 	opt := fork.AcceptOptions{All: c.All, Specifications: c.Specifications}
 	for _, s := range c.Keys {
@@ -43,6 +48,9 @@ func (c *acceptCmd) Run(a *app) error {
 	}
 	lock, err := a.project.Accept(a.ctx, opt)
 	if err != nil {
+		return err
+	}
+	if err := a.project.WriteSecurityPage(); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: %d entries", a.project.LockFile(), len(lock.Entries))

@@ -15,11 +15,9 @@ func TestAuthor(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		given  string
 		config map[string]string
 		want   string
 	}{
-		{name: "given", given: "A <a@b>", config: map[string]string{"user.name": "C", "user.email": "c@d"}, want: "A <a@b>"},
 		{name: "git's", config: map[string]string{"user.name": "C", "user.email": "c@d"}, want: "C <c@d>"},
 		{name: "no address", config: map[string]string{"user.name": "C"}, want: git.Builder},
 		{name: "not configured", want: git.Builder},
@@ -34,7 +32,7 @@ func TestAuthor(t *testing.T) {
 				}
 				return []byte(value + "\n"), nil
 			}
-			assert.Equal(t, tt.want, authored{tt.given}.of(a))
+			assert.Equal(t, tt.want, a.author())
 		})
 	}
 }

@@ -12,12 +12,11 @@ type buildCmd struct {
 	Force    bool   `help:"Overwrite edits in the output."`
 	Link     bool   `help:"Let build/fork, which go.mod files of this repository name, lead to the output."`
 	Pristine bool   `hidden:"" help:"Write upstream's module as it is, without go.work."`
-	allowOpen
 }
 
-// allowOpen is the flag of the commands that make a fork.
-type allowOpen struct {
-	AllowOpen []string `placeholder:"ID" help:"Advisories that may be open on this base, separated by commas."`
+func (buildCmd) Help() string {
+	return "All assertions are checked first; if any fails, all failures are listed and nothing is written. " +
+		"An output with edits that would be lost is refused: extract brings them back to the overlay."
 }
 
 func (c *buildCmd) Run(a *app) error {
@@ -25,7 +24,7 @@ func (c *buildCmd) Run(a *app) error {
 	if c.Pristine {
 		return c.pristine(a, out)
 	}
-	if err := a.project.RefuseOpen(c.AllowOpen, false); err != nil {
+	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
 	plan, assembly, err := a.project.Assemble(a.ctx)
@@ -80,7 +79,9 @@ func (a *app) folder(given string, otherwise ...string) output.Folder {
 	return output.Folder{Dir: abs, Label: filepath.ToSlash(given)}
 }
 
-type checkCmd struct{}
+type checkCmd struct {
+	Twice bool `help:"Also build twice and compare the results with each other and with the lock."`
+}
 
 func (c *checkCmd) Run(a *app) error {
 	plan, _, err := a.project.Assemble(a.ctx)
@@ -91,33 +92,42 @@ func (c *checkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: %s: all assertions hold\n%s\n", plan.Module, plan.Counts(),
-		advisories.Summary(a.project.Base))
-	return nil
-}
-
-type cleanCmd struct {
-	Output string `short:"o" placeholder:"DIR" help:"Remove the output in this folder instead of build/<base>."`
-	Force  bool   `help:"Remove edited files too."`
-}
-
-func (c *cleanCmd) Run(a *app) error {
-	out := a.output(c.Output)
-	removed, err := out.Clean(c.Force)
-	if err != nil {
-		return err
+	fmt.Fprintf(a.out, "%s: %s: all assertions hold\n%s\n", plan.Module, plan.Counts(), advisories.Summary(a.project.Base))
+	if !c.Twice {
+		return nil
 	}
-	fmt.Fprintf(a.out, "%s: %d files removed\n", out.Label, removed)
-	return nil
-}
-
-type verifyCmd struct{}
-
-func (c *verifyCmd) Run(a *app) error {
 	hash, err := a.project.Verify(a.ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: two builds are identical and match the lock: %s\n", a.project.Base, hash)
+	return nil
+}
+
+type extractCmd struct {
+	Output string `short:"o" placeholder:"DIR" help:"Read the output in this folder instead of build/<base>."`
+	DryRun bool   `short:"n" help:"Show the changes to the overlay without making them."`
+}
+
+func (extractCmd) Help() string {
+	return "Edits of files that came from the overlay, of extended fields, and new files in overlay folders are brought back. " +
+		"If any edit cannot be brought back, nothing changes: edits inside upstream's text need a //fork:replace or //fork:wrap."
+}
+
+func (c *extractCmd) Run(a *app) error {
+	list, err := a.project.Extract(a.ctx, a.output(c.Output), c.DryRun)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if c.DryRun {
+			fmt.Fprintf(a.out, "%s", e.Diff)
+		} else {
+			fmt.Fprintf(a.out, "%s: changed\n", e.File)
+		}
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.out, "no edit to extract")
+	}
 	return nil
 }

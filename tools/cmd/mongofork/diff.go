@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,9 +12,9 @@ import (
 )
 
 type diffCmd struct {
-	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders or declarations to show; default: all."`
-	Stat     bool     `help:"Count the lines per file instead."`
-	Upstream bool     `help:"Show upstream's declarations beside ours, regardless of the lock."`
+	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders or declarations such as 'x/mongo/driver Operation.Execute'; default: all."`
+	Stat     bool     `xor:"what" help:"Count the lines per file instead."`
+	Upstream bool     `xor:"what" help:"Show upstream's declarations beside ours, regardless of the lock."`
 }
 
 func (c *diffCmd) Run(a *app) error {
@@ -28,20 +29,14 @@ func (c *diffCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var shown, added, removed int
 	for _, d := range filetree.Compare(assemble.Pristine(plan.Module).Tree, assembly.Tree) {
-		if !only(d.Path) {
-			continue
-		}
-		shown, added, removed = shown+1, added+d.Added, removed+d.Removed
-		if c.Stat {
+		switch {
+		case !only(d.Path):
+		case c.Stat:
 			fmt.Fprintf(a.out, "%6s %6s  %s\n", fmt.Sprintf("+%d", d.Added), fmt.Sprintf("-%d", d.Removed), d.Path)
-		} else {
+		default:
 			fmt.Fprintf(a.out, "%s", d.Text)
 		}
-	}
-	if c.Stat {
-		fmt.Fprintf(a.out, "%6s %6s  %d files\n", fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", removed), shown)
 	}
 	return nil
 }
@@ -49,7 +44,7 @@ func (c *diffCmd) Run(a *app) error {
 // declarations prints single declarations.
 func (c *diffCmd) declarations(a *app) error {
 	if len(c.Paths) == 0 {
-		return fmt.Errorf("--upstream needs declarations, such as 'x/mongo/driver Operation.Execute'")
+		return errors.New("--upstream needs declarations, such as 'x/mongo/driver Operation.Execute'")
 	}
 	plan, err := a.project.Match(a.ctx)
 	if err != nil {
@@ -83,7 +78,7 @@ func (c *diffCmd) files(plan *plan.Plan) (func(path string) bool, error) {
 		}
 		files := plan.FilesOf(key)
 		if len(files) == 0 {
-			return nil, fmt.Errorf("%s is not touched by the overlay (mongofork status lists what is)", key)
+			return nil, fmt.Errorf("%s is not touched by the overlay (the lock lists what is)", key)
 		}
 		wanted = append(wanted, files...)
 	}

@@ -1,51 +1,77 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/series"
 )
 
 type driftCmd struct {
-	Version  string `arg:"" optional:"" help:"The version to compare with, such as v2.9.3. Without it every release since the lowest base is compared with the nearest base below it, and summarized."`
-	Diff     bool   `short:"v" help:"Print upstream's change of each declaration."`
-	JSON     bool   `name:"json" help:"Print JSON."`
-	Markdown bool   `help:"Print a Markdown table."`
+	Version string `arg:"" optional:"" help:"The version to compare with, such as v2.9.3. Without it every release since the lowest base is compared with the nearest base below it, and summarized."`
+	Diff    bool   `short:"v" help:"Print upstream's change of each declaration."`
+}
+
+func (driftCmd) Help() string {
+	return "Lists what has to be reviewed before the overlay is used with the other version, and exits with 1 if there is any: a body or " +
+		"a signature that changed, a declaration that is gone, a name that collides with one of ours."
 }
 
 func (c *driftCmd) Run(a *app) error {
-	if a.checkout != nil {
+	switch {
+	case a.checkout != nil:
 		return c.commit(a)
-	}
-	if c.Version == "" {
+	case c.Version == "":
 		return c.survey(a)
 	}
 	rows, err := a.project.Drift(a.ctx, a.project.Source, c.Version)
 	if err != nil {
 		return err
 	}
-	if err := c.print(a, rows); err != nil {
+	advisories, err := a.project.ReadAdvisories()
+	if err != nil {
 		return err
 	}
-	if err := c.printAffecting(a); err != nil {
-		return err
+	review := c.print(a, rows)
+	if have := advisories.Affecting(c.Version); len(have) > 0 {
+		fmt.Fprintf(a.out, "advisories that %s has: %s\n", c.Version, strings.Join(have, ", "))
 	}
-	if review := toReview(rows); review > 0 {
-		return findings{fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)}
+	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)
+	return found(a, review > 0, summary)
+}
+
+// found ends a comparison: with a finding, or with a line of output.
+func found(a *app, finding bool, summary string) error {
+	if finding {
+		return findings{summary}
 	}
+	fmt.Fprintln(a.out, summary)
 	return nil
 }
 
-func toReview(rows []drift.Row) int {
-	review := 0
+// print prints what needs review and returns how much that is.
+func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
 	for _, row := range rows {
-		if row.Class.NeedsReview() {
-			review++
+		if !row.Class.NeedsReview() {
+			continue
+		}
+		review++
+		fmt.Fprintf(a.out, "%-9s %s\n          %s of %s", row.Class, row.Subject, row.How, row.Ours)
+		for _, part := range []struct{ format, value string }{
+			{"; upstream's was in %s", row.Was}, {"; upstream's is in %s", row.Now}, {"; %s", row.Hint}, {" [%s]", row.Step},
+		} {
+			if part.value != "" {
+				fmt.Fprintf(a.out, part.format, part.value)
+			}
+		}
+		fmt.Fprintln(a.out)
+		if c.Diff {
+			fmt.Fprint(a.out, row.Diff)
 		}
 	}
 	return review
@@ -58,13 +84,20 @@ func (c *driftCmd) survey(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.printSurvey(a, rows); err != nil {
+	advisories, err := a.project.ReadAdvisories()
+	if err != nil {
 		return err
 	}
 	var waiting []string
 	for _, row := range rows {
+		if row.Locked() {
+			fmt.Fprintf(a.out, "%-9s is a base", row.Version)
+		} else {
+			fmt.Fprintf(a.out, "%-9s %d of %d to review since %s", row.Version, row.Review, row.Total, row.Base)
+		}
+		fmt.Fprintf(a.out, "; has %d of %d advisories\n", len(advisories.Affecting(row.Version)), len(advisories))
 		if row.Newest && row.Review > 0 {
-			waiting = append(waiting, fmt.Sprintf("%s (%d of %d)", row.Version, row.Review, row.Total))
+			waiting = append(waiting, row.Version)
 		}
 	}
 	if len(waiting) > 0 {
@@ -73,73 +106,44 @@ func (c *driftCmd) survey(a *app) error {
 	return nil
 }
 
-func (c *driftCmd) printSurvey(a *app, rows []fork.SurveyRow) error {
-	if c.JSON {
-		return printJSON(a, rows)
+// commit compares the base with the commit that --source names, declaration by declaration and patch by patch.
+func (c *driftCmd) commit(a *app) error {
+	if c.Version != "" {
+		return errors.New("drift compares the base with a version or with --source, not with both: leave one out")
 	}
-	advisories, err := a.project.ReadAdvisories()
+	released := &fork.Project{Root: a.project.Root, Base: a.project.Base, Source: a.checkout.Releases}
+	rows, err := released.Drift(a.ctx, a.checkout, a.project.Base)
 	if err != nil {
 		return err
 	}
-	t := newTable("RELEASE", "COMPARED WITH", "REVIEW", "OF", "BODY", "SIGNATURE", "GONE", "COLLIDES", "ADVISORIES")
-	for _, row := range rows {
-		base := row.Base
-		if row.Locked() {
-			base = "is a base"
-		}
-		n := row.Classes
-		t.AppendRow(table.Row{row.Version, base, row.Review, row.Total, n[drift.Body], n[drift.Signature], n[drift.Gone], n[drift.Collides],
-			strings.Join(advisories.Affecting(row.Version), " ")})
-	}
-	c.printTable(a, t)
-	if c.Markdown || len(advisories) == 0 {
-		return nil
-	}
-	fmt.Fprintln(a.out)
-	return a.printAdvisories()
-}
-
-// printAffecting lists the advisories that affect the release.
-func (c *driftCmd) printAffecting(a *app) error {
-	advisories, err := a.project.ReadAdvisories()
-	if err != nil || c.JSON || len(advisories) == 0 {
+	tried, err := tryPatches(a, released)
+	if err != nil {
 		return err
 	}
-	have := advisories.Affecting(c.Version)
-	if len(have) == 0 {
-		have = []string{"none"}
+	review := c.print(a, rows)
+	count := map[string]int{}
+	for _, patch := range tried {
+		count[patch.Result]++
+		fmt.Fprintf(a.out, "patch %s %s %s\n", patch.Step, patch.Result, strings.Join(patch.Conflicts, ", "))
 	}
-	fmt.Fprintf(a.out, "\nadvisories that %s has: %s\n", c.Version, strings.Join(have, ", "))
-	return nil
+	return found(a, review > 0 || count[series.Conflicts] > 0,
+		fmt.Sprintf("%s: %d of %d declarations and names need review; of %d patches %d apply, %d merge, %d conflict",
+			a.checkout, review, len(rows), len(tried), count[series.Applies], count[series.Merges], count[series.Conflicts]))
 }
 
-func printJSON(a *app, rows any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(rows)
-}
-
-func (c *driftCmd) printTable(a *app, t table.Writer) {
-	rendered := t.Render()
-	if c.Markdown {
-		rendered = t.RenderMarkdown()
+// tryPatches applies the series of a release to the commit.
+func tryPatches(a *app, released *fork.Project) ([]series.TriedPatch, error) {
+	patches, _, err := released.SeriesPatches(a.ctx, a.run, git.Builder)
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintln(a.out, rendered)
-}
-
-func (c *driftCmd) print(a *app, rows []drift.Row) error {
-	if c.JSON {
-		return printJSON(a, rows)
+	pristine, err := released.Pristine(a.ctx)
+	if err != nil {
+		return nil, err
 	}
-	t := newTable("CLASS", "DECLARATION", "HOW", "STEP", "OURS", a.project.Base, c.Version, "HINT")
-	for _, row := range rows {
-		t.AppendRow(table.Row{row.Class, row.Subject, row.How, row.Step, row.Ours, row.Was, row.Now, row.Hint})
+	module, err := a.checkout.Module(a.ctx, modulePath, a.project.Base)
+	if err != nil {
+		return nil, err
 	}
-	c.printTable(a, t)
-	for _, row := range rows {
-		if c.Diff && row.Diff != "" {
-			fmt.Fprintf(a.out, "\n%s (%s)\n%s", row.Subject, row.Class, row.Diff)
-		}
-	}
-	return nil
+	return series.Try(a.ctx, a.run, pristine.Tree, assemble.Pristine(module).Tree, patches)
 }

@@ -4,45 +4,39 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/output"
+	"mongofork/tools/fork/series"
 )
 
-type extractCmd struct {
-	Output string `short:"o" placeholder:"DIR" help:"Read the output in this folder instead of build/<base>."`
-	DryRun bool   `short:"n" help:"Show the changes to the overlay without making them."`
-}
-
-func (c *extractCmd) Run(a *app) error {
-	list, err := a.project.Extract(a.ctx, a.output(c.Output), c.DryRun)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if c.DryRun {
-			fmt.Fprintf(a.out, "%s", e.Diff)
-		} else {
-			fmt.Fprintf(a.out, "%s: changed\n", e.File)
+// author is who git is configured for, or else the builder.
+func (a *app) author() string {
+	value := func(key string) string {
+		out, err := a.run(a.ctx, a.project.Root, nil, "git", "config", "--get", key)
+		if err != nil {
+			return ""
 		}
+		return strings.TrimSpace(string(out))
 	}
-	if len(list) == 0 {
-		fmt.Fprintln(a.out, "no edit to extract")
+	name, address := value("user.name"), value("user.email")
+	if name == "" || address == "" {
+		return git.Builder
 	}
-	return nil
+	return fmt.Sprintf("%s <%s>", name, address)
 }
 
 type patchCmd struct {
 	Output  string `short:"o" placeholder:"FILE" help:"Write to this file instead of the standard output."`
 	Subject string `default:"Client backpressure" help:"First line of the commit message."`
-	authored
-	allowOpen
 }
 
 func (c *patchCmd) Run(a *app) error {
-	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
+	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	text, err := a.project.Patch(a.ctx, a.run, output.PatchOptions{Subject: c.Subject, Author: c.of(a)})
+	text, err := a.project.Patch(a.ctx, a.run, output.PatchOptions{Subject: c.Subject, Author: a.author()})
 	if err != nil {
 		return err
 	}
@@ -57,27 +51,68 @@ func (c *patchCmd) Run(a *app) error {
 	return nil
 }
 
-type releaseCmd struct {
-	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
-	Version string `placeholder:"VERSION" help:"The release's version (default: the fork's own, <base>-<version.Fork>)."`
-	allowOpen
+type seriesCmd struct {
+	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
+	Verify  bool   `help:"Apply the series in build/series/<base>.tree instead; after each patch build, vet and test the tree."`
+	From    int    `default:"1" placeholder:"N" help:"With --verify: check from this patch on; those before it are only applied."`
+	APIDiff string `name:"apidiff" env:"APIDIFF" placeholder:"PKG@VERSION" help:"With --verify: compare the exported API with this version of apidiff."`
+	Linter  string `env:"GOLANGCI_LINT" placeholder:"PKG@VERSION" help:"With --verify: lint with this version of golangci-lint and upstream's configuration."`
 }
 
-func (c *releaseCmd) Run(a *app) error {
-	version, dir := c.Version, c.Output
-	if dir == "" {
-		dir = filepath.Join(a.project.Root, "build", "release")
+func (c *seriesCmd) Run(a *app) error {
+	if c.Verify {
+		return c.verify(a)
 	}
-	dir, err := filepath.Abs(dir)
+	if err := a.project.RefuseOpen(); err != nil {
+		return err
+	}
+	patches, _, err := a.project.SeriesPatches(a.ctx, a.run, a.author())
 	if err != nil {
 		return err
 	}
+	out := a.folder(c.Output, "series", a.label())
+	if err := series.Write(out.Dir, patches); err != nil {
+		return err
+	}
+	for _, p := range patches[1:] {
+		fmt.Fprintf(a.out, "%s/%s: +%d -%d, tests +%d\n", out.Label, p.Name, p.Added, p.Removed, p.AddedTests)
+	}
+	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", out.Label, len(patches)-1, out.Label)
+	return nil
+}
+
+func (c *seriesCmd) verify(a *app) error {
+	verified, err := a.project.VerifySeries(a.ctx, a.run, series.Check{
+		Dir:  output.Below(a.project.Root, "series", a.label()+".tree").Dir,
+		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
+	})
+	if err != nil {
+		return findings{err.Error()}
+	}
+	fmt.Fprintf(a.out, "%s: the series applies, %s, and the last is the fork except for what %s/%s leaves out\n",
+		a.label(), verified, series.Folder, series.Setup)
+	return nil
+}
+
+type releaseCmd struct {
+	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
+	Version string `placeholder:"VERSION" help:"The release's version (default: the fork's own, <base>-<version.Fork>)."`
+}
+
+func (releaseCmd) Help() string {
+	return "Writes the .info, .mod and .zip of the version, its SBOM, the list of versions, SHA256SUMS, and the lines for go.sum. " +
+		"A version is never overwritten with different content."
+}
+
+func (c *releaseCmd) Run(a *app) error {
+	version, dir := c.Version, a.folder(c.Output, "release").Dir
+	var err error
 	if version == "" {
 		if version, err = a.project.ReleaseVersion(a.ctx); err != nil {
 			return err
 		}
 	}
-	if err := a.project.RefuseOpen(c.AllowOpen, true); err != nil {
+	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
 	r, err := a.project.Release(a.ctx, dir, version)

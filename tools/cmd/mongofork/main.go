@@ -32,22 +32,16 @@ type cli struct {
 
 	Source string `placeholder:"DIR" help:"Take upstream's files from the commit checked out in this git work tree instead of the base's release."`
 
-	Build        buildCmd        `cmd:"" help:"Write the fork to build/<base>/."`
-	Check        checkCmd        `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
-	Status       statusCmd       `cmd:"" help:"List what the overlay replaces, wraps, extends, adds and watches."`
-	Diff         diffCmd         `cmd:"" help:"Show how the fork differs from upstream."`
-	Drift        driftCmd        `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
-	Accept       acceptCmd       `cmd:"" help:"Record upstream's present declarations and the output's hash in the lock."`
-	Verify       verifyCmd       `cmd:"" help:"Build twice and compare the results with each other and with the lock."`
-	Extract      extractCmd      `cmd:"" help:"Bring edits of the output back to the overlay."`
-	Patch        patchCmd        `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
-	Series       seriesCmd       `cmd:"" help:"Write the fork as a series of commits for git am."`
-	VerifySeries verifySeriesCmd `cmd:"" help:"Apply the series patch by patch; after each one build, vet and test the tree."`
-	Release      releaseCmd      `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
-	Clean        cleanCmd        `cmd:"" help:"Remove the output."`
-
-	Use        useCmd        `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
-	Advisories advisoriesCmd `cmd:"" help:"List upstream's known vulnerabilities and their state on each base."`
+	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
+	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
+	Diff    diffCmd    `cmd:"" help:"Show how the fork differs from upstream."`
+	Extract extractCmd `cmd:"" help:"Bring edits of the output back to the overlay."`
+	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
+	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations and the output's hash in the lock."`
+	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
+	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am, or verify them."`
+	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
+	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
 }
 
 // app holds what the commands work with.
@@ -128,4 +122,32 @@ func findRoot(dir string) (string, error) {
 		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", plan.FoldersFile, absolute)
 	}
 	return root, nil
+}
+
+// withSource names the commands that work on a commit of upstream's. The others work on released versions.
+var withSource = []string{"accept", "build", "check", "diff", "drift", "patch", "series"}
+
+// takeFrom takes upstream's files from the commit checked out in a folder.
+func (a *app) takeFrom(dir, command string, stderr io.Writer) error {
+	if !slices.Contains(withSource, command) {
+		return fmt.Errorf("%s works on released versions: leave --source out (it is for %s)", command, strings.Join(withSource, ", "))
+	}
+	checkout, err := upstream.OpenCheckout(a.ctx, a.run, dir, a.project.Source)
+	if err != nil {
+		return err
+	}
+	if n := checkout.Uncommitted; n > 0 {
+		fmt.Fprintf(stderr, "mongofork: warning: uncommitted changes of %d files in %s are ignored; %s is used (git -C %[2]s stash -u, or commit them)\n",
+			n, dir, checkout)
+	}
+	a.checkout, a.project.Source = checkout, checkout
+	return nil
+}
+
+// label names the base, or the commit in its place, in folder names below build/.
+func (a *app) label() string {
+	if a.checkout != nil {
+		return a.project.Base + ".source"
+	}
+	return a.project.Base
 }

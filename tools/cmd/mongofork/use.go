@@ -19,7 +19,12 @@ type useCmd struct {
 	Check       bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
 	Release     bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild   bool   `help:"Do not build the application."`
-	allowOpen
+}
+
+func (useCmd) Help() string {
+	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; ignores BASE in the " +
+		"environment. Builds that fork, edits go.mod, runs go mod tidy, builds the application, and runs go mod vendor if there is a " +
+		"vendor folder. The files change together, and only if the fork is then in effect."
 }
 
 func (c *useCmd) Run(a *app) error {
@@ -73,7 +78,7 @@ func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, 
 // target builds the fork of a base, or names its release.
 func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Version, error) {
 	on := &app{ctx: ctx, out: a.out, run: a.run, project: &fork.Project{Root: a.project.Root, Base: base, Source: a.project.Source}}
-	if err := on.project.RefuseOpen(c.AllowOpen, true); err != nil {
+	if err := on.project.RefuseOpen(); err != nil {
 		return module.Version{}, err
 	}
 	if c.Release {

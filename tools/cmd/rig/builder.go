@@ -22,7 +22,7 @@ func newBuilder(root string) builder { return builder{root, upstream.ModuleCache
 // Build implements suite.Builder.
 func (b builder) Build(ctx context.Context, base string) (overlay []string, err error) {
 	project := b.project(base)
-	if err := project.RefuseOpen(nil, false); err != nil {
+	if err := project.RefuseOpen(); err != nil {
 		return nil, err
 	}
 	plan, forked, err := project.Assemble(ctx)

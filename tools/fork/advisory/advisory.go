@@ -3,6 +3,7 @@ package advisory
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,7 +35,7 @@ type Advisory struct {
 	Fixed string `yaml:"fixed"`
 	// Mended says, by base, how the fork mends what upstream did not.
 	Mended map[string]Mending `yaml:"mended"`
-	// Accepted says, by base, why the fork may be built although the advisory is open. The fork is still not released.
+	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string `yaml:"accepted"`
 
 	line   int // where the advisory begins
@@ -165,7 +166,7 @@ func (as List) Check(plan *plan.Plan, file string) problem.List {
 			if err != nil {
 				ps.Add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
 			} else if !ours[key] {
-				ps.Add(file, a.line, "name what fixes it; go run ./tools/cmd/mongofork status --all lists the declarations",
+				ps.Add(file, a.line, "name what fixes it",
 					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
 			}
 		}
@@ -180,4 +181,41 @@ func (as List) Check(plan *plan.Plan, file string) problem.List {
 
 func isTest(name string) bool {
 	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz")
+}
+
+// ids returns the IDs of those in one of the states for a version.
+func (as List) ids(version string, states ...State) []string {
+	var ids []string
+	for _, a := range as {
+		if slices.Contains(states, a.State(version)) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// Affecting returns the IDs of those that upstream's own release of that version has.
+func (as List) Affecting(version string) []string { return as.ids(version, MendedHere, Open) }
+
+// Summary summarizes in a line the advisories' states for a version.
+func (as List) Summary(version string) string {
+	open := as.ids(version, Open)
+	text := fmt.Sprintf("advisories: %d known, %d fixed by upstream, %d by the fork, %d open",
+		len(as), len(as.ids(version, MendedUpstream)), len(as.ids(version, MendedHere)), len(open))
+	if len(open) > 0 {
+		text += ": " + strings.Join(open, ", ")
+	}
+	return text
+}
+
+// RefuseOpen returns Problems if a version has open advisories, other than the accepted ones.
+func (as List) RefuseOpen(version string) error {
+	var ps problem.List
+	for _, a := range as {
+		if a.State(version) == Open && a.Accepted[version] == "" {
+			ps.Add(File, a.line, "correct it in the overlay, take another base, or say under accepted why the fork may have it",
+				"advisory %s is open on %s: %s", a.ID, version, a.Title)
+		}
+	}
+	return ps.OrNil()
 }

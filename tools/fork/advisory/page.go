@@ -9,7 +9,7 @@ import (
 
 // The marks around the part of a page that is written from the advisories.
 const (
-	pageBegin = "<!-- written by mongofork advisories -->\n"
+	pageBegin = "<!-- written from etc/advisories.yaml by mongofork accept -->\n"
 	pageEnd   = "<!-- end -->\n"
 )
 
@@ -45,7 +45,7 @@ func (as List) markdown(bases []string) string {
 			case Open:
 				fmt.Fprintf(&b, "\nThe fork on %s: **open**.\n", base)
 				if reason := a.Accepted[base]; reason != "" {
-					fmt.Fprintf(&b, "It is built nevertheless: %s. It is not handed out.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
+					fmt.Fprintf(&b, "It is built nevertheless: %s.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
 				}
 			}
 		}

@@ -49,11 +49,8 @@ func (o Folder) hold() (release func(), err error) {
 	if err != nil {
 		return nil, o.unwritable(err)
 	}
-	if err := o.recover(); err != nil {
-		release()
-		return nil, o.unwritable(err)
-	}
-	return release, nil
+	// Of a run that was cut short.
+	return release, errors.Join(os.RemoveAll(o.staged("new")), os.RemoveAll(o.staged("old")))
 }
 
 func (o Folder) unwritable(err error) error {
@@ -105,6 +102,23 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 		return false, o.unwritable(err)
 	}
 	return true, nil
+}
+
+// swap writes the tree beside the directory and renames it into the place. If it is cut short, the next build finds either tree or
+// none; the old one had nothing that this one was not to replace.
+func (o Folder) swap(t filetree.Tree, manifest []byte) error {
+	fresh, old := o.staged("new"), o.staged("old")
+	defer os.RemoveAll(fresh)
+	if err := t.Write(fresh); err != nil {
+		return err
+	}
+	if err := os.Rename(o.Dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := filetree.Replace(o.manifestFile(), manifest); err != nil {
+		return errors.Join(err, os.Rename(old, o.Dir))
+	}
+	return errors.Join(os.Rename(fresh, o.Dir), os.RemoveAll(old))
 }
 
 // unextracted reports as problems the edits that writing t would destroy.

@@ -153,59 +153,25 @@ func TestOutputReadOnlyFolder(t *testing.T) {
 	require.ErrorContains(t, err, "the output out cannot be written: ")
 }
 
-// Whatever step a run was cut short after, the next one starts from a complete
-// tree with its own manifest.
+// Whatever step a run was cut short after, the next one makes the same output.
 func TestOutputInterrupted(t *testing.T) {
 	t.Parallel()
-	steps := []struct {
-		name string
-		do   func(o Folder) error
-		want filetree.Tree
-	}{
-		{"part of the new tree", func(o Folder) error { return filetree.Tree{"a/one": nil}.Write(o.staged("new")) }, oldTree},
-		{"the new tree", func(o Folder) error { return newTree.Write(o.staged("new")) }, oldTree},
-		{"the new manifest", func(o Folder) error { return os.WriteFile(o.staged("manifest"), manifestOf(newTree).Format(), 0o644) }, oldTree},
-		{"the old tree moved away", func(o Folder) error { return os.Rename(o.Dir, o.staged("old")) }, oldTree},
-		{"the new tree in place", func(o Folder) error { return os.Rename(o.staged("new"), o.Dir) }, newTree},
-		{"the new manifest in place", func(o Folder) error { return os.Rename(o.staged("manifest"), o.manifestFile()) }, newTree},
+	steps := []func(o Folder) error{
+		func(o Folder) error { return filetree.Tree{"a/one": nil}.Write(o.staged("new")) },
+		func(o Folder) error { return newTree.Write(o.staged("new")) },
+		func(o Folder) error { return os.Rename(o.Dir, o.staged("old")) },
+		func(o Folder) error { return os.Rename(o.staged("new"), o.Dir) },
+		func(o Folder) error { return os.WriteFile(o.manifestFile(), manifestOf(newTree).Format(), 0o644) },
 	}
 	for cut := range steps {
-		t.Run(steps[cut].name, func(t *testing.T) {
-			t.Parallel()
-			o := testOutput(t)
-			_, err := o.Write(oldTree, false)
-			require.NoError(t, err)
-			for _, step := range steps[:cut+1] {
-				if step.name == "the new tree" {
-					require.NoError(t, os.RemoveAll(o.staged("new")))
-				}
-				require.NoError(t, step.do(o))
-			}
-			release, err := o.hold()
-			require.NoError(t, err)
-			release()
-			requireTree(t, o, steps[cut].want)
-		})
+		o := testOutput(t)
+		_, err := o.Write(oldTree, false)
+		require.NoError(t, err)
+		for _, step := range steps[:cut+1] {
+			require.NoError(t, step(o), cut)
+		}
+		_, err = o.Write(newTree, false)
+		require.NoError(t, err, cut)
+		requireTree(t, o, newTree)
 	}
-}
-
-func TestOutputClean(t *testing.T) {
-	t.Parallel()
-	o := testOutput(t)
-	removed, err := o.Clean(false)
-	require.NoError(t, err)
-	require.Zero(t, removed, "there is nothing")
-
-	_, err = o.Write(oldTree, false)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "two"), []byte("edited"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/mine"), nil, 0o644))
-	_, err = o.Clean(false)
-	require.EqualError(t, err, "out/two: edited since it was built\n  fix: go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork clean --force to drop it")
-
-	removed, err = o.Clean(true)
-	require.NoError(t, err)
-	require.Equal(t, 2, removed)
-	require.FileExists(t, filepath.Join(o.Dir, "a/mine"), "foreign files stay")
-	require.NoFileExists(t, o.manifestFile())
 }

@@ -1,9 +1,7 @@
 package output
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -13,17 +11,17 @@ const LinkName = "fork"
 
 // Link makes the link beside the output lead to it.
 func (o Folder) Link() error {
-	link := filepath.Join(filepath.Dir(o.Dir), LinkName)
-	target := filepath.Base(o.Dir)
-	switch found, err := os.Readlink(link); {
-	case err == nil && found == target:
-		return nil
-	case err == nil:
+	link, target := filepath.Join(filepath.Dir(o.Dir), LinkName), filepath.Base(o.Dir)
+	if found, err := os.Readlink(link); err == nil {
+		if found == target {
+			return nil
+		}
 		if err := os.Remove(link); err != nil {
 			return err
 		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is no link; move it away: %w", link, err)
 	}
-	return os.Symlink(target, link)
+	if err := os.Symlink(target, link); err != nil {
+		return fmt.Errorf("%w (if %s is no link, move it away)", err, link)
+	}
+	return nil
 }

@@ -21,8 +21,15 @@ func TestSBOM(t *testing.T) {
 	require.NoError(t, err)
 	of := module.Version{Path: forktest.Module, Version: "v2.0.0"}
 	goMod := "module " + forktest.Module + "\n\nrequire (\n\texample.com/b v1.0.0\n\texample.com/a v1.2.0 // indirect\n)\n"
-	data, err := sbom(module.Version{Path: forktest.Module, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"), &of, list)
-	require.NoError(t, err)
+	write := func() []byte {
+		bom, err := newSBOM(module.Version{Path: forktest.Module, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"))
+		require.NoError(t, err)
+		bom.forkOf(of, list)
+		text, err := bom.encode()
+		require.NoError(t, err)
+		return text
+	}
+	data := write()
 	bom := new(cdx.BOM)
 	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(data), cdx.BOMFileFormatJSON).Decode(bom))
 	self := bom.Metadata.Component
@@ -37,7 +44,5 @@ func TestSBOM(t *testing.T) {
 		require.Equal(t, self.BOMRef, (*v.Affects)[0].Ref)
 	}
 	require.Equal(t, map[string]cdx.ImpactAnalysisState{"CVE-1": cdx.IASExploitable, "CVE-2": cdx.IASResolvedWithPedigree, "CVE-3": cdx.IASNotAffected}, states)
-	again, err := sbom(module.Version{Path: forktest.Module, Version: "v2.0.0-fork.1"}, []byte(goMod), []byte("zip"), &of, list)
-	require.NoError(t, err)
-	require.Equal(t, string(data), string(again))
+	require.Equal(t, string(data), string(write()))
 }

@@ -2,40 +2,33 @@ package output
 
 import (
 	"fmt"
-	"go/ast"
-	"go/token"
-	"strconv"
+	"regexp"
 	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/syntax"
 )
 
-// patchLevel is the constant of the overlay that names the patch level of the fork, such as fork.1. What is compiled into the fork,
-// and said in handshakes and logs, is thereby what it is released as.
-var patchLevel = syntax.Key{Package: "version", Name: "Fork"}
+// patchLevelFile is the file of the overlay with a constant that names the patch level of the fork, such as fork.1. What is compiled
+// into the fork, and said in handshakes and logs, is thereby what it is released as.
+const patchLevelFile = "version/fork.go"
+
+var patchLevel = regexp.MustCompile(`(?m)^const Fork = "([^"]+)"$`)
 
 // ReleaseVersion returns the version that a plan's fork is released as: the base, a hyphen, and the patch level that the overlay names.
 func ReleaseVersion(p *plan.Plan) (string, error) {
 	if v := ownVersion(p); v != "" {
 		return v, nil
 	}
-	return "", fmt.Errorf("the overlay does not name its patch level by a constant %s; give --version", patchLevel)
+	return "", fmt.Errorf("%s does not name the patch level by a constant Fork; give --version", patchLevelFile)
 }
 
 // ownVersion returns the version that the plan's fork calls itself, empty if the overlay has no such constant.
 func ownVersion(p *plan.Plan) string {
-	for _, d := range p.Added {
-		spec, ok := d.Spec.(*ast.ValueSpec)
-		if d.Key != patchLevel || d.Kind != syntax.Const || !ok || len(spec.Values) != 1 {
-			continue
-		}
-		if value, ok := spec.Values[0].(*ast.BasicLit); ok && value.Kind == token.STRING {
-			if level, err := strconv.Unquote(value.Value); err == nil {
-				return p.Module.Version + "-" + level
-			}
+	for _, f := range p.Overlay.Files {
+		if level := patchLevel.FindSubmatch(f.Data); f.Path == patchLevelFile && level != nil {
+			return p.Module.Version + "-" + string(level[1])
 		}
 	}
 	return ""

@@ -27,7 +27,7 @@ func (p *Plan) CompareDecl(key syntax.Key) (string, error) {
 			return located(r.Theirs), nil
 		}
 	}
-	return "", fmt.Errorf("%s is neither touched nor watched (go run ./tools/cmd/mongofork status lists what is)", key)
+	return "", fmt.Errorf("%s is neither touched nor watched (the lock lists what is)", key)
 }
 
 // located returns declarations, each below a comment that says where it stands.

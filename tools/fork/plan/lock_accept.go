@@ -57,7 +57,7 @@ func knownKeys(keys []syntax.Key, sets ...map[Entry]syntax.Fingerprint) error {
 			return false
 		})
 		if !known {
-			errs = append(errs, fmt.Errorf("%s is neither touched nor watched, nor in the lock (go run ./tools/cmd/mongofork status lists what is)", key))
+			errs = append(errs, fmt.Errorf("%s is neither touched nor watched, nor in the lock", key))
 		}
 	}
 	return errors.Join(errs...)
