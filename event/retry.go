@@ -4,36 +4,37 @@ import (
 	"context"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
 // The reasons of retry events. The first two are reasons for a retry, RetryReasonThrottled for either, the others for no retry.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
-	RetryReasonOverloaded = "overloaded"
+	RetryReasonOverloaded = string(retry.Overloaded)
 	// RetryReasonRetryable: the Retryable Reads or Retryable Writes specification covers the error.
-	RetryReasonRetryable = "retryable"
+	RetryReasonRetryable = string(retry.RetryableReadWrite)
 
 	// RetryReasonThrottled: the client has adaptiveThrottling and did not send the attempt, because the server would most likely
 	// have rejected it. It is the reason for a retry or, if the limit, the deadline or an option forbids one, for none. The
 	// attempt has no command events.
-	RetryReasonThrottled = "throttled"
+	RetryReasonThrottled = string(retry.Throttled)
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
-	RetryReasonNotRetryable = "notRetryable"
+	RetryReasonNotRetryable = string(retry.NotRetryable)
 	// RetryReasonLabelMissing: the error has the label SystemOverloadedError but not RetryableError, so the server may have
 	// executed part of the command.
-	RetryReasonLabelMissing = "labelMissing"
+	RetryReasonLabelMissing = string(retry.LabelMissing)
 	// RetryReasonOptionOff: retryReads or retryWrites is off. A command of unknown kind, such as runCommand, needs both.
-	RetryReasonOptionOff = "optionOff"
+	RetryReasonOptionOff = string(retry.OptionOff)
 	// RetryReasonLimit: the command has used up its retries.
-	RetryReasonLimit = "limit"
+	RetryReasonLimit = string(retry.LimitReached)
 	// RetryReasonDeadline: the backoff would have passed the operation's deadline.
-	RetryReasonDeadline = "deadline"
+	RetryReasonDeadline = string(retry.DeadlineTooClose)
 	// RetryReasonBucketEmpty: the client has adaptiveRetries, and no token was left.
-	RetryReasonBucketEmpty = "bucketEmpty"
+	RetryReasonBucketEmpty = string(retry.BucketEmpty)
 	// RetryReasonContextDone: the operation's context was cancelled or timed out during an attempt or a backoff.
-	RetryReasonContextDone = "contextDone"
+	RetryReasonContextDone = string(retry.ContextDone)
 )
 
 // RetryDecidedEvent represents an event generated when an attempt to execute a command failed and the driver decided

@@ -23,8 +23,8 @@ func (c *Client) RetryTokens() (tokens float64, ok bool) {
 		return 0, false
 	}
 	policy := retrier.OverloadPolicy()
-	if policy == nil || policy.Policy.Bucket == nil {
+	if policy == nil || policy.Bucket == nil {
 		return 0, false
 	}
-	return policy.Policy.Bucket.Tokens(), true
+	return policy.Bucket.Tokens(), true
 }

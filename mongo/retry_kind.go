@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 // execute names the creation of a collection or view.
@@ -36,6 +37,15 @@ func (dsi *dropSearchIndexOp) execute(ctx context.Context) error {
 //fork:extend updateSearchIndex is a write for the overload retry policy
 func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.UpdateSearchIndexOp}.Execute(ctx)
+}
+
+// processRunCommand names the command.
+//
+//fork:extend events and the log name a command before it has been sent
+func (db *Database) processRunCommand(
+	context.Context, any, ...options.Lister[options.RunCmdOptions],
+) (*driver.Operation, *session.Client, error) {
+	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil
 }
 
 // RunCommandCursor runs a command whose reply holds a cursor, and opens that cursor. If the reply holds none, RunCommandCursor

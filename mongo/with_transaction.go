@@ -120,7 +120,7 @@ func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries
 	r := &transactionRetries{clock: backpressure.SystemClock{}, jitter: rand.Float64}
 	if retrier, ok := s.deployment.(driver.OverloadRetrier); ok && retrier.OverloadPolicy() != nil {
 		policy := retrier.OverloadPolicy()
-		r.clock, r.jitter = policy.Clock, policy.Policy.Jitter
+		r.clock, r.jitter = policy.Clock, policy.Jitter
 	}
 
 	timeout := withTransactionTimeout

@@ -116,7 +116,7 @@ func (s *Script) Kind() description.TopologyKind { return s.Topology }
 // GetServerSelectionTimeout implements the driver.Deployment interface. There is no timeout.
 func (s *Script) GetServerSelectionTimeout() time.Duration { return 0 }
 
-// SelectServer implements the driver.Deployment interface. It selects the first server that the selector returns.
+// SelectServer implements the driver.Deployment interface. It selects the first server that the selector returns, or the load balancer.
 func (s *Script) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
 	if s.OnSelect != nil {
 		if err := s.OnSelect(); err != nil {
@@ -127,9 +127,13 @@ func (s *Script) SelectServer(_ context.Context, selector description.ServerSele
 		s.Replies = s.Replies[1:]
 		return nil, none.Err
 	}
-	suitable, err := selector.SelectServer(description.Topology{Kind: s.Topology, Servers: s.Servers}, s.Servers)
-	if err != nil {
-		return nil, err
+	suitable := s.Servers
+	if s.Topology != description.TopologyKindLoadBalanced { // as in package topology
+		var err error
+		suitable, err = selector.SelectServer(description.Topology{Kind: s.Topology, Servers: s.Servers}, s.Servers)
+		if err != nil {
+			return nil, err
+		}
 	}
 	require.NotEmpty(s.t, suitable, "no server is suitable")
 	s.Selected = append(s.Selected, suitable[0].Addr)

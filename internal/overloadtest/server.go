@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -25,13 +26,21 @@ type server struct {
 func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
-func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult { return driver.NoChange }
+func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorResult {
+	rejected := backpressure.IsRetryableOverload(err)
+	_, throttle := s.Throttle()
+	throttle.Ended(rejected)
+	if rejected && s.Policy != nil {
+		s.Policy.NoteRejection()
+	}
+	return driver.NoChange
+}
 
 // Throttle is what package driver asks a server of a client with adaptiveThrottling.
 func (s server) Throttle() (address.Address, *retry.Throttle) {
 	throttle := s.Throttles[s.desc.Addr]
-	if throttle == nil && s.Policy != nil && s.Policy.Policy.Throttling != nil {
-		throttle = retry.NewThrottle(*s.Policy.Policy.Throttling, s.Policy.Clock.Now)
+	if throttle == nil && s.Policy != nil && s.Policy.Throttling != nil {
+		throttle = retry.NewThrottle(*s.Policy.Throttling, s.Policy.Clock.Now)
 		if s.Throttles == nil {
 			s.Throttles = map[address.Address]*retry.Throttle{}
 		}

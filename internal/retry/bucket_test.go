@@ -15,22 +15,48 @@ func holding(tenths int64) *TokenBucket {
 	return b
 }
 
+// tokenTest is a command and what it costs. An outcome is a Failure, or nil for success. The tokens are tenths, before and after all of
+// them.
+type tokenTest struct {
+	name     string
+	tokens   int64
+	outcomes []*Failure
+	last     Reason // of the last verdict, empty if the last outcome is a success
+	want     int64
+}
+
+func (tt tokenTest) run(t *testing.T) {
+	bucket := holding(tt.tokens)
+	policy := newPolicy(true, true)
+	policy.Bucket = bucket
+	execution := policy.Start(Write, Once)
+
+	var last Reason
+	for _, failure := range tt.outcomes {
+		if failure == nil {
+			last = ""
+			execution.Succeeded()
+			continue
+		}
+		last = execution.Failed(*failure).Reason
+	}
+	if last != tt.last {
+		t.Errorf("last verdict: %v, want %v", last, tt.last)
+	}
+	if got := bucket.tenths.Load(); got != tt.want {
+		t.Errorf("bucket holds %d tenths, want %d", got, tt.want)
+	}
+}
+
 func TestExecutionTokens(t *testing.T) {
-	// An outcome is a Failure, or nil for success. The tokens are tenths, before and after all of them.
-	tests := []struct {
-		name     string
-		tokens   int64
-		outcomes []*Failure
-		last     Reason // of the last verdict, zero if the last outcome is a success
-		want     int64
-	}{
-		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: 0, want: 501},
-		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: 0, want: 500 - 10 + 11},
+	tests := []tokenTest{
+		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: "", want: 501},
+		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: "", want: 500 - 10 + 11},
 		{
 			name:     "third retry succeeds",
 			tokens:   500,
 			outcomes: []*Failure{&overloaded, &overloaded, &overloaded, nil},
-			last:     0,
+			last:     "",
 			want:     500 - 30 + 11,
 		},
 		{name: "retry fails otherwise", tokens: 500, outcomes: []*Failure{&overloaded, &other}, last: NotRetryable, want: 500},
@@ -38,7 +64,7 @@ func TestExecutionTokens(t *testing.T) {
 			name:     "retry fails otherwise and is retried",
 			tokens:   500,
 			outcomes: []*Failure{&overloaded, &readWrite, nil},
-			last:     0,
+			last:     "",
 			want:     500 - 10 + 10 + 11,
 		},
 		{name: "first attempt fails otherwise", tokens: 500, outcomes: []*Failure{&other}, last: NotRetryable, want: 500},
@@ -76,39 +102,17 @@ func TestExecutionTokens(t *testing.T) {
 			want:     0,
 		},
 		{name: "a part of a token is none", tokens: 9, outcomes: []*Failure{&overloaded}, last: BucketEmpty, want: 9},
-		{name: "capacity caps", tokens: tokenCapacity, outcomes: []*Failure{nil}, last: 0, want: tokenCapacity},
+		{name: "capacity caps", tokens: tokenCapacity, outcomes: []*Failure{nil}, last: "", want: tokenCapacity},
 		{
 			name:     "capacity caps a part",
 			tokens:   tokenCapacity - 5,
 			outcomes: []*Failure{&readWrite, nil},
-			last:     0,
+			last:     "",
 			want:     tokenCapacity,
 		},
 	}
 	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			bucket := holding(tt.tokens)
-			policy := newPolicy(true, true)
-			policy.Bucket = bucket
-			execution := policy.Start(Write, Once)
-
-			var last Reason
-			for _, failure := range tt.outcomes {
-				if failure == nil {
-					last = 0
-					execution.Succeeded()
-					continue
-				}
-				last = execution.Failed(*failure).Reason
-			}
-			if last != tt.last {
-				t.Errorf("last verdict: %v, want %v", last, tt.last)
-			}
-			if got := bucket.tenths.Load(); got != tt.want {
-				t.Errorf("bucket holds %d tenths, want %d", got, tt.want)
-			}
-		})
+		t.Run(tt.name, tt.run)
 	}
 }
 

@@ -9,6 +9,7 @@ type Execution struct {
 
 	attempt int   // failed attempts that were or will be retried, under any policy
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
+	retries bool  // an attempt that was sent has failed: what is sent from now on are retries
 }
 
 // First reports whether no attempt has failed yet.
@@ -18,22 +19,41 @@ func (e *Execution) First() bool { return e.attempt == 0 }
 func (e *Execution) Succeeded() {
 	switch {
 	case e.policy == nil:
-	case e.attempt > 0:
+	case e.retries:
 		e.policy.Bucket.deposit(retrySuccessReturn)
 	default:
 		e.policy.Bucket.deposit(successReturn)
 	}
 }
 
-// Failed records the failure of an attempt and decides about a retry. The checks follow the specification's order: labels and
-// options, limit, deadline, and the token bucket last, so that no other refusal costs a token.
+// Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
-	overload := e.policy != nil && f.Overload
-	if e.policy != nil && !f.Overload && e.attempt > 0 {
+	if f.Refused {
+		return e.refused(f)
+	}
+	if e.policy != nil && !f.Overload && e.retries {
 		// A server that fails a retry for another reason is healthy enough to handle requests.
 		e.policy.Bucket.deposit(retryReturn)
 	}
-	if reason := e.refusal(f, overload); reason != 0 {
+	e.retries = true
+	return e.decide(f)
+}
+
+// refused is Failed for an attempt that was not sent. It cost the servers nothing, so the token bucket knows nothing of it: it costs
+// no token, and what is sent after it is the first attempt unless one was sent before.
+func (e *Execution) refused(f Failure) Verdict {
+	verdict := e.decide(f)
+	if verdict.Reason != ContextDone {
+		verdict.Reason = Throttled
+	}
+	return verdict
+}
+
+// decide decides about a retry. The checks follow the specification's order: labels and options, limit, deadline, and the token
+// bucket last, so that no other refusal costs a token.
+func (e *Execution) decide(f Failure) Verdict {
+	overload := e.policy != nil && f.Overload
+	if reason := e.refusal(f, overload); reason != "" {
 		return Verdict{Reason: reason}
 	}
 
@@ -60,7 +80,6 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{Reason: DeadlineTooClose}
 	}
 	if f.Refused {
-		// It cost no server anything, so it costs no token.
 		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
 	}
 	if !e.policy.Bucket.consume() {
@@ -69,11 +88,11 @@ func (e *Execution) Failed(f Failure) Verdict {
 	return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
 }
 
-// refusal returns why no policy covers the failure, or zero if one does.
+// refusal returns why no policy covers the failure, or nothing if one does.
 func (e *Execution) refusal(f Failure, overload bool) Reason {
 	switch {
 	case f.ReadWrite && e.readWriteLimit != Never:
-		return 0
+		return ""
 	case !overload && e.policy != nil && f.ReadWriteOff && !e.policy.permits(e.kind):
 		return OptionOff
 	case !overload:
@@ -85,6 +104,6 @@ func (e *Execution) refusal(f Failure, overload bool) Reason {
 	case !e.policy.permits(e.kind):
 		return OptionOff
 	default:
-		return 0
+		return ""
 	}
 }

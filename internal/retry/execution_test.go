@@ -46,6 +46,24 @@ func refused(r Reason) Verdict { return Verdict{Reason: r} }
 
 var again = Verdict{Retry: true, Reason: RetryableReadWrite}
 
+// verdictTest is a command that fails again and again.
+type verdictTest struct {
+	name   string
+	policy *Policy
+	kind   Kind
+	limit  Limit
+	steps  []step
+}
+
+func (tt verdictTest) run(t *testing.T) {
+	execution := tt.policy.Start(tt.kind, tt.limit)
+	for i, s := range tt.steps {
+		if diff := cmp.Diff(s.want, execution.Failed(s.fails)); diff != "" {
+			t.Fatalf("attempt %d: verdict (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
 func TestExecutionFailed(t *testing.T) {
 	both := newPolicy(true, true)
 	// The revision of 2026-08-13 has these.
@@ -54,13 +72,7 @@ func TestExecutionFailed(t *testing.T) {
 	serverWants := overloaded
 	serverWants.FirstBackoff = 30 * time.Millisecond
 
-	tests := []struct {
-		name   string
-		policy *Policy
-		kind   Kind
-		limit  Limit
-		steps  []step
-	}{
+	tests := []verdictTest{
 		{name: "overload is retried five times with doubling backoff", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},
 			{fails: overloaded, want: backoff(100)},
@@ -184,25 +196,6 @@ func TestExecutionFailed(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			execution := tt.policy.Start(tt.kind, tt.limit)
-			for i, s := range tt.steps {
-				if diff := cmp.Diff(s.want, execution.Failed(s.fails)); diff != "" {
-					t.Fatalf("attempt %d: verdict (-want +got):\n%s", i+1, diff)
-				}
-			}
-		})
-	}
-}
-
-func TestReasonString(t *testing.T) {
-	seen := map[string]Reason{}
-	for reason := Overloaded; reason <= ContextDone; reason++ {
-		text := reason.String()
-		if other, ok := seen[text]; ok || text == Reason(0).String() {
-			t.Errorf("reason %d has the text %q, as has reason %d", reason, text, other)
-		}
-		seen[text] = reason
+		t.Run(tt.name, tt.run)
 	}
 }

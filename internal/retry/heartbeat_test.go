@@ -14,8 +14,8 @@ func TestHeartbeatBackoff(t *testing.T) {
 		want      time.Duration
 	}{
 		{name: "never sooner than the specification permits", jitter: 0, frequency: frequency, want: 500 * time.Millisecond},
-		{name: "jitter", jitter: 0.5, frequency: frequency, want: 1500 * time.Millisecond},
-		{name: "longest", jitter: 1, frequency: frequency, want: 2500 * time.Millisecond},
+		{name: "jitter", jitter: 0.5, frequency: frequency, want: 1000 * time.Millisecond},
+		{name: "longest", jitter: 1, frequency: frequency, want: 1500 * time.Millisecond},
 		{name: "a frequent heartbeat", jitter: 1, frequency: 700 * time.Millisecond, want: 700 * time.Millisecond},
 		{name: "the most frequent heartbeat", jitter: 1, frequency: minHeartbeatInterval, want: minHeartbeatInterval},
 	}

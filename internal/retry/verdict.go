@@ -38,56 +38,23 @@ type Verdict struct {
 	Reason  Reason
 }
 
-// Reason explains a Verdict.
-type Reason uint8
+// Reason explains a Verdict. Events, errors and logs show it as it is; package event documents each.
+type Reason string
 
+// The reasons for a retry.
 const (
-	// Overloaded is the reason for a retry after an overload error.
-	Overloaded Reason = iota + 1
-	// Throttled is the reason for a retry after an attempt that was not sent.
-	Throttled
-	// RetryableReadWrite is the reason for a retry under only the Retryable Reads or Retryable Writes specification.
-	RetryableReadWrite
-	// NotRetryable refuses a retry because no policy covers the error.
-	NotRetryable
-	// LabelMissing refuses a retry because the overload error lacks the label RetryableError.
-	LabelMissing
-	// OptionOff refuses a retry because retryReads or retryWrites is off.
-	OptionOff
-	// LimitReached refuses a retry because the command has used up its retries.
-	LimitReached
-	// DeadlineTooClose refuses a retry because its backoff would pass the operation's deadline.
-	DeadlineTooClose
-	// BucketEmpty refuses a retry because the client's token bucket holds no token for it.
-	BucketEmpty
-	// ContextDone refuses a retry because nobody waits for it any longer.
-	ContextDone
+	Overloaded         Reason = "overloaded"
+	Throttled          Reason = "throttled" // also for no retry of an attempt that was not sent
+	RetryableReadWrite Reason = "retryable"
 )
 
-// String returns the reason in words, for logs.
-func (r Reason) String() string {
-	switch r {
-	case Overloaded:
-		return "server overloaded"
-	case Throttled:
-		return "not sent to an overloaded server"
-	case RetryableReadWrite:
-		return "retryable read or write"
-	case NotRetryable:
-		return "error is not retryable"
-	case LabelMissing:
-		return "overload error is not labelled retryable"
-	case OptionOff:
-		return "retryReads or retryWrites is off"
-	case LimitReached:
-		return "limit of retries reached"
-	case DeadlineTooClose:
-		return "backoff would pass the deadline"
-	case BucketEmpty:
-		return "token bucket is empty"
-	case ContextDone:
-		return "context is done"
-	default:
-		return "unknown"
-	}
-}
+// The reasons for no retry.
+const (
+	NotRetryable     Reason = "notRetryable"
+	LabelMissing     Reason = "labelMissing"
+	OptionOff        Reason = "optionOff"
+	LimitReached     Reason = "limit"
+	DeadlineTooClose Reason = "deadline"
+	BucketEmpty      Reason = "bucketEmpty"
+	ContextDone      Reason = "contextDone"
+)

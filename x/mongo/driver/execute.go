@@ -103,7 +103,6 @@ func (ex *operationRun) startCommand() {
 	ex.retries = ex.overload.start(ex.kind, ex.limit)
 	ex.deprioritized = nil
 	ex.errs = attemptErrors{kind: ex.kind, inTxn: ex.inTransaction()}
-	ex.throttle()
 	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
 }
 

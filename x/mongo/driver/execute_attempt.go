@@ -45,8 +45,9 @@ func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
 	requestID := wiremessage.NextRequestID()
 	ex.history.startAttempt(requestID)
 	if ex.conn == nil {
-		ex.op.throttling.first = ex.retries.First()
-		srvr, conn, err := ex.op.getServerAndConnection(ctx, requestID, ex.deprioritized)
+		op := ex.op
+		op.Deployment = ex.deployment()
+		srvr, conn, err := op.getServerAndConnection(ctx, requestID, ex.deprioritized)
 		if err != nil {
 			return checkoutFailure(ctx, err)
 		}
@@ -193,8 +194,8 @@ func (ex *operationRun) roundTrip(ctx context.Context) error {
 	} else {
 		ex.sent.res, err = ex.op.roundTrip(ctx, ex.conn, *ex.wm)
 	}
-	ex.noteEnd(err)
-	if processor, ok := ex.srvr.(ErrorProcessor); ok {
+	unanswered := ex.sent.moreToCome && err == nil
+	if processor, ok := ex.srvr.(ErrorProcessor); ok && !unanswered {
 		_ = processor.ProcessError(err, ex.conn)
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 
 // selectServer selects a server for an attempt.
 //
-//fork:wrap the result of a commit that no server is found for is unknown; with adaptiveThrottling an attempt may be refused
+//fork:wrap the result of a commit that no server is found for is unknown
 //fork:watch Operation.getServerAndConnection
 func (op Operation) selectServer(
 	ctx context.Context,
@@ -17,10 +17,7 @@ func (op Operation) selectServer(
 	deprioritized []description.Server,
 ) (Server, error) {
 	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-	if err != nil {
-		return nil, op.labelSelection(err)
-	}
-	return op.unlessRefused(ctx, requestID, deprioritized, server)
+	return server, op.labelSelection(err)
 }
 
 // classifyCheckout determines whether the Retryable Reads or Retryable Writes specification covers the failure to select a server

@@ -1,6 +1,9 @@
 package driver
 
-import "go.mongodb.org/mongo-driver/v2/internal/retry"
+import (
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+)
 
 // attemptErrors holds the errors of a command's failed attempts that may still be returned.
 type attemptErrors struct {
@@ -61,24 +64,12 @@ func (fail *failedAttempt) attempted(kind retry.Kind) bool {
 // own: if a reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error
 // while a command is built never means a rejection.
 func (fail *failedAttempt) hasErrorLabel(label string) bool {
-	if fail.stage == preparing {
-		return false
-	}
-	switch err := fail.err.(type) {
-	case Error:
-		return err.HasErrorLabel(label)
-	case WriteCommandError:
-		return err.HasErrorLabel(label)
-	case connectionError:
-		return err.HasErrorLabel(label)
-	default:
-		return false
-	}
+	return fail.stage != preparing && backpressure.HasLabel(fail.err, label)
 }
 
 // isRetryableOverloadError reports whether the error has both labels of a retryable overload error.
 func (fail *failedAttempt) isRetryableOverloadError() bool {
-	return fail.hasErrorLabel(ErrSystemOverloadedError) && fail.hasErrorLabel(ErrRetryableError)
+	return fail.stage != preparing && backpressure.IsRetryableOverload(fail.err)
 }
 
 // classify determines whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the labels that

@@ -6,8 +6,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // history is an execution's record of its attempts. It counts over all commands of the operation, except retriesOfCommand.
@@ -22,7 +20,7 @@ type history struct {
 	backoff          time.Duration
 	announced        bool                     // a retry was announced, though perhaps not made
 	untold           *event.RetryDecidedEvent // for the monitor, once no connection is held
-	reason           string                   // why there was no further retry, see event.RetryDecidedEvent
+	reason           retry.Reason             // why there was no further retry, see event.RetryDecidedEvent
 }
 
 func (h *history) startCommand() {
@@ -43,16 +41,15 @@ func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
 	if ex.overload == nil {
 		return
 	}
-	reason := retryReason(verdict.Reason)
+	reason := verdict.Reason
 	if fail.stage == throttled {
-		reason = event.RetryReasonThrottled
 		ex.history.throttled++
 	}
 	if verdict.Retry && fail.contextDone() {
-		verdict.Retry, verdict.Backoff, reason = false, 0, event.RetryReasonContextDone
+		verdict.Retry, verdict.Backoff, reason = false, 0, retry.ContextDone
 	}
 	if fail.outOfTime != nil && ex.errs.first != nil {
-		reason = event.RetryReasonContextDone
+		reason = retry.ContextDone
 	}
 	if verdict.Retry {
 		ex.history.announced = true
@@ -66,7 +63,7 @@ func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
 		return
 	}
 	decision := &event.RetryDecidedEvent{
-		CommandName:   ex.commandName(),
+		CommandName:   ex.op.Name,
 		DatabaseName:  ex.op.Database,
 		OperationID:   int64(ex.history.operationID),
 		RequestID:     int64(ex.history.requestID),
@@ -75,7 +72,7 @@ func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
 		Failure:       fail.err,
 		WillRetry:     verdict.Retry,
 		Backoff:       verdict.Backoff,
-		Reason:        reason,
+		Reason:        string(reason),
 		Tokens:        ex.overload.tokens(),
 	}
 	if log {
@@ -84,23 +81,6 @@ func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
 	if monitored {
 		ex.history.untold = decision
 	}
-}
-
-// commandName returns the name of the command. An application's command has no name before it has been built, which takes a
-// connection; without one it is built here, as for an unknown server. The name is empty if that fails.
-func (ex *operationRun) commandName() string {
-	if ex.op.Name != "" {
-		return ex.op.Name
-	}
-	start, command := bsoncore.AppendDocumentStart(nil)
-	command, err := ex.op.CommandFn(command, description.SelectedServer{})
-	if err != nil {
-		return ""
-	}
-	if command, err = bsoncore.AppendDocumentEnd(command, start); err != nil {
-		return ""
-	}
-	return ex.op.getCommandName(command)
 }
 
 // tellDecided reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
@@ -121,7 +101,7 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	err := ex.overload.sleep(ctx, d)
 	if err != nil {
 		d = ex.overload.Clock.Now().Sub(start)
-		ex.history.reason = event.RetryReasonContextDone
+		ex.history.reason = retry.ContextDone
 	}
 	ex.history.backoff += d
 	return err
@@ -139,13 +119,13 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 		return err
 	}
 	h := &ex.history
-	if err != nil && (h.announced || (h.reason != "" && h.reason != event.RetryReasonNotRetryable)) {
+	if err != nil && (h.announced || (h.reason != "" && h.reason != retry.NotRetryable)) {
 		err = withRetryError(err, &RetryError{
 			Attempts:  h.commands + h.retries,
 			Retries:   h.retries,
 			Throttled: h.throttled,
 			Backoff:   h.backoff,
-			Reason:    h.reason,
+			Reason:    string(h.reason),
 		})
 	}
 	if h.announced {
@@ -165,7 +145,7 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		return
 	}
 	finished := &event.RetryFinishedEvent{
-		CommandName:  ex.commandName(),
+		CommandName:  ex.op.Name,
 		DatabaseName: ex.op.Database,
 		OperationID:  int64(ex.history.operationID),
 		Attempts:     ex.history.commands + ex.history.retries,
@@ -173,7 +153,7 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		Throttled:    ex.history.throttled,
 		Backoff:      ex.history.backoff,
 		Failure:      err,
-		Reason:       ex.history.reason,
+		Reason:       string(ex.history.reason),
 		Tokens:       ex.overload.tokens(),
 	}
 	if log {
@@ -187,35 +167,9 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 
 // tokens returns the number of tokens left, or nil if there is no bucket.
 func (p *OverloadPolicy) tokens() *float64 {
-	if p.Policy.Bucket == nil {
+	if p.Bucket == nil {
 		return nil
 	}
-	tokens := p.Policy.Bucket.Tokens()
+	tokens := p.Bucket.Tokens()
 	return &tokens
-}
-
-// retryReason returns the reason of a verdict as events name it.
-func retryReason(reason retry.Reason) string {
-	switch reason {
-	case retry.Overloaded:
-		return event.RetryReasonOverloaded
-	case retry.Throttled:
-		return event.RetryReasonThrottled
-	case retry.RetryableReadWrite:
-		return event.RetryReasonRetryable
-	case retry.LabelMissing:
-		return event.RetryReasonLabelMissing
-	case retry.OptionOff:
-		return event.RetryReasonOptionOff
-	case retry.LimitReached:
-		return event.RetryReasonLimit
-	case retry.DeadlineTooClose:
-		return event.RetryReasonDeadline
-	case retry.BucketEmpty:
-		return event.RetryReasonBucketEmpty
-	case retry.ContextDone:
-		return event.RetryReasonContextDone
-	default:
-		return event.RetryReasonNotRetryable
-	}
 }

@@ -25,18 +25,13 @@ func throttleOf(server Server) (address.Address, *retry.Throttle) {
 	return "", nil
 }
 
-// throttling decides whether the present attempt is refused.
-type throttling struct {
-	policy *OverloadPolicy // nil if it is not to be refused
-	first  bool            // it is the first of its command
-}
-
-// throttle prepares for the attempts of a command.
-func (ex *operationRun) throttle() {
-	ex.op.throttling = throttling{}
-	if ex.overload != nil && ex.overload.Policy.Throttling != nil && !ex.op.neverThrottled() {
-		ex.op.throttling.policy = ex.overload
+// deployment returns the deployment that selects the server for the next attempt: with adaptiveThrottling one that may refuse it,
+// once a server has rejected anything.
+func (ex *operationRun) deployment() Deployment {
+	if !ex.overload.Rejected() || ex.op.neverThrottled() {
+		return ex.op.Deployment
 	}
+	return &throttlingDeployment{Deployment: ex.op.Deployment, policy: &ex.overload.Policy, first: ex.retries.First()}
 }
 
 // neverThrottled reports whether the command is always sent: because work at the server would otherwise be lost or go on (the end
@@ -52,81 +47,66 @@ func (op Operation) neverThrottled() bool {
 		op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
 }
 
-// unlessRefused returns the selected server, or another that does not refuse the attempt if that one does. If there is none, it fails
-// with a refusal, except for a share of the first attempts of commands.
-func (op Operation) unlessRefused(
-	ctx context.Context,
-	requestID int32,
-	deprioritized []description.Server,
-	server Server,
-) (Server, error) {
-	if op.throttling.policy == nil {
-		return server, nil
+// throttlingDeployment is the deployment of one attempt, which it may refuse.
+type throttlingDeployment struct {
+	Deployment
+	policy *retry.Policy
+	first  bool // the attempt is the first of its command
+}
+
+// SelectServer implements the Deployment interface. It returns the selected server, or another that does not refuse the attempt if
+// that one does. If there is none, it fails with a refusal, except for a share of the first attempts of commands.
+func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
+	server, err := d.Deployment.SelectServer(ctx, selector)
+	if err != nil {
+		return nil, err
 	}
 	addr, throttle := throttleOf(server)
 	if !throttle.Active() {
 		return server, nil
 	}
-	policy := op.throttling.policy.Policy
-	draw := policy.Jitter()
+	draw := d.policy.Jitter()
 	if !throttle.Refuses(draw) {
 		return server, nil
 	}
-	if other := op.selectWilling(ctx, requestID, deprioritized, addr); other != nil {
+	if other := d.selectOther(ctx, &otherServers{suitable: selector, refused: []address.Address{addr}}); other != nil {
 		throttle.Refused()
 		return other, nil
 	}
-	if policy.Throttling.Spares(op.throttling.first, draw) {
+	if d.policy.Throttling.Spares(d.first, draw) {
 		return server, nil
 	}
 	throttle.Refused()
 	return nil, refusal{addr, throttle.State()}
 }
 
-// selectWilling selects an equally suitable server that does not refuse the attempt; it returns nil if there is none. It does not
+// selectOther selects an equally suitable server that does not refuse the attempt; it returns nil if there is none. It does not
 // relax the read preference and the latency window.
-func (op Operation) selectWilling(
-	ctx context.Context,
-	requestID int32,
-	deprioritized []description.Server,
-	refused address.Address,
-) Server {
-	others := &otherServers{Deployment: op.Deployment, refused: []address.Address{refused}}
-	op.Deployment = others
+func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherServers) Server {
 	for {
-		server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-		if err != nil || others.none {
+		others.found = false // a load-balanced topology has only one server, and does not ask
+		server, err := d.Deployment.SelectServer(ctx, others)
+		if err != nil || !others.found {
 			return nil
 		}
 		addr, throttle := throttleOf(server)
-		if !throttle.Refuses(op.throttling.policy.Policy.Jitter()) {
+		if !throttle.Refuses(d.policy.Jitter()) {
 			return server
 		}
 		others.refused = append(others.refused, addr)
 	}
 }
 
-// otherServers is a deployment without the servers that refuse an attempt. If no other is suitable, it selects one of them
-// nevertheless, because otherwise it would wait for others to appear.
+// otherServers selects those suitable servers that have not refused the attempt. If there is none, it selects all, because the
+// deployment would wait for others to appear.
 type otherServers struct {
-	Deployment
-	refused []address.Address
-	none    bool // there was no other
-}
-
-// SelectServer implements the Deployment interface.
-func (o *otherServers) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
-	return o.Deployment.SelectServer(ctx, othersOf{o, selector})
-}
-
-// othersOf selects among the servers that another selector selects.
-type othersOf struct {
-	*otherServers
 	suitable description.ServerSelector
+	refused  []address.Address
+	found    bool // there was another
 }
 
 // SelectServer implements the description.ServerSelector interface.
-func (o othersOf) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
+func (o *otherServers) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
 	suitable, err := o.suitable.SelectServer(topo, candidates)
 	if err != nil {
 		return nil, err
@@ -137,7 +117,7 @@ func (o othersOf) SelectServer(topo description.Topology, candidates []descripti
 			others = append(others, server)
 		}
 	}
-	if o.none = len(others) == 0; o.none {
+	if o.found = len(others) > 0; !o.found {
 		return suitable, nil
 	}
 	return others, nil
@@ -160,7 +140,7 @@ type refusal struct {
 
 // Error implements the error interface.
 func (r refusal) Error() string {
-	return fmt.Sprintf("not sent to %s, which is overloaded: of late it accepted %.0f %% of what this client had for it (adaptiveThrottling)",
+	return fmt.Sprintf("not sent to %s, which is overloaded: it recently accepted %.0f %% of this client's attempts (adaptiveThrottling)",
 		r.server, 100*(1-r.state.Rejected))
 }
 
@@ -180,13 +160,4 @@ func checkoutFailure(ctx context.Context, err error) *failedAttempt {
 			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
 		},
 	}
-}
-
-// noteEnd reports the end of an attempt to the server's throttle.
-func (ex *operationRun) noteEnd(err error) {
-	if ex.overload == nil || ex.overload.Policy.Throttling == nil || ex.sent.moreToCome {
-		return
-	}
-	_, throttle := throttleOf(ex.srvr)
-	throttle.Ended(err != nil && (&failedAttempt{err: err, stage: sending}).hasErrorLabel(ErrSystemOverloadedError))
 }

@@ -48,6 +48,7 @@ func newThrottle() *retry.Throttle {
 }
 
 func reject(s *overloadtest.Script, host string, n int) {
+	s.Policy.NoteRejection()
 	for i := 0; i < n; i++ {
 		s.Throttles[address.Address(host+":27017")].Ended(true)
 	}
@@ -76,7 +77,7 @@ func TestThrottledOperations(t *testing.T) {
 			assert.Equal(t, all, s.Slept, "it backs off as after rejections")
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
-			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: of late it accepted 0 % of what this client had for it "+
+			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this client's attempts "+
 				"(adaptiveThrottling)", err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed}, serverErr.Labels)
 			var retries *driver.RetryError
@@ -284,6 +285,34 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
+// TestThrottledBehindALoadBalancer: there is one server, whatever its throttle says, and no selector is asked for another.
+func TestThrottledBehindALoadBalancer(t *testing.T) {
+	for _, rejecting := range []bool{true, false} {
+		s := throttled(t, nil, nil, "a")
+		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+		reject(s, "a", 9)
+		if !rejecting {
+			s.Throttles["a:27017"] = newThrottle()
+			s.Replies = []any{overloadtest.OK()}
+		}
+		const most = 2 * 6 // selections of six attempts: the load balancer, and the search for another server
+		selections := 0
+		s.OnSelect = func() error {
+			if selections++; selections > most {
+				return errors.New("too many selections")
+			}
+			return nil
+		}
+		err := s.Execute(context.Background(), s.Read())
+		assert.Equal(t, rejecting, err != nil)
+		assert.True(t, selections <= most, "%d selections", selections)
+		if rejecting {
+			assert.Empty(t, s.Sent)
+			assert.Equal(t, all, s.Slept)
+		}
+	}
+}
+
 // TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
 func TestThrottleFloorOfFirstAttempts(t *testing.T) {
 	s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
@@ -353,9 +382,15 @@ func TestThrottleLearns(t *testing.T) {
 		{name: "a broken connection", reply: io.ErrUnexpectedEOF, op: (*overloadtest.Script).Transaction, want: 1.0 / 2},
 		{
 			name:  "a rejection",
-			reply: overloadtest.Failure(462, driver.ErrSystemOverloadedError),
+			reply: overloadtest.Overloaded(),
 			op:    (*overloadtest.Script).Read,
 			want:  1,
+		},
+		{
+			name:  "a query that the server admitted and then stopped",
+			reply: overloadtest.Failure(473, driver.ErrSystemOverloadedError),
+			op:    (*overloadtest.Script).Read,
+			want:  1.0 / 2,
 		},
 		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*overloadtest.Script).Write, want: 1},
 		{name: "a write without a reply", reply: nil, op: func(s *overloadtest.Script) driver.Operation {
@@ -455,14 +490,16 @@ func TestThrottledLog(t *testing.T) {
 			s := throttled(t, nil, []string{"a"})
 			tt.set(s)
 			sink := logTo(t, s, tt.level)
-			_ = s.Execute(context.Background(), s.Read())
+			op := s.Read()
+			op.Name = "find"
+			_ = s.Execute(context.Background(), op)
 			assert.Equal(t, tt.want, sink.lines)
 			for i, keys := range sink.keys {
 				if sink.lines[i] == ended {
 					continue
 				}
 				assert.Equal(t, event.RetryReasonThrottled, keys["reason"])
-				assert.Equal(t, "anything", keys["commandName"])
+				assert.Equal(t, "find", keys["commandName"])
 				assert.Equal(t, "a", keys["serverHost"])
 				assert.Equal(t, int64(27017), keys["serverPort"])
 				if tt.level == logger.LevelDebug {

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
@@ -36,7 +37,7 @@ type connectionError interface {
 // for concurrent use, and must not be changed. A nil policy retries nothing after overload errors.
 type OverloadPolicy struct {
 	// Policy decides which commands are retried and after what backoff.
-	Policy retry.Policy
+	retry.Policy
 
 	// Retarget makes a retry after an overload error avoid the overloaded servers, if another is suitable.
 	Retarget bool
@@ -48,7 +49,8 @@ type OverloadPolicy struct {
 	Monitor *event.RetryMonitor
 	Logger  *logger.Logger
 
-	lines logLimiter
+	lines    logLimiter
+	rejected atomic.Bool
 }
 
 // overloadPolicy returns the policy of a deployment or server, or nil if it has none.
@@ -70,11 +72,24 @@ func (lbcd *loadBalancedCursorDeployment) OverloadPolicy() *OverloadPolicy {
 	return overloadPolicy(lbcd.errorProcessor)
 }
 
+// NoteRejection records that a server has rejected a command or a connection of the client.
+func (p *OverloadPolicy) NoteRejection() {
+	if !p.rejected.Load() {
+		p.rejected.Store(true)
+	}
+}
+
+// Rejected reports whether that has ever happened to a client with adaptiveThrottling. Without that option, and until then, there
+// is nothing to hold back, and no server to prefer.
+func (p *OverloadPolicy) Rejected() bool {
+	return p != nil && p.Throttling != nil && p.rejected.Load()
+}
+
 func (p *OverloadPolicy) start(kind retry.Kind, limit retry.Limit) retry.Execution {
 	if p == nil {
 		return (*retry.Policy)(nil).Start(kind, limit)
 	}
-	return p.Policy.Start(kind, limit)
+	return p.Start(kind, limit)
 }
 
 func (p *OverloadPolicy) until(deadline time.Time) time.Duration {

@@ -31,7 +31,7 @@ func (op Operation) overloadPolicy() *OverloadPolicy {
 		return policy
 	}
 	policy = NewOverloadPolicy(op.MaxAdaptiveRetries, op.EnableOverloadRetargeting)
-	policy.Policy.RetryReads, policy.Policy.RetryWrites = true, true
+	policy.RetryReads, policy.RetryWrites = true, true
 	return policy
 }
 

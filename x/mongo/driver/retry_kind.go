@@ -8,13 +8,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// retryKind returns which of the client's options permits retries after overload errors. Before their first attempt, commands of
-// users (runCommand) have neither type nor name, and must not be inspected.
+// retryKind returns which of the client's options permits retries after overload errors.
 func (op Operation) retryKind(ctx context.Context) retry.Kind {
 	switch {
 	case op.Legacy == LegacyKillCursors && backpressure.CleansUp(ctx):
 		return retry.CleanUp
-	case op.runCommand:
+	case op.isRunCommand():
 		return retry.Generic
 	case op.Client != nil && (op.Client.Committing || op.Client.Aborting):
 		return retry.TransactionEnd
@@ -32,14 +31,18 @@ func (op Operation) retryKind(ctx context.Context) retry.Kind {
 	return retry.Generic
 }
 
-// Operation knows what it is besides a getMore or killCursors, and whether it may be refused.
+// isRunCommand reports whether the operation is a command of the application, whatever its name. Of the operations without a type,
+// only this one has a read preference.
+func (op Operation) isRunCommand() bool {
+	return op.runCommand || (op.Type == 0 && op.ReadPreference != nil)
+}
+
+// Operation knows what it is besides a getMore or killCursors.
 //
-//fork:extend the getMore of a runCommand cursor is a runCommand; adaptiveThrottling decides for each attempt
+//fork:extend the getMore of a runCommand cursor is a runCommand for the overload retry policy
 type Operation struct {
 	// runCommand is set for the commands of the cursor of a runCommand.
 	runCommand bool
-
-	throttling throttling
 }
 
 // BatchCursor remembers whether it is the cursor of a runCommand.

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
@@ -35,11 +36,11 @@ const (
 
 // logsDecision reports whether a decision is worth a line and lines of its level are enabled. The failure of a first attempt with
 // an error unrelated to retries is not.
-func (p *OverloadPolicy) logsDecision(retries int, retry bool, reason string) bool {
-	if retry {
+func (p *OverloadPolicy) logsDecision(retries int, willRetry bool, reason retry.Reason) bool {
+	if willRetry {
 		return p.logs(levelScheduled)
 	}
-	return (retries > 0 || reason != event.RetryReasonNotRetryable) && p.logs(levelRefused)
+	return (retries > 0 || reason != retry.NotRetryable) && p.logs(levelRefused)
 }
 
 func (p *OverloadPolicy) logsFinished() bool { return p.logs(levelEnded) }

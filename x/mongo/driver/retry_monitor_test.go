@@ -357,6 +357,31 @@ func TestRetryMonitorParts(t *testing.T) {
 	}
 }
 
+// TestRetryMonitorBuildsNoCommands is about a command of the application that is not sent, so that there is no server to build it for.
+func TestRetryMonitorBuildsNoCommands(t *testing.T) {
+	for name, reply := range map[string]any{
+		"no server":       overloadtest.NoServer{Err: errors.New("none")},
+		"no connection":   overloadtest.NoConnection{Err: errors.New("none")},
+		"no handshake":    overloadtest.OverloadedHandshake(),
+		"a pool that was": overloadtest.NoConnection{Err: overloadtest.PoolPaused()},
+	} {
+		reply := reply
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, reply)
+			s.Policy.RetryReads = false
+			r := record(s)
+			op := s.Command()
+			op.CommandFn = func([]byte, description.SelectedServer) ([]byte, error) {
+				t.Error("the command was built")
+				return nil, errors.New("no wire version")
+			}
+			require.Error(t, s.Execute(context.Background(), op))
+			require.Len(t, r.decided, 1)
+			assert.Equal(t, "", r.decided[0].CommandName)
+		})
+	}
+}
+
 func TestRetryMonitorReauthenticationIsNoAttempt(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Failure(391), overloadtest.Overloaded(), overloadtest.OK())
 	r := record(s)

@@ -37,6 +37,13 @@ func (usi *UpdateSearchIndex) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.UpdateSearchIndexOp}.Execute(ctx)
 }
 
+// Execute names the command.
+//
+//fork:extend events and the log name a command before it has been sent
+func (c *Command) Execute(ctx context.Context) error {
+	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
+}
+
 // ResultCursor returns the cursor that the command opened. It returns an error if the Command was not made by
 // NewCursorCommand.
 //

@@ -1,8 +1,6 @@
 package topology
 
 import (
-	"sync/atomic"
-
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -17,16 +15,14 @@ var (
 //
 //fork:extend the overload policy belongs to the client, and each client has one topology
 type Config struct {
-	overload     *driver.OverloadPolicy
-	overloadSeen *atomic.Bool // the client has met an overload error
+	overload *driver.OverloadPolicy
 }
 
 // serverConfig holds the overload policy of the server's client.
 //
 //fork:extend cursors know only the server and have to find the client's policy there
 type serverConfig struct {
-	overload     *driver.OverloadPolicy
-	overloadSeen *atomic.Bool
+	overload *driver.OverloadPolicy
 }
 
 // NewAuthenticatorConfig adds the client's overload policy to the configuration, for the topology and for its servers.
@@ -44,24 +40,21 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 	}
 	cfg.overload = newOverloadPolicy(settings.opts)
 	cfg.overload.Logger = cfg.logger
-	cfg.overloadSeen = new(atomic.Bool)
-	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) {
-		server.overload, server.overloadSeen = cfg.overload, cfg.overloadSeen
-	})
+	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
 	return cfg, nil
 }
 
 // newOverloadPolicy makes the overload policy of a client with these options.
 func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
 	overload := configuredPolicy(opts)
-	overload.Policy.RetryReads = opts.RetryReads == nil || *opts.RetryReads
-	overload.Policy.RetryWrites = opts.RetryWrites == nil || *opts.RetryWrites
+	overload.RetryReads = opts.RetryReads == nil || *opts.RetryReads
+	overload.RetryWrites = opts.RetryWrites == nil || *opts.RetryWrites
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
-		overload.Policy.Bucket = retry.NewTokenBucket()
+		overload.Bucket = retry.NewTokenBucket()
 	}
 	if opts.AdaptiveThrottling != nil && *opts.AdaptiveThrottling {
 		rule := retry.DefaultThrottling()
-		overload.Policy.Throttling = &rule
+		overload.Throttling = &rule
 	}
 	overload.Monitor = opts.RetryMonitor
 	return overload

@@ -9,11 +9,11 @@ import (
 // check checks the server. The check ends when the server is disconnected. The signal that checkServerWithSignal listens for is not
 // enough: it is lost if it comes before checkServerWithSignal listens, and Disconnect then waits for the reply to a streaming hello.
 //
-// If the server closed the connection of the previous check, because it limits the rate of new connections, check waits first. That
-// goes beyond server-monitoring.md, "Requesting an immediate check": while operations wait for the server, checks are further apart
-// than minHeartbeatFrequencyMS.
+// If the server closed the connection of the previous check, because it limits the rate of new connections, a client with
+// adaptiveThrottling waits first. That goes beyond server-monitoring.md, "Requesting an immediate check": while operations wait for
+// the server, checks are further apart than minHeartbeatFrequencyMS.
 //
-//fork:wrap Disconnect must not wait; clients that a server rejects must not all come back twice a second, at the same time
+//fork:wrap Disconnect must not wait; with adaptiveThrottling, clients that a server rejects must not all come back twice a second
 //fork:watch Server.update Server.setupHeartbeatConnection checkServerWithSignal Server.ProcessError
 func (s *Server) check(ctx context.Context) (description.Server, error) {
 	ctx, cancel := context.WithCancel(ctx)

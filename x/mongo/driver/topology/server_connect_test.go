@@ -40,7 +40,6 @@ func TestPoolIsPausedUntilItsServerIsKnown(t *testing.T) {
 			}})
 			cfg, err := NewConfig(opts, nil)
 			require.NoError(t, err)
-			cfg.overload.Clock = impatientClock{}
 			topology, err := New(cfg)
 			require.NoError(t, err)
 			require.NoError(t, topology.Connect())

@@ -15,7 +15,7 @@ import (
 // start measures round trip times until the monitor is disconnected. This takes one more connection; for a server that limits
 // their rate the first measurement is left out, because the monitor makes its own.
 //
-//fork:wrap operations need the connection more
+//fork:wrap with adaptiveThrottling, operations need the connection more
 //fork:watch rttMonitor.connect rttMonitor.disconnect
 func (r *rttMonitor) start() {
 	if r.cfg.pace.skip(r.ctx, r.cfg.interval) == nil {
@@ -25,13 +25,13 @@ func (r *rttMonitor) start() {
 
 // rttConfig holds the pace of the server's monitor.
 //
-//fork:extend the monitor's experience decides when the round trip time is measured
+//fork:extend with adaptiveThrottling, the monitor's experience decides when the round trip time is measured
 type rttConfig struct {
 	pace *heartbeatPace
 }
 
-// heartbeatPace says how long to wait between checks of a server that closes their connections. Only the monitor's goroutine uses
-// it, except for skip. A nil heartbeatPace never waits.
+// heartbeatPace says how long a client with adaptiveThrottling waits between checks of a server that closes their connections. Only
+// the monitor's goroutine uses it, except for skip. A nil heartbeatPace never waits, as server-monitoring.md has it.
 type heartbeatPace struct {
 	overload *driver.OverloadPolicy
 	longest  time.Duration // heartbeatFrequencyMS
@@ -60,7 +60,7 @@ func (p *heartbeatPace) connected(err error) {
 		p.next = time.Time{}
 	default:
 		p.met.Store(true)
-		p.next = p.overload.Clock.Now().Add(retry.HeartbeatBackoff(p.overload.Policy.Jitter(), p.longest))
+		p.next = p.overload.Clock.Now().Add(retry.HeartbeatBackoff(p.overload.Jitter(), p.longest))
 	}
 }
 

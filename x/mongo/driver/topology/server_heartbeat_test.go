@@ -65,7 +65,11 @@ type watched struct {
 	broken atomic.Bool
 }
 
+// watch returns a server that a client with adaptiveThrottling watches, unless the options say otherwise.
 func watch(t *testing.T, uri string, opts *options.ClientOptions) *watched {
+	if opts.AdaptiveThrottling == nil {
+		opts.SetAdaptiveThrottling(true)
+	}
 	w := &watched{clock: steppingClock{manualClock: manualClock{time.Unix(1, 0)}}}
 	dialer := DialerFunc(func(_ context.Context, network, address string) (net.Conn, error) {
 		w.dials++
@@ -135,19 +139,24 @@ func TestHeartbeatsBackOff(t *testing.T) {
 			{name: "first", before: (*watched).answer, slept: 0, kind: known},
 			{name: "second", before: (*watched).answer, slept: 0, kind: known},
 		}},
+		{name: "without adaptiveThrottling", options: options.Client().SetAdaptiveThrottling(false), steps: []step{
+			{name: "first", before: closed, slept: 0, kind: unknown},
+			{name: "second", before: closed, slept: 0, kind: unknown},
+			{name: "admitted", before: (*watched).answer, slept: 0, kind: known},
+		}},
 		{name: "turned away again and again, then admitted", options: options.Client(), steps: []step{
 			{name: "first", before: closed, slept: 0, kind: unknown},
-			{name: "second", before: closed, slept: second(1.5), kind: unknown},
-			{name: "third", before: closed, slept: second(1.5), kind: unknown},
-			{name: "fourth", before: closed, slept: second(1.5), kind: unknown},
-			{name: "admitted", before: (*watched).answer, slept: second(1.5), kind: known},
+			{name: "second", before: closed, slept: second(1), kind: unknown},
+			{name: "third", before: closed, slept: second(1), kind: unknown},
+			{name: "fourth", before: closed, slept: second(1), kind: unknown},
+			{name: "admitted", before: (*watched).answer, slept: second(1), kind: known},
 			{name: "well", before: (*watched).answer, slept: 0, kind: known},
 		}},
 		{name: "it counts from the end of the check before", options: options.Client(), steps: []step{
 			{name: "first", before: closed, slept: 0, kind: unknown},
-			{name: "half a second later", before: later(second(0.5), closed), slept: second(1), kind: unknown},
+			{name: "half a second later", before: later(second(0.5), closed), slept: second(0.5), kind: unknown},
 			{name: "ten seconds later", before: later(second(10), closed), slept: 0, kind: unknown},
-			{name: "right after", before: closed, slept: second(1.5), kind: unknown},
+			{name: "right after", before: closed, slept: second(1), kind: unknown},
 		}},
 		{name: "no later than the heartbeat", options: options.Client().SetHeartbeatInterval(700 * time.Millisecond), steps: []step{
 			{name: "first", before: closed, slept: 0, kind: unknown},
@@ -155,9 +164,9 @@ func TestHeartbeatsBackOff(t *testing.T) {
 		}},
 		{name: "every way to be closed", options: options.Client(), steps: []step{
 			{name: "in the middle", before: readFails(io.ErrUnexpectedEOF), slept: 0, kind: unknown},
-			{name: "reset", before: readFails(opError("read", syscall.ECONNRESET)), slept: second(1.5), kind: unknown},
-			{name: "broken pipe", before: readFails(opError("write", syscall.EPIPE)), slept: second(1.5), kind: unknown},
-			{name: "end", before: closed, slept: second(1.5), kind: unknown},
+			{name: "reset", before: readFails(opError("read", syscall.ECONNRESET)), slept: second(1), kind: unknown},
+			{name: "broken pipe", before: readFails(opError("write", syscall.EPIPE)), slept: second(1), kind: unknown},
+			{name: "end", before: closed, slept: second(1), kind: unknown},
 		}},
 		{name: "a server that is down is found when it is up", options: options.Client(), steps: []step{
 			{name: "refused", before: failed(opError("dial", syscall.ECONNREFUSED)), slept: 0, kind: unknown},
@@ -167,17 +176,17 @@ func TestHeartbeatsBackOff(t *testing.T) {
 		}},
 		{name: "another error starts anew", options: options.Client(), steps: []step{
 			{name: "first", before: closed, slept: 0, kind: unknown},
-			{name: "second", before: closed, slept: second(1.5), kind: unknown},
-			{name: "refused", before: failed(opError("dial", syscall.ECONNREFUSED)), slept: second(1.5), kind: unknown},
+			{name: "second", before: closed, slept: second(1), kind: unknown},
+			{name: "refused", before: failed(opError("dial", syscall.ECONNREFUSED)), slept: second(1), kind: unknown},
 			{name: "closed", before: closed, slept: 0, kind: unknown},
-			{name: "closed again", before: closed, slept: second(1.5), kind: unknown},
+			{name: "closed again", before: closed, slept: second(1), kind: unknown},
 		}},
 		// server-monitoring.md, "Network or command error during server check": "the client MUST NOT sleep".
 		{name: "a known server is checked again at once", options: options.Client(), steps: []step{
 			{name: "well", before: (*watched).answer, slept: 0, kind: known},
 			{name: "lost", before: func(w *watched) { w.broken.Store(true); closed(w) }, slept: 0, kind: unknown},
 			{name: "at once", before: closed, slept: 0, kind: unknown},
-			{name: "only then", before: (*watched).answer, slept: second(1.5), kind: known},
+			{name: "only then", before: (*watched).answer, slept: second(1), kind: known},
 		}},
 	}
 	for _, tt := range tests {
@@ -217,7 +226,7 @@ func TestHeartbeatBackoffIsCancelled(t *testing.T) {
 
 	_, err = w.check(context.Background())
 	require.NoError(t, err)
-	assert.Equal(t, []time.Duration{1500 * time.Millisecond}, w.clock.slept)
+	assert.Equal(t, []time.Duration{time.Second}, w.clock.slept)
 	assert.Equal(t, 2, w.dials)
 }
 
@@ -245,17 +254,24 @@ func TestServerWithoutOverloadPolicyIsNotPaced(t *testing.T) {
 func TestRoundTripTimeWaits(t *testing.T) {
 	errLater := errors.New("measured")
 	tests := []struct {
-		name   string
-		closed bool
-		slept  []time.Duration
+		name    string
+		options *options.ClientOptions
+		closed  bool
+		slept   []time.Duration
 	}{
-		{name: "the server is well", closed: false, slept: nil},
-		{name: "the server turned the monitor away", closed: true, slept: []time.Duration{10 * time.Second}},
+		{name: "the server is well", options: options.Client(), closed: false, slept: nil},
+		{name: "the server turned the monitor away", options: options.Client(), closed: true, slept: []time.Duration{10 * time.Second}},
+		{
+			name:    "without adaptiveThrottling",
+			options: options.Client().SetAdaptiveThrottling(false),
+			closed:  true,
+			slept:   nil,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			w := watch(t, "mongodb://a", options.Client())
+			w := watch(t, "mongodb://a", tt.options)
 			w.closeWith(io.EOF)
 			if tt.closed {
 				_, err := w.check(context.Background())
@@ -292,7 +308,7 @@ func TestDisconnectEndsHeartbeatBackoff(t *testing.T) {
 	l := overloadtest.Listen(t, overloadtest.OK(), nil)
 	l.Refuse.Store(1)
 	clock := &patientClock{manualClock: manualClock{time.Unix(1, 0)}, waits: make(chan time.Duration)}
-	cfg, err := NewConfig(options.Client().ApplyURI(l.URI()), nil)
+	cfg, err := NewConfig(options.Client().ApplyURI(l.URI()).SetAdaptiveThrottling(true), nil)
 	require.NoError(t, err)
 	cfg.overload.Clock, cfg.overload.Policy.Jitter = clock, func() float64 { return 0 }
 	topology, err := New(cfg)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -43,9 +44,16 @@ type selection struct {
 	topology *Topology
 }
 
+// newSelection returns the selection of a client with adaptiveThrottling.
 func newSelection(t testing.TB, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) *selection {
+	return newSelectionWith(t, options.Client().SetAdaptiveThrottling(true), kind, server, hosts...)
+}
+
+func newSelectionWith(
+	t testing.TB, opts *options.ClientOptions, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address,
+) *selection {
 	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}}
-	cfg, err := NewConfig(options.Client(), nil)
+	cfg, err := NewConfig(opts, nil)
 	require.NoError(t, err)
 	cfg.overload.Clock = &s.clock
 	s.topology, err = New(cfg)
@@ -145,7 +153,7 @@ func TestSelectionOfASingleServerThatRejects(t *testing.T) {
 	}
 }
 
-func TestServerCountsOverloadErrors(t *testing.T) {
+func TestServerCountsRejections(t *testing.T) {
 	writeError := driver.WriteCommandError{Labels: errRejected.Labels}
 	tests := []struct {
 		name string
@@ -154,7 +162,11 @@ func TestServerCountsOverloadErrors(t *testing.T) {
 	}{
 		{name: "no error", err: nil, want: 0},
 		{name: "command error", err: errRejected, want: 1},
-		{name: "not retryable", err: driver.Error{Labels: []string{driver.ErrSystemOverloadedError}}, want: 1},
+		{
+			name: "a command that the server admitted and then stopped",
+			err:  driver.Error{Code: 473, Labels: []string{driver.ErrSystemOverloadedError}},
+			want: 0,
+		},
 		{name: "write error", err: writeError, want: 1},
 		{name: "other label", err: driver.Error{Labels: []string{driver.ErrRetryableError}}, want: 0},
 		{name: "no labels", err: errors.New("other"), want: 0},
@@ -167,8 +179,22 @@ func TestServerCountsOverloadErrors(t *testing.T) {
 			server := s.topology.servers["a"]
 			assert.Equal(t, driver.NoChange, server.ProcessError(tt.err, freshConnection{}))
 			assert.Equal(t, tt.want, server.load())
+			assert.Equal(t, tt.want > 0, server.throttle.Active())
 			assert.Equal(t, int64(0), server.OperationCount(), "it counts operations")
 		})
+	}
+}
+
+// TestServerCountsConnections is about connections that were not established: those that the server may have closed because it is
+// overloaded count.
+func TestServerCountsConnections(t *testing.T) {
+	for want, err := range []error{
+		ConnectionError{Wrapped: io.EOF},
+		ConnectionError{Wrapped: io.EOF, overloaded: true},
+	} {
+		s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+		s.topology.servers["a"].ProcessHandshakeError(err, 0, nil)
+		assert.Equal(t, int64(want), s.topology.servers["a"].load())
 	}
 }
 
@@ -183,6 +209,47 @@ func TestServerWithoutOverloadPolicy(t *testing.T) {
 	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
 	server.ProcessError(errRejected, freshConnection{})
 	assert.Equal(t, int64(0), server.load())
+}
+
+// TestKilledQueriesHoldNothingBack: where a quarter of the queries is killed for overload, the server has admitted all of them.
+func TestKilledQueriesHoldNothingBack(t *testing.T) {
+	s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+	server := s.topology.servers["a"]
+	for i := 0; i < 100; i++ {
+		var err error
+		if i%4 == 0 {
+			err = driver.Error{Code: 473, Labels: []string{driver.ErrSystemOverloadedError}}
+		}
+		server.ProcessError(err, freshConnection{})
+	}
+	assert.Equal(t, map[string]float64{"a:27017": 0}, s.topology.ThrottleProbabilities())
+}
+
+// TestWithoutAdaptiveThrottling is about what no specification has: it is off unless the option is on, whatever a server rejects.
+func TestWithoutAdaptiveThrottling(t *testing.T) {
+	for name, opts := range map[string]*options.ClientOptions{
+		"default":         options.Client(),
+		"off":             options.Client().SetAdaptiveThrottling(false),
+		"adaptiveRetries": options.Client().SetAdaptiveRetries(true),
+	} {
+		opts := opts
+		t.Run(name, func(t *testing.T) {
+			s := newSelectionWith(t, opts, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, "a", "b")
+			s.reject("a", "a", "a")
+			s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
+			s.expect("a rejects everything", "a", "b")
+			s.topology.servers["b"].operationCount = 1
+			s.expect("b is busier", "a")
+
+			assert.False(t, s.topology.OverloadPolicy().Rejected())
+			assert.Nil(t, s.topology.ThrottleProbabilities())
+			server := s.topology.servers["a"]
+			_, throttle := server.Throttle()
+			assert.False(t, throttle.Active())
+			assert.Nil(t, server.pace, "heartbeats have a pace of their own")
+			assert.Nil(t, server.rttMonitor.cfg.pace, "so have measurements of the round trip time")
+		})
+	}
 }
 
 func BenchmarkSelectServer(b *testing.B) {

@@ -1,17 +1,58 @@
 package topology
 
 import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// newThrottle returns the throttle of a client's server, or nil without adaptiveThrottling.
-func newThrottle(overload *driver.OverloadPolicy) *retry.Throttle {
-	if overload.Policy.Throttling == nil {
-		return nil
+// Server counts what it rejects, and paces its checks. All are nil without adaptiveThrottling: no specification has them.
+//
+//fork:extend with adaptiveThrottling, what one operation learns about an overload helps others
+type Server struct {
+	rejections *retry.Rejections
+	throttle   *retry.Throttle
+	pace       *heartbeatPace
+}
+
+// NewServer returns a server that counts what it rejects, and paces its checks, by the clock of the client's overload policy.
+//
+//fork:wrap the counts belong to the server
+func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
+	s := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
+	if overload := s.cfg.overload; overload != nil && overload.Throttling != nil {
+		s.rejections = retry.NewRejections(overload.Clock.Now)
+		s.throttle = retry.NewThrottle(*overload.Throttling, overload.Clock.Now)
+		s.pace = &heartbeatPace{overload: overload, longest: s.cfg.heartbeatInterval}
+		s.rttMonitor.cfg.pace = s.pace
 	}
-	return retry.NewThrottle(*overload.Policy.Throttling, overload.Clock.Now)
+	return s
+}
+
+// ProcessError records the end of a command, and whether the server rejected it.
+//
+//fork:wrap every command passes here
+func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
+	rejected := backpressure.IsRetryableOverload(err)
+	s.throttle.Ended(rejected)
+	if rejected {
+		s.rejected()
+	}
+	return s.upstreamProcessError(err, describer)
+}
+
+// rejected records a rejection.
+func (s *Server) rejected() {
+	if s.throttle != nil {
+		s.rejections.Add()
+		s.cfg.overload.NoteRejection()
+	}
 }
 
 // Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
@@ -20,7 +61,7 @@ func (s *Server) Throttle() (address.Address, *retry.Throttle) { return s.addres
 // ThrottleProbabilities returns for each known server the probability, in [0, 1), with which commands are held back from it, or
 // nil without adaptiveThrottling.
 func (t *Topology) ThrottleProbabilities() map[string]float64 {
-	if t.cfg.overload == nil || t.cfg.overload.Policy.Throttling == nil {
+	if t.cfg.overload == nil || t.cfg.overload.Throttling == nil {
 		return nil
 	}
 	t.serversLock.Lock()
@@ -32,3 +73,41 @@ func (t *Topology) ThrottleProbabilities() map[string]float64 {
 	}
 	return probabilities
 }
+
+// selectServerFromDescription draws two of several suitable servers and returns the one with less load, if the client has
+// adaptiveThrottling and a server has rejected anything.
+//
+//fork:wrap with adaptiveThrottling, of two servers the one that is overloaded must not look like the idle one
+//fork:watch Topology.SelectServer pick2 Server.OperationCount
+func (t *Topology) selectServerFromDescription(
+	desc description.Topology,
+	selector description.ServerSelector,
+) ([]description.Server, error) {
+	suitable, err := t.upstreamSelectServerFromDescription(desc, selector)
+	if err != nil || len(suitable) < 2 || !t.cfg.overload.Rejected() {
+		return suitable, err
+	}
+	return t.lessLoaded(suitable), nil
+}
+
+// lessLoaded draws two of the servers at random, like SelectServer, and returns the one with fewer operations in progress and
+// recent overload errors.
+func (t *Topology) lessLoaded(suitable []description.Server) []description.Server {
+	one, other := pick2(suitable)
+	t.serversLock.Lock()
+	oneServer, otherServer := t.servers[one.Addr], t.servers[other.Addr]
+	t.serversLock.Unlock()
+
+	switch {
+	case oneServer == nil || otherServer == nil:
+		return []description.Server{one, other}
+	case otherServer.load() < oneServer.load():
+		return []description.Server{other}
+	default:
+		return []description.Server{one}
+	}
+}
+
+// load returns the load by which a server is chosen: its operations in progress plus its recent overload errors. Rejecting is
+// quicker than executing, so by operations in progress alone a server that rejects would be preferred.
+func (s *Server) load() int64 { return s.OperationCount() + s.rejections.Count() }

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // TestServersThrottleApart: what a client learns of one server says nothing of another.
@@ -36,23 +39,33 @@ func TestServersThrottleApart(t *testing.T) {
 	assert.Equal(t, 0.0, topology.ThrottleProbabilities()["a:27017"])
 }
 
+// TestLoadBalancerThrottles: a load-balanced topology selects its server without asking a selector, and so never finds another.
+func TestLoadBalancerThrottles(t *testing.T) {
+	s := newSelection(t, description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer, "a")
+	s.reject("a", "a", "a", "a", "a", "a", "a", "a", "a")
+	const enough = 1000
+	draws := 0
+	policy := s.topology.cfg.overload
+	policy.RetryReads = false
+	policy.Jitter = func() float64 {
+		if draws++; draws > enough {
+			return 0.999 // ends the search
+		}
+		return 0.5
+	}
+	err := driver.Operation{
+		Type: driver.Read, Database: "db", Deployment: s.topology,
+		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) { return dst, nil },
+	}.Execute(context.Background())
+
+	var refused driver.Error
+	require.True(t, errors.As(err, &refused), "got %v", err)
+	assert.Equal(t, "Throttled", refused.Name)
+	assert.Equal(t, 1, draws)
+}
+
 // withLocalhost adds the server that clients without a URI may know.
 func withLocalhost(probabilities map[string]float64) map[string]float64 {
 	probabilities["localhost:27017"] = 0
 	return probabilities
-}
-
-func TestWithoutAdaptiveThrottling(t *testing.T) {
-	for name, opts := range map[string]*options.ClientOptions{
-		"default": options.Client(), "off": options.Client().SetAdaptiveThrottling(false), "adaptiveRetries": options.Client().SetAdaptiveRetries(true),
-	} {
-		topology := newTopology(t, opts)
-		assert.Nil(t, topology.ThrottleProbabilities(), name)
-		assert.Nil(t, topology.OverloadPolicy().Policy.Throttling, name)
-		server := NewServer("a:27017", topology.id, defaultConnectionTimeout, topology.cfg.ServerOpts...)
-		_, throttle := server.Throttle()
-		assert.Nil(t, throttle, name)
-		throttle.Ended(true)
-		assert.False(t, throttle.Active(), name)
-	}
 }

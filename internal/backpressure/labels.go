@@ -1,0 +1,21 @@
+package backpressure
+
+// The labels of a retryable overload error (client-backpressure.md, "Terms").
+const (
+	SystemOverloadedError = "SystemOverloadedError"
+	RetryableError        = "RetryableError"
+)
+
+// IsRetryableOverload reports whether an error is a retryable overload error: the server has not executed the command.
+//
+// An error with SystemOverloadedError alone is none, such as code 473 for a query that the server has admitted and then stopped.
+func IsRetryableOverload(err error) bool {
+	return HasLabel(err, SystemOverloadedError) && HasLabel(err, RetryableError)
+}
+
+// HasLabel reports whether an error has a label. Those of an error that it wraps count only if it says so: the error of a reply that
+// could not be decrypted may wrap that of the key vault's server.
+func HasLabel(err error, label string) bool {
+	labeled, ok := err.(interface{ HasErrorLabel(string) bool })
+	return ok && labeled.HasErrorLabel(label)
+}

@@ -1,0 +1,93 @@
+package retry
+
+import (
+	"testing"
+	"time"
+)
+
+// throttled is an attempt that was not sent.
+var throttled = Failure{Overload: true, Retryable: true, Refused: true, Remaining: NoDeadline}
+
+func TestExecutionThrottled(t *testing.T) {
+	both := newPolicy(true, true)
+	tests := []verdictTest{
+		{name: "an attempt that was not sent backs off like one that was rejected", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: throttled, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
+			{fails: overloaded, want: backoff(100)},
+			{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
+			{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
+			{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
+			{fails: throttled, want: refused(Throttled)},
+		}},
+		{name: "it says so whatever refuses its retry", policy: newPolicy(false, false), kind: Write, limit: Once, steps: []step{
+			{fails: throttled, want: refused(Throttled)},
+		}},
+		{name: "unless nobody waits for it", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: Failure{Overload: true, Retryable: true, Refused: true, Remaining: NoDeadline, ContextDone: true}, want: refused(ContextDone)},
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// TestExecutionThrottledTokens: an attempt that was not sent pays nothing, and what follows gets nothing back for it.
+func TestExecutionThrottledTokens(t *testing.T) {
+	tests := []tokenTest{
+		{name: "an attempt that was not sent is free", tokens: 500, outcomes: []*Failure{&throttled}, last: Throttled, want: 500},
+		{
+			name:     "and what is sent after it is the first attempt",
+			tokens:   500,
+			outcomes: []*Failure{&throttled, &throttled, nil},
+			last:     "",
+			want:     501,
+		},
+		{
+			name:     "which returns nothing if it fails otherwise",
+			tokens:   500,
+			outcomes: []*Failure{&throttled, &other},
+			last:     NotRetryable,
+			want:     500,
+		},
+		{
+			name:     "and whose retry costs one",
+			tokens:   500,
+			outcomes: []*Failure{&throttled, &overloaded, nil},
+			last:     "",
+			want:     500 - 10 + 11,
+		},
+		{
+			name:     "a retry that is not sent at once is paid for once",
+			tokens:   500,
+			outcomes: []*Failure{&overloaded, &throttled, &throttled, nil},
+			last:     "",
+			want:     500 - 10 + 11,
+		},
+		{
+			name:     "also if it fails otherwise",
+			tokens:   500,
+			outcomes: []*Failure{&overloaded, &throttled, &other},
+			last:     NotRetryable,
+			want:     500,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// TestThrottledCommandsMintNoTokens: commands that are sent at the second attempt, because the first was held back, return a tenth of
+// a token each.
+func TestThrottledCommandsMintNoTokens(t *testing.T) {
+	const commands = 100
+	policy := newPolicy(true, true)
+	policy.Bucket = holding(0)
+	for i := 0; i < commands; i++ {
+		execution := policy.Start(Read, Once)
+		execution.Failed(throttled)
+		execution.Succeeded()
+	}
+	if got := policy.Bucket.Tokens(); got != commands/10 {
+		t.Errorf("the bucket holds %v tokens, want %v", got, commands/10)
+	}
+}
