@@ -35,96 +35,47 @@ help: ## List the targets
 fork: ## Build the fork in build/$(BASE); with SOURCE=DIR of the commit that is checked out there
 	$(ON_SOURCE) build $(if $(SOURCE),,--link)
 
+# Suites of "make test", separated by commas; "go run ./tools/cmd/rig test --help" names them. All but three by default.
+ONLY ?=
+
+# What "make test" starts of the mongod and mongos on the PATH, of any version, such as sharded:2, and what "make lab" looks like.
+TOPOLOGY ?=
+
 .PHONY: test
-test: ## Run everything that a change has to pass
-	$(RIG) test
+test: $(if $(ONLY),,check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --only ,$(ONLY))
 
 .PHONY: quick
-quick: ## Check formatting, vet and assertions, and run the overlay's tests without a server, in about a minute
-	$(RIG) quick
+quick: check ## Check, and run the overlay's tests without a server and without the race detector
+	$(RIG) test --only fork --quick
+
+GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
 .PHONY: check
 check: ## Check formatting, vet, the overlay's assertions, and compile the fork; with SOURCE=DIR only the assertions
-	$(if $(SOURCE),$(ON_SOURCE) check,$(RIG) test --only check)
+ifdef SOURCE
+	$(ON_SOURCE) check
+else
+	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run make fmt: $$unformatted"; exit 1; }
+	go vet ./...
+	$(MONGOFORK) check --twice
+	$(MONGOFORK) build --link
+	cd build/$(BASE) && go build -trimpath ./...
+	@# What vet finds in the package driverutil is in upstream's tests.
+	cd build/$(BASE) && go vet -trimpath -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
+endif
 
 .PHONY: check-bases
 check-bases: ## Check, compile and test the fork on every base, as far as no server is needed
-	@for base in $(BASES); do BASE=$$base $(RIG) test --only check,fork || exit; done
-
-.PHONY: test-unit
-test-unit: ## Run the tests of this module
-	$(RIG) test --only unit
-
-.PHONY: test-fork
-test-fork: ## Run the tests that the overlay adds to the driver, with the race detector
-	$(RIG) test --only fork
-
-.PHONY: test-upstream
-test-upstream: ## Run upstream's tests in the fork; compare with the record of the untouched module
-	$(RIG) upstream
-
-.PHONY: test-spec
-test-spec: ## Run the specification's tests on real servers
-	$(RIG) spec
-
-.PHONY: test-throttling
-test-throttling: ## Run the fork's tests, and the specification's about overload, with adaptiveThrottling on
-	$(RIG) throttling
-
-# How often "make baseline" runs upstream's tests in the untouched module.
-RUNS ?= 2
-
-.PHONY: baseline
-baseline: ## Record the outcomes of upstream's tests in the untouched module in etc/bases/$(BASE)/outcomes
-	$(RIG) baseline --runs $(RUNS)
-
-.PHONY: check-baseline
-check-baseline: ## Compare the outcomes of upstream's tests in the untouched module with the record
-	$(RIG) baseline --runs $(RUNS) --check
-
-.PHONY: test-integration
-test-integration: ## Run all of upstream's tests that need a server, on a real replica set, plain and with TLS and users; takes half an hour
-	$(RIG) integration
-
-.PHONY: test-server
-test-server: ## Run the specification's tests on mongod and mongos from the PATH, of any version: make test-server TOPOLOGY=sharded:2
-	$(RIG) server --topology $(TOPOLOGY) -- $(MAKE) test-spec
-
-.PHONY: test-contrib
-test-contrib: fork ## Run the tests of the adapters with the race detector
-	go -C contrib/otel test -race ./...
-	go -C contrib/prometheus test -race ./...
-	go -C contrib/dashboard test ./...
-
-.PHONY: test-lab
-test-lab: fork ## Run the lab's tests, with the race detector
-	go -C lab test -race ./...
-	go -C lab/limits test -race ./...
-
-.PHONY: race
-race: ## Run the policy's tests with the race detector, many times over
-	go test -race -count=20 ./internal/retry/...
+	@for base in $(BASES); do $(MAKE) BASE=$$base check && $(MAKE) BASE=$$base test ONLY=fork || exit; done
 
 .PHONY: server
 server: ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
 	$(RIG) server
 
-# What clients of the lab, or the servers of "make test-server", see; "build/lab serve --help" has the others.
-TOPOLOGY ?= replicaset:3
-
 .PHONY: lab
 lab: ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
-	go -C lab build -o ../build/ ./cmd/lab
-	$(if $(filter members%,$(TOPOLOGY)),build/lab serve --topology $(TOPOLOGY) --mongod "$$($(RIG) mongod)" --dir build/server, \
-		$(RIG) server --for-lab -- build/lab serve --topology $(TOPOLOGY))
-
-.PHONY: test-topologies
-test-topologies: ## Run the specification's tests on every topology that the lab makes of a server; takes half an hour
-	$(RIG) topologies
-
-.PHONY: test-limits
-test-limits: ## Run an application against a server's own limits, those of mongod 8.2 on the PATH if there is one
-	$(RIG) test --only limits
+	$(RIG) server --lab $(or $(TOPOLOGY),replicaset:3)
 
 # How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
 SECONDS ?= 120
@@ -133,11 +84,11 @@ SEED ?= 0
 
 .PHONY: soak
 soak: ## Make everything go wrong for applications with all drivers, and compare: make soak SECONDS=1800 SEEDS=10 SEED=1
-	$(RIG) soak --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
+	$(RIG) soak -- --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo
-demo: ## Show the fork and upstream's driver on a replica set that sheds load
-	$(RIG) demo
+demo: fork ## Show the fork and upstream's driver on a replica set that sheds load
+	$(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh
 
 .PHONY: patch
 patch: ## Write the fork as a patch against upstream's repository, or the commit in SOURCE=DIR
@@ -166,18 +117,11 @@ drift: ## Show what upstream's releases changed under the overlay; in detail wit
 RELEASE ?=
 
 .PHONY: release
-release: ## Write the fork as a module that a GOPROXY can serve
+release: ## Write the fork as a module that a GOPROXY can serve, twice, and compare the bytes
 	$(MONGOFORK) release $(addprefix --version ,$(RELEASE))
-
-.PHONY: verify-release
-verify-release: release ## Write the release again elsewhere, and compare the bytes
 	@rm -rf build/release-again
 	@$(MONGOFORK) release $(addprefix --version ,$(RELEASE)) -o build/release-again >build/release-again.log
 	cd build/release && sha256sum --check ../release-again/SHA256SUMS
-
-.PHONY: verify
-verify: ## Build the fork twice and compare with the lock
-	$(MONGOFORK) check --twice
 
 .PHONY: lock
 lock: ## Record upstream's present declarations in the locks of all bases
@@ -185,29 +129,19 @@ lock: ## Record upstream's present declarations in the locks of all bases
 
 .PHONY: fmt
 fmt: ## Format the Go files
-	gofmt -l -w $$(git ls-files --cached --others --exclude-standard '*.go' ':!**/testdata/**')
+	$(GOFMT) -w
 
 .PHONY: cross
-cross: fork ## Compile the fork for other platforms
-	@for platform in $(CROSS); do echo "$$platform"; \
-		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go -C build/$(BASE) build ./... || exit; done
-
-.PHONY: oldest-go
-oldest-go: fork ## Compile the fork with the oldest Go that this version of upstream supports
-	cd build/$(BASE) && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...
+cross: ## Compile the fork of every base for other platforms, and with the oldest Go that this version of upstream supports
+	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
+		echo "$$base, oldest Go"; (cd build/$$base && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...) || exit; \
+		for platform in $(CROSS); do echo "$$base $$platform"; \
+			GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go -C build/$$base build ./... || exit; done; done
 
 .PHONY: lint
-lint: fork ## Run golangci-lint on the modules of this repository
+lint: fork ## Run golangci-lint on the modules of this repository, and check the workflows of GitHub Actions
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
-
-.PHONY: lint-workflows
-lint-workflows: ## Check the workflows of GitHub Actions
 	go run $(ACTIONLINT) .github/workflows/*.yml
-
-.PHONY: test-bench
-test-bench: ## Run the tests of the benchmarks
-	go -C bench vet ./...
-	go -C bench test ./...
 
 .PHONY: bench-cost
 bench-cost: ## Measure the fork's cost when all is well, against upstream's driver, on an idle machine

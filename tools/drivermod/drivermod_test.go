@@ -1,7 +1,6 @@
 package drivermod
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,11 +15,6 @@ func read(t *testing.T, name string) string {
 	content, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(content)
-}
-
-func write(t *testing.T, name, content string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
 }
 
 func TestReplaceAddsOneLine(t *testing.T) {
@@ -39,36 +33,4 @@ func TestReplaceChangesTheLineThatThereIs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, read(t, path), Path+" => "+filepath.FromSlash("/repo/build/pristine/v2.5.0"))
 	assert.Equal(t, 1, strings.Count(read(t, path), Path+" => "))
-}
-
-func TestModuleOfAFolder(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	inner := filepath.Join(root, "lab", "cmd", "lab")
-	require.NoError(t, os.MkdirAll(inner, 0o755))
-	_, err := Module(inner)
-	require.ErrorContains(t, err, "no go.mod in it or above it")
-
-	write(t, filepath.Join(root, "lab", "go.mod"), "module m\n")
-	for _, folder := range []string{inner, filepath.Join(root, "lab")} {
-		module, err := Module(folder)
-		require.NoError(t, err)
-		assert.Equal(t, filepath.Join(root, "lab"), module)
-	}
-}
-
-func TestRequired(t *testing.T) {
-	t.Parallel()
-	module := t.TempDir()
-	_, err := Required(module)
-	require.ErrorIs(t, err, fs.ErrNotExist)
-
-	write(t, filepath.Join(module, "go.mod"), "module m\n\nrequire other v1.0.0\n")
-	_, err = Required(module)
-	require.ErrorContains(t, err, "does not require "+Path)
-
-	write(t, filepath.Join(module, "go.mod"), "module m\n\nrequire (\n\tother v1.0.0\n\t"+Path+" v2.5.0\n)\n")
-	version, err := Required(module)
-	require.NoError(t, err)
-	assert.Equal(t, "v2.5.0", version)
 }

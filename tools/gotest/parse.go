@@ -9,40 +9,55 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
 )
 
-// event is one line of the stream; see "go doc test2json" and, for the build
-// events, "go help buildjson".
+// event is one line of the stream; see "go doc test2json" and, for the build events, "go help buildjson".
 type event struct {
-	Action      string
-	Package     string
-	ImportPath  string
-	Test        string
-	Elapsed     float64
-	Output      string
-	FailedBuild string
+	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
 
-// record is a test, or with an empty name a package, while it runs.
-type record struct {
-	outcome Outcome
-	elapsed time.Duration
-	output  excerpt
+// keptOutput bounds the output kept at either end: the head has the message of a panic, the tail that of a failed assertion.
+const keptOutput = 8 << 10
+
+// excerpt collects a test's output and drops the middle of a long one.
+type excerpt struct {
+	head, tail []byte
+	cut        bool
+}
+
+func (e *excerpt) add(output string) {
+	n := min(keptOutput-len(e.head), len(output))
+	e.head = append(e.head, output[:n]...)
+	e.tail = append(e.tail, output[n:]...)
+	if len(e.tail) > 2*keptOutput {
+		e.tail, e.cut = e.tail[len(e.tail)-keptOutput:], true
+	}
+}
+
+func (e *excerpt) lines() []string {
+	text := string(e.head)
+	if e.cut {
+		text += "\n[some output left out]\n"
+	}
+	if text = strings.TrimSuffix(text+string(e.tail), "\n"); text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
 }
 
 // parser accumulates the events of one stream.
 type parser struct {
-	records map[Key]*record
-	builds  map[string]*excerpt
-	stray   excerpt
-	onEnd   func(Key, Outcome)
+	outcomes map[Key]Outcome
+	outputs  map[Key]*excerpt
+	builds   map[string]*excerpt
+	stray    excerpt
+	onEnd    func(Key, Outcome)
 }
 
 // Parse reads a stream of events to its end. It calls onEnd, which may be nil, whenever a test or package ends. A test without a
 // result at the end of the stream counts as failed, because its process died.
 func Parse(stream io.Reader, onEnd func(Key, Outcome)) (*Result, error) {
-	p := &parser{records: map[Key]*record{}, builds: map[string]*excerpt{}, onEnd: onEnd}
+	p := &parser{outcomes: map[Key]Outcome{}, outputs: map[Key]*excerpt{}, builds: map[string]*excerpt{}, onEnd: onEnd}
 	reader := bufio.NewReaderSize(stream, 1<<16)
 	for {
 		line, err := reader.ReadBytes('\n')
@@ -65,89 +80,66 @@ func (p *parser) line(line []byte) {
 		p.stray.add(string(line))
 		return
 	}
+	key := e.key()
 	switch e.Action {
 	case "build-output":
-		p.build(e.ImportPath).add(e.Output)
+		output(p.builds, e.ImportPath).add(e.Output)
 	case "start", "run":
-		p.record(e.key())
+		p.outcomes[key] = p.outcomes[key]
 	case "output":
-		p.record(e.key()).output.add(e.Output)
+		output(p.outputs, key).add(e.Output)
 	case "pass":
-		p.end(e, Passed)
+		p.end(key, Passed)
 	case "fail":
-		p.end(e, Failed)
-	case "skip":
-		p.end(e, Skipped)
-	}
-}
-
-// pointer matches a pointer in the name of a subtest that was named with %#v, as
-// in "(*T)(0xc000012345)".
-var pointer = regexp.MustCompile(`\)\(0x[0-9a-f]+\)`)
-
-// key returns the key of the event's test. Pointers are replaced, because runs are compared by name and pointers differ between
-// them.
-func (e event) key() Key {
-	test := e.Test
-	if strings.Contains(test, ")(0x") {
-		test = pointer.ReplaceAllString(test, ")("+address+")")
-	}
-	return Key{Package: e.Package, Test: test}
-}
-
-func (p *parser) record(key Key) *record {
-	r, ok := p.records[key]
-	if !ok {
-		r = &record{}
-		p.records[key] = r
-	}
-	return r
-}
-
-func (p *parser) build(importPath string) *excerpt {
-	b, ok := p.builds[importPath]
-	if !ok {
-		b = &excerpt{}
-		p.builds[importPath] = b
-	}
-	return b
-}
-
-func (p *parser) end(e event, outcome Outcome) {
-	r := p.record(e.key())
-	if r.outcome != Failed {
-		// Names that differ only in a pointer are one key: its failure counts.
-		r.outcome = outcome
-	}
-	r.elapsed = time.Duration(e.Elapsed * float64(time.Second))
-	if e.FailedBuild != "" {
-		for _, line := range p.build(e.FailedBuild).lines() {
-			r.output.addLine(line)
+		if e.FailedBuild != "" {
+			output(p.outputs, key).add(strings.Join(output(p.builds, e.FailedBuild).lines(), "\n"))
 		}
+		p.end(key, Failed)
+	case "skip":
+		p.end(key, Skipped)
+	}
+}
+
+func output[K comparable](all map[K]*excerpt, key K) *excerpt {
+	if all[key] == nil {
+		all[key] = new(excerpt)
+	}
+	return all[key]
+}
+
+// end notes an outcome. Names that differ only in a pointer are one key: its failure counts.
+func (p *parser) end(key Key, outcome Outcome) {
+	if p.outcomes[key] != Failed {
+		p.outcomes[key] = outcome
+	}
+	if outcome == Passed {
+		delete(p.outputs, key)
 	}
 	if p.onEnd != nil {
-		p.onEnd(e.key(), outcome)
+		p.onEnd(key, outcome)
 	}
 }
 
-// unfinished is the last line of the output of a case whose process ended before the case did.
-const unfinished = "[the test process ended before this had a result]"
+// pointer matches a pointer in the name of a subtest that was named with %#v, as in "(*T)(0xc000012345)".
+var pointer = regexp.MustCompile(`\)\(0x[0-9a-f]+\)`)
 
-// result closes the books: records without an outcome have failed.
+// address replaces any pointer in a key, because runs are compared by name and pointers differ between them.
+const address = "0xADDRESS"
+
+func (e event) key() Key {
+	return Key{e.Package, pointer.ReplaceAllString(e.Test, ")("+address+")")}
+}
+
+// result closes the books: tests without an outcome have failed.
 func (p *parser) result() *Result {
-	result := &Result{cases: make(map[Key]Case, len(p.records)), Stray: p.stray.lines()}
-	for key, r := range p.records {
-		if r.outcome == Missing {
-			r.outcome = Failed
-			r.output.addLine(unfinished)
+	result := NewResult()
+	result.Stray = p.stray.lines()
+	for key, outcome := range p.outcomes {
+		c := Case{Key: key, Outcome: outcome, Output: output(p.outputs, key).lines()}
+		if outcome == Missing {
+			c.Outcome, c.Output = Failed, append(c.Output, unfinished)
 		}
-		result.cases[key] = Case{Key: key, Outcome: r.outcome, Elapsed: r.elapsed, Output: r.output.lines()}
+		result.cases[key] = c
 	}
 	return result
-}
-
-// TopLevel returns the name of the test function of a test or subtest.
-func TopLevel(test string) string {
-	name, _, _ := strings.Cut(test, "/")
-	return name
 }

@@ -1,10 +1,88 @@
+// Package gotest runs "go test -json", turns its events into test cases that can be counted and compared, and reads the list of
+// upstream's tests that may fail in the fork.
 package gotest
 
 import (
+	"regexp"
 	"slices"
-	"sort"
 	"strings"
 )
+
+// Outcome is how a test ended.
+type Outcome string
+
+// The outcomes of a test. Missing is that of one that was never seen.
+const (
+	Missing Outcome = ""
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "skipped"
+)
+
+// Key names one test. Test is the full name of a test or subtest, or empty for anything outside the package's tests, such as a
+// compile error.
+type Key struct{ Package, Test string }
+
+// String returns the key as "package Test/subtest".
+func (k Key) String() string { return strings.TrimSuffix(k.Package+" "+k.Test, " ") }
+
+// Parent returns the key of the test that has the subtest; its Test is empty if there is none.
+func (k Key) Parent() Key {
+	return Key{k.Package, k.Test[:max(strings.LastIndexByte(k.Test, '/'), 0)]}
+}
+
+// TopLevel returns the name of the test function of a test or subtest.
+func TopLevel(test string) string {
+	name, _, _ := strings.Cut(test, "/")
+	return name
+}
+
+// Case is one test with its outcome.
+type Case struct {
+	Key
+	Outcome Outcome
+	// Output holds the lines that the test printed, without the middle if they are many.
+	Output []string
+}
+
+// unfinished is the last line of the output of a case whose process ended before the case did.
+const unfinished = "[the test process ended before this had a result]"
+
+// Unfinished reports whether the case failed because its process ended, for any reason, before it had a result.
+func (c Case) Unfinished() bool { return len(c.Output) > 0 && c.Output[len(c.Output)-1] == unfinished }
+
+var (
+	// logLine matches what testing.T.Log writes: an indented file name, the line number and the text.
+	logLine = regexp.MustCompile(`^\s*([^\s:]+\.go:\d+): (.*)$`)
+	// framing matches what the testing package writes by itself.
+	framing = regexp.MustCompile(`^\s*(===|--- (PASS|FAIL|SKIP):) `)
+)
+
+// Reason returns the reason that the test gave for being skipped: the last that it logged, because Skip logs it and ends the test.
+func (c Case) Reason() string {
+	var reason []string
+	for _, line := range c.Output {
+		if match := logLine.FindStringSubmatch(line); match != nil {
+			reason = match[2:]
+		} else if reason != nil && !framing.MatchString(line) {
+			reason = append(reason, strings.TrimSpace(line))
+		}
+	}
+	if text := strings.TrimSpace(strings.Join(reason, " ")); text != "" {
+		return text
+	}
+	return "no reason given"
+}
+
+// Where returns the file and line of the last message that the test logged, or nothing.
+func (c Case) Where() string {
+	for _, line := range slices.Backward(c.Output) {
+		if match := logLine.FindStringSubmatch(line); match != nil {
+			return match[1]
+		}
+	}
+	return ""
+}
 
 // Result holds every test and package that one run of go test reported.
 type Result struct {
@@ -34,11 +112,11 @@ func Merge(results ...*Result) *Result {
 	return merged
 }
 
-// Without returns the result without the cases of some packages.
-func (r *Result) Without(packages []string) *Result {
+// Filter returns the result with the cases that keep accepts.
+func (r *Result) Filter(keep func(Key) bool) *Result {
 	kept := NewResult()
 	for key, c := range r.cases {
-		if !slices.Contains(packages, key.Package) {
+		if keep(key) {
 			kept.cases[key] = c
 		}
 	}
@@ -48,70 +126,36 @@ func (r *Result) Without(packages []string) *Result {
 // Outcome returns the test's outcome, or Missing if the run did not have it.
 func (r *Result) Outcome(key Key) Outcome { return r.cases[key].Outcome }
 
-// Case returns the test of that key.
-func (r *Result) Case(key Key) (Case, bool) {
-	c, ok := r.cases[key]
-	return c, ok
-}
-
-// Cases returns the cases that count, sorted. Those are the leaves, that is
-// tests without subtests; a test with subtests where it failed and none of its
-// subtests did; and a package where it failed and none of its tests did.
-//
-// Subtests are recognized by their names: a test whose name is another test's
-// name up to a slash is taken for its parent.
+// Cases returns the cases that count, sorted. Those are the leaves, that is tests without subtests; a test with subtests where it
+// failed and none of its subtests did; and a package where it failed and none of its tests did.
 func (r *Result) Cases() []Case {
-	parents, blamed := r.ancestors()
+	isParent, blamed := map[Key]bool{}, map[Key]bool{}
+	for key, c := range r.cases {
+		for key.Test != "" {
+			key = key.Parent()
+			isParent[key] = true
+			blamed[key] = blamed[key] || c.Outcome == Failed
+		}
+	}
 	var counted []Case
 	for key, c := range r.cases {
-		isParent := key.Test == "" || parents[key]
-		if !isParent || c.Outcome == Failed && !blamed[key] {
+		leaf := key.Test != "" && !isParent[key]
+		if leaf || c.Outcome == Failed && !blamed[key] {
 			counted = append(counted, c)
 		}
 	}
-	sort.Slice(counted, func(i, j int) bool { return counted[i].Key.Less(counted[j].Key) })
+	slices.SortFunc(counted, func(a, b Case) int { return strings.Compare(a.Package+" "+a.Test, b.Package+" "+b.Test) })
 	return counted
 }
 
-// ancestors returns the tests that have subtests, and the tests and packages with a failure below them.
-func (r *Result) ancestors() (parents, blamed map[Key]bool) {
-	parents, blamed = map[Key]bool{}, map[Key]bool{}
-	for key, c := range r.cases {
-		if key.Test == "" {
-			continue
-		}
-		failed := c.Outcome == Failed
-		if failed {
-			blamed[Key{Package: key.Package}] = true
-		}
-		for i := strings.LastIndexByte(key.Test, '/'); i > 0; i = strings.LastIndexByte(key.Test[:i], '/') {
-			parent := Key{Package: key.Package, Test: key.Test[:i]}
-			parents[parent] = true
-			if failed {
-				blamed[parent] = true
-			}
-		}
-	}
-	return parents, blamed
-}
-
 // Counts holds the number of cases for each outcome.
-type Counts struct {
-	Passed, Failed, Skipped int
-}
+type Counts struct{ Passed, Failed, Skipped int }
 
 // Count counts the cases.
 func (r *Result) Count() Counts {
-	var n Counts
+	n := map[Outcome]int{}
 	for _, c := range r.Cases() {
-		switch c.Outcome {
-		case Passed:
-			n.Passed++
-		case Failed:
-			n.Failed++
-		case Skipped:
-			n.Skipped++
-		}
+		n[c.Outcome]++
 	}
-	return n
+	return Counts{n[Passed], n[Failed], n[Skipped]}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -28,11 +29,9 @@ type Command struct {
 	Timeout time.Duration
 }
 
-// Args returns the arguments of the go command. Test results are never taken
-// from the cache.
+// Args returns the arguments of the go command. Test results are never taken from the cache.
 func (c Command) Args() []string {
-	args := []string{"test", "-json", "-count=1"}
-	args = append(args, c.Flags...)
+	args := append([]string{"test", "-json", "-count=1"}, c.Flags...)
 	if c.Timeout > 0 {
 		args = append(args, "-timeout="+c.Timeout.String())
 	}
@@ -42,26 +41,17 @@ func (c Command) Args() []string {
 	return append(args, c.Packages...)
 }
 
-// Runner runs go test.
-type Runner interface {
-	// Test runs the command and calls onEnd, which may be nil, whenever a test or package ends. It is an error if no test could
-	// be run, but not if tests fail.
-	Test(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, error)
-}
-
-// Go runs the go command found on the PATH.
-type Go struct{}
-
-// Test implements Runner.
-func (Go) Test(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, error) {
+// Go runs the command with the go command on the PATH, and calls onEnd, which may be nil, whenever a test or package ends. It is
+// an error if no test could be run, but not if tests fail.
+func Go(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, error) {
 	cmd := process.Command(ctx, c.Dir, c.Env, "go", c.Args()...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("run go test: %w", err)
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("run go test: %w", err)
 	}
 	defer process.Reap(cmd)
@@ -73,18 +63,29 @@ func (Go) Test(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Resul
 	if parseErr != nil {
 		return nil, parseErr
 	}
-	return result, unexplained(waitErr, result, stderr.String())
+	var exit *exec.ExitError
+	if waitErr == nil || errors.As(waitErr, &exit) && result.Count().Failed > 0 {
+		return result, nil
+	}
+	// No test failed, so the go command itself did.
+	said := strings.TrimSpace(stderr.String() + "\n" + strings.Join(result.Stray, "\n"))
+	return nil, fmt.Errorf("go test: %w: %s", waitErr, said)
 }
 
-// unexplained returns an error if go test failed although no test did: then the go command itself failed.
-func unexplained(waitErr error, result *Result, stderr string) error {
-	if waitErr == nil {
-		return nil
+// Pattern returns the argument of -run that selects exactly the named test or subtest.
+func Pattern(test string) string {
+	elements := strings.Split(test, "/")
+	for i, element := range elements {
+		elements[i] = "^" + strings.ReplaceAll(regexp.QuoteMeta(element), address, "0x[0-9a-f]+") + "$"
 	}
-	var exit *exec.ExitError
-	if errors.As(waitErr, &exit) && result.Count().Failed > 0 {
-		return nil
+	return strings.Join(elements, "/")
+}
+
+// AnyOf returns the argument of -run that selects exactly the named test functions.
+func AnyOf(functions []string) string {
+	quoted := make([]string, len(functions))
+	for i, function := range functions {
+		quoted[i] = regexp.QuoteMeta(function)
 	}
-	said := strings.TrimSpace(stderr + "\n" + strings.Join(result.Stray, "\n"))
-	return fmt.Errorf("go test: %w: %s", waitErr, said)
+	return "^(" + strings.Join(quoted, "|") + ")$"
 }

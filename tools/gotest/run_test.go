@@ -51,21 +51,21 @@ func TestFail(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken"
 
 func TestDie(t *testing.T) { os.Exit(3) }
 `)
-	result, err := Go{}.Test(t.Context(), command, nil)
+	result, err := Go(t.Context(), command, nil)
 	require.NoError(t, err)
 	outcome := func(test string) Outcome { return result.Outcome(Key{Package: "example.com/m", Test: test}) }
 	assert.Equal(t, Passed, outcome("TestPass"))
 	assert.Equal(t, Skipped, outcome("TestSkip"))
 	assert.Equal(t, Failed, outcome("TestFail/sub"))
 	assert.Equal(t, Failed, outcome("TestDie"), "the process ended before this had a result")
-	c, _ := result.Case(Key{Package: "example.com/m", Test: "TestSkip"})
-	assert.Equal(t, "because", c.Reason())
+	assert.Equal(t, "because", result.Cases()[3].Reason())
 }
 
 func TestGoReportsACompileErrorAsAFailedPackage(t *testing.T) {
-	result, err := Go{}.Test(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"), nil)
+	result, err := Go(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"), nil)
 	require.NoError(t, err)
-	c, _ := result.Case(Key{Package: "example.com/m"})
+	require.Len(t, result.Cases(), 1)
+	c := result.Cases()[0]
 	assert.Equal(t, Failed, c.Outcome)
 	assert.Contains(t, c.Output[0]+c.Output[len(c.Output)-1], "undefined")
 }
@@ -73,7 +73,7 @@ func TestGoReportsACompileErrorAsAFailedPackage(t *testing.T) {
 func TestGoFailsWhenNothingCouldBeRun(t *testing.T) {
 	command := module(t, "")
 	command.Flags = []string{"-parallel=many"}
-	_, err := Go{}.Test(t.Context(), command, nil)
+	_, err := Go(t.Context(), command, nil)
 	assert.ErrorContains(t, err, "parallel")
 }
 
@@ -81,6 +81,6 @@ func TestGoStopsWithItsContext(t *testing.T) {
 	command := module(t, "func TestA(t *testing.T) { select {} }\n\nfunc TestB(t *testing.T) {}\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	command.Run = "^TestB$"
-	_, err := Go{}.Test(ctx, command, func(Key, Outcome) { cancel() })
+	_, err := Go(ctx, command, func(Key, Outcome) { cancel() })
 	assert.ErrorIs(t, err, context.Canceled)
 }

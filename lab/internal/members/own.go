@@ -12,14 +12,11 @@ import (
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/link"
 	"mongofork/lab/internal/proxy"
-	"mongofork/tools/rig/mongod"
+	"mongofork/tools/rig/server"
 )
 
 // SetName is the name of a replica set that the lab starts.
 const SetName = "lab"
-
-// startTimeout bounds the members' start, on a machine that is busy with what they are started for.
-const startTimeout = 2 * time.Minute
 
 // ErrNotOwn is for actions that are impossible on members that the lab did not start.
 var ErrNotOwn = errors.New("the lab did not start the members; let it start them with --mongod")
@@ -30,7 +27,7 @@ var ErrNoMember = errors.New("there is no such member")
 // Own is a replica set that the lab started. Its members talk to each other through links.
 type Own struct {
 	*Set
-	deployment *mongod.Deployment
+	deployment *server.Deployment
 	links      *link.Links
 	stop       context.CancelFunc
 	served     *errgroup.Group
@@ -45,8 +42,8 @@ func Start(ctx context.Context, binary, dir string, members int) (*Own, error) {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served, serving := errgroup.WithContext(serving)
 	o := &Own{links: links, stop: stop, served: served}
-	o.deployment, err = mongod.Start(ctx, mongod.Options{
-		Binary: binary, Dir: dir, Members: members, ReplicaSet: SetName, StartTimeout: startTimeout,
+	o.deployment, err = server.Start(ctx, server.Options{
+		Binary: binary, Dir: dir, Form: server.ReplicaSet(members), ReplicaSet: SetName,
 		Host: func(member int, address string) (string, error) {
 			host, err := links.Add(address)
 			if err == nil {
@@ -140,7 +137,8 @@ func (s *Set) Process(ctx context.Context, member int, action Action) error {
 	process := processes[member]
 	switch action {
 	case Kill:
-		return process.Kill()
+		process.Kill()
+		return nil
 	case Restart:
 		return process.Restart(ctx)
 	case Pause:

@@ -3,74 +3,86 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
-	"mongofork/tools/rig/suite"
 )
 
 func TestCommandLine(t *testing.T) {
-	tests := []struct {
-		name   string
-		args   []string
-		code   int
-		stdout string
-		stderr string
+	t.Parallel()
+	for _, tt := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string
 	}{
-		{"help", []string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
-		{"help of a command", []string{"spec", "--help"}, command.ExitOK, "--revision", ""},
-		{"no command", nil, command.ExitUsage, "", "see rig --help"},
-		{"unknown command", []string{"tests"}, command.ExitUsage, "", "see rig --help"},
-		{"file without revision", []string{"spec", "--file", "a"}, command.ExitUsage, "", "--file needs --revision"},
-		{
-			"unknown suite", []string{"test", "--only", "unit,bogus"}, command.ExitUsage, "",
-			`--only: there is no suite "bogus"; there are check, unit, `,
-		},
-		{"unknown base", []string{"test", "--base", "v9.9.9"}, command.ExitUsage, "", `there is no base "v9.9.9"; name one with BASE or --base: v2.`},
-		{"no base", []string{"upstream", "--base", ""}, command.ExitUsage, "", `there is no base ""`},
-		{"unknown flag", []string{"test", "--suite", "fork"}, command.ExitUsage, "", "--suite"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			assert.Equal(t, tt.code, run(t.Context(), tt.args, &stdout, &stderr))
-			assert.Contains(t, stdout.String(), tt.stdout)
-			assert.Contains(t, stderr.String(), tt.stderr)
-		})
+		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
+		{[]string{"test", "--help"}, command.ExitOK, "modules, fork, upstream, spec", ""},
+		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `there is no suite "everything"; there are modules, fork,`},
+		{[]string{"--base", "v9.9.9", "server"}, command.ExitUsage, "", `there is no base "v9.9.9"; name one with BASE or --base: v2.5.0`},
+		{[]string{"server", "--topology", "ring"}, command.ExitUsage, "", `topology "ring": want standalone`},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, tt.code, run(t.Context(), tt.args, &stdout, &stderr), tt.args)
+		assert.Contains(t, stdout.String(), tt.stdout)
+		assert.Contains(t, stderr.String(), tt.stderr)
 	}
 }
 
 func TestExitCode(t *testing.T) {
-	exit := exec.Command("go", "tool", "no-such-tool").Run()
-	var coded *exec.ExitError
-	require.ErrorAs(t, exit, &coded)
-	tests := []struct {
-		err     error
-		code    int
-		printed string
-	}{
-		{errFailed, command.ExitFailed, ""},
-		{fmt.Errorf("%w: reported", errFailed), command.ExitFailed, ""},
-		{errors.New("no root"), command.ExitUsage, "rig: no root\n"},
-		{fmt.Errorf("child: %w", exit), coded.ExitCode(), "rig: child: " + exit.Error() + "\n"},
-	}
-	for _, tt := range tests {
-		var stderr bytes.Buffer
-		assert.Equal(t, tt.code, exitCode(tt.err, &stderr))
-		assert.Equal(t, tt.printed, stderr.String())
-	}
+	t.Parallel()
+	var stderr bytes.Buffer
+	assert.Equal(t, command.ExitFailed, exitCode(fmt.Errorf("tests: %w", errFailed), &stderr))
+	assert.Empty(t, stderr.String())
+	assert.Equal(t, command.ExitUsage, exitCode(fmt.Errorf("mongodb://u:secret@h does not answer"), &stderr))
+	assert.Equal(t, "rig: mongodb://xxxxx@h does not answer\n", stderr.String())
 }
 
-func TestUnavailable(t *testing.T) {
-	missing, other := errors.New("missing"), errors.New("other")
-	assert.NoError(t, unavailable(nil, missing))
-	assert.ErrorIs(t, unavailable(fmt.Errorf("%w: install it", missing), missing), suite.ErrUnavailable)
-	assert.NotErrorIs(t, unavailable(other, missing), suite.ErrUnavailable)
-	assert.NotErrorIs(t, unavailable(context.Canceled, missing), suite.ErrUnavailable)
+// TestRepository is about this repository.
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	r, err := find("")
+	require.NoError(t, err)
+	assert.Equal(t, r.bases[0], r.base)
+	rig, err := r.rig()
+	require.NoError(t, err)
+	assert.NotEmpty(t, rig.Revisions.Fork)
+}
+
+func TestPassThrough(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	t.Parallel()
+	output := filepath.Join(t.TempDir(), "uri")
+	err := passThrough(t.Context(), []string{"MONGODB_URI=mongodb://there"}, []string{"sh", "-c", `printf %s "$MONGODB_URI" > "$1"; exit 7`, "sh", output})
+	var failed *exec.ExitError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, 7, failed.ExitCode())
+	uri, err := os.ReadFile(output)
+	require.NoError(t, err)
+	assert.Equal(t, "mongodb://there", string(uri))
+	assert.ErrorIs(t, passThrough(t.Context(), nil, []string{"no-such-command-anywhere"}), exec.ErrNotFound)
+
+	for code := range 2 { // that of a command that is asked to end
+		ready := filepath.Join(t.TempDir(), "ready")
+		require.NoError(t, exec.Command("mkfifo", ready).Run())
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			// Opening the pipe waits until the command opens it, which it does once it handles the signal.
+			if _, err := os.ReadFile(ready); err == nil {
+				cancel()
+			}
+		}()
+		script := fmt.Sprintf(`trap 'exit %d' TERM; : > "$1"; while :; do sleep 0.05; done`, code)
+		assert.Equal(t, code == 0, passThrough(ctx, nil, []string{"sh", "-c", script, "sh", ready}) == nil)
+		cancel()
+	}
 }

@@ -1,15 +1,11 @@
 package series
 
 import (
-	"bytes"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"mongofork/tools/difference"
 	"mongofork/tools/gotest"
 )
 
@@ -85,22 +81,13 @@ func (v *workTree) untouched(folder string) (*gotest.Result, error) {
 // knownFailures lists upstream's tests that assert what the specification has changed, with the reason.
 func knownFailures(root, base string) (map[string]string, error) {
 	file := filepath.Join(root, "etc", "bases", base, "skips")
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	skips, err := difference.ParseSkips(bytes.NewReader(data), file)
+	skips, err := gotest.ReadSkips(file)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]string{}
 	for _, skip := range skips {
-		if skip.Suite == "upstream" {
-			known[skip.String()] = skip.Reason
-		}
+		known[skip.String()] = skip.Reason
 	}
 	return known, nil
 }

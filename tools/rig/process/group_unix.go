@@ -28,3 +28,9 @@ func Reap(cmd *exec.Cmd) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
 }
+
+// Pause stops a process, like an overloaded machine.
+func Pause(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+// Resume continues a paused process.
+func Resume(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

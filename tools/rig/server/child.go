@@ -1,138 +1,75 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"time"
+	"sync/atomic"
+
+	"mongofork/tools/rig/process"
 )
 
 const (
-	// stopGrace is more than twice the time that SecantusDB takes to stop (4 s).
-	stopGrace = 10 * time.Second
-
 	logTailLines = 20
 	logTailBytes = 16 << 10
 )
 
-// command describes a child's program.
-type command struct {
-	path string
-	args []string
-	// env is added to this process's environment.
-	env []string
-}
-
-// child is a child process with all its files in one private directory. On Linux it gets a SIGTERM if this process dies without
-// closing it; elsewhere it then keeps running.
+// child is a program that was started here. Its output is in dir/log. On Linux it ends even if this process is killed.
 type child struct {
-	cmd   *exec.Cmd
-	dir   string
-	grace time.Duration
-
+	cmd    *exec.Cmd
+	log    string
+	killed atomic.Bool
 	exited chan struct{}
-	// err may be read once exited is closed.
-	err error
 }
 
-// startChild starts a command in dir, which then belongs to the child, with its output in dir/log.
-func startChild(dir string, what command) (*child, error) {
-	log, err := os.Create(filepath.Join(dir, "log"))
+// startChild starts a program with env added to this process's environment.
+func startChild(dir string, env []string, path string, args ...string) (*child, error) {
+	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the child has its own copy
-
-	cmd := exec.Command(what.path, what.args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), what.env...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = ownGroup()
-
-	c := &child{cmd: cmd, dir: dir, grace: stopGrace, exited: make(chan struct{})}
-	started := make(chan error)
-	go c.run(started)
-	if err := <-started; err != nil {
-		return nil, err
+	defer log.Close() // the program has its own copy
+	c := &child{
+		cmd: process.Command(context.Background(), dir, append(os.Environ(), env...), path, args...),
+		log: log.Name(), exited: make(chan struct{}),
 	}
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	go func() {
+		_ = c.cmd.Wait() // how it ended is in its state
+		close(c.exited)
+	}()
 	return c, nil
 }
 
-// run starts the process and waits for it on one thread: Linux sends the parent-death signal when the thread that started the
-// child ends, not when the whole process does.
-func (c *child) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := c.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	c.err = c.cmd.Wait()
-	close(c.exited)
-}
-
-// wait waits for the child to end by itself and returns its state. It stops the child when the context is done.
-func (c *child) wait(ctx context.Context) error {
-	select {
-	case <-c.exited:
-		return c.err
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), c.stop())
-	}
-}
-
-// stop interrupts the child and whatever it started, and kills them after the grace period.
-func (c *child) stop() error {
-	pid := c.cmd.Process.Pid
-	defer killGroup(pid) // what outlived its leader
-	select {
-	case <-c.exited:
-		return nil
-	default:
-	}
-
-	if err := terminateGroup(pid); err != nil {
-		return fmt.Errorf("stop %s (process %d): %w", filepath.Base(c.cmd.Path), pid, err)
-	}
-	timer := time.NewTimer(c.grace)
-	defer timer.Stop()
-	select {
-	case <-c.exited:
-		return nil
-	case <-timer.C:
-	}
-	killGroup(pid)
+// Stop kills the program, paused or not, with all that it started, and returns when it has ended.
+func (c *child) Stop() error {
+	c.killed.Store(true)
+	_ = c.cmd.Process.Kill() // fails only if it has ended
 	<-c.exited
+	process.Reap(c.cmd)
 	return nil
 }
 
-// close stops the child and removes its directory.
-func (c *child) close() error {
-	return errors.Join(c.stop(), os.RemoveAll(c.dir))
-}
+// Failed is closed when the program has ended.
+func (c *child) Failed() <-chan struct{} { return c.exited }
 
-// done is closed when the child has ended.
-func (c *child) done() <-chan struct{} { return c.exited }
-
-// logTail returns the last lines of the child's log.
-func (c *child) logTail() string {
-	log, err := os.ReadFile(filepath.Join(c.dir, "log"))
+// Log returns the last lines of the program's output.
+func (c *child) Log() string {
+	text, err := os.ReadFile(c.log)
 	if err != nil {
 		return err.Error()
 	}
-	if len(log) > logTailBytes {
-		log = log[len(log)-logTailBytes:]
-	}
-	lines := strings.Split(string(bytes.TrimSpace(log)), "\n")
-	if len(lines) > logTailLines {
-		lines = lines[len(lines)-logTailLines:]
-	}
-	return strings.Join(lines, "\n")
+	lines := strings.Split(strings.TrimSpace(string(text[max(0, len(text)-logTailBytes):])), "\n")
+	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
+}
+
+// ended says how the program ended.
+func (c *child) ended() error {
+	return fmt.Errorf("%s ended by itself (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
 }

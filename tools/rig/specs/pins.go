@@ -1,9 +1,8 @@
-// Package specs provides the official driver specification tests at pinned
-// revisions, from a local folder or from the public repository.
+// Package specs provides the official driver specification tests at pinned revisions, from a local folder or from the public
+// repository.
 package specs
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -12,65 +11,59 @@ import (
 
 // Revision is one pinned state of the specifications repository.
 type Revision struct {
-	// Name is the project's name for the revision.
-	Name string
-	// Commit is its full commit hash.
-	Commit string
-	// Hash is the "h1:" hash of its test files, as Hash computes it.
-	Hash string
+	// Name is the project's name for the revision, Commit its full hash, and Hash the "h1:" hash of its test files.
+	Name, Commit, Hash string
 }
 
-var (
-	revisionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
-	commitHash   = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	treeHash     = regexp.MustCompile(`^h1:[A-Za-z0-9+/]{43}=$`)
-)
+// Base names the revisions whose tests run with one version of upstream.
+type Base struct {
+	// Upstream is the revision of upstream's own tests, Fork the one that the fork follows.
+	Upstream, Fork string
+}
 
-// ReadPins reads a file of lines "name commit hash". Blank lines and lines that begin with # are ignored.
-func ReadPins(file string) ([]Revision, error) {
+// readLines reads the words of a file's lines, except blank ones and those that begin with #.
+func readLines(file string) ([][]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the pinned specification revisions: %w", err)
+		return nil, fmt.Errorf("read the revisions of the specifications: %w", err)
 	}
-	return parsePins(string(text), file)
+	var lines [][]string
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
+			lines = append(lines, words)
+		}
+	}
+	return lines, nil
 }
 
-func parsePins(text, file string) ([]Revision, error) {
-	var revisions []Revision
-	var problems []error
-	seen := map[string]bool{}
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
+var pinLine = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]* [0-9a-f]{40} h1:[A-Za-z0-9+/]{43}=$`)
+
+// ReadPins reads a file of lines "name commit hash".
+func ReadPins(file string) (map[string]Revision, error) {
+	lines, err := readLines(file)
+	revisions := map[string]Revision{}
+	for _, words := range lines {
+		if line := strings.Join(words, " "); !pinLine.MatchString(line) || revisions[words[0]] != (Revision{}) {
+			return nil, fmt.Errorf("%s: want lines of a new name, a commit and its h1: hash, got %q", file, line)
 		}
-		revision, err := parsePin(line)
-		if err == nil && seen[revision.Name] {
-			err = fmt.Errorf("revision %s is pinned twice", revision.Name)
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s:%d: %w", file, i+1, err))
-			continue
-		}
-		seen[revision.Name] = true
-		revisions = append(revisions, revision)
+		revisions[words[0]] = Revision{words[0], words[1], words[2]}
 	}
-	return revisions, errors.Join(problems...)
+	return revisions, err
 }
 
-func parsePin(line string) (Revision, error) {
-	fields := strings.Fields(line)
-	if len(fields) != 3 {
-		return Revision{}, fmt.Errorf("want a name, a commit and a hash, got %d words", len(fields))
+// ReadBase reads a file of the lines "upstream NAME" and "fork NAME". The names are those of the pins.
+func ReadBase(file string, pins map[string]Revision) (Base, error) {
+	lines, err := readLines(file)
+	if err != nil {
+		return Base{}, err
 	}
-	r := Revision{Name: fields[0], Commit: fields[1], Hash: fields[2]}
-	switch {
-	case !revisionName.MatchString(r.Name):
-		return Revision{}, fmt.Errorf("%q is no revision name", r.Name)
-	case !commitHash.MatchString(r.Commit):
-		return Revision{}, fmt.Errorf("%q is no full commit hash", r.Commit)
-	case !treeHash.MatchString(r.Hash):
-		return Revision{}, fmt.Errorf("%q is no h1: hash", r.Hash)
+	names := map[string]string{}
+	for _, words := range lines {
+		names[words[0]] = words[len(words)-1]
 	}
-	return r, nil
+	base := Base{names["upstream"], names["fork"]}
+	if pins[base.Upstream] == (Revision{}) || pins[base.Fork] == (Revision{}) || len(lines) != 2 {
+		return Base{}, fmt.Errorf(`%s: want the lines "upstream NAME" and "fork NAME", with names that etc/specifications pins`, file)
+	}
+	return base, nil
 }

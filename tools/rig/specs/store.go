@@ -1,6 +1,8 @@
 package specs
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -8,46 +10,56 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// ErrUnavailable means that the specification tests are not available on this
-// machine. The text of an error that wraps it is one line with what to do about
-// it.
+// ErrUnavailable means that the specification tests are not available on this machine. The text of an error that wraps it is one
+// line with what to do about it.
 var ErrUnavailable = errors.New("no specification tests are available")
+
+// maxUnpacked bounds the test data of one revision, which has 16 MB in 2026.
+const maxUnpacked = 256 << 20
 
 // Store provides specification tests. All fields are required.
 type Store struct {
-	// Root is the root of the repository; copies are kept in build/specifications
-	// below it.
+	// Root is the root of the repository; copies are kept in build/specifications below it.
 	Root string
 	// Pins are the known revisions.
-	Pins []Revision
+	Pins map[string]Revision
 	// Local is the user's folder, or empty. It holds either a folder for each revision or one checkout.
 	Local string
-	// Client downloads archives.
-	Client *http.Client
-	// Archive returns the address of the archive of a commit.
+	// Client downloads archives, and Archive returns the address of that of a commit.
+	Client  *http.Client
 	Archive func(commit string) string
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
 }
 
+// Archive returns the address of the public repository's archive at a commit.
+func Archive(commit string) string {
+	return "https://codeload.github.com/mongodb/specifications/tar.gz/" + commit
+}
+
 // Project returns a folder that holds the tests of the named revision in testdata/specifications, where upstream's tests look for
 // them below $PROJECT_DIRECTORY. The files are always verified against the pinned hash.
 func (s *Store) Project(ctx context.Context, name string) (string, error) {
-	i := slices.IndexFunc(s.Pins, func(r Revision) bool { return r.Name == name })
-	if i < 0 {
+	revision, ok := s.Pins[name]
+	if !ok {
 		return "", fmt.Errorf("etc/specifications pins no revision %q", name)
 	}
-	revision := s.Pins[i]
-	project := filepath.Join(s.Root, "build", "specifications", name)
-	data := filepath.Join("testdata", "specifications")
-	if verify(os.DirFS(filepath.Join(project, data)), revision) == nil {
+	parent := filepath.Join(s.Root, "build", "specifications")
+	project, data := filepath.Join(parent, name), filepath.Join("testdata", "specifications")
+	if revision.is(filepath.Join(project, data)) {
 		return project, nil
 	}
-	temp, err := s.tempDir(name)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(parent, "."+name+"-")
 	if err != nil {
 		return "", err
 	}
@@ -55,104 +67,131 @@ func (s *Store) Project(ctx context.Context, name string) (string, error) {
 	if err := s.fill(ctx, revision, filepath.Join(temp, data)); err != nil {
 		return "", err
 	}
+	if !revision.is(filepath.Join(temp, data)) {
+		return "", fmt.Errorf("the specification tests %s are not the pinned ones", name)
+	}
 	if err := os.RemoveAll(project); err != nil {
-		return "", fmt.Errorf("replace the copy of the specification tests: %w", err)
+		return "", err
 	}
-	if err := os.Rename(temp, project); err != nil {
-		return "", fmt.Errorf("keep the specification tests: %w", err)
-	}
-	return project, nil
+	return project, os.Rename(temp, project)
 }
 
-func (s *Store) tempDir(name string) (string, error) {
-	parent := filepath.Join(s.Root, "build", "specifications")
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", fmt.Errorf("keep the specification tests: %w", err)
-	}
-	temp, err := os.MkdirTemp(parent, "."+name+"-")
-	if err != nil {
-		return "", fmt.Errorf("keep the specification tests: %w", err)
-	}
-	return temp, nil
-}
-
-// fill writes the test files of a revision to dir and verifies them.
+// fill writes the test files of a revision to a new folder: from the user's folder, from one shared by several checkouts of the
+// project, or from the public repository.
 func (s *Store) fill(ctx context.Context, revision Revision, dir string) error {
-	source, err := s.local(revision)
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if source != "" {
-		if err := copyTests(os.DirFS(source), dir); err != nil {
-			return fmt.Errorf("copy the specification tests from %s: %w", source, err)
+	for _, folder := range []string{
+		filepath.Join(s.Local, revision.Name), s.Local, filepath.Join(s.Root, "..", "shared", "specifications", revision.Name),
+	} {
+		if revision.is(folder) {
+			return copyTests(folder, dir)
 		}
-		return mismatch(verify(os.DirFS(dir), revision), source)
 	}
 	address := s.Archive(revision.Commit)
 	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", revision.Name, address)
-	if err := s.download(ctx, revision, dir); err != nil {
-		if errors.Is(err, ErrUnavailable) {
-			return fmt.Errorf("%w; set SPECIFICATIONS to a checkout of mongodb/specifications at %s", err, revision.Commit)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	response, err := s.Client.Do(request)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.Join(errors.New(response.Status), response.Body.Close())
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: %s: %w; set SPECIFICATIONS to a checkout of mongodb/specifications at %s", ErrUnavailable, address, err, revision.Commit)
+	}
+	defer response.Body.Close()
+	return unpack(response.Body, dir)
+}
+
+// unpack writes the test files of a gzipped tar archive, whose entries share one top folder, to dir.
+func unpack(archive io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir) // which nothing in the archive can leave
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	uncompressed, err := gzip.NewReader(archive)
+	if err != nil {
+		return fmt.Errorf("read the archive: %w", err)
+	}
+	entries := tar.NewReader(io.LimitReader(uncompressed, maxUnpacked))
+	for {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil // the files are verified
+		}
+		if err != nil {
+			return fmt.Errorf("read the archive: %w", err)
+		}
+		_, name, _ := strings.Cut(entry.Name, "/")
+		if entry.Typeflag != tar.TypeReg || !wanted(name) {
+			continue
+		}
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
+		}
+		content, err := io.ReadAll(entries)
+		if err == nil {
+			err = root.WriteFile(name, content, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("unpack %s: %w", entry.Name, err)
+		}
+	}
+}
+
+// wanted reports whether a file of the specifications repository is test data: source/<specification>/.../tests/.../name.json.
+func wanted(name string) bool {
+	return strings.HasPrefix(name, "source/") && strings.Contains(name, "/tests/") && path.Ext(name) == ".json"
+}
+
+// tests returns the test files of a checkout.
+func tests(checkout string) (files []string, err error) {
+	err = fs.WalkDir(os.DirFS(checkout), "source", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && wanted(name) {
+			files = append(files, name)
 		}
 		return err
-	}
-	return mismatch(verify(os.DirFS(dir), revision), address)
+	})
+	return files, err
 }
 
-// local returns the local folder that holds the revision, or an empty string: the user's, or one shared by several checkouts of
-// the project.
-func (s *Store) local(revision Revision) (string, error) {
-	parent := s.Local
-	if parent == "" {
-		parent = filepath.Join(s.Root, "..", "shared", "specifications")
-	}
-	if dir := filepath.Join(parent, revision.Name); isCheckout(dir) {
-		return dir, nil
-	}
-	if s.Local == "" {
-		return "", nil
-	}
-	if !isCheckout(s.Local) {
-		return "", fmt.Errorf("SPECIFICATIONS=%s holds neither %s/source nor source; point it to a checkout of mongodb/specifications at %s",
-			s.Local, revision.Name, revision.Commit)
-	}
-	return s.single(revision)
-}
-
-// single returns the user's checkout if it may be meant for the revision, and an empty string if it is another pinned revision.
-func (s *Store) single(revision Revision) (string, error) {
-	hash, err := Hash(os.DirFS(s.Local))
+// is reports whether a checkout has exactly the test files of the revision.
+func (r Revision) is(checkout string) bool {
+	files, err := tests(checkout)
 	if err != nil {
-		return "", fmt.Errorf("read SPECIFICATIONS=%s: %w", s.Local, err)
+		return false
 	}
-	isOther := func(r Revision) bool { return r.Hash == hash && r.Name != revision.Name }
-	if slices.ContainsFunc(s.Pins, isOther) {
-		return "", nil
-	}
-	return s.Local, nil
+	hash, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
+		return os.Open(filepath.Join(checkout, filepath.FromSlash(name)))
+	})
+	return err == nil && hash == r.Hash
 }
 
-func isCheckout(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, "source"))
-	return err == nil && info.IsDir()
-}
-
-// verify compares the test files of a checkout with the pinned hash.
-func verify(checkout fs.FS, revision Revision) error {
-	hash, err := Hash(checkout)
+// copyTests copies the test files of a checkout to a folder.
+func copyTests(checkout, dir string) error {
+	files, err := tests(checkout)
 	if err != nil {
 		return err
 	}
-	if hash != revision.Hash {
-		return fmt.Errorf("the tests hash to %s, but %s is pinned as %s", hash, revision.Name, revision.Hash)
+	for _, name := range files {
+		content, err := os.ReadFile(filepath.Join(checkout, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, content, 0o644); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// mismatch names the source of files that failed their verification.
-func mismatch(err error, source string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("the specification tests from %s are not the pinned ones: %w", source, err)
 }

@@ -1,11 +1,13 @@
-// Package suite runs the project's test suites: those of the repository itself,
-// and upstream's in the fork, judged against the untouched module.
+// Package suite runs the project's test suites: those of the repository itself, and upstream's in the fork, judged by the
+// untouched module.
 package suite
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,212 +15,217 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"mongofork/tools/gotest"
-	"mongofork/tools/rig/report"
+	"mongofork/tools/rig/server"
+	"mongofork/tools/rig/specs"
 )
 
-// Module is the path of upstream's module, and thereby of the fork.
-const Module = "go.mongodb.org/mongo-driver/v2"
+// progressInterval is the time between a running suite's progress reports.
+const progressInterval = 10 * time.Second
 
-// ErrUnavailable means that a suite needs something that is not available on
-// this machine. The text of an error that wraps it is one line.
-var ErrUnavailable = errors.New("not available here")
-
-// Server is a running MongoDB server.
-type Server struct {
-	// URI is the value of MONGODB_URI.
-	URI string
-	// Name names the server in the table.
-	Name string
-	// Binary is the mongod of real members that are not started yet; empty for a server.
-	Binary string
-	// Env is the environment in which upstream's tests find the server, if MONGODB_URI is not enough.
-	Env []string
-	// Mongod is whether it is a mongod started for us.
-	Mongod bool
-	// Close stops the server if it was started for us.
-	Close func() error
-}
-
-// Rig runs suites. All fields but CI are required.
+// Rig runs suites. All fields but CI and Quick are required.
 type Rig struct {
-	// Root is the root of the repository.
-	Root string
-	// Base is the version of upstream that the fork is built on.
-	Base string
-	// Upstream is the revision of the specifications that upstream's tests are written for, Fork the one that the fork follows.
-	Upstream, Fork string
+	// Root is the root of the repository, Base the version of upstream that the fork is built on.
+	Root, Base string
+	// Revisions are those of the specifications that the base's tests and the fork are for.
+	Revisions specs.Base
 	// CI makes anything unavailable a failure instead of a skip.
 	CI bool
+	// Quick leaves the race detector out.
+	Quick bool
 	// Environ is the environment of the children.
 	Environ []string
-	// Tests runs go test.
-	Tests gotest.Runner
-	// Tools runs other commands.
-	Tools Tools
-	// Builder writes the driver's trees.
-	Builder Builder
-	// Specifications returns the PROJECT_DIRECTORY for a revision's tests, or an
-	// error that wraps ErrUnavailable.
-	Specifications func(ctx context.Context, revision string) (string, error)
-	// OpenServer finds or starts a server; its error wraps ErrUnavailable when
-	// there is none.
-	OpenServer func(ctx context.Context) (*Server, error)
-	// Pinned reports whether OpenServer would take the pinned mongod. Then tests run on it, those that need a newer server run on
-	// the other pinned one, and the outcomes in the untouched module are recorded.
-	Pinned func(ctx context.Context) bool
-	// OpenPinned starts a pinned server by its name.
-	OpenPinned func(ctx context.Context, name string) (*Server, error)
-	// OpenForm starts a replica set of three in one of the Forms.
-	OpenForm func(ctx context.Context, form string) (*Server, error)
-	// OpenBehindLab is like OpenServer for a server behind the lab, whose clients know no password.
-	OpenBehindLab func(ctx context.Context) (*Server, error)
-	// Platform is the system and the processor, such as linux/amd64.
-	Platform string
-	// OpenLimitable is like OpenServer for a server whose limits are to be switched on.
-	OpenLimitable func(ctx context.Context) (*Server, error)
-	// OpenLab starts a lab of a topology in front of a server.
-	OpenLab func(ctx context.Context, topology, backend string) (*Lab, error)
-	// OpenMembers is like OpenServer for real members, which the user starts with the server's Binary.
-	OpenMembers func(ctx context.Context) (*Server, error)
-	// Soak runs the soak with the driver of a folder below the root, on members or else on a server. It returns its report, and
-	// an error if there was a violation.
-	Soak func(ctx context.Context, driver string, server *Server) (string, error)
-	// Limits exposes an application with the driver of a folder below the root to the limits of a server. It returns its report,
-	// and an error if anything is wrong.
-	Limits func(ctx context.Context, driver string, server *Server) (string, error)
-	// Progress receives progress messages.
-	Progress *Progress
-	// Now is the clock that times suites.
-	Now func() time.Time
+	// Build writes the fork to build/<base>, and the untouched module to build/pristine/<base>. It returns the paths of the
+	// overlay's files that are in the fork.
+	Build func(ctx context.Context) (overlay []string, err error)
+	// Project returns the PROJECT_DIRECTORY for a revision's tests.
+	Project func(ctx context.Context, revision string) (string, error)
+	// Open finds or starts a server.
+	Open func(context.Context, server.Config) (*server.Server, error)
+	// GoTest is gotest.Go.
+	GoTest func(context.Context, gotest.Command, func(gotest.Key, gotest.Outcome)) (*gotest.Result, error)
+	// Log receives progress messages.
+	Log *log.Logger
 
-	// trees and buildErr are the results of build, which works under the lock.
-	building sync.Mutex
-	trees    *trees
-	buildErr error
-	// absent holds the errors of things that are not available, so that each is searched for and reported once.
+	// absent has the errors of what is not available, so that each is searched for and reported once.
 	absent sync.Map
-	// choice is the result of usesPinned.
-	choosing sync.Once
-	choice   bool
-	// tallies counts what ran where.
-	tallies tallies
 }
 
-// Tools runs commands.
-type Tools interface {
-	// Run returns the command's standard output and standard error, even if it fails.
-	Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error)
+// work is a Rig with the trees, which are built.
+type work struct {
+	*Rig
+	*trees
+	skips []gotest.Skip
 }
 
-// Builder writes the driver's trees.
-type Builder interface {
-	// Build writes the fork of a base to build/<base>, and the untouched module to build/pristine/<base>. It returns the paths
-	// of the overlay's files that are in the fork.
-	Build(ctx context.Context, base string) (overlay []string, err error)
-	// Link makes build/fork lead to the fork of a base.
-	Link(base string) error
-	// Verify builds the fork twice, and compares the results with each other and with the lock.
-	Verify(ctx context.Context, base string) error
+// part is a part of a suite with a result of its own.
+type part struct {
+	name string
+	run  func(context.Context, *Result) error
 }
 
-// Options select a part of a suite.
-type Options struct {
-	// Revision restricts the specification suites to one revision.
-	Revision string
-	// File restricts the specification suites to the test file of this name,
-	// without ".json".
-	File string
-	// Throttled switches adaptiveThrottling on in all tests of the suite "fork", and restricts the suite "spec" to the tests about
-	// overload, which run in the fork alone.
-	Throttled bool
-	// Quick leaves the race detector out of the suite "fork".
-	Quick bool
-	// Except lists the tests that may fail.
-	Except []Exception
+// suite is one of the suites.
+type suite struct {
+	name string
+	// extra suites run only if they are named.
+	extra bool
+	// waits is whether it waits for servers most of the time. Such suites run beside the others, which need the processors.
+	waits bool
+	parts func(work) []part
 }
 
-// Names lists the suites in the order of their runs.
-func Names() []string {
-	return []string{"check", "unit", "modules", "fork", "upstream", "spec", "soak", "limits"}
+func suites() []suite {
+	alone := func(run func(work, context.Context, *Result) error) func(work) []part {
+		return func(w work) []part {
+			return []part{{"", func(ctx context.Context, r *Result) error { return run(w, ctx, r) }}}
+		}
+	}
+	return []suite{
+		{name: "modules", parts: alone(work.modules)},
+		{name: "fork", parts: alone(work.ours)},
+		{name: "upstream", parts: alone(work.upstream)},
+		{name: "spec", waits: true, parts: work.spec},
+		{name: "soak", waits: true, parts: alone(work.soak)},
+		{name: "limits", waits: true, parts: alone(work.limits)},
+		{name: "integration", waits: true, extra: true, parts: work.integration},
+		{name: "topologies", waits: true, extra: true, parts: work.topologies},
+		{name: "throttling", waits: true, extra: true, parts: alone(work.throttling)},
+	}
 }
 
-// waiting are the suites that wait for servers most of the time. They run beside the others, which need the processors.
-var waiting = []string{"spec", "soak", "limits"}
+// Names lists the suites in the order of their runs, with those that run only if they are named, or without.
+func Names(extra bool) []string {
+	var names []string
+	for _, s := range suites() {
+		if extra || !s.extra {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
 
-// Run runs the named suites and returns their results, in their order. A suite with several results, such as one per revision,
-// names them after itself.
-func (r *Rig) Run(ctx context.Context, names []string, options Options) []report.Suite {
-	results := make([][]report.Suite, len(names))
-	var lanes sync.WaitGroup
-	for _, beside := range []bool{false, true} {
-		lanes.Go(func() {
-			for i, name := range names {
-				if slices.Contains(waiting, name) == beside {
-					results[i] = r.named(ctx, fmt.Sprintf("%d/%d", i+1, len(names)), name, options)
+// Run runs the named suites and returns the results of their parts.
+func (r *Rig) Run(ctx context.Context, names []string) []Result {
+	var w work
+	building := r.timed(ctx, part{"build", func(ctx context.Context, _ *Result) (err error) {
+		w, err = r.build(ctx)
+		return err
+	}})
+	if len(building.Failures)+len(building.Skips) > 0 {
+		return []Result{building}
+	}
+	var lanes errgroup.Group
+	results := make([][]Result, 2)
+	for lane, waits := range []bool{false, true} {
+		var parts []part
+		for _, s := range suites() {
+			if s.waits == waits && slices.Contains(names, s.name) {
+				for _, p := range s.parts(w) {
+					parts = append(parts, part{strings.TrimSpace(s.name + " " + p.name), p.run})
 				}
 			}
+		}
+		results[lane] = make([]Result, len(parts))
+		lanes.Go(func() error {
+			var beside errgroup.Group
+			beside.SetLimit(1)
+			if waits && !r.given() {
+				beside.SetLimit(2) // each has its own servers
+			}
+			for i, p := range parts {
+				beside.Go(func() error {
+					results[lane][i] = r.timed(ctx, p)
+					return nil
+				})
+			}
+			return beside.Wait()
 		})
 	}
-	lanes.Wait()
-	all := slices.Concat(results...)
-	except(all, options.Except)
-	if len(all) > 0 {
-		last := &all[len(all)-1]
-		last.Remarks = append(last.Remarks, r.tallies.table()...)
-	}
-	return all
+	_ = lanes.Wait() // none fails
+	return slices.Concat(results...)
 }
 
-// named runs one of the suites.
-func (r *Rig) named(ctx context.Context, number, name string, options Options) []report.Suite {
+func (r *Rig) build(ctx context.Context) (w work, err error) {
+	overlay, err := r.Build(ctx)
+	if err != nil {
+		return w, err
+	}
+	w.Rig = r
+	if w.trees, err = readTrees(r.Root, r.Base, overlay); err != nil {
+		return w, err
+	}
+	w.skips, err = gotest.ReadSkips(r.file(r.skipFile()))
+	return w, err
+}
+
+// timed runs a part. An error is one more failed case, or a skipped one if it says that something is not available here.
+func (r *Rig) timed(ctx context.Context, p part) Result {
+	result := Result{Name: p.name}
 	if ctx.Err() != nil {
 		// Not a skip: an interrupted run must not look like a good one.
-		return []report.Suite{failed(name, "not run: interrupted")}
+		result.fail(p.name, "not run: interrupted", "")
+		return result
 	}
-	r.Progress.Printf("[%s] %s", number, name)
-	if name == "spec" {
-		return r.spec(ctx, options)
-	}
-	run, ok := map[string]func(context.Context, *report.Suite) error{
-		"check": r.check, "unit": r.unit, "modules": r.modules, "upstream": r.upstream,
-		"soak": r.soak, "limits": r.limits,
-		"fork": func(ctx context.Context, s *report.Suite) error { return r.fork(ctx, s, options) },
-	}[name]
-	if !ok {
-		return []report.Suite{failed(name, "there is no suite of this name; there are "+strings.Join(Names(), ", "))}
-	}
-	s := r.timed(name, func(s *report.Suite) error { return run(ctx, s) })
-	r.Progress.Printf("[%s] %s: %v", number, name, s.Elapsed.Round(time.Second))
-	return []report.Suite{s}
-}
-
-// failed returns a suite that failed as a whole.
-func failed(name, what string) report.Suite {
-	return report.Suite{Name: name, Failures: []report.Failure{{Name: name, What: what}}}
-}
-
-// timed runs one suite. An error of the suite is one more failed case, or one skipped case if the error says that something is
-// unavailable.
-func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
-	s := report.Suite{Name: name}
-	start := r.Now()
-	err := run(&s)
-	s.Elapsed = r.Now().Sub(start)
+	r.Log.Printf("%s ...", p.name)
+	start := time.Now()
+	err := p.run(ctx, &result)
+	result.Elapsed = time.Since(start)
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrUnavailable) && !r.CI:
-		s.AddSkips("not run: " + err.Error())
-		s.Note = joinNotes(s.Note, "not run")
+	case isUnavailable(err) && !r.CI:
+		result.skip("not run: " + err.Error())
+		result.note("not run")
 	default:
 		what, output, _ := strings.Cut(err.Error(), "\n")
-		f := report.Failure{Name: name, What: what}
-		if output != "" {
-			f.Output = strings.Split(output, "\n")
-		}
-		s.Failures = append(s.Failures, f)
+		result.fail(p.name, what, "", strings.Split(output, "\n")...)
 	}
-	return s
+	r.Log.Printf("%s: %v", p.name, result.Elapsed.Round(time.Second))
+	return result
+}
+
+func isUnavailable(err error) bool {
+	return errors.Is(err, server.ErrUnavailable) || errors.Is(err, specs.ErrUnavailable)
+}
+
+// once calls get unless an earlier call for the same thing found that it is not available here.
+func (r *Rig) once(thing string, get func() error) error {
+	if err, known := r.absent.Load(thing); known {
+		return err.(error) // which is all that is stored
+	}
+	err := get()
+	if isUnavailable(err) {
+		r.absent.Store(thing, err)
+	}
+	return err
+}
+
+// project returns the PROJECT_DIRECTORY for a revision's tests.
+func (r *Rig) project(ctx context.Context, revision string) (project string, err error) {
+	err = r.once("specifications "+revision, func() error {
+		project, err = r.Project(ctx, revision)
+		return err
+	})
+	return project, err
+}
+
+// open finds or starts a server.
+func (r *Rig) open(ctx context.Context, cfg server.Config) (s *server.Server, err error) {
+	cfg.Root, cfg.Progress = r.Root, r.Log.Writer()
+	err = r.once(fmt.Sprintf("%+v", cfg), func() error {
+		s, err = r.Open(ctx, cfg)
+		return err
+	})
+	return s, err
+}
+
+// given reports whether all runs share the user's server, and thereby its fail points.
+func (r *Rig) given() bool {
+	return slices.ContainsFunc(r.Environ, func(assignment string) bool {
+		value, isURI := strings.CutPrefix(assignment, "MONGODB_URI=")
+		return isURI && value != ""
+	})
 }
 
 // env returns the environment of a child: the rig's own without the variables that would make runs differ, and with the given
@@ -226,19 +233,55 @@ func (r *Rig) timed(name string, run func(*report.Suite) error) report.Suite {
 func (r *Rig) env(assignments ...string) []string {
 	var env []string
 	for _, assignment := range r.Environ {
-		name, _, _ := strings.Cut(assignment, "=")
-		switch name {
+		switch name, _, _ := strings.Cut(assignment, "="); name {
 		case "MONGODB_URI", "SERVER", "PROJECT_DIRECTORY", "SPECIFICATIONS", "GOWORK":
 		default:
 			env = append(env, assignment)
 		}
 	}
 	// Ignore any go.work above the repository.
-	env = append(env, "GOWORK=off")
-	return append(env, assignments...)
+	return slices.Concat(env, []string{"GOWORK=off"}, assignments)
 }
 
 // file returns the path of a file of the repository.
 func (r *Rig) file(slashed ...string) string {
 	return filepath.Join(r.Root, filepath.FromSlash(path.Join(slashed...)))
+}
+
+// skipFile is the skip list's path below the root.
+func (r *Rig) skipFile() string { return "etc/bases/" + r.Base + "/skips" }
+
+// test runs a command of which the folder is below the root, and reports its progress.
+func (r *Rig) test(ctx context.Context, label, folder string, c gotest.Command, env ...string) (*gotest.Result, error) {
+	c.Dir, c.Env = r.file(folder), r.env(env...)
+	last, n := time.Now(), map[gotest.Outcome]int{}
+	result, err := r.GoTest(ctx, c, func(key gotest.Key, outcome gotest.Outcome) {
+		if key.Test != "" {
+			n[outcome]++
+		}
+		if time.Since(last) >= progressInterval {
+			last = time.Now()
+			r.Log.Printf("  %s: %d passed, %d failed, %d skipped so far (%s)", label, n[gotest.Passed], n[gotest.Failed], n[gotest.Skipped], key)
+		}
+	})
+	if err == nil {
+		n := result.Count()
+		r.Log.Printf("  %s: %d passed, %d failed, %d skipped", label, n.Passed, n.Failed, n.Skipped)
+	}
+	return result, err
+}
+
+// race returns the flag that enables the race detector, or a note that there is no C compiler, which it needs.
+func (r *Rig) race(ctx context.Context) (flags []string, note string) {
+	if r.Quick {
+		return nil, ""
+	}
+	output, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
+	fields := strings.Fields(string(output))
+	if err == nil && len(fields) >= 2 && fields[0] == "1" {
+		if _, err := exec.LookPath(fields[1]); err == nil {
+			return []string{"-race"}, ""
+		}
+	}
+	return nil, "without the race detector, which needs a C compiler"
 }

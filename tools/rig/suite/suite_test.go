@@ -2,8 +2,12 @@ package suite
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,307 +16,285 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/gotest"
+	"mongofork/tools/rig/server"
+	"mongofork/tools/rig/specs"
 )
 
-// same answers every run in both trees alike.
-func same(lines ...string) func(string, gotest.Command) []string {
-	return func(string, gotest.Command) []string { return lines }
+// fixture is a repository with a fork whose overlay adds TestOurs in the packages p and internal/integration/unified, and a fake
+// go test.
+type fixture struct {
+	*Rig
+	// answer returns the lines "package Test outcome [message]" of a run, its Dir being "fork" or "pristine".
+	answer func(gotest.Command) []string
+	runs   []gotest.Command
+	opened []server.Config
 }
 
-// differing answers by tree.
-func differing(upstream, fork []string) func(string, gotest.Command) []string {
-	return func(tree string, _ gotest.Command) []string {
-		if tree == "fork" {
-			return fork
-		}
-		return upstream
-	}
-}
-
-func TestUpstreamWithoutDifference(t *testing.T) {
-	f := newFixture(t, same("p TestA passed", "p TestB failed", "p TestC skipped too old"))
-	s := f.one(t, "upstream", Options{})
-	assert.Equal(t, "1 passed, 0 failed, 2 skipped", counts(s))
-	assert.Equal(t, "1 fail upstream too", s.Note)
-	require.Len(t, f.tests.runs, 2)
-	for _, run := range f.tests.runs {
-		assert.Contains(t, run.Env, "GOWORK=off")
-		assert.NotContains(t, run.Env, "GOWORK=on")
-		assert.NotContains(t, run.Env, "MONGODB_URI=mongodb://user")
-	}
-	assert.Equal(t, f.tests.runs[0].Env, f.tests.runs[1].Env, "both trees get the same environment")
-}
-
-func TestUpstreamRegression(t *testing.T) {
-	f := newFixture(t, differing(
-		[]string{"p TestA/x passed", "p TestB passed"},
-		[]string{"p TestA/x failed expected it's 1", "p TestB passed"}))
-	s := f.one(t, "upstream", Options{})
-	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(s))
-	require.Len(t, s.Failures, 1)
-	failure := s.Failures[0]
-	assert.Equal(t, Module+"/p TestA/x", failure.Name)
-	assert.Equal(t, "passed upstream, failed in the fork", failure.What)
-	assert.Contains(t, strings.Join(failure.Output, "\n"), "expected it's 1")
-	assert.Equal(t, `PROJECT_DIRECTORY="$PWD/build/specifications/v1.0.0-pin" `+
-		`go test -C build/v1.0.0 -count=1 -trimpath -vet=off -short -run '^TestA$/^x$' ./p`, failure.Rerun)
-	assert.Len(t, f.tests.runs, 2+2*repetitions, "each regression is repeated in both trees")
-	last := f.tests.runs[len(f.tests.runs)-1]
-	assert.Equal(t, "^TestA$/^x$", last.Run)
-	assert.Equal(t, []string{"./p"}, last.Packages)
-}
-
-func TestUpstreamFlakyTest(t *testing.T) {
-	forkRuns := 0
-	f := newFixture(t, func(tree string, _ gotest.Command) []string {
-		if tree == "fork" {
-			forkRuns++
-			if forkRuns == 1 {
-				return []string{"p TestA failed", "p TestB passed"}
+func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
+	t.Helper()
+	f := &fixture{answer: answer}
+	f.Rig = &Rig{
+		Root: t.TempDir(), Base: "v1.0.0", Revisions: specs.Base{Upstream: "new", Fork: "new"}, Quick: true,
+		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI="},
+		Build: func(context.Context) ([]string, error) {
+			return []string{"p/ours.go", "p/ours_test.go", "internal/integration/unified/ours_test.go"}, nil
+		},
+		Project: func(context.Context, string) (string, error) { return f.file("project"), nil },
+		Open: func(_ context.Context, cfg server.Config) (*server.Server, error) {
+			f.opened = append(f.opened, cfg)
+			if cfg.Name == "" {
+				cfg.Name = server.Pinned
 			}
+			return &server.Server{Name: cfg.Name, Version: "1.2", Env: []string{"MONGODB_URI=mongodb://u:secret@" + cfg.Name}}, nil
+		},
+		GoTest: func(_ context.Context, c gotest.Command, _ func(gotest.Key, gotest.Outcome)) (*gotest.Result, error) {
+			tree := "fork"
+			if strings.Contains(c.Dir, "pristine") {
+				tree = "pristine"
+			}
+			f.runs = append(f.runs, c)
+			c.Dir = tree
+			return results(f.answer(c)...), nil
+		},
+		Log: log.New(io.Discard, "", 0),
+	}
+	ours := "package p\n\nfunc TestOurs(t *testing.T) {}\n"
+	f.write(t, "build/v1.0.0/p/ours_test.go", ours)
+	f.write(t, "build/v1.0.0/internal/integration/unified/ours_test.go", ours)
+	for _, tree := range []string{"build/v1.0.0", "build/pristine/v1.0.0"} {
+		f.write(t, tree+"/p/p_test.go", "package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
+	}
+	return f
+}
+
+func (f *fixture) write(t *testing.T, name, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(f.file(name)), 0o755))
+	require.NoError(t, os.WriteFile(f.file(name), []byte(text), 0o600))
+}
+
+// one runs a suite of one part.
+func (f *fixture) one(t *testing.T, name string) Result {
+	t.Helper()
+	results := f.Run(t.Context(), []string{name})
+	require.Len(t, results, 1)
+	return results[0]
+}
+
+func results(lines ...string) *gotest.Result {
+	var cases []gotest.Case
+	for _, line := range lines {
+		words := append(strings.SplitN(line, " ", 4), "")
+		c := gotest.Case{Key: gotest.Key{Package: Module + "/" + words[0], Test: words[1]}, Outcome: gotest.Outcome(words[2])}
+		if message := words[3]; message != "" {
+			c.Output = strings.Split(message, "|")
 		}
-		return []string{"p TestA passed", "p TestB passed"}
-	})
-	s := f.one(t, "upstream", Options{})
-	assert.Equal(t, "2 passed, 0 failed, 0 skipped", counts(s))
-	assert.Equal(t, "1 decided by repetition", s.Note)
-	assert.Contains(t, s.Remarks[0], "TestA (repetition 1 passes)")
+		cases = append(cases, c)
+	}
+	return gotest.NewResult(cases...)
 }
 
-func TestUpstreamLeavesOurTestsToFork(t *testing.T) {
-	f := newFixture(t, differing([]string{"p TestA passed"}, []string{"p TestA passed", "p TestOurs failed"}))
-	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(f.one(t, "upstream", Options{})))
+func counts(r Result) string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, len(r.Failures), r.skipped())
 }
 
-func TestUpstreamWithNothingToCompare(t *testing.T) {
-	f := newFixture(t, same("p TestA failed"))
-	s := f.one(t, "upstream", Options{})
-	assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(s))
-	assert.Contains(t, s.Failures[0].What, "nothing to compare")
+// TestUpstream is about the verdicts on a test of upstream's that fails in the fork.
+func TestUpstream(t *testing.T) {
+	t.Parallel()
+	const fails, unfinished = "p TestA failed     a_test.go:7: wrong", "[the test process ended before this had a result]"
+	for _, tt := range []struct {
+		name           string
+		fork, pristine []string // outcomes of TestA, run after run; the last one repeats
+		want, what     string
+		runs           int
+	}{
+		{"passes", []string{"p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 1},
+		{"is skipped", []string{"p TestA skipped     a.go:1: too old"}, nil, "0 passed, 0 failed, 1 skipped", "", 1},
+		{"fails upstream as well", []string{fails}, []string{fails}, "0 passed, 0 failed, 1 skipped", "", 2},
+		{"fails in the fork alone", []string{fails}, []string{"p TestA passed"}, "0 passed, 1 failed, 0 skipped", "does not fail so in the untouched", 7},
+		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"}, "0 passed, 1 failed, 0 skipped", "does not fail so", 7},
+		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "0 passed, 1 failed, 0 skipped", "does not fail so", 7},
+		{"fails once", []string{fails, "p TestA passed"}, []string{"p TestA passed"}, "1 passed, 0 failed, 0 skipped", "", 3},
+		{"fails upstream at last", []string{fails}, []string{"p TestA passed", fails}, "0 passed, 0 failed, 1 skipped", "", 4},
+		{"dies once", []string{"p TestA failed " + unfinished, "p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 2},
+		{"dies, like upstream", []string{"p TestA failed " + unfinished}, []string{"p TestA failed " + unfinished}, "0 passed, 1 failed, 0 skipped", "failed", 2},
+		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "0 passed, 1 failed, 0 skipped", "failed", 1},
+		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "0 passed, 1 failed, 0 skipped", "failed", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, func(c gotest.Command) []string {
+				list := &tt.fork
+				if c.Dir == "pristine" {
+					list = &tt.pristine
+				}
+				line := (*list)[0]
+				if len(*list) > 1 {
+					*list = (*list)[1:]
+				}
+				return []string{line}
+			})
+			r := f.one(t, "upstream")
+			assert.Equal(t, tt.want, counts(r))
+			assert.Len(t, f.runs, tt.runs)
+			if len(r.Failures) > 0 {
+				assert.Contains(t, r.Failures[0].What, tt.what)
+			}
+			first, last := f.runs[0], f.runs[len(f.runs)-1]
+			assert.Contains(t, first.Flags, "-skip=^(TestOurs)$")
+			assert.Equal(t, []string{"A=b", "GOWORK=off", "PROJECT_DIRECTORY=" + f.file("project")}, first.Env)
+			if tt.runs > 2 {
+				assert.Equal(t, "^TestA$", last.Run)
+				assert.Equal(t, []string{"./p"}, last.Packages)
+				if len(r.Failures) > 0 {
+					assert.Equal(t, `PROJECT_DIRECTORY="$PWD/build/specifications/new" go test -C build/v1.0.0 -count=1 -trimpath -vet=off -short `+
+						`-skip=^(TestOurs)$ -run '^TestA$' ./p`, r.Failures[0].Rerun)
+				}
+			}
+		})
+	}
 }
 
 func TestSkipList(t *testing.T) {
-	const entry = "suite upstream\npackage p\ntest TestA\nreason it changed\nsuccessor p TestOurs\n"
-	regressed := differing([]string{"p TestA passed", "p TestB passed"}, []string{"p TestA failed", "p TestB passed"})
-	tests := []struct {
-		name, list string
-		answer     func(string, gotest.Command) []string
-		counts     string
-		problem    string
-	}{
-		{"expected", entry, regressed, "1 passed, 0 failed, 1 skipped", ""},
-		{"passes again", entry, same("p TestA passed", "p TestB passed"), "2 passed, 1 failed, 0 skipped", "passes in the fork"},
-		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), same("p TestB passed"), "1 passed, 1 failed, 0 skipped", "is no test that was run"},
-		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), regressed, "0 passed, 1 failed, 0 skipped", `the overlay has no test "p TestNone"`},
-		{"bad list", "test TestA\n", regressed, "0 passed, 1 failed, 0 skipped", "the entry has no suite"},
-		{"entry of another suite", strings.Replace(entry, "upstream", "spec", 1), same("p TestB passed"), "1 passed, 0 failed, 0 skipped", ""},
-	}
-	for _, tt := range tests {
+	t.Parallel()
+	const entry = "- {reason: it changed, successor: p TestOurs, package: p, tests: [TestA]}\n"
+	for _, tt := range []struct{ name, list, outcome, lost, want, problem string }{
+		{"expected", entry, "failed", "", "0 passed, 0 failed, 1 skipped", ""},
+		{"passes again", entry, "passed", "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork"},
+		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped", "is no test that was run"},
+		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped", `no test "p TestNone"`},
+		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "", "0 passed, 0 failed, 1 skipped", ""},
+		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "", "1 passed, 0 failed, 0 skipped", ""},
+		{"lost", "", "passed", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not"},
+		{"listed as lost", strings.Replace(entry, "TestA", "TestLost", 1), "passed", "TestLost", "1 passed, 0 failed, 0 skipped", ""},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFixture(t, tt.answer)
+			t.Parallel()
+			f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA " + tt.outcome} })
 			f.write(t, "etc/bases/v1.0.0/skips", tt.list)
-			s := f.one(t, "upstream", Options{})
-			assert.Equal(t, tt.counts, counts(s))
+			if tt.lost != "" {
+				f.write(t, "build/pristine/v1.0.0/p/more_test.go", "package p\n\nfunc "+tt.lost+"(t *testing.T) {}\n")
+			}
+			r := f.one(t, "upstream")
+			assert.Equal(t, tt.want, counts(r))
 			if tt.problem != "" {
-				assert.Contains(t, s.Failures[0].What, tt.problem)
+				assert.Contains(t, r.Failures[0].Name+r.Failures[0].What, tt.problem)
 			}
 		})
 	}
 }
 
-func TestUnrun(t *testing.T) {
+func TestOurTestsHaveToRun(t *testing.T) {
 	t.Parallel()
-	own := ownTests{"p": {"ExampleD", "TestA", "TestB", "TestC"}}
-	leaves := gotest.NewResult(
-		gotest.Case{Key: gotest.Key{Package: Module + "/p", Test: "TestA/one"}, Outcome: gotest.Passed},
-		gotest.Case{Key: gotest.Key{Package: Module + "/p", Test: "TestB"}, Outcome: gotest.Skipped},
-		gotest.Case{Key: gotest.Key{Package: Module + "/q", Test: "TestC"}, Outcome: gotest.Passed},
-	)
-	assert.Equal(t, []string{"TestC"}, own.unrun("p", leaves))
+	f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
+	r := f.one(t, "fork")
+	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(r))
+	assert.Equal(t, "p TestOurs", r.Failures[0].Name)
+	assert.Equal(t, "did not run", r.Failures[0].What)
+	assert.Equal(t, "^(TestOurs)$", f.runs[0].Run)
+	assert.Equal(t, []string{"./p"}, f.runs[0].Packages)
 }
 
-func TestFork(t *testing.T) {
-	t.Run("runs our tests", func(t *testing.T) {
-		f := newFixture(t, same("p TestOurs passed"))
-		assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(f.one(t, "fork", Options{})))
-		require.Len(t, f.tests.runs, 1, "integration tests are left to spec")
-		assert.Equal(t, "^(TestOurs)$", f.tests.runs[0].Run)
-		assert.Equal(t, []string{"./p"}, f.tests.runs[0].Packages)
+// TestSpec is about the pinned servers: what needs a newer one than the mongod runs on SecantusDB.
+func TestSpec(t *testing.T) {
+	t.Parallel()
+	const u = "internal/integration/unified "
+	f := newFixture(t, func(c gotest.Command) []string {
+		if slices.ContainsFunc(c.Env, func(v string) bool { return strings.HasSuffix(v, server.SecantusDB) }) {
+			return []string{u + "TestUnifiedSpec/crud/new.json/b passed", u + "TestUnifiedSpec/crud/new.json/c failed"}
+		}
+		return []string{
+			u + "TestOurs passed", u + "TestUnifiedSpec/crud/old.json/a passed", u + "TestUnifiedSpec/crud/new.json/c passed",
+			u + "TestUnifiedSpec/crud/new.json/b skipped     x.go:1: server version 6.0 is lower than min required version 7.0",
+			u + "TestClientBackpressureSpec/client-backpressure/tests/x.json/one passed",
+		}
 	})
-	t.Run("a test that does not run has failed", func(t *testing.T) {
-		f := newFixture(t, same())
-		s := f.one(t, "fork", Options{})
-		assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(s))
-		assert.Equal(t, "did not run", s.Failures[0].What)
-	})
-	t.Run("a package that does not compile is one failure", func(t *testing.T) {
-		f := newFixture(t, same("p  failed"))
-		assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(f.one(t, "fork", Options{})))
-	})
+	f.write(t, "project/testdata/specifications/source/client-backpressure/tests/x.json", `{"tests": [{}, {}]}`)
+	for _, name := range []string{"old", "new"} {
+		f.write(t, "project/testdata/specifications/source/crud/"+name+".json", `{"tests": [{}`+strings.Repeat(", {}", len(name)-3)+`]}`)
+	}
+	r := f.one(t, "spec")
+	assert.Equal(t, "5 passed, 1 failed, 0 skipped", counts(r))
+	assert.Contains(t, strings.Join(append(r.Failures[0].Output, r.Failures[0].What), "\n"), "client-backpressure/tests/x.json has 2 cases, but 1 ran")
+	assert.Equal(t, "4 on mongod 1.2; 1 on SecantusDB 1.2", r.Note)
+	require.Len(t, f.runs, 2)
+	assert.Equal(t, "^(TestOurs|TestUnifiedSpec)$", f.runs[0].Run)
+	assert.Equal(t, `^TestUnifiedSpec$/^crud$/^(new)\.json$`, f.runs[1].Run)
+	assert.Contains(t, f.runs[1].Env, "PROJECT_DIRECTORY="+f.file("project"))
 }
 
-func TestBuildErrorIsReportedOnce(t *testing.T) {
-	f := newFixture(t, same("p TestA passed"))
-	f.builder.fail = map[string]error{"build v1.0.0": errors.New("x.go:1: no such declaration\n  fix: something")}
-	results := f.Run(t.Context(), []string{"fork", "upstream"}, Options{})
-	assert.Equal(t, "0 passed, 2 failed, 0 skipped", counts(results...))
-	assert.Contains(t, results[0].Failures[0].What, "no such declaration")
-	assert.Equal(t, []string{"  fix: something"}, results[0].Failures[0].Output)
-	assert.Equal(t, errNotBuilt.Error(), results[1].Failures[0].What)
-}
-
-func TestUnknownSuite(t *testing.T) {
-	s := newFixture(t, same()).one(t, "units", Options{})
-	assert.Equal(t, "0 passed, 1 failed, 0 skipped", counts(s))
-	assert.Contains(t, s.Failures[0].What, strings.Join(Names(), ", "))
-}
-
-func TestInterruptedRunFails(t *testing.T) {
-	f := newFixture(t, same("p TestA passed"))
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	for ci, want := range map[bool]string{false: "0 passed, 0 failed, 1 skipped", true: "0 passed, 1 failed, 0 skipped"} {
+		f := newFixture(t, nil)
+		f.CI, f.Revisions.Upstream = ci, "old"
+		searches := 0
+		f.Open = func(context.Context, server.Config) (*server.Server, error) {
+			searches++
+			return nil, fmt.Errorf("%w: none", server.ErrUnavailable)
+		}
+		for _, r := range f.Run(t.Context(), []string{"spec"}) {
+			assert.Equal(t, want, counts(r))
+		}
+		assert.LessOrEqual(t, searches, 2)
+	}
+	f := newFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	results := f.Run(ctx, []string{"unit", "upstream"}, Options{})
-	assert.Equal(t, "0 passed, 2 failed, 0 skipped", counts(results...))
-	assert.Empty(t, f.tests.runs)
+	assert.Contains(t, f.Run(ctx, []string{"spec"})[0].Failures[0].What, "interrupted")
 }
 
-func TestUnit(t *testing.T) {
-	f := newFixture(t, same("p TestA passed"))
-	f.tools.says = map[string]string{"go list": "mongofork/cmd/rig\nmongofork/internal/retry\n", "go env": "0\ngcc\n"}
-	s := f.one(t, "unit", Options{})
-	assert.Equal(t, "2 passed, 0 failed, 0 skipped", counts(s))
-	require.Len(t, f.tests.runs, 2)
-	assert.Equal(t, []string{"mongofork/internal/retry"}, f.tests.runs[1].Packages)
-	assert.Contains(t, s.Note, "without the race detector")
+func TestThrottling(t *testing.T) {
+	t.Parallel()
+	const u = "internal/integration/unified "
+	f := newFixture(t, func(gotest.Command) []string {
+		return []string{u + "TestOurs/x.json/a failed", u + "TestOurs/y.json/a failed", u + "TestOurs passed"}
+	})
+	f.write(t, "etc/throttled", "x.json: counts commands\n")
+	r := f.one(t, "throttling")
+	assert.Equal(t, "0 passed, 1 failed, 1 skipped", counts(r))
+	assert.Equal(t, 1, r.Skips["differs: counts commands"])
+	assert.Equal(t, "adaptiveThrottling=true", f.opened[0].URIOptions)
 }
 
-func TestRace(t *testing.T) {
-	f := newFixture(t, same())
-	for _, tt := range []struct {
-		env  string
-		want []string
-	}{{"1\ngo\n", []string{"-race"}}, {"1\nno-such-compiler\n", nil}, {"0\ngo\n", nil}, {"", nil}} {
-		f.tools.says = map[string]string{"go env": tt.env}
-		flags, note := f.race(t.Context())
-		assert.Equal(t, tt.want, flags)
-		assert.Equal(t, tt.want == nil, note != "")
+func TestModulesAreAllThatHaveAGoMod(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(c gotest.Command) []string { return []string{"p TestA passed"} })
+	for _, file := range []string{"go.mod", "lab/go.mod", "lab/testdata/go.mod", "build/v1.0.0/go.mod", "contrib/otel/go.mod"} {
+		f.write(t, file, "")
 	}
+	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(f.one(t, "modules")))
+	assert.Equal(t, f.file("contrib", "otel"), f.runs[1].Dir)
 }
 
-func TestQuickRunHasNoRaceDetector(t *testing.T) {
-	for quick, raced := range map[bool]bool{false: true, true: false} {
-		f := newFixture(t, same("p TestOurs passed"))
-		f.tools.says = map[string]string{"go env": "1\ngo\n"}
-		f.one(t, "fork", Options{Quick: quick})
-		require.NotEmpty(t, f.tests.runs)
-		assert.Equal(t, raced, slices.Contains(f.tests.runs[0].Flags, "-race"))
-	}
+func TestTidyReason(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "requirement not met: server version is lower than min version of the test",
+		tidyReason(`skipping due to environmental constraints: no matching RunOnBlock; comparison errors: [server version is lower than min version "7.0"]`))
 }
 
-func TestDegradedModes(t *testing.T) {
-	noServer := func(f *fixture) {
-		f.OpenServer = func(context.Context) (*Server, error) {
-			return nil, fmt.Errorf("%w: no mongod; install one", ErrUnavailable)
-		}
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	r := Result{Name: "upstream", Passed: 7819}
+	r.skip("too old")
+	r.skip("no server")
+	r.skip("no server")
+	r.note("3 on %s", "mongod")
+	r.remark("some", slices.Repeat([]string{"x"}, 14))
+	for range 21 {
+		r.fail("p TestA", "failed", "go test -run 'A'", append(slices.Repeat([]string{"early"}, 40), "mongodb://u:secret@h \x1b[2J")...)
 	}
-	noTests := func(f *fixture) {
-		f.Specifications = func(context.Context, string) (string, error) {
-			return "", fmt.Errorf("%w: no tests; set SPECIFICATIONS", ErrUnavailable)
-		}
-	}
-	noRegistry := func(f *fixture) { f.tools.fail = map[string]error{"mod download": errors.New("dial tcp: no route")} }
-	tests := []struct {
-		name   string
-		suite  string
-		remove func(*fixture)
-		counts string
-		says   string
-		onCI   string
-	}{
-		{"no server", "spec", noServer, "0 passed, 0 failed, 4 skipped", "install one", "0 passed, 4 failed, 0 skipped"},
-		{"no specification tests", "spec", noTests, "0 passed, 0 failed, 4 skipped", "set SPECIFICATIONS", "0 passed, 4 failed, 0 skipped"},
-		{"no registry", "upstream", noRegistry, "0 passed, 0 failed, 1 skipped", "GOPROXY", "0 passed, 1 failed, 0 skipped"},
-		{"upstream without specification tests", "upstream", noTests, "1 passed, 0 failed, 0 skipped", "", "1 passed, 1 failed, 0 skipped"},
-		{"fork without specification tests", "fork", noTests, "1 passed, 0 failed, 0 skipped", "", "1 passed, 0 failed, 0 skipped"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			answer := same("p TestOurs passed")
-			if tt.suite == "upstream" {
-				answer = same("p TestA passed")
-			}
-			f := newFixture(t, answer)
-			tt.remove(f)
-			results := f.Run(t.Context(), []string{tt.suite}, Options{})
-			assert.Equal(t, tt.counts, counts(results...))
-			for _, s := range results {
-				for _, skip := range s.Skips {
-					assert.Contains(t, skip.Reason, tt.says)
-					assert.NotContains(t, skip.Reason, "\n")
-				}
-			}
-
-			f = newFixture(t, answer)
-			f.CI = true
-			tt.remove(f)
-			assert.Equal(t, tt.onCI, counts(f.Run(t.Context(), []string{tt.suite}, Options{})...))
-		})
-	}
-}
-
-func TestWhatIsMissingIsLookedForOnce(t *testing.T) {
-	f := newFixture(t, same("p TestA passed"))
-	var said strings.Builder
-	f.Progress = NewProgress(&said, f.Now)
-	attempts := 0
-	f.OpenServer = func(context.Context) (*Server, error) {
-		attempts++
-		return nil, fmt.Errorf("%w: install mongod", ErrUnavailable)
-	}
-	f.Run(t.Context(), []string{"spec"}, Options{})
-	assert.Equal(t, 1, attempts)
-	assert.Equal(t, 1, strings.Count(said.String(), "install mongod"))
-}
-
-func TestCheck(t *testing.T) {
-	tests := []struct {
-		name   string
-		fail   map[string]error
-		says   map[string]string
-		failed []string
-	}{
-		{"all well", nil, nil, nil},
-		{"format", nil, map[string]string{"gofmt -l": "a.go\n"}, []string{"gofmt"}},
-		{"vet", map[string]error{"go vet ./...": errors.New("bad")}, nil, []string{"vet"}},
-		{"verify", map[string]error{"verify v1.0.0": errors.New("bad")}, nil, []string{"reproducible build"}},
-		{"compile", map[string]error{"go build -trimpath": errors.New("bad")}, nil, []string{"compile the fork"}},
-		{"overlay", map[string]error{"build v1.0.0": errors.New("bad")}, nil, []string{"overlay", "reproducible build", "compile the fork", "vet the fork"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			f := newFixture(t, same())
-			f.tools.fail, f.tools.says, f.builder.fail = tt.fail, tt.says, tt.fail
-			s := f.one(t, "check", Options{})
-			var failed []string
-			for _, failure := range s.Failures {
-				failed = append(failed, failure.Name)
-			}
-			assert.Equal(t, tt.failed, failed)
-			assert.Equal(t, 6-len(tt.failed), s.Passed)
-		})
-	}
-}
-
-func TestOwnTests(t *testing.T) {
-	f := newFixture(t, same())
-	f.write(t, "build/v1.0.0/p/ours_plan9_test.go", "package p\n\nfunc TestElsewhere(t *testing.T) {}\n")
-	own, err := findOwnTests(f.file("build/v1.0.0"), append(slices.Clone(overlay), "p/ours_plan9_test.go", "p/testdata/a_test.go"))
+	var out strings.Builder
+	ok, err := Write(&out, []Result{{Name: "fork", Passed: 1}, r})
 	require.NoError(t, err)
-	assert.Equal(t, ownTests{
-		"p":                            {"TestOurs"},
-		"internal/integration/unified": {"TestClientBackpressureSpec", "TestProse"},
-	}, own)
-	names := []string{"Test", "TestA", "Test_a", "Testing", "FuzzA", "ExampleA", "Example_a", "BenchmarkA", "TestMain", "test"}
-	runs := slices.DeleteFunc(names, func(name string) bool { return !isTest(name) })
-	assert.Equal(t, []string{"Test", "TestA", "Test_a", "FuzzA", "ExampleA", "Example_a"}, runs)
+	assert.False(t, ok)
+	text := out.String()
+	assert.Regexp(t, `upstream │   7819 │     21 │       3 │ +0s │ 3 on mongod`, text)
+	assert.Contains(t, text, "upstream skipped 3:\n     2  no server\n     1  too old\n")
+	assert.Contains(t, text, "some (14):\n  "+strings.Repeat("x\n  ", 12)+"and 2 more\n")
+	assert.Contains(t, text, "FAIL upstream: p TestA: failed\n    [11 lines left out]\n    early\n")
+	assert.Contains(t, text, "    mongodb://xxxxx@h .[2J\n  rerun: go test -run 'A'\n")
+	assert.Contains(t, text, "Further failures of upstream, without their output:\n")
+	assert.True(t, strings.HasSuffix(text, "\n7820 passed, 21 failed, 3 skipped\n"))
+	assert.Len(t, regexp.MustCompile("early").FindAllString(text, -1), 20*29)
 }

@@ -1,70 +1,134 @@
 package suite
 
 import (
-	"context"
 	"errors"
-	"fmt"
+	"go/build"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+
+	"mongofork/tools/gotest"
 )
 
-// trees are the two modules that upstream's tests run in, as paths below the root of the repository.
+// Module is the path of upstream's module, and thereby of the fork.
+const Module = "go.mongodb.org/mongo-driver/v2"
+
+// trees are the two modules that upstream's tests run in, as folders below the root of the repository.
 type trees struct {
-	fork, upstream string
-	// overlay are the paths of the overlay's files in the fork.
-	overlay []string
-	own     ownTests
+	fork, pristine string
+	// own are the tests that the overlay adds, all those of the fork, and lost are upstream's that the fork lacks.
+	own, all, lost functions
 }
 
-// errNotBuilt replaces an error that has already been reported.
-var errNotBuilt = errors.New("the fork could not be built; see the first failure")
+// functions are test functions by the folder of their package.
+type functions map[string][]string
 
-// build builds both trees, once for all suites.
-func (r *Rig) build(ctx context.Context) (*trees, error) {
-	r.building.Lock()
-	defer r.building.Unlock()
-	if r.trees != nil || r.buildErr != nil {
-		return r.trees, r.buildErr
-	}
-	var err error
-	r.trees, err = r.buildTrees(ctx)
-	r.buildErr = err
-	if err != nil && !errors.Is(err, ErrUnavailable) {
-		r.buildErr = errNotBuilt
-	}
-	return r.trees, err
+// readTrees finds the tests in both trees, which are built.
+func readTrees(root, base string, overlay []string) (*trees, error) {
+	t := &trees{fork: path.Join("build", base), pristine: path.Join("build", "pristine", base)}
+	own, ownErr := readFunctions(filepath.Join(root, t.fork), func(file string) bool { return slices.Contains(overlay, file) })
+	all, allErr := readFunctions(filepath.Join(root, t.fork), nil)
+	upstream, upstreamErr := readFunctions(filepath.Join(root, t.pristine), nil)
+	t.own, t.all, t.lost = own, all, upstream.without(all)
+	return t, errors.Join(ownErr, allErr, upstreamErr)
 }
 
-func (r *Rig) buildTrees(ctx context.Context) (*trees, error) {
-	overlay, err := r.Builder.Build(ctx, r.Base)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Builder.Link(r.Base); err != nil {
-		return nil, err
-	}
-	t := &trees{fork: path.Join("build", r.Base), upstream: path.Join("build", "pristine", r.Base), overlay: overlay}
-	if output, err := r.Tools.Run(ctx, r.file(t.upstream), r.env(), "go", "mod", "download"); err != nil {
-		if ctx.Err() != nil {
-			return nil, err
+// testFunction matches what go test runs, if only as a fuzz test with its seeds.
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)(?:[^a-z\W]\w*)?)\(`)
+
+// readFunctions finds the test functions in the files of a tree, all or those that keep accepts, except files that the build
+// constraints exclude on this machine.
+func readFunctions(tree string, keep func(file string) bool) (functions, error) {
+	found := functions{}
+	err := filepath.WalkDir(tree, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "testdata":
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
+			return nil
 		}
-		return nil, fmt.Errorf("%w: the driver's dependencies cannot be downloaded; check the network and GOPROXY (%s)",
-			ErrUnavailable, lastLine(output))
-	}
-	t.own, err = findOwnTests(r.file(t.fork), overlay)
-	return t, err
+		relative, err := filepath.Rel(tree, name)
+		if err != nil {
+			return err
+		}
+		relative = filepath.ToSlash(relative)
+		matches, err := build.Default.MatchFile(filepath.Split(name))
+		if err != nil || !matches || keep != nil && !keep(relative) {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, match := range testFunction.FindAllSubmatch(text, -1) {
+			if function := string(match[1]); function != "TestMain" {
+				found[path.Dir(relative)] = append(found[path.Dir(relative)], function)
+			}
+		}
+		return nil
+	})
+	return found, err
 }
 
-func lastLine(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	return lines[len(lines)-1]
+// has reports whether a test is, or belongs to, one of the functions.
+func (f functions) has(key gotest.Key) bool {
+	return slices.Contains(f[folderOf(key)], gotest.TopLevel(key.Test))
 }
 
-// BuildTrees builds the fork and the untouched module, and returns their folders below the root.
-func (r *Rig) BuildTrees(ctx context.Context) (fork, upstream string, err error) {
-	t, err := r.build(ctx)
-	if err != nil {
-		return "", "", err
+// folderOf is the folder of a test's package, in the module.
+func folderOf(key gotest.Key) string {
+	if key.Package == Module {
+		return "."
 	}
-	return t.fork, t.upstream, nil
+	return strings.TrimPrefix(key.Package, Module+"/")
+}
+
+// without returns the functions that the others lack.
+func (f functions) without(others functions) functions {
+	rest := functions{}
+	for folder, names := range f {
+		for _, name := range names {
+			if !slices.Contains(others[folder], name) {
+				rest[folder] = append(rest[folder], name)
+			}
+		}
+	}
+	return rest
+}
+
+// in returns the functions in the folders that keep accepts.
+func (f functions) in(keep func(folder string) bool) functions {
+	kept := functions{}
+	for folder, names := range f {
+		if keep(folder) {
+			kept[folder] = names
+		}
+	}
+	return kept
+}
+
+// folders returns the folders as arguments of the go command.
+func (f functions) folders() []string {
+	var folders []string
+	for folder := range f {
+		folders = append(folders, "./"+folder)
+	}
+	slices.Sort(folders)
+	return folders
+}
+
+// names returns all names, each once.
+func (f functions) names() []string {
+	var names []string
+	for _, more := range f {
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

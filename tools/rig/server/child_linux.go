@@ -1,9 +1,0 @@
-package server
-
-import "syscall"
-
-// ownGroup puts a child into its own process group, so that it can be stopped with all that it started and does not receive our
-// Ctrl-C, and has the kernel stop it when we die.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-}

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Form{
+		"standalone": {kind: standalone, size: 1}, "replicaset:7": {kind: replicaSet, size: 7}, "sharded:2": {kind: sharded, size: 2},
+	} {
+		form, err := ParseForm(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, form)
+	}
+	for _, text := range []string{"", "standalone:1", "replicaset", "replicaset:0", "replicaset:8", "sharded:x", "members:3"} {
+		_, err := ParseForm(text)
+		assert.ErrorContains(t, err, "want standalone, replicaset:N or sharded:N", text)
+	}
+}
+
+// onPath makes shell scripts the only programs.
+func onPath(t *testing.T, scripts map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, script := range scripts {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755))
+	}
+	t.Setenv("PATH", dir)
+}
+
+func TestOpenSaysWhatIsMissing(t *testing.T) {
+	old := map[string]string{"mongod": "echo 'db version v8.0.4'"}
+	for _, tt := range []struct {
+		name, uri string
+		programs  map[string]string
+		cfg       Config
+		want      string
+		wrong     bool // not missing, but wrong
+	}{
+		{name: "nothing", want: "no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2"},
+		{name: "too old", programs: old, want: "/mongod is v8.0.4;"},
+		{name: "broken", programs: map[string]string{"mongod": "exit 3"}, want: "mongod --version fails (exit status 3)"},
+		{name: "another program", programs: map[string]string{"mongod": "echo hello"}, want: `no version in "hello\n"`},
+		{name: "old Python", programs: map[string]string{"python3": "echo Python 3.10.1"}, want: "no Python 3.11 to 3.13"},
+		{name: "one that is not set", cfg: Config{Name: Given}, want: "MONGODB_URI is not set"},
+		{name: "one that nobody knows", cfg: Config{Name: "mongo"}, want: "SERVER=mongo is not available for this; name one of uri, path, mongod, secantus", wrong: true},
+		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Form: ReplicaSet(1)}, want: "name one of path, mongod,", wrong: true},
+		{name: "no mongos", programs: old, cfg: Config{Form: Form{kind: sharded, size: 2}},
+			want: "no mongos on the PATH; the pinned wheel has no mongos"},
+		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is no connection string", wrong: true},
+		{name: "several hosts behind a lab", uri: "mongodb://a,b", cfg: Config{Lab: "standalone"}, want: "name one host and no credentials", wrong: true},
+		{name: "credentials behind a lab", uri: "mongodb://u:p@a", cfg: Config{Lab: "standalone"}, want: "name one host and no credentials", wrong: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			onPath(t, tt.programs)
+			t.Setenv("MONGODB_URI", tt.uri)
+			tt.cfg.Root, tt.cfg.Progress = t.TempDir(), t.Output()
+			pins := filepath.Join(tt.cfg.Root, "etc", "server")
+			require.NoError(t, os.MkdirAll(pins, 0o755))
+			for _, name := range []string{"mongod.txt", "requirements.txt"} {
+				require.NoError(t, os.WriteFile(filepath.Join(pins, name), nil, 0o600))
+			}
+			_, err := tt.cfg.openFirst(t.Context())
+			require.ErrorContains(t, err, tt.want)
+			assert.Equal(t, tt.wrong, !errors.Is(err, ErrUnavailable))
+		})
+	}
+}
+
+// TestInstall is about pip's errors: a wrong hash is one, all else means that there is no such server here.
+func TestInstall(t *testing.T) {
+	path := os.Getenv("PATH")
+	for message, missing := range map[string]bool{"THESE PACKAGES DO NOT MATCH THE HASHES": false, "No network": true} {
+		onPath(t, map[string]string{"python3": "PATH=" + path + `
+case "$2" in
+venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+pip) echo "ERROR: ` + message + `"; echo note; exit 1 ;;
+*) echo Python 3.12.1 ;;
+esac`})
+		target := filepath.Join(t.TempDir(), "venv")
+		err := install(t.Context(), target, "pins.txt")
+		require.Error(t, err)
+		assert.Equal(t, missing, errors.As(err, new(absence)), err)
+		assert.NoDirExists(t, target)
+		if missing {
+			assert.ErrorContains(t, err, "ERROR: No network")
+		} else {
+			assert.ErrorContains(t, err, "change the hash in pins.txt")
+		}
+	}
+}
+
+func TestSweepRemovesWhatNobodyOwns(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	first, err := newRunDir(parent)
+	require.NoError(t, err)
+	require.NoError(t, first.owner.Close()) // as if its process had ended
+	second, err := newRunDir(parent)
+	require.NoError(t, err)
+	assert.NoDirExists(t, first.path)
+	third, err := newRunDir(parent)
+	require.NoError(t, err)
+	assert.DirExists(t, second.path)
+	require.NoError(t, second.remove())
+	require.NoError(t, third.remove())
+}
+
+func TestReadEnv(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{"MONGODB_URI=mongodb://h/?a=b", "LAB_URL=http://x"},
+		readEnv(strings.NewReader("hello\nMONGODB_URI=mongodb://h/?a=b\nLAB_URL=http://x\nLATER=1\n")))
+	balanced := readEnv(strings.NewReader("SINGLE_MONGOS_LB_URI=mongodb://s\nMULTI_MONGOS_LB_URI=mongodb://m\nLAB_URL=http://x\n"))
+	assert.Equal(t, "mongodb://s", envValue(balanced, "MONGODB_URI"))
+	assert.Empty(t, envValue(readEnv(strings.NewReader("")), "MONGODB_URI"))
+}

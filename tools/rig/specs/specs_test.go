@@ -1,0 +1,194 @@
+package specs
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/sumdb/dirhash"
+)
+
+// TestEveryBase is about the repository's own files: a base without them can be built, but not tested.
+func TestEveryBase(t *testing.T) {
+	t.Parallel()
+	etc := filepath.Join("..", "..", "..", "etc")
+	pins, err := ReadPins(filepath.Join(etc, "specifications"))
+	require.NoError(t, err)
+	locks, err := filepath.Glob(filepath.Join(etc, "bases", "*", "fork.lock"))
+	require.NoError(t, err)
+	require.NotEmpty(t, locks)
+	for _, lock := range locks {
+		_, err := ReadBase(filepath.Join(filepath.Dir(lock), "specifications"), pins)
+		assert.NoError(t, err)
+	}
+}
+
+const commit = "0123456789abcdef0123456789abcdef01234567"
+
+func TestReadPinsAndBase(t *testing.T) {
+	t.Parallel()
+	write := func(text string) string {
+		file := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return file
+	}
+	hash := "h1:" + strings.Repeat("A", 43) + "="
+	line := "r1 " + commit + " " + hash + "\n"
+	pins, err := ReadPins(write("# comment\n\n" + line))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]Revision{"r1": {"r1", commit, hash}}, pins)
+	for _, text := range []string{"r1 " + commit, "../r1 " + commit + " " + hash, "r1 abc " + hash, "r1 " + commit + " sha256:x", line + line} {
+		_, err := ReadPins(write(text))
+		assert.ErrorContains(t, err, "want lines of a new name", text)
+	}
+	base, err := ReadBase(write("# comment\n\nfork r1\nupstream   r1\n"), pins)
+	require.NoError(t, err)
+	assert.Equal(t, Base{"r1", "r1"}, base)
+	for _, text := range []string{"", "fork r1\n", "fork r1\nother r1\n", "fork r1\nupstream r2\n", "fork r1\nupstream r1\nmore r1\n"} {
+		_, err := ReadBase(write(text), pins)
+		assert.ErrorContains(t, err, "want the lines", text)
+	}
+}
+
+// checkout is a made-up state of the specifications repository.
+func checkout(content string) map[string]string {
+	return map[string]string{
+		"README.md": "no test data", "source/crud/schema.json": "{}", "source/crud/tests/unified/a.yml": "no JSON",
+		"source/crud/tests/unified/a.json": content, "source/gridfs/tests/b.json": "{}",
+	}
+}
+
+// pin returns the revision that the files are pinned as.
+func pin(t *testing.T, name string, files map[string]string) map[string]Revision {
+	t.Helper()
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(files)), func(name string) bool { return !wanted(name) })
+	hash, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(files[name])), nil
+	})
+	require.NoError(t, err)
+	return map[string]Revision{name: {name, commit, hash}}
+}
+
+func write(t *testing.T, files map[string]string, dir string) {
+	t.Helper()
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+}
+
+// archive packs files like the public repository does, below one top folder.
+func archive(t *testing.T, files map[string]string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	compressed := gzip.NewWriter(&packed)
+	w := tar.NewWriter(compressed)
+	for name, text := range files {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: "top/" + name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text))}))
+		_, err := io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, compressed.Close())
+	return packed.Bytes()
+}
+
+// serve returns a store that gets a status and a body from everywhere.
+func serve(t *testing.T, status int, body []byte, pins map[string]Revision) *Store {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(server.Close)
+	return &Store{
+		Root: filepath.Join(t.TempDir(), "repository"), Pins: pins, Client: server.Client(), Progress: io.Discard,
+		Archive: func(commit string) string { return server.URL + "/" + commit },
+	}
+}
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	files := checkout("one")
+	whole := archive(t, files)
+	outside := maps.Clone(files)
+	outside["source/x/tests/../../../../y.json"] = "{}"
+	for _, tt := range []struct {
+		name        string
+		status      int
+		body        []byte
+		want        string
+		unavailable bool
+	}{
+		{"good", http.StatusOK, whole, "", false},
+		{"other content", http.StatusOK, archive(t, checkout("two")), "are not the pinned ones", false},
+		{"truncated", http.StatusOK, whole[:len(whole)/2], "unexpected EOF", false},
+		{"no archive", http.StatusOK, []byte("<html>"), "read the archive", false},
+		{"path outside", http.StatusOK, archive(t, outside), "path escapes", false},
+		{"not found", http.StatusNotFound, nil, "404 Not Found; set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, tt.status, tt.body, pin(t, "r1", files))
+			project, err := s.Project(t.Context(), "r1")
+			left, readErr := os.ReadDir(filepath.Join(s.Root, "build", "specifications"))
+			require.NoError(t, readErr)
+			if tt.want != "" {
+				assert.ErrorContains(t, err, tt.want)
+				assert.Equal(t, tt.unavailable, errors.Is(err, ErrUnavailable))
+				assert.Empty(t, left)
+				assert.NoFileExists(t, filepath.Join(s.Root, "build", "y.json"))
+				return
+			}
+			require.NoError(t, err)
+			assert.Len(t, left, 1)
+			source := filepath.Join(project, "testdata", "specifications", "source")
+			assert.FileExists(t, filepath.Join(source, "crud", "tests", "unified", "a.json"))
+			assert.NoFileExists(t, filepath.Join(source, "crud", "schema.json"))
+
+			// The copy is used from then on, unless it was changed.
+			s.Archive = func(string) string { return "http://127.0.0.1:0/" }
+			_, err = s.Project(t.Context(), "r1")
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(source, "gridfs", "tests", "b.json"), []byte("[]"), 0o600))
+			_, err = s.Project(t.Context(), "r1")
+			assert.ErrorIs(t, err, ErrUnavailable)
+		})
+	}
+}
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for name, folder := range map[string]string{
+		"folder of revisions": "local/r1", "one checkout": "local", "shared by checkouts": "shared/specifications/r1",
+		"another revision": "elsewhere",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.StatusNotFound, nil, pin(t, "r1", checkout("one")))
+			s.Local = filepath.Join(s.Root, "..", "local")
+			write(t, checkout("two"), s.Local)
+			write(t, checkout("one"), filepath.Join(s.Root, "..", folder))
+			_, err := s.Project(t.Context(), "r1")
+			if folder == "elsewhere" {
+				assert.ErrorIs(t, err, ErrUnavailable)
+			} else {
+				assert.NoError(t, err)
+			}
+		})
+	}
+	_, err := serve(t, http.StatusOK, nil, nil).Project(t.Context(), "r3")
+	assert.ErrorContains(t, err, `pins no revision "r3"`)
+}

@@ -1,0 +1,169 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"mongofork/tools/redact"
+)
+
+// Result is the result of a suite, or of a part of one. Its counts are of single cases.
+type Result struct {
+	Name    string
+	Passed  int
+	Elapsed time.Duration
+	// Note is shown in the table.
+	Note string
+	// Skips counts the cases that were not judged, by the reason.
+	Skips map[string]int
+	// Failures hold one entry for each failed case.
+	Failures []Failure
+	// Remarks are further lines that decide nothing.
+	Remarks []string
+}
+
+// Failure is a case that failed.
+type Failure struct {
+	// Name names the case, What the fault in one line.
+	Name, What string
+	// Output is the end of the case's output.
+	Output []string
+	// Rerun is the command that runs this case alone.
+	Rerun string
+}
+
+func (r *Result) fail(name, what, rerun string, output ...string) {
+	if cut := len(output) - excerptLines; cut > 0 {
+		output = append([]string{fmt.Sprintf("[%d lines left out]", cut)}, output[cut:]...)
+	}
+	r.Failures = append(r.Failures, Failure{name, what, output, rerun})
+}
+
+func (r *Result) skip(reason string) {
+	if r.Skips == nil {
+		r.Skips = map[string]int{}
+	}
+	r.Skips[reason]++
+}
+
+func (r *Result) skipped() (n int) {
+	for _, count := range r.Skips {
+		n += count
+	}
+	return n
+}
+
+// note adds to the note.
+func (r *Result) note(format string, args ...any) {
+	r.Note = strings.TrimPrefix(r.Note+"; "+fmt.Sprintf(format, args...), "; ")
+}
+
+// remark lists names under a title, or nothing if there are none.
+func (r *Result) remark(title string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	shown := names[:min(len(names), namesShown)]
+	if more := len(names) - len(shown); more > 0 {
+		shown = append(slices.Clone(shown), fmt.Sprintf("and %d more", more))
+	}
+	r.Remarks = append(r.Remarks, fmt.Sprintf("%s (%d):\n  %s", title, len(names), strings.Join(shown, "\n  ")))
+}
+
+const (
+	// excerptLines is how much of a failed test's output is shown.
+	excerptLines = 30
+	// failuresShown is the number of failures of a suite that are shown with their output: further ones usually have the same cause.
+	failuresShown = 20
+	// namesShown is the number of names in a remark.
+	namesShown = 12
+)
+
+// Write writes the table, the skips, the remarks, the failures and, as the last line, the totals, without the passwords that a
+// test's output may contain. It reports whether nothing failed.
+func Write(w io.Writer, results []Result) (ok bool, err error) {
+	var b strings.Builder
+	writeTable(&b, results)
+	var passed, failed, skipped int
+	for _, r := range results {
+		passed, failed, skipped = passed+r.Passed, failed+len(r.Failures), skipped+r.skipped()
+		writeSkips(&b, r)
+	}
+	for _, r := range results {
+		for _, remark := range r.Remarks {
+			fmt.Fprintf(&b, "\n%s: %s\n", r.Name, remark)
+		}
+	}
+	for _, r := range results {
+		for i, f := range r.Failures {
+			if i == failuresShown {
+				fmt.Fprintf(&b, "\nFurther failures of %s, without their output:\n", r.Name)
+			}
+			if i >= failuresShown {
+				f.Output = nil
+			}
+			writeFailure(&b, r.Name, f)
+		}
+	}
+	fmt.Fprintf(&b, "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped)
+	_, err = io.WriteString(w, redact.URIs(b.String()))
+	return failed == 0, err
+}
+
+func writeTable(w io.Writer, results []Result) {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"suite", "passed", "failed", "skipped", "time", "note"})
+	configs := []table.ColumnConfig{{Name: "note", WidthMax: 60}}
+	for _, name := range []string{"passed", "failed", "skipped", "time"} {
+		configs = append(configs, table.ColumnConfig{Name: name, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
+	for _, r := range results {
+		t.AppendRow(table.Row{r.Name, r.Passed, len(r.Failures), r.skipped(), r.Elapsed.Round(time.Second), r.Note})
+	}
+	fmt.Fprintf(w, "\n%s\n", t.Render())
+}
+
+// writeSkips lists the most common reasons first.
+func writeSkips(w io.Writer, r Result) {
+	if len(r.Skips) == 0 {
+		return
+	}
+	var reasons []string
+	for reason := range r.Skips {
+		reasons = append(reasons, reason)
+	}
+	slices.SortFunc(reasons, func(a, b string) int { return cmp.Or(r.Skips[b]-r.Skips[a], strings.Compare(a, b)) })
+	fmt.Fprintf(w, "\n%s skipped %d:\n", r.Name, r.skipped())
+	for _, reason := range reasons {
+		fmt.Fprintf(w, "%6d  %s\n", r.Skips[reason], reason)
+	}
+}
+
+func writeFailure(w io.Writer, suite string, f Failure) {
+	fmt.Fprintf(w, "\nFAIL %s: %s: %s\n", suite, f.Name, f.What)
+	for _, line := range f.Output {
+		fmt.Fprintf(w, "    %s\n", strings.Map(printable, line))
+	}
+	if f.Rerun != "" {
+		fmt.Fprintf(w, "  rerun: %s\n", f.Rerun)
+	}
+}
+
+// printable replaces characters that control a terminal or a pager.
+func printable(r rune) rune {
+	if r == '\t' || unicode.IsPrint(r) {
+		return r
+	}
+	return '.'
+}

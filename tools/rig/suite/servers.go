@@ -1,0 +1,239 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"mongofork/tools/gotest"
+	"mongofork/tools/rig/server"
+)
+
+const (
+	// backpressureTest, which the overlay adds, runs the test files about overload of the revision that the fork follows.
+	backpressureTest = "TestClientBackpressureSpec"
+	unifiedTest      = "TestUnifiedSpec"
+	// specTimeout bounds one run. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
+	specTimeout = time.Hour
+)
+
+// proseTests are upstream's tests, in internal/integration, that need members or routers of a deployment.
+var proseTests = []string{
+	"TestRetryableReadsProse", "TestRetryableWritesProse", "TestServerSelectionProse", "TestSDAMErrorHandling", "TestSDAMProse",
+	"TestLoadBalancerSupport", "TestMongosPinning", "TestWriteErrorsWithLabels", "TestSessionsProse",
+}
+
+// spec runs, for each revision, the unified tests on a real server; for that of the fork also all tests of the overlay that need
+// one.
+func (w work) spec() []part {
+	parts := []part{{w.Revisions.Fork, func(ctx context.Context, r *Result) error {
+		return w.unified(ctx, r, w.Revisions.Fork, server.Config{}, w.own.in(needsServer), unifiedTest)
+	}}}
+	if w.Revisions.Upstream != w.Revisions.Fork {
+		parts = append(parts, part{w.Revisions.Upstream, func(ctx context.Context, r *Result) error {
+			return w.unified(ctx, r, w.Revisions.Upstream, server.Config{}, nil, unifiedTest)
+		}})
+	}
+	return parts
+}
+
+// topologies runs the unified tests and the prose tests of the fork's revision, on a server and on each deployment that the lab
+// makes of one.
+func (w work) topologies() []part {
+	var parts []part
+	for _, topology := range []string{"", "standalone", "replicaset:3", "sharded:2", "loadbalanced:2"} {
+		name := topology
+		if name == "" {
+			name = "without the lab"
+		}
+		parts = append(parts, part{name, func(ctx context.Context, r *Result) error {
+			ours := w.own.in(func(folder string) bool { return folder == unifiedFolder })
+			cfg := server.Config{Name: os.Getenv("SERVER"), Lab: topology}
+			if cfg.Name == "" && !w.given() {
+				cfg.Name = server.SecantusDB // which knows all commands
+			}
+			return w.unified(ctx, r, w.Revisions.Fork, cfg, ours, append(proseTests, unifiedTest)...)
+		}})
+	}
+	return parts
+}
+
+// integration runs all of upstream's tests that need a server on real members: as they are, and with TLS and users.
+func (w work) integration() []part {
+	var parts []part
+	for _, name := range []string{"plain", "secured"} {
+		form := server.ReplicaSet(3)
+		form.TLS, form.Users = name == "secured", name == "secured"
+		parts = append(parts, part{name, func(ctx context.Context, r *Result) error {
+			project, err := w.project(ctx, w.Revisions.Upstream)
+			if err != nil {
+				return err
+			}
+			// The packages share the server and its fail points, so they run one after the other.
+			command := gotest.Command{
+				Flags: moduleFlags("-p=1", w.withoutOurs()), Timeout: specTimeout, Packages: []string{"./" + integrationFolder + "/..."},
+			}
+			j := w.judged(command, w.onServers(server.Config{Form: form}, project, r))
+			j.covers = needsServer
+			_, err = j.judge(ctx, r)
+			return err
+		}})
+	}
+	return parts
+}
+
+// unified runs the named tests of upstream's, and ours, with the files of a revision.
+func (w work) unified(ctx context.Context, r *Result, revision string, cfg server.Config, ours functions, theirs ...string) error {
+	project, err := w.project(ctx, revision)
+	if err != nil {
+		return err
+	}
+	command := gotest.Command{
+		Flags: moduleFlags("-p=1"), Timeout: specTimeout, Run: gotest.AnyOf(append(ours.names(), theirs...)),
+		Packages: []string{"./" + unifiedFolder, "./" + integrationFolder},
+	}
+	start := []string{"go run ./tools/cmd/rig server -- env", projectVariable(revision)}
+	if cfg.Lab != "" {
+		start[0] = "go run ./tools/cmd/rig server --lab " + cfg.Lab + " -- env"
+	}
+	j := w.judged(command, w.onServers(cfg, project, r), start...)
+	j.ours = ours
+	j.covers = func(folder string) bool { return folder == unifiedFolder && cfg.Lab == "" }
+	result, err := j.judge(ctx, r)
+	if err == nil && ours != nil {
+		err = checkComplete(result, project)
+	}
+	return err
+}
+
+// tooOld matches the reason of a case that asks for a newer server.
+var tooOld = regexp.MustCompile(`is lower than min`)
+
+// onServers runs tests on a newly started server. What needs a newer one than the pinned mongod runs on the pinned SecantusDB.
+// The first run notes with the result what ran where.
+func (w work) onServers(cfg server.Config, project string, r *Result) runner {
+	noted := false
+	return func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error) {
+		first, s, err := w.onNew(ctx, cfg, label, tree, command, project)
+		if err != nil {
+			return nil, err
+		}
+		results, names := []*gotest.Result{first}, []string{s.String()}
+		if wanting := askForNewer(first); len(wanting) > 0 && s.Name == server.Pinned && cfg.Form == (server.Form{}) {
+			command.Run = rerunPattern(wanting)
+			second, s, err := w.onNew(ctx, server.Config{Name: server.SecantusDB, URIOptions: cfg.URIOptions}, label, tree, command, project)
+			if err != nil {
+				return nil, err
+			}
+			results[0] = first.Filter(func(key gotest.Key) bool { return !isOf(key, wanting) })
+			results = append(results, second.Filter(func(key gotest.Key) bool { return isOf(key, wanting) }))
+			names = append(names, s.String())
+		}
+		for i, result := range results {
+			if !noted {
+				r.note("%d on %s", result.Count().Passed, names[i])
+			}
+		}
+		noted = true
+		return gotest.Merge(results...), nil
+	}
+}
+
+// onNew runs tests on a new server.
+func (w work) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command, project string) (_ *gotest.Result, _ *server.Server, err error) {
+	s, err := w.open(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	env := append([]string{"PROJECT_DIRECTORY=" + project}, s.Env...)
+	result, err := w.test(ctx, label+" on "+s.String(), tree, command, env...)
+	return result, s, err
+}
+
+// askForNewer returns the cases that were skipped because they need a newer server.
+func askForNewer(result *gotest.Result) map[gotest.Key]bool {
+	found := map[gotest.Key]bool{}
+	for _, c := range result.Cases() {
+		if c.Outcome == gotest.Skipped && tooOld.MatchString(c.Reason()) {
+			found[c.Key] = true
+		}
+	}
+	return found
+}
+
+// isOf reports whether a test is one of the keys or a subtest of one.
+func isOf(key gotest.Key, keys map[gotest.Key]bool) bool {
+	for ; key.Test != ""; key = key.Parent() {
+		if keys[key] {
+			return true
+		}
+	}
+	return false
+}
+
+// rerunPattern returns the argument of -run for the cases' test files or test functions.
+func rerunPattern(cases map[gotest.Key]bool) string {
+	functions := map[string]bool{}
+	files := map[string]map[string]bool{} // by folder
+	for key := range cases {
+		file, _, isFile := strings.Cut(key.Test, ".json")
+		if !isFile {
+			functions[gotest.TopLevel(key.Test)] = true
+			continue
+		}
+		folder, name := path.Split(file)
+		if files[folder] == nil {
+			files[folder] = map[string]bool{}
+		}
+		files[folder][regexp.QuoteMeta(name)] = true
+	}
+	var patterns []string
+	if len(functions) > 0 {
+		patterns = append(patterns, gotest.AnyOf(slices.Sorted(maps.Keys(functions))))
+	}
+	for _, folder := range slices.Sorted(maps.Keys(files)) {
+		names := strings.Join(slices.Sorted(maps.Keys(files[folder])), "|")
+		patterns = append(patterns, gotest.Pattern(strings.TrimSuffix(folder, "/"))+`/^(`+names+`)\.json$`)
+	}
+	return strings.Join(patterns, "|")
+}
+
+// throttling runs our tests that need a server with adaptiveThrottling on, except those that etc/throttled names.
+func (w work) throttling(ctx context.Context, r *Result) error {
+	text, err := os.ReadFile(w.file("etc", "throttled"))
+	if err != nil {
+		return err
+	}
+	var reasons map[string]string // by the names of tests, or of the files with their cases
+	if err := yaml.Unmarshal(text, &reasons); err != nil {
+		return fmt.Errorf("etc/throttled: %w", err)
+	}
+	project, err := w.project(ctx, w.Revisions.Fork)
+	if err != nil {
+		return err
+	}
+	ours := w.own.in(needsServer)
+	command := gotest.Command{Flags: moduleFlags("-p=1"), Timeout: specTimeout, Run: gotest.AnyOf(ours.names()), Packages: ours.folders()}
+	j := w.judged(command, w.onServers(server.Config{URIOptions: "adaptiveThrottling=true"}, project, r))
+	j.ours = ours
+	j.listed = func(key gotest.Key) (string, bool) {
+		for _, element := range strings.Split(key.Test, "/") {
+			if reason, ok := reasons[element]; ok {
+				return "differs: " + reason, true
+			}
+		}
+		return "", false
+	}
+	_, err = j.judge(ctx, r)
+	return err
+}
