@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -121,6 +122,46 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// TestAlerts checks that the rules in docs/observability.md ask for metrics, labels and values that there are.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "observability.md"))
+	require.NoError(t, err)
+	rules := regexp.MustCompile(`(?m)^ +- alert: (\w+) #.+\n +expr: (.+)$`).FindAllStringSubmatch(string(page), -1)
+	require.Len(t, rules, strings.Count(string(page), "- alert:"))
+	require.NotEmpty(t, rules)
+	exported, values := exportedMetrics(t), exportedValues(t)
+	for _, rule := range rules {
+		used, err := metricsOf(rule[2])
+		require.NoError(t, err, rule[1])
+		require.NotEmpty(t, used, rule[1])
+		for name, wanted := range used {
+			assert.Subset(t, exported[name], wanted, "%s: labels of %s", rule[1], name)
+		}
+		for _, matcher := range regexp.MustCompile(`\w+=~?"([^"]+)"`).FindAllStringSubmatch(rule[2], -1) {
+			assert.Subset(t, values, strings.Split(matcher[1], "|"), rule[1])
+		}
+	}
+}
+
+// exportedValues returns the label values of the series that are there from the start.
+func exportedValues(t *testing.T) []string {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(mongoprom.NewCollector(nil)))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	var values []string
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				values = append(values, label.GetValue())
+			}
+		}
+	}
+	return values
+}
+
 // TestMetricsOf keeps the checks above from passing for queries that say nothing.
 func TestMetricsOf(t *testing.T) {
 	t.Parallel()
@@ -146,6 +187,7 @@ func metricsOf(query string) (map[string][]string, error) {
 		case *parser.AggregateExpr:
 			grouping = append(grouping, node.Grouping...)
 		case *parser.VectorSelector:
+			used[node.Name] = append([]string{}, used[node.Name]...)
 			for _, matcher := range node.LabelMatchers {
 				if matcher.Name != model.MetricNameLabel {
 					used[node.Name] = append(used[node.Name], matcher.Name)
