@@ -20,12 +20,12 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 	p := builtProject(t, files)
 	require.NoError(t, build(t, p, false))
 	for mended, want := range map[string]string{
-		"{by: [pool added, pool gone], tests: [pool TestAdded]}": "advisory CVE-1: the overlay neither touches nor adds pool gone on v2.0.0",
-		"{by: [pool added], tests: [pool TestGone]}":             "advisory CVE-1: the overlay neither touches nor adds pool TestGone on v2.0.0",
-		"{by: [pool added], tests: [pool added]}":                "advisory CVE-1: pool added is not a test",
-		"{by: [added], tests: [pool TestAdded]}":                 `advisory CVE-1: key "added": want 'folder Name'`,
+		"[{by: [pool added, pool gone], tests: [pool TestAdded]}]": "advisory CVE-1: the overlay neither touches nor adds pool gone on v2.0.0",
+		"[{by: [pool added], tests: [pool TestGone]}]":             "advisory CVE-1: the overlay neither touches nor adds pool TestGone on v2.0.0",
+		"[{by: [pool added], tests: [pool added]}]":                "advisory CVE-1: pool added is not a test",
+		"[{by: [added], tests: [pool TestAdded]}]":                 `advisory CVE-1: key "added": want 'folder Name'`,
 	} {
-		p.put(t, advisory.File, forktest.Advisory(map[string]string{"mended": "{v2.0.0: " + mended + "}"}))
+		p.put(t, advisory.File, forktest.Advisory(map[string]string{"mended": mended}))
 		require.ErrorContains(t, build(t, p, false), advisory.File+":1: "+want)
 	}
 }

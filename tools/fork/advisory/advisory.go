@@ -33,8 +33,8 @@ type Advisory struct {
 	Impact string `yaml:"impact"`
 	// Fixed names upstream's versions with a fix.
 	Fixed string `yaml:"fixed"`
-	// Mended says, by base, how the fork mends what upstream did not.
-	Mended map[string]Mending `yaml:"mended"`
+	// Mended says how the fork mends what upstream did not: on all affected bases or, where they differ, the first that fits.
+	Mended []Mending `yaml:"mended"`
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string `yaml:"accepted"`
 
@@ -42,12 +42,16 @@ type Advisory struct {
 	ranges []syntax.BaseRange
 }
 
-// Mending names the parts of the overlay that mend a defect of a base.
+// Mending names the parts of the overlay that mend a defect.
 type Mending struct {
+	// Bases is a range of bases, with the terms of //fork:base; all of them if it is empty.
+	Bases string `yaml:"bases"`
 	// By are the keys of declarations that the overlay touches or adds.
 	By []string `yaml:"by"`
 	// Tests are the keys of test functions that fail without them.
 	Tests []string `yaml:"tests"`
+
+	bases syntax.BaseRange
 }
 
 // State is the state of a base with regard to an advisory.
@@ -66,10 +70,19 @@ func (a Advisory) State(version string) State {
 	if !affected {
 		return MendedUpstream
 	}
-	if _, here := a.Mended[version]; here {
+	if a.Mending(version) != nil {
 		return MendedHere
 	}
 	return Open
+}
+
+// Mending returns what mends the defect on a version that has it, or nil.
+func (a Advisory) Mending(version string) *Mending {
+	i := slices.IndexFunc(a.Mended, func(m Mending) bool { return m.Bases == "" || m.bases.Holds(version) })
+	if i < 0 {
+		return nil
+	}
+	return &a.Mended[i]
 }
 
 // List are the known advisories, in the order of the file.
@@ -133,13 +146,18 @@ func (a *Advisory) complete() []string {
 		}
 		a.ranges = append(a.ranges, r)
 	}
-	for base, m := range a.Mended {
+	for i, m := range a.Mended {
 		if len(m.By) == 0 || len(m.Tests) == 0 {
-			lacks = append(lacks, "mended on "+base+": want at least one declaration in by and one in tests")
+			lacks = append(lacks, "mended: want at least one declaration in by and one in tests")
 		}
-		if a.State(base) == MendedUpstream {
-			lacks = append(lacks, "mended on "+base+", which is not affected")
+		if m.Bases == "" {
+			continue
 		}
+		r, err := syntax.ParseBaseRange(strings.Fields(m.Bases))
+		if err != nil {
+			lacks = append(lacks, err.Error())
+		}
+		a.Mended[i].bases = r
 	}
 	for base, reason := range a.Accepted {
 		if a.State(base) != Open || strings.TrimSpace(reason) == "" {
@@ -160,7 +178,10 @@ func (as List) Check(plan *plan.Plan, file string) problem.List {
 		ours[d.Key] = true
 	}
 	for _, a := range as {
-		mended := a.Mended[plan.Module.Version]
+		if a.State(plan.Module.Version) != MendedHere {
+			continue
+		}
+		mended := a.Mending(plan.Module.Version)
 		for _, s := range slices.Concat(mended.By, mended.Tests) {
 			key, err := syntax.ParseKey(s)
 			if err != nil {

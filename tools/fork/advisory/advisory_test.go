@@ -19,6 +19,10 @@ func TestAdvisoryState(t *testing.T) {
 	} {
 		require.Equal(t, want, list[0].State(version), version)
 	}
+	everywhere, err := Parse("a.yaml", []byte(forktest.Advisory(map[string]string{"mended": "[{by: [pool added], tests: [pool TestAdded]}]"})))
+	require.NoError(t, err)
+	require.Equal(t, MendedHere, everywhere[0].State("v1.0.0"))
+	require.Equal(t, MendedUpstream, everywhere[0].State("v2.0.1"))
 	require.Equal(t, "advisories: 1 known, 0 fixed by upstream, 1 by the fork, 0 open", list.Summary("v2.0.0"))
 	require.Equal(t, "advisories: 1 known, 0 fixed by upstream, 0 by the fork, 1 open: CVE-1", list.Summary("v1.0.0"))
 	require.Equal(t, []string{"CVE-1"}, list.Affecting("v2.0.0"), "what upstream's own release has")
@@ -39,10 +43,10 @@ func TestAdvisoryMistakes(t *testing.T) {
 		{"no range", forktest.Advisory(map[string]string{"affected": "", "mended": ""}), "advisory CVE-1: affected is missing"},
 		{"no term", forktest.Advisory(map[string]string{"affected": `[""]`, "mended": ""}), "needs at least one term"},
 		{"no version", forktest.Advisory(map[string]string{"affected": `["<2.0"]`, "mended": ""}), `"2.0" is not a version`},
-		{"no test", forktest.Advisory(map[string]string{"mended": "{v2.0.0: {by: [pool added]}}"}), "mended on v2.0.0: want at least one declaration in by and one in tests"},
+		{"no test", forktest.Advisory(map[string]string{"mended": "[{by: [pool added]}]"}), "mended: want at least one declaration in by and one in tests"},
 		{"accepted for nothing", forktest.Advisory(map[string]string{"accepted": "{v2.0.0: mended, in fact}"}), "accepted on v2.0.0: want a reason, and a base on which it is open"},
 		{"accepted without a reason", forktest.Advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: }"}), "accepted on v2.0.0: want a reason"},
-		{"mended for nothing", forktest.Advisory(map[string]string{"mended": "{v2.0.1: {by: [pool added], tests: [pool TestAdded]}}"}), "mended on v2.0.1, which is not affected"},
+		{"mended where", forktest.Advisory(map[string]string{"mended": "[{bases: 2.0.1, by: [pool added], tests: [pool TestAdded]}]"}), "want one of = < <= > >= before a version"},
 		{"twice", forktest.Advisory(nil) + "\n" + forktest.Advisory(nil), "a.yaml:8: advisory CVE-1 is listed twice"},
 	} {
 		_, err := Parse("a.yaml", []byte(tc.text))

@@ -2,6 +2,7 @@ package advisory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mongofork/tools/fork/problem"
@@ -37,16 +38,20 @@ func (as List) markdown(bases []string) string {
 	}
 	for _, a := range as {
 		fmt.Fprintf(&b, "\n### %s\n\n%s. %s\n\nUpstream: %s is affected, fixed in %s.\n", a.ID, a.Title, strings.TrimSpace(a.Impact), a.affected(), a.Fixed)
+		for i := range a.Mended {
+			if on := slices.DeleteFunc(slices.Clone(bases), func(base string) bool {
+				return a.State(base) != MendedHere || a.Mending(base) != &a.Mended[i]
+			}); len(on) > 0 {
+				fmt.Fprintf(&b, "\nThe fork on %s: %s; tested by %s.\n", strings.Join(on, " and "), quoted(a.Mended[i].By), quoted(a.Mended[i].Tests))
+			}
+		}
 		for _, base := range bases {
-			switch a.State(base) {
-			case MendedHere:
-				m := a.Mended[base]
-				fmt.Fprintf(&b, "\nThe fork on %s: %s; tested by %s.\n", base, quoted(m.By), quoted(m.Tests))
-			case Open:
-				fmt.Fprintf(&b, "\nThe fork on %s: **open**.\n", base)
-				if reason := a.Accepted[base]; reason != "" {
-					fmt.Fprintf(&b, "It is built nevertheless: %s.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
-				}
+			if a.State(base) != Open {
+				continue
+			}
+			fmt.Fprintf(&b, "\nThe fork on %s: **open**.\n", base)
+			if reason := a.Accepted[base]; reason != "" {
+				fmt.Fprintf(&b, "It is built nevertheless: %s.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
 			}
 		}
 	}

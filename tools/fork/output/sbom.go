@@ -53,7 +53,7 @@ func (b sbom) forkOf(of module.Version, as advisory.List) {
 		v := cdx.Vulnerability{ID: a.ID, Description: a.Title, Detail: a.Impact, Affects: &[]cdx.Affects{{Ref: self.BOMRef}}}
 		switch a.State(of.Version) {
 		case advisory.MendedHere:
-			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASResolvedWithPedigree, Detail: "fixed by the fork: " + strings.Join(a.Mended[of.Version].By, ", ")}
+			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASResolvedWithPedigree, Detail: "fixed by the fork: " + strings.Join(a.Mending(of.Version).By, ", ")}
 		case advisory.Open:
 			v.Analysis = &cdx.VulnerabilityAnalysis{State: cdx.IASExploitable, Detail: a.Accepted[of.Version]}
 		default:
