@@ -45,6 +45,11 @@ TOPOLOGY ?=
 test: $(if $(ONLY),,check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
 	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --only ,$(ONLY))
 
+.PHONY: test-cse
+test-cse: ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on
+	etc/cse/build.sh
+	$(RIG) test --only cse
+
 .PHONY: quick
 quick: check ## Check, and run the overlay's tests without a server and without the race detector
 	$(RIG) test --only fork --quick

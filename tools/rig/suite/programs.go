@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,25 @@ func (w work) limits(ctx context.Context, r *Result) (err error) {
 		args = append(args, "--server-only")
 	}
 	return w.program(ctx, r, "make test ONLY=limits", s.Env, w.file("lab", "limits"), "go", args...)
+}
+
+// cse runs the tests with the build tag cse, if there is libmongocrypt to link. It is one case.
+func (w work) cse(ctx context.Context, r *Result) (err error) {
+	if _, err := os.Stat(w.file("build", "cse", "made")); errors.Is(err, fs.ErrNotExist) {
+		r.skip("not run: make test-cse gets libmongocrypt")
+		return nil
+	}
+	project, err := w.project(ctx, w.Revisions.Upstream)
+	if err != nil {
+		return err
+	}
+	s, err := w.open(ctx, server.Config{Form: server.ReplicaSet(3)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	env := append([]string{"BASE=" + w.Base, "PROJECT_DIRECTORY=" + project}, s.Env...)
+	return w.program(ctx, r, "make test-cse", env, w.Root, w.file("etc", "cse", "test.sh"))
 }
 
 // program runs a program that tests the fork and reports its findings.

@@ -89,6 +89,7 @@ func suites() []suite {
 		{name: "spec", waits: true, parts: work.spec},
 		{name: "soak", waits: true, parts: alone(work.soak)},
 		{name: "limits", waits: true, parts: alone(work.limits)},
+		{name: "cse", waits: true, parts: alone(work.cse)},
 		{name: "integration", waits: true, extra: true, parts: work.integration},
 		{name: "topologies", waits: true, extra: true, parts: work.topologies},
 		{name: "throttling", waits: true, extra: true, parts: alone(work.throttling)},

@@ -1,0 +1,266 @@
+//go:build cse
+
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// These tests encrypt with libmongocrypt and a local key, and need a real server with test commands, which MONGODB_URI names: "make
+// test-cse" builds the one and starts the other. Rejections are made by fail points, which know a client by its appName.
+const (
+	application    = "application" // and the client that it makes for itself to read the options of collections
+	vault          = "vault"
+	dataDatabase   = "overloadData"
+	vaultNamespace = "overloadVault.keys"
+)
+
+// encryption is an application whose keys another client reads. Nothing is cached yet.
+type encryption struct {
+	*mongo.ClientEncryption
+	data *mongo.Collection
+	sent *sentCommands
+}
+
+// newEncryption connects both.
+func newEncryption(t *testing.T, opts *options.ClientOptions) encryption {
+	t.Helper()
+	sent := &sentCommands{counts: map[string]int{}}
+	providers := map[string]map[string]any{"local": {"key": make([]byte, 96)}}
+
+	keys := connected(t, sent.by(vault, options.Client()))
+	app := connected(t, sent.by(application, opts).SetAutoEncryptionOptions(options.AutoEncryption().
+		SetKmsProviders(providers).
+		SetKeyVaultNamespace(vaultNamespace).
+		SetKeyVaultClientOptions(sent.by(vault, options.Client())).
+		SetEncryptedFieldsMap(map[string]any{dataDatabase + ".other": bson.D{}}). // so that Drop asks the server for fields
+		SetBypassQueryAnalysis(true)))                                            // which MongoDB Enterprise has
+	ce, err := mongo.NewClientEncryption(keys, options.ClientEncryption().
+		SetKmsProviders(providers).SetKeyVaultNamespace(vaultNamespace))
+	require.NoError(t, err)
+	return encryption{ClientEncryption: ce, data: app.Database(dataDatabase).Collection("data"), sent: sent}
+}
+
+func connected(t *testing.T, opts *options.ClientOptions) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+// sentCommands counts the commands that each client has sent.
+type sentCommands struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// by completes the options of a client.
+func (s *sentCommands) by(client string, opts *options.ClientOptions) *options.ClientOptions {
+	return opts.ApplyURI(os.Getenv("MONGODB_URI")).SetAppName(client).SetMonitor(&event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.counts[client+" "+e.CommandName]++
+		},
+	})
+}
+
+func (s *sentCommands) all() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
+}
+
+// realServer rejects commands, and starts without data.
+type realServer struct{ *mongo.Client }
+
+func openRealServer(t *testing.T) (context.Context, realServer) {
+	t.Helper()
+	uri := os.Getenv("MONGODB_URI")
+	require.NotEqual(t, "", uri, "MONGODB_URI names no server; use make test-cse")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+
+	s := realServer{connected(t, options.Client().ApplyURI(uri))}
+	for _, database := range []string{dataDatabase, "overloadVault"} {
+		require.NoError(t, s.Database(database).Drop(ctx))
+	}
+	return ctx, s
+}
+
+// reject makes the server reject the client's commands of that name, and at the end of the test none.
+func (s realServer) reject(ctx context.Context, t *testing.T, client, command string, mode any) {
+	t.Helper()
+	set := func(command bson.D) error { return s.Database("admin").RunCommand(ctx, command).Err() }
+	failCommand := bson.E{Key: "configureFailPoint", Value: "failCommand"}
+	require.NoError(t, set(bson.D{failCommand, {Key: "mode", Value: mode}, {Key: "data", Value: bson.D{
+		{Key: "failCommands", Value: bson.A{command}},
+		{Key: "appName", Value: client},
+		{Key: "errorCode", Value: 462},
+		{Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}},
+	}}}))
+	t.Cleanup(func() { assert.NoError(t, set(bson.D{failCommand, {Key: "mode", Value: "off"}})) })
+}
+
+var twice = bson.D{{Key: "times", Value: 2}}
+
+// TestEncryptionInOverload is a day in the life of a key: each command that it takes is rejected twice, and sent a third time.
+func TestEncryptionInOverload(t *testing.T) {
+	ctx, server := openRealServer(t)
+	const secret = "a secret"
+	var key bson.Binary
+	var encrypted bson.Binary
+
+	steps := []struct {
+		name, client, command string
+		run                   func(*testing.T, encryption) error
+		sent                  map[string]int
+	}{
+		{"CreateDataKey", vault, "insert", func(_ *testing.T, e encryption) (err error) {
+			key, err = e.CreateDataKey(ctx, "local")
+			return err
+		}, map[string]int{"vault insert": 3}},
+		{"Encrypt", vault, "find", func(_ *testing.T, e encryption) (err error) {
+			_, value, err := bson.MarshalValue(secret)
+			if err != nil {
+				return err
+			}
+			encrypted, err = e.Encrypt(ctx, bson.RawValue{Type: bson.TypeString, Value: value}, options.Encrypt().
+				SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
+			return err
+		}, map[string]int{"vault find": 3}},
+		{"InsertOne", application, "insert", func(_ *testing.T, e encryption) error {
+			_, err := e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
+			return err
+		}, map[string]int{"application insert": 3, "application listCollections": 1}},
+		{"FindOne", application, "find", func(t *testing.T, e encryption) error {
+			return expectSecret(ctx, t, e, secret)
+		}, map[string]int{"application find": 3, "application listCollections": 1, "vault find": 1}},
+		{"FindOne, with an overloaded key vault", vault, "find", func(t *testing.T, e encryption) error {
+			return expectSecret(ctx, t, e, secret)
+		}, map[string]int{"application find": 1, "application listCollections": 1, "vault find": 3}},
+		{"RewrapManyDataKey, reading", vault, "find", func(t *testing.T, e encryption) error {
+			return rewrap(ctx, t, e)
+		}, map[string]int{"vault find": 3, "vault update": 1}},
+		{"RewrapManyDataKey, writing", vault, "update", func(t *testing.T, e encryption) error {
+			return rewrap(ctx, t, e)
+		}, map[string]int{"vault find": 1, "vault update": 3}},
+		{"FindOne, by the new key", application, "listCollections", func(t *testing.T, e encryption) error {
+			return expectSecret(ctx, t, e, secret)
+		}, map[string]int{"application find": 1, "application listCollections": 3, "vault find": 1}},
+	}
+	for _, step := range steps {
+		t.Run(step.name, func(t *testing.T) {
+			e := newEncryption(t, options.Client())
+			server.reject(ctx, t, step.client, step.command, twice)
+			require.NoError(t, step.run(t, e))
+			assert.Equal(t, step.sent, e.sent.all())
+		})
+	}
+
+	var stored struct{ Secret bson.Binary }
+	require.NoError(t, server.Database(dataDatabase).Collection("data").FindOne(ctx, bson.D{}).Decode(&stored))
+	assert.Equal(t, byte(6), stored.Secret.Subtype, "what other clients see is encrypted")
+}
+
+func expectSecret(ctx context.Context, t *testing.T, e encryption, secret string) error {
+	var found struct{ Secret string }
+	err := e.data.FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&found)
+	assert.Equal(t, secret, found.Secret)
+	return err
+}
+
+func rewrap(ctx context.Context, t *testing.T, e encryption) error {
+	result, err := e.RewrapManyDataKey(ctx, bson.D{})
+	if err == nil {
+		assert.Equal(t, int64(1), result.ModifiedCount)
+	}
+	return err
+}
+
+// TestKeyVaultThatRejectsEverything is about a command that the server has executed: it is not sent again because its reply cannot
+// be decrypted. The key vault's limit of retries is that of any command.
+func TestKeyVaultThatRejectsEverything(t *testing.T) {
+	ctx, server := openRealServer(t)
+	e := newEncryption(t, options.Client())
+	key, err := e.CreateDataKey(ctx, "local")
+	require.NoError(t, err)
+	encrypted, err := e.Encrypt(ctx, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, options.Encrypt().
+		SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
+	require.NoError(t, err)
+	_, err = e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
+	require.NoError(t, err)
+
+	server.reject(ctx, t, vault, "find", "alwaysOn")
+	plain := &sentCommands{counts: map[string]int{}}
+	require.Error(t, connected(t, plain.by(vault, options.Client())).Database("any").Collection("any").FindOne(ctx, bson.D{}).Err())
+
+	e = newEncryption(t, options.Client())
+	_, err = e.data.FindOne(ctx, bson.D{}).Raw()
+	var labeled mongo.LabeledError
+	require.True(t, errors.As(err, &labeled), "%v", err)
+	assert.True(t, labeled.HasErrorLabel("SystemOverloadedError"), "%v", err)
+	assert.Equal(t, map[string]int{
+		"application find": 1, "application listCollections": 1, "vault find": plain.all()["vault find"],
+	}, e.sent.all())
+}
+
+// TestOptionsOfCollectionInfo: what a command has to know of its collection is read by a command of its own, to which retryReads
+// applies, whatever the command is: inside of it by libmongocrypt, or by Drop, before it. Either is kept for the command's retries.
+func TestOptionsOfCollectionInfo(t *testing.T) {
+	ctx, server := openRealServer(t)
+	create := func(e encryption) error { return e.data.Database().CreateCollection(ctx, "new") }
+	drop := func(e encryption) error { return e.data.Drop(ctx) }
+	insert := func(e encryption) error {
+		_, err := e.data.InsertOne(ctx, bson.D{})
+		return err
+	}
+	createIndex := func(e encryption) error {
+		_, err := e.data.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}})
+		return err
+	}
+	cases := []struct {
+		name        string
+		run         func(encryption) error
+		rejected    string
+		retried     string // the one option that is on
+		command     string
+		sent, infos int
+		fails       bool
+	}{
+		{name: "create reads none", run: create, rejected: "create", retried: "writes", command: "create", sent: 3},
+		{name: "drop", run: drop, rejected: "drop", retried: "writes", command: "drop", sent: 3, infos: 1},
+		{name: "drop, not retried", run: drop, rejected: "drop", retried: "reads", command: "drop", sent: 1, infos: 1, fails: true},
+		{name: "info of drop", run: drop, rejected: "listCollections", retried: "reads", command: "drop", sent: 1, infos: 3},
+		{name: "info of drop, not retried", run: drop, rejected: "listCollections", retried: "writes", command: "drop", infos: 1, fails: true},
+		{name: "insert", run: insert, rejected: "insert", retried: "writes", command: "insert", sent: 3, infos: 1},
+		{name: "info of insert", run: insert, rejected: "listCollections", retried: "reads", command: "insert", sent: 1, infos: 3},
+		{name: "info of insert, not retried", run: insert, rejected: "listCollections", retried: "writes", command: "insert", infos: 1, fails: true},
+		{name: "info of createIndexes", run: createIndex, rejected: "listCollections", retried: "reads", command: "createIndexes", sent: 1, infos: 3},
+		{name: "info of createIndexes, not retried", run: createIndex, rejected: "listCollections", retried: "writes", command: "createIndexes", infos: 1, fails: true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEncryption(t, options.Client().SetRetryReads(c.retried == "reads").SetRetryWrites(c.retried == "writes"))
+			server.reject(ctx, t, application, c.rejected, twice)
+			err := c.run(e)
+			assert.Equal(t, c.fails, err != nil, "%v", err)
+			sent := e.sent.all()
+			assert.Equal(t, c.sent, sent["application "+c.command], "%s", c.command)
+			assert.Equal(t, c.infos, sent["application listCollections"], "listCollections")
+		})
+	}
+}
