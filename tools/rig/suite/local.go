@@ -42,19 +42,35 @@ func (w work) modules(ctx context.Context, r *Result) error {
 		if folder != "." {
 			command.Flags = race
 		}
-		result, err := w.test(ctx, "modules "+folder, folder, command, env...)
-		if err != nil {
+		if err := w.module(ctx, r, folder, command, env...); err != nil {
 			return err
 		}
-		for _, c := range result.Cases() {
-			switch c.Outcome {
-			case gotest.Passed:
-				r.Passed++
-			case gotest.Skipped:
-				r.skip(c.Reason())
-			default:
-				r.fail(c.Key.String(), "failed", rerunCommand(folder, command, c.Key, c.Package), c.Output...)
-			}
+	}
+	if !slices.Contains(folders, "lab") {
+		return nil
+	}
+	// The lab requires upstream's driver. What is said of the driver in virtual time has to hold for the fork.
+	forked, err := labWith(w.Root, w.fork)
+	if err != nil {
+		return err
+	}
+	return w.module(ctx, r, "lab", gotest.Command{Packages: []string{"./virtual/..."}}, append(forked, env...)...)
+}
+
+// module runs tests in a folder with a go.mod.
+func (w work) module(ctx context.Context, r *Result, folder string, command gotest.Command, env ...string) error {
+	result, err := w.test(ctx, "modules "+folder, folder, command, env...)
+	if err != nil {
+		return err
+	}
+	for _, c := range result.Cases() {
+		switch c.Outcome {
+		case gotest.Passed:
+			r.Passed++
+		case gotest.Skipped:
+			r.skip(c.Reason())
+		default:
+			r.fail(c.Key.String(), "failed", rerunCommand(folder, command, c.Key, c.Package), c.Output...)
 		}
 	}
 	return nil

@@ -95,21 +95,31 @@ func BuildLab(ctx context.Context, root, driver string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := filepath.Join(root, "build", "labs", filepath.FromSlash(driver))
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	env, err := labWith(root, driver)
+	if err != nil {
 		return "", err
 	}
-	workspace := filepath.Join(out, "go.work")
-	text := fmt.Sprintf("go 1.25.0\n\nuse %q\n\nreplace %s => %q\n", filepath.Join(root, "lab"), Module, filepath.Join(root, filepath.FromSlash(driver)))
-	if err := os.WriteFile(workspace, []byte(text), 0o600); err != nil {
-		return "", err
-	}
-	binary := filepath.Join(out, "lab.exe") // the suffix matters on Windows only
-	cmd := process.Command(ctx, filepath.Join(root, "lab"), append(os.Environ(), "GOWORK="+workspace, "GOFLAGS="), "go", "build", "-o", binary, "./cmd/lab")
+	binary := filepath.Join(labFolder(root, driver), "lab.exe") // the suffix matters on Windows only
+	cmd := process.Command(ctx, filepath.Join(root, "lab"), append(os.Environ(), env...), "go", "build", "-o", binary, "./cmd/lab")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("build the lab with %s: %w\n%s", driver, err, said.Bytes())
 	}
 	return binary, nil
+}
+
+func labFolder(root, driver string) string {
+	return filepath.Join(root, "build", "labs", filepath.FromSlash(driver))
+}
+
+// labWith returns the environment in which the lab's module uses the driver in a folder below the root.
+func labWith(root, driver string) ([]string, error) {
+	out := labFolder(root, driver)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, err
+	}
+	workspace := filepath.Join(out, "go.work")
+	text := fmt.Sprintf("go 1.25.0\n\nuse %q\n\nreplace %s => %q\n", filepath.Join(root, "lab"), Module, filepath.Join(root, filepath.FromSlash(driver)))
+	return []string{"GOWORK=" + workspace, "GOFLAGS="}, os.WriteFile(workspace, []byte(text), 0o600)
 }

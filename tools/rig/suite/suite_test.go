@@ -263,8 +263,11 @@ func TestModulesAreAllThatHaveAGoMod(t *testing.T) {
 	for _, file := range []string{"go.mod", "lab/go.mod", "lab/testdata/go.mod", "build/v1.0.0/go.mod", "contrib/otel/go.mod"} {
 		f.write(t, file, "")
 	}
-	assert.Equal(t, "3 passed, 0 failed, 0 skipped", counts(f.one(t, "modules")))
+	assert.Equal(t, "4 passed, 0 failed, 0 skipped", counts(f.one(t, "modules")))
 	assert.Equal(t, f.file("contrib", "otel"), f.runs[1].Dir)
+	virtual := f.runs[3]
+	assert.Equal(t, []string{"./virtual/..."}, virtual.Packages)
+	assert.Contains(t, virtual.Env, "GOWORK="+f.file("build", "labs", "build", "v1.0.0", "go.work"))
 }
 
 func TestTidyReason(t *testing.T) {
