@@ -7,45 +7,47 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
-// withPatience returns a context for commands that outlive the caller's context, or to which the client's Timeout does not apply:
-// their backoffs end at the caller's deadline or, if it has none, after the timeout. Without a caller, ctx counts. Call the
-// returned function when the commands are done.
-func withPatience(ctx, caller context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
+// withPatience returns a context for commands to which the client's Timeout does not apply: their backoffs end after it, unless the
+// deadline of who waits for them is known.
+func withPatience(ctx context.Context, timeout *time.Duration) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	waiting := caller
-	if waiting == nil {
-		waiting = ctx
+	purpose, waiting := backpressure.PurposeOf(ctx), ctx
+	if purpose.Caller != nil {
+		waiting = purpose.Caller
 	}
-	if _, ok := waiting.Deadline(); !ok && timeout != nil && *timeout > 0 {
-		limited, cancel := context.WithTimeout(waiting, *timeout)
-		return backpressure.WithCaller(ctx, limited), cancel
+	_, known := waiting.Deadline()
+	if known || !purpose.Until.IsZero() || timeout == nil || *timeout <= 0 {
+		return ctx
 	}
-	if caller == nil {
-		return ctx, func() {}
+	purpose.Until = time.Now().Add(*timeout)
+	return backpressure.WithPurpose(ctx, purpose)
+}
+
+// withOwnCursor returns a context for a call whose cursor the application does not see, or does not close itself: nobody looks at
+// the result of the killCursors.
+func withOwnCursor(ctx context.Context) context.Context {
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	return backpressure.WithCaller(ctx, caller), func() {}
+	purpose := backpressure.PurposeOf(ctx)
+	purpose.Ignored = true
+	return backpressure.WithPurpose(ctx, purpose)
 }
 
 // endSessions ends the sessions of the client's pool.
 //
 //fork:wrap the client's Timeout does not apply to it
 func (c *Client) endSessions(ctx context.Context) {
-	ctx, cancel := withPatience(ctx, nil, c.timeout)
-	defer cancel()
-	c.upstreamEndSessions(ctx)
+	c.upstreamEndSessions(withPatience(ctx, c.timeout))
 }
 
-// Cursor knows who waits for it to close.
+// Cursor knows whether it closes itself.
 //
 //fork:extend All closes the cursor with a context unrelated to its caller
 type Cursor struct {
-	// closing is set while All reads the cursor to its end or an error, after which the cursor closes itself.
-	closing bool
-
-	// caller is the context of the stream that reads the cursor, if one does.
-	caller context.Context
+	closesItself bool // All has been called
 }
 
 func (c *Cursor) timeout() *time.Duration {
@@ -62,12 +64,8 @@ func (c *Cursor) timeout() *time.Duration {
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 //fork:watch Cursor.Close
 func (c *Cursor) All(ctx context.Context, results any) error {
-	ctx, cancel := withPatience(ctx, nil, c.timeout())
-	defer cancel()
-
-	c.closing = true
-	defer func() { c.closing = false }()
-	return c.upstreamAll(ctx, results)
+	c.closesItself = true
+	return c.upstreamAll(withPatience(ctx, c.timeout()), results)
 }
 
 // Close closes the cursor, which must not be read afterwards. Closing it again does nothing. The context's deadline or, if it has
@@ -75,36 +73,34 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 func (c *Cursor) Close(ctx context.Context) error {
-	ctx, cancel := withPatience(ctx, c.caller, c.timeout())
-	defer cancel()
-
-	if c.closing {
-		ctx = backpressure.WithCleanUp(ctx)
+	if c.closesItself {
+		ctx = withOwnCursor(ctx)
 	}
-	return c.upstreamClose(ctx)
+	return c.upstreamClose(withPatience(ctx, c.timeout()))
 }
 
-// ChangeStream knows who waits for it to close.
+// ChangeStream knows whether it closes itself.
 //
 //fork:extend a stream whose event has no resume token closes itself with a context unrelated to its caller
 type ChangeStream struct {
-	closing bool
+	closesItself bool // an event is read
 }
 
 // loopNext reads the next batch, resuming the stream if necessary.
 //
 //fork:wrap the result of the killCursors before a stream is resumed is ignored
 func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
-	cs.upstreamLoopNext(backpressure.WithCleanUp(ctx), nonBlocking)
+	cs.upstreamLoopNext(withOwnCursor(ctx), nonBlocking)
 }
 
 // storeResumeToken remembers where to resume the stream. Without a token it closes the stream.
 //
 //fork:wrap the result of that killCursors is ignored
 func (cs *ChangeStream) storeResumeToken() error {
-	cs.closing = true
-	defer func() { cs.closing = false }()
-	return cs.upstreamStoreResumeToken()
+	cs.closesItself = true
+	err := cs.upstreamStoreResumeToken()
+	cs.closesItself = false
+	return err
 }
 
 // Close closes the change stream, which must not be read afterwards. Closing it again does nothing. The context's deadline or, if
@@ -112,22 +108,26 @@ func (cs *ChangeStream) storeResumeToken() error {
 //
 //fork:wrap a stream that closes itself must not keep its caller waiting
 func (cs *ChangeStream) Close(ctx context.Context) error {
-	ctx, cancel := withPatience(ctx, nil, cs.client.timeout)
-	defer cancel()
-
-	if cs.closing {
-		ctx = backpressure.WithCleanUp(ctx)
+	if cs.closesItself {
+		ctx = withOwnCursor(ctx)
 	}
-	return cs.upstreamClose(ctx)
+	return cs.upstreamClose(withPatience(ctx, cs.client.timeout))
 }
 
 // Close closes the download stream. The deadline of the context with which it was opened or, if that has none, the client's
 // Timeout ends the backoffs.
 //
-//fork:wrap the cursor is closed with a context unrelated to the stream's
+//fork:replace the cursor was closed with a context unrelated to the stream's
 func (ds *GridFSDownloadStream) Close() error {
-	if ds.cursor != nil {
-		ds.cursor.caller = ds.ctx
+	if ds.cancel != nil {
+		defer ds.cancel()
 	}
-	return ds.upstreamClose()
+	if ds.closed {
+		return ErrStreamClosed
+	}
+	ds.closed = true
+	if ds.cursor == nil {
+		return nil
+	}
+	return ds.cursor.Close(backpressure.WithPurpose(context.Background(), backpressure.Purpose{Caller: ds.ctx}))
 }

@@ -13,9 +13,7 @@ import (
 func (db *Database) CreateCollection(
 	ctx context.Context, name string, opts ...options.Lister[options.CreateCollectionOptions],
 ) error {
-	ctx, cancel := withPatience(ctx, nil, db.client.timeout)
-	defer cancel()
-	return db.upstreamCreateCollection(ctx, name, opts...)
+	return db.upstreamCreateCollection(withPatience(ctx, db.client.timeout), name, opts...)
 }
 
 // CreateView creates a view: the result of the pipeline on the collection viewOn, in the same database. The context's deadline
@@ -25,9 +23,7 @@ func (db *Database) CreateCollection(
 func (db *Database) CreateView(
 	ctx context.Context, viewName, viewOn string, pipeline any, opts ...options.Lister[options.CreateViewOptions],
 ) error {
-	ctx, cancel := withPatience(ctx, nil, db.client.timeout)
-	defer cancel()
-	return db.upstreamCreateView(ctx, viewName, viewOn, pipeline, opts...)
+	return db.upstreamCreateView(withPatience(ctx, db.client.timeout), viewName, viewOn, pipeline, opts...)
 }
 
 // Drop drops the database. It is no error if there is none. The context's deadline or, if it has none, the client's Timeout ends
@@ -35,7 +31,5 @@ func (db *Database) CreateView(
 //
 //fork:wrap the client's Timeout does not apply to dropDatabase
 func (db *Database) Drop(ctx context.Context) error {
-	ctx, cancel := withPatience(ctx, nil, db.client.timeout)
-	defer cancel()
-	return db.upstreamDrop(ctx)
+	return db.upstreamDrop(withPatience(ctx, db.client.timeout))
 }

@@ -46,11 +46,7 @@ func countChunks(length int64, chunkSize int32) int32 {
 // fillBuffer reads the next chunk.
 //
 //fork:replace a chunk whose number or data has another type made the client panic; the result of a killCursors is ignored
-//fork:watch Cursor.Close
 func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
-	ds.cursor.closing = true
-	defer func() { ds.cursor.closing = false }()
-
 	if !ds.cursor.Next(ctx) {
 		return ds.endOfChunks(ctx)
 	}
@@ -111,7 +107,7 @@ func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
 func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
 	ds.done = true
 	if err := ds.cursor.Err(); err != nil {
-		_ = ds.cursor.Close(ctx)
+		_ = ds.cursor.Close(withOwnCursor(ctx))
 		return err
 	}
 	if ds.expectedChunk != ds.numChunks {

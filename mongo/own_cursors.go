@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
@@ -41,12 +40,4 @@ func (cir *collInfoRetriever) cryptCollInfo(
 	ctx context.Context, db string, filter bsoncore.Document,
 ) (bsoncore.Document, error) {
 	return cir.upstreamCryptCollInfo(withOwnCursor(ctx), db, filter)
-}
-
-// withOwnCursor returns a context for a call whose cursor the application does not see.
-func withOwnCursor(ctx context.Context) context.Context {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	return backpressure.WithCleanUp(ctx)
 }

@@ -9,9 +9,7 @@ import "context"
 //
 //fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions")
 func (s *Session) CommitTransaction(ctx context.Context) error {
-	ctx, cancel := withPatience(ctx, nil, s.client.timeout)
-	defer cancel()
-	return s.upstreamCommitTransaction(ctx)
+	return s.upstreamCommitTransaction(withPatience(ctx, s.client.timeout))
 }
 
 // AbortTransaction aborts the session's transaction. It fails if there is none, or if it was committed or aborted. The
@@ -19,7 +17,5 @@ func (s *Session) CommitTransaction(ctx context.Context) error {
 //
 //fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions")
 func (s *Session) AbortTransaction(ctx context.Context) error {
-	ctx, cancel := withPatience(ctx, nil, s.client.timeout)
-	defer cancel()
-	return s.upstreamAbortTransaction(ctx)
+	return s.upstreamAbortTransaction(withPatience(ctx, s.client.timeout))
 }

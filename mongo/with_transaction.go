@@ -15,11 +15,12 @@ import (
 // WithTransaction starts a transaction on this session and runs the fn callback, which must pass the context that it is given to
 // every operation of the transaction. This session replaces any session in ctx. If the callback returns no error, the transaction
 // is committed; otherwise, or if the context has ended, it is aborted. The context's deadline and cancellation do not cut off the
-// commit and the abort, only the backoffs before their retries.
+// commit and the abort. Their time is the client's Timeout; without one, the backoffs before their retries end with the context or
+// 500 milliseconds of backoffs, whichever comes later.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
 // several times, and should have no other side effects. An error of the commit with the label UnknownTransactionCommitResult runs
-// the commit again. The callback has to return the errors of its operations, possibly wrapped with %w: otherwise WithTransaction
+// the commit again, unless the server is overloaded and the commit's own retries are used up. The callback has to return the errors of its operations, possibly wrapped with %w: otherwise WithTransaction
 // would try in vain to commit a transaction that the server has aborted.
 //
 // Before the transaction is run again there is a backoff: a random part of 5 milliseconds, which grow by half with each attempt,
@@ -36,10 +37,6 @@ func (s *Session) WithTransaction(
 	opts ...options.Lister[options.TransactionOptions],
 ) (any, error) {
 	retries := s.newTransactionRetries(ctx)
-	caller, cancel := context.WithDeadline(ctx, retries.deadline)
-	defer cancel()
-	retries.ending = backpressure.WithCaller(newBackgroundContext(ctx), caller)
-
 	for {
 		if err := retries.backOff(ctx); err != nil {
 			return nil, err
@@ -61,7 +58,7 @@ func (s *Session) runTransaction(
 	res, err := fn(NewSessionContext(ctx, s))
 	if err != nil {
 		if s.clientSession.TransactionRunning() {
-			_ = s.AbortTransaction(retries.ending)
+			_ = s.AbortTransaction(s.endingContext(ctx, retries, nil))
 		}
 		if !errorHasLabel(err, driver.TransientTransactionError) {
 			return res, err
@@ -75,16 +72,34 @@ func (s *Session) runTransaction(
 	if ctx.Err() != nil {
 		// Abort only a transaction whose commit was never tried: after a failed commit the session can be unpinned, and the abort
 		// would race with the commit on another server.
-		_ = s.AbortTransaction(retries.ending)
+		_ = s.AbortTransaction(s.endingContext(ctx, retries, nil))
 		return nil, ctx.Err()
 	}
-	return s.commitTransaction(res, retries)
+	return s.commitTransaction(ctx, res, retries)
 }
 
-// commitTransaction commits until the outcome is known.
-func (s *Session) commitTransaction(res any, retries *transactionRetries) (any, error) {
-	for {
-		err := s.CommitTransaction(retries.ending)
+// endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, without a client-level Timeout.
+const endingGrace = 500 * time.Millisecond
+
+// endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
+// would stay otherwise. Its time is the client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API");
+// without one, its backoffs end with the call, after a grace.
+func (s *Session) endingContext(
+	ctx context.Context, retries *transactionRetries, outcome *backpressure.Outcome,
+) context.Context {
+	purpose := backpressure.Purpose{Outcome: outcome}
+	if timeout := s.client.timeout; timeout == nil || *timeout <= 0 {
+		purpose.Caller, purpose.Until, purpose.Grace = ctx, retries.deadline, endingGrace
+	}
+	return backpressure.WithPurpose(newBackgroundContext(ctx), purpose)
+}
+
+// commitTransaction commits until the outcome is known. It does not insist on a commit that the overload retry policy gave up, and
+// waits before it repeats one that was not sent.
+func (s *Session) commitTransaction(ctx context.Context, res any, retries *transactionRetries) (any, error) {
+	for unsent := 0; ; {
+		outcome := new(backpressure.Outcome)
+		err := s.CommitTransaction(s.endingContext(ctx, retries, outcome))
 		if err == nil {
 			return res, nil
 		}
@@ -92,9 +107,17 @@ func (s *Session) commitTransaction(res any, retries *transactionRetries) (any, 
 		switch {
 		case !errors.As(err, &cmdErr):
 			return res, err
-		case cmdErr.HasErrorLabel(driver.UnknownTransactionCommitResult) && !cmdErr.IsMaxTimeMSExpiredError():
+		case cmdErr.HasErrorLabel(driver.UnknownTransactionCommitResult) && !cmdErr.IsMaxTimeMSExpiredError() &&
+			!cmdErr.HasErrorLabel(driver.ErrSystemOverloadedError):
 			if retries.expired(0) {
 				return res, retries.timeout(err)
+			}
+			if !outcome.Unsent {
+				continue
+			}
+			unsent++
+			if err := retries.wait(ctx, transactionBackoff(unsent, retries.jitter()), err); err != nil {
+				return res, err
 			}
 		case cmdErr.HasErrorLabel(driver.TransientTransactionError):
 			return nil, retries.transient(err)
@@ -109,7 +132,6 @@ type transactionRetries struct {
 	clock    backpressure.Clock
 	jitter   func() float64
 	deadline time.Time
-	ending   context.Context // of commit and abort
 
 	attempt int   // transactions that have failed
 	again   bool  // whether to run the last of them again
@@ -150,12 +172,16 @@ func (r *transactionRetries) backOff(ctx context.Context) error {
 		return nil
 	}
 	r.again = false
-	backoff := transactionBackoff(r.attempt, r.jitter())
-	if r.expired(backoff) {
-		return r.timeout(r.last)
+	return r.wait(ctx, transactionBackoff(r.attempt, r.jitter()), r.last)
+}
+
+// wait waits before something is tried again. If there is no time for that, it returns the error to give up with.
+func (r *transactionRetries) wait(ctx context.Context, d time.Duration, last error) error {
+	if r.expired(d) {
+		return r.timeout(last)
 	}
-	if err := r.clock.Sleep(ctx, backoff); err != nil {
-		return transactionRetryError{last: r.last, cause: err}
+	if err := r.clock.Sleep(ctx, nil, d); err != nil {
+		return transactionRetryError{last: last, cause: err}
 	}
 	return nil
 }

@@ -101,9 +101,9 @@ type leapingClock struct {
 
 func (c *leapingClock) Now() time.Time { return c.now }
 
-func (c *leapingClock) Sleep(ctx context.Context, d time.Duration) error {
+func (c *leapingClock) Sleep(ctx, caller context.Context, d time.Duration) error {
 	c.now = c.now.Add(d + 30*time.Second)
-	return c.Script.Sleep(ctx, d)
+	return c.Script.Sleep(ctx, caller, d)
 }
 
 func TestWithTransactionTimeout(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 type Clock interface {
 	Now() time.Time
 
-	// Sleep waits for the duration. If the context ends before that, it returns the context's error at once.
-	Sleep(context.Context, time.Duration) error
+	// Sleep waits for the duration. If a context ends before that, it returns that context's error at once. Without a caller, the
+	// second context is nil.
+	Sleep(ctx, caller context.Context, d time.Duration) error
 }
 
 // SystemClock is the Clock of the machine.
@@ -22,14 +23,19 @@ var _ Clock = SystemClock{}
 func (SystemClock) Now() time.Time { return time.Now() }
 
 // Sleep implements the Clock interface.
-func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
+func (SystemClock) Sleep(ctx, caller context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 
+	if caller == nil {
+		caller = ctx
+	}
 	select {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-caller.Done():
+		return caller.Err()
 	}
 }

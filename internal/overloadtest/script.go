@@ -164,9 +164,12 @@ func (s *Script) Now() time.Time { return time.Now().Add(s.Elapsed) }
 
 // Sleep implements the backpressure.Clock interface. It records the backoff, during which only cursors and transactions may hold a
 // connection, and advances the clock. A backoff during which the context ends is recorded, too.
-func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
+func (s *Script) Sleep(ctx, caller context.Context, d time.Duration) error {
 	require.Equal(s.t, s.pinned, s.open, "%d connections are checked out during a backoff, %d are pinned", s.open, s.pinned)
-	if err := ctx.Err(); err != nil {
+	if caller == nil {
+		caller = ctx
+	}
+	if err := firstErr(ctx, caller); err != nil {
 		return err
 	}
 	s.Slept = append(s.Slept, d)
@@ -174,7 +177,14 @@ func (s *Script) Sleep(ctx context.Context, d time.Duration) error {
 	if s.OnSleep != nil {
 		s.OnSleep()
 	}
-	return ctx.Err()
+	return firstErr(ctx, caller)
+}
+
+func firstErr(ctx, caller context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return caller.Err()
 }
 
 // Execute executes the operation and checks that each connection was returned and each reply used.

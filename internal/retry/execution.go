@@ -68,7 +68,7 @@ func (e *Execution) decide(f Failure) Verdict {
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
 	}
 
-	if f.ContextDone {
+	if f.ContextDone && f.Remaining <= 0 {
 		return Verdict{Reason: ContextDone}
 	}
 	first := e.policy.FirstBackoff
@@ -76,7 +76,11 @@ func (e *Execution) decide(f Failure) Verdict {
 		first = f.FirstBackoff
 	}
 	backoff := Backoff(first, e.attempt, e.policy.Jitter())
-	if backoff > f.Remaining {
+	switch {
+	case backoff <= f.Remaining:
+	case f.ContextDone:
+		return Verdict{Reason: ContextDone}
+	default:
 		return Verdict{Reason: DeadlineTooClose}
 	}
 	if f.Refused {

@@ -32,6 +32,10 @@ func within(f Failure, remaining time.Duration) Failure {
 	return f
 }
 
+func gone(grace time.Duration) Failure {
+	return Failure{Overload: true, Retryable: true, ContextDone: true, Remaining: grace}
+}
+
 // step is one failed attempt and the verdict that has to follow.
 type step struct {
 	fails Failure
@@ -182,7 +186,11 @@ func TestExecutionFailed(t *testing.T) {
 		}},
 		{name: "nothing is retried that nobody waits for", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},
-			{fails: Failure{Overload: true, Retryable: true, Remaining: NoDeadline, ContextDone: true}, want: refused(ContextDone)},
+			{fails: gone(0), want: refused(ContextDone)},
+		}},
+		{name: "unless it has a grace", policy: both, kind: TransactionEnd, limit: Once, steps: []step{
+			{fails: gone(50 * time.Millisecond), want: backoff(50)},
+			{fails: gone(99 * time.Millisecond), want: refused(ContextDone)},
 		}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never, steps: []step{
 			{fails: overloaded, want: refused(NotRetryable)},

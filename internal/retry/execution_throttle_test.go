@@ -23,7 +23,7 @@ func TestExecutionThrottled(t *testing.T) {
 			{fails: throttled, want: refused(Throttled)},
 		}},
 		{name: "unless nobody waits for it", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: Failure{Overload: true, Retryable: true, Refused: true, Remaining: NoDeadline, ContextDone: true}, want: refused(ContextDone)},
+			{fails: Failure{Overload: true, Retryable: true, Refused: true, ContextDone: true}, want: refused(ContextDone)},
 		}},
 	}
 	for _, tt := range tests {

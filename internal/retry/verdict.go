@@ -25,9 +25,9 @@ type Failure struct {
 	// ReadWriteOff is whether those specifications would retry if retryReads or retryWrites were on. It explains a refusal and
 	// changes none.
 	ReadWriteOff bool
-	// Remaining is the time until the deadline of the operation or its caller, or NoDeadline.
+	// Remaining is the time left for a backoff, or NoDeadline.
 	Remaining time.Duration
-	// ContextDone is whether nobody waits for a retry any longer.
+	// ContextDone is whether nobody waits for a retry any longer. There is none then, unless time Remains.
 	ContextDone bool
 }
 

@@ -3,11 +3,16 @@ package driver
 import (
 	"context"
 	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
 // giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
 // an unordered write goes on with the next batch.
 func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt) error {
+	if outcome := backpressure.PurposeOf(ctx).Outcome; outcome != nil {
+		outcome.Unsent = fail.stage != sending
+	}
 	switch {
 	case fail.outOfTime != nil && ex.errs.first != nil:
 		return ex.interrupted(ex.errs.toReturn(fail), fail.outOfTime, noTime)

@@ -98,7 +98,7 @@ func (ex *operationRun) tellDecided(ctx context.Context) {
 // backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	start := ex.overload.Clock.Now()
-	err := ex.overload.sleep(ctx, d)
+	err := ex.overload.sleep(ctx, d, ex.history.backoff)
 	if err != nil {
 		d = ex.overload.Clock.Now().Sub(start)
 		ex.history.reason = retry.ContextDone

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -121,6 +122,24 @@ func TestExecuteRejectedTooLate(t *testing.T) {
 	assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
 	assert.Len(t, s.Slept, 1)
 	assert.Equal(t, 999.0, s.Policy.Policy.Bucket.Tokens())
+}
+
+// TestBackoffEndsWithEitherContext is about a command that is sent for somebody else's call: its backoff ends with that call, and with
+// its own context, which may have been derived from one of that call.
+func TestBackoffEndsWithEitherContext(t *testing.T) {
+	for _, name := range []string{"caller", "command"} {
+		name := name
+		t.Run(name, func(t *testing.T) {
+			contexts := map[string]*overloadtest.Context{"caller": overloadtest.NewContext(), "command": overloadtest.NewContext()}
+			s := overloadtest.New(t, overloadtest.Overloaded())
+			s.OnSleep = func() { contexts[name].End(context.Canceled) }
+			ctx := backpressure.WithPurpose(contexts["command"], backpressure.Purpose{Caller: contexts["caller"]})
+			err := s.Execute(ctx, s.Write())
+			hasCode(462)(t, err)
+			assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
+			assert.Len(t, s.Slept, 1)
+		})
+	}
 }
 
 func hasCode(code int32) func(*testing.T, error) {

@@ -42,7 +42,7 @@ func (ex *operationRun) describe(ctx context.Context, fail *failedAttempt) retry
 		ReadWrite:    fail.readWrite,
 		ReadWriteOff: fail.readWriteOff,
 		Refused:      fail.stage == throttled,
-		Remaining:    ex.overload.remaining(ctx),
+		Remaining:    ex.overload.remaining(ctx, ex.history.backoff),
 		ContextDone:  contextErr(ctx) != nil,
 
 		FirstBackoff: serverFirstBackoff(fail.err),

@@ -1,9 +1,7 @@
 package driver
 
 import (
-	"context"
 	"sync/atomic"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -90,17 +88,4 @@ func (p *OverloadPolicy) start(kind retry.Kind, limit retry.Limit) retry.Executi
 		return (*retry.Policy)(nil).Start(kind, limit)
 	}
 	return p.Start(kind, limit)
-}
-
-func (p *OverloadPolicy) until(deadline time.Time) time.Duration {
-	if p == nil {
-		// The deadline limits only backoffs, and without a policy there are none.
-		return retry.NoDeadline
-	}
-	return deadline.Sub(p.Clock.Now())
-}
-
-// sleep waits for a backoff, which ends with the context of the caller for whom the command is sent.
-func (p *OverloadPolicy) sleep(ctx context.Context, d time.Duration) error {
-	return p.Clock.Sleep(backpressure.Caller(ctx), d)
 }

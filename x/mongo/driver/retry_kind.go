@@ -11,7 +11,7 @@ import (
 // retryKind returns which of the client's options permits retries after overload errors.
 func (op Operation) retryKind(ctx context.Context) retry.Kind {
 	switch {
-	case op.Legacy == LegacyKillCursors && backpressure.CleansUp(ctx):
+	case op.Legacy == LegacyKillCursors && backpressure.PurposeOf(ctx).Ignored:
 		return retry.CleanUp
 	case op.isRunCommand():
 		return retry.Generic

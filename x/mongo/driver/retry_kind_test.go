@@ -61,7 +61,7 @@ func TestRetryKind(t *testing.T) {
 
 // TestRetryKindOfCleanUp is about the context of killCursors whose result nobody looks at: it says nothing of other commands.
 func TestRetryKindOfCleanUp(t *testing.T) {
-	ctx := backpressure.WithCleanUp(context.Background())
+	ctx := backpressure.WithPurpose(context.Background(), backpressure.Purpose{Ignored: true})
 	killCursors := Operation{Legacy: LegacyKillCursors}
 	assert.Equal(t, retry.CleanUp, killCursors.retryKind(ctx))
 	killCursors.runCommand = true

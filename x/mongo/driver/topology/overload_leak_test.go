@@ -23,7 +23,7 @@ type impatientClock struct {
 	backpressure.SystemClock
 }
 
-func (impatientClock) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+func (impatientClock) Sleep(ctx, _ context.Context, _ time.Duration) error { return ctx.Err() }
 
 // connectTopology returns a connected topology, with a policy that does not wait, and its only server.
 func connectTopology(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions) *Topology {

@@ -1,0 +1,192 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// TestWithTransactionRefusedCommit is about a commit that the overload retry policy retries no more: the caller gets the error,
+// whatever refused the retry, and whether or not the result is unknown.
+func TestWithTransactionRefusedCommit(t *testing.T) {
+	refused := map[string]func(*overloadtest.Script) (context.Context, int){
+		"limit": func(*overloadtest.Script) (context.Context, int) { return context.Background(), 6 },
+		"no retries": func(s *overloadtest.Script) (context.Context, int) {
+			s.Policy.Policy.MaxRetries = retry.Never
+			return context.Background(), 1
+		},
+		"bucket empty": func(s *overloadtest.Script) (context.Context, int) {
+			s.Policy.Policy.Bucket = spentBucket(t)
+			return context.Background(), 1
+		},
+		"deadline": func(s *overloadtest.Script) (context.Context, int) {
+			s.Policy.Policy.FirstBackoff = retry.MaxBackoff
+			ctx := overloadtest.NewContext()
+			ctx.Until = time.Now().Add(2 * time.Second)
+			return ctx, 1
+		},
+	}
+	rejections := map[string]any{
+		"not sent": overloadtest.NoConnection{Err: overloadtest.BrokenHandshake{Cause: driver.Error{
+			Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
+		}}},
+		"sent": overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError),
+	}
+	for why, refuse := range refused {
+		for how, rejection := range rejections {
+			refuse, rejection := refuse, rejection
+			t.Run(why+"/"+how, func(t *testing.T) {
+				s := overloadtest.New(t, overloadtest.OK())
+				ctx, attempts := refuse(s)
+				s.Replies = append(s.Replies, overloadtest.Repeat(attempts, rejection)...)
+				_, err := insertInTransaction(ctx, t, s) // fails if there are more commits
+				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
+				assert.False(t, IsTimeout(err))
+			})
+		}
+	}
+}
+
+// spentBucket returns a token bucket without tokens.
+func spentBucket(t *testing.T) *retry.TokenBucket {
+	t.Helper()
+
+	bucket := retry.NewTokenBucket()
+	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
+	command := policy.Start(retry.Read, retry.Never)
+	for command.Failed(retry.Failure{Overload: true, Retryable: true}).Retry {
+	}
+	require.Equal(t, 0.0, bucket.Tokens())
+	return bucket
+}
+
+// TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.
+func TestWithTransactionUnsentCommit(t *testing.T) {
+	ok := overloadtest.OK()
+	closed := overloadtest.NoConnection{Err: overloadtest.ClosedHandshake()}
+	paused := overloadtest.NoConnection{Err: overloadtest.PoolPaused()}
+	selection := overloadtest.NoServer{Err: context.DeadlineExceeded}
+	tests := map[string][]any{
+		"connection closed":       {closed, closed, closed, closed, ok},
+		"pool paused":             {paused, paused, paused, paused, ok},
+		"no server":               {selection, selection, ok},
+		"after one that was sent": {overloadtest.ShuttingDown(), closed, overloadtest.ShuttingDown(), closed, ok},
+	}
+	for name, replies := range tests {
+		replies := replies
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, append([]any{ok}, replies...)...)
+			_, err := insertInTransaction(context.Background(), t, s)
+			require.NoError(t, err)
+			assert.Equal(t, []time.Duration{transactionBackoff(1, 0.5), transactionBackoff(2, 0.5)}, s.Slept)
+		})
+		t.Run(name+"/cancelled", func(t *testing.T) {
+			s := overloadtest.New(t, append([]any{ok}, replies[:len(replies)/2]...)...)
+			ctx, cancel := context.WithCancel(context.Background())
+			s.OnSleep = cancel
+			_, err := insertInTransaction(ctx, t, s)
+			assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+			assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+		})
+	}
+}
+
+// TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
+// it is sent again, because the locks would stay otherwise.
+func TestTransactionEndOutlivesTheCall(t *testing.T) {
+	tests := map[string]struct {
+		opts  *options.ClientOptions
+		sent  int // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms
+		total time.Duration
+	}{
+		"grace":                {opts: options.Client(), sent: 4, total: endingGrace},
+		"Timeout":              {opts: options.Client().SetTimeout(time.Minute), sent: 6, total: time.Minute},
+		"Timeout that is over": {opts: options.Client().SetTimeout(400 * time.Millisecond), sent: 4, total: 400 * time.Millisecond},
+	}
+	for name, tt := range tests {
+		tt := tt
+		for _, ending := range []string{"commitTransaction", "abortTransaction"} {
+			ending := ending
+			count := func(t *testing.T, s *overloadtest.Script) (n int) {
+				for _, command := range commandNames(t, s)[1:] {
+					require.Equal(t, ending, command)
+					n++
+				}
+				return n
+			}
+			// run ends the context as soon as the server has rejected the end of the transaction once.
+			run := func(t *testing.T, s *overloadtest.Script, end error) error {
+				client := connectScript(t, s, tt.opts)
+				session, err := client.StartSession()
+				require.NoError(t, err)
+				ctx := overloadtest.NewContext()
+				ctx.Until = time.Time{}
+				s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
+				_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
+					require.NoError(t, insertAny(sc, client.Database("db").Collection("coll")))
+					if ending == "abortTransaction" {
+						return nil, errNoServer
+					}
+					return nil, nil
+				})
+				return err
+			}
+			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				end := end
+				t.Run(name+"/"+ending+"/"+end.Error(), func(t *testing.T) {
+					s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+					err := run(t, s, end)
+					s.Finish()
+					assert.Equal(t, 3, count(t, s))
+					assert.Equal(t, ending == "abortTransaction", err != nil, "got %v", err)
+
+					s = overloadtest.New(t, overloadtest.OK())
+					s.Rest = overloadtest.Overloaded()
+					err = run(t, s, end)
+					require.Error(t, err)
+					assert.Equal(t, tt.sent, count(t, s))
+					assert.LessOrEqual(t, s.Elapsed, tt.total)
+				})
+			}
+		}
+	}
+}
+
+// TestAbortAfterTheCall is about an abort that begins when the caller has gone, or is about to go.
+func TestAbortAfterTheCall(t *testing.T) {
+	tests := map[string]func(*overloadtest.Script, context.CancelFunc){
+		"cancelled":       func(_ *overloadtest.Script, cancel context.CancelFunc) { cancel() },
+		"deadline passed": func(s *overloadtest.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
+		"deadline close":  func(s *overloadtest.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
+	}
+	for name, end := range tests {
+		end := end
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+			client := connectScript(t, s)
+			session, err := client.StartSession()
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			defer cancel()
+			_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
+				_, err := client.Database("db").Collection("coll").InsertOne(sc, bson.D{})
+				require.NoError(t, err)
+				end(s, cancel)
+				return nil, errNoServer
+			})
+			s.Finish()
+			assert.Equal(t, errNoServer, err)
+			assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(t, s))
+		})
+	}
+}
