@@ -85,7 +85,9 @@ func (p *parser) line(line []byte) {
 	case "build-output":
 		output(p.builds, e.ImportPath).add(e.Output)
 	case "start", "run":
-		p.outcomes[key] = p.outcomes[key]
+		if _, again := p.outcomes[key]; !again {
+			p.outcomes[key] = Missing
+		}
 	case "output":
 		output(p.outputs, key).add(e.Output)
 	case "pass":

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -213,9 +214,15 @@ func (r *Rig) project(ctx context.Context, revision string) (project string, err
 
 // open finds or starts a server.
 func (r *Rig) open(ctx context.Context, cfg server.Config) (s *server.Server, err error) {
-	cfg.Root, cfg.Progress = r.Root, r.Log.Writer()
 	err = r.once(fmt.Sprintf("%+v", cfg), func() error {
-		s, err = r.Open(ctx, cfg)
+		cfg.Root, cfg.Progress = r.Root, r.Log.Writer()
+		var said bytes.Buffer
+		if cfg.Lab != "" {
+			cfg.Progress = &said // it reports what it does while it serves
+		}
+		if s, err = r.Open(ctx, cfg); err != nil && said.Len() > 0 {
+			err = fmt.Errorf("%w\n%s", err, said.Bytes())
+		}
 		return err
 	})
 	return s, err
