@@ -86,7 +86,10 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 		if c.Edits, err = s.edits(); err != nil {
 			return nil, err
 		}
-		c.Notes = goLine(c.Edits)
+		if now, err := parse(s.at); err == nil && s.file.Go != nil && now.Go.Version != s.file.Go.Version {
+			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
+				": whoever builds the application, or imports it, needs that version of Go"}
+		}
 		return c, s.build(ctx, plan.SkipBuild, "it builds without the change")
 	})
 }
@@ -105,7 +108,7 @@ func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) 
 		}
 		if r.holds(s.app.Dir) {
 			c.Edits = reversed(r)
-			err = s.materialize(c.Edits)
+			err = apply(s.at, c.Edits)
 		} else {
 			c.Edits, c.Notes, err = s.wayBack(ctx, r)
 		}

@@ -327,16 +327,6 @@ func TestUndoAfterOtherChanges(t *testing.T) {
 	require.Contains(t, undo(t, app).Notes[0], "there is no record")
 }
 
-// A raised go line is told, since it concerns others.
-func TestGoLine(t *testing.T) {
-	t.Parallel()
-	edit := Edit{Path: "go.mod", Before: []byte("module m\r\n\r\ngo 1.19\r\n"), After: []byte("module m\n\ngo 1.25.0\n")}
-	require.Equal(t, []string{"the go line of go.mod rises from 1.19 to 1.25.0: whoever builds the application, or imports it, needs that version of Go"},
-		goLine([]Edit{{Path: "go.sum"}, edit}))
-	edit.After = edit.Before
-	require.Empty(t, goLine([]Edit{edit}))
-}
-
 // A build that fails says whether the application builds without the fork and, on the way back, with it.
 func TestFailedBuild(t *testing.T) {
 	t.Parallel()

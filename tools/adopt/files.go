@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"mongofork/tools/fork/filetree"
 )
@@ -152,23 +151,4 @@ func (r record) with(dir string, edits []Edit, forked bool) record {
 		}
 	}
 	return all
-}
-
-// goLine notes a raised go line: it concerns whoever builds the application.
-func goLine(edits []Edit) []string {
-	version := func(text []byte) string {
-		for line := range strings.Lines(string(text)) {
-			if v, ok := strings.CutPrefix(line, "go "); ok {
-				return strings.TrimSpace(v)
-			}
-		}
-		return ""
-	}
-	for _, e := range edits {
-		if e.Path == "go.mod" && version(e.Before) != version(e.After) {
-			return []string{"the go line of go.mod rises from " + version(e.Before) + " to " + version(e.After) +
-				": whoever builds the application, or imports it, needs that version of Go"}
-		}
-	}
-	return nil
 }

@@ -188,27 +188,14 @@ func (s *stage) edits() ([]Edit, error) {
 	return edits, nil
 }
 
-// materialize writes the copies as the edits make the files, for a build.
-func (s *stage) materialize(edits []Edit) error {
-	for _, e := range edits {
-		if e.Path != "go.mod" && e.Path != "go.sum" {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(s.at, e.Path), e.After, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // build builds the application with the copies. If it only fails with them, the error ends with the advice.
 func (s *stage) build(ctx context.Context, skip bool, advice string) error {
 	if skip {
 		return nil
 	}
 	_, err := s.goRun(ctx, "build", "-mod=mod", "-modfile="+s.modFile(), "-o", os.DevNull, "./...")
-	if err == nil {
-		return nil
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
 	if _, before := s.app.Run(ctx, s.app.Dir, nil, "go", "build", "-o", os.DevNull, "./..."); before != nil {
 		advice = "it does not build without the change either; --skip-build skips the build"

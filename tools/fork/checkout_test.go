@@ -155,7 +155,7 @@ func TestBaseOfACheckout(t *testing.T) {
 	next := onCheckout(t, p, dir)
 	next.Base = commit.Base
 	_, _, err = next.Assemble(t.Context())
-	require.ErrorContains(t, err, "fix: go run ./tools/cmd/mongofork --base v2.1.0-0.main --source "+dir+" diff --upstream 'pool retryable', "+
+	require.ErrorContains(t, err, "fix: go run ./tools/cmd/mongofork --base v2.1.0-0.main --source "+dir+" diff 'pool retryable', "+
 		"then go run ./tools/cmd/mongofork --base v2.1.0-0.main --source "+dir+" accept 'pool retryable'")
 	_, err = next.Accept(t.Context(), AcceptOptions{All: true})
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func TestLockDisagrees(t *testing.T) {
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool taken", 1))
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
-		"  fix: go run ./tools/cmd/mongofork diff --upstream 'pool retryable', then go run ./tools/cmd/mongofork accept 'pool retryable'")
+		"  fix: go run ./tools/cmd/mongofork diff 'pool retryable', then go run ./tools/cmd/mongofork accept 'pool retryable'")
 	require.ErrorContains(t, err, p.LockFile()+":6: replace pool taken is locked, but no directive of the overlay names it\n"+
 		"  fix: go run ./tools/cmd/mongofork accept 'pool taken'")
 

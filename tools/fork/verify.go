@@ -37,7 +37,7 @@ func (p *Project) Verify(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if hash != lock.Output {
-		ps.Add(p.LockFile(), 0, "go run ./tools/cmd/mongofork diff, then go run ./tools/cmd/mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
+		ps.Add(p.LockFile(), 0, "go run ./tools/cmd/mongofork patch shows the fork; then go run ./tools/cmd/mongofork accept", "the output's hash is %s, but the lock has %q", hash, lock.Output)
 	}
 	return hash, ps.OrNil()
 }

@@ -16,7 +16,7 @@ type acceptCmd struct {
 }
 
 func (acceptCmd) Help() string {
-	return "Read what upstream has (mongofork diff --upstream KEY) before accepting it. Without arguments only the output's hash is " +
+	return "Read what upstream has (mongofork diff KEY) before accepting it. Without arguments only the output's hash is " +
 		"recorded. The page of the advisories is written anew. With --new, --base names the new base."
 }
 

@@ -96,12 +96,15 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 	}
 	manifest := manifestOf(t).Format()
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
-		return false, o.refreshManifest(manifest)
+		// After an extraction the directory is right, and only the manifest is old.
+		err = filetree.Replace(o.manifestFile(), manifest)
+	} else {
+		written, err = true, o.swap(t, manifest)
 	}
-	if err := o.swap(t, manifest); err != nil {
+	if err != nil {
 		return false, o.unwritable(err)
 	}
-	return true, nil
+	return written, nil
 }
 
 // swap writes the tree beside the directory and renames it into the place. If it is cut short, the next build finds either tree or
@@ -136,16 +139,4 @@ func (o Folder) unextracted(have, t filetree.Tree, changes map[string]Change) er
 		}
 	}
 	return ps.OrNil()
-}
-
-// refreshManifest writes the manifest if it differs: after an extraction the
-// directory is right, and only the manifest is old.
-func (o Folder) refreshManifest(manifest []byte) error {
-	if have, err := os.ReadFile(o.manifestFile()); err == nil && bytes.Equal(have, manifest) {
-		return nil
-	}
-	if err := filetree.Replace(o.manifestFile(), manifest); err != nil {
-		return o.unwritable(err)
-	}
-	return nil
 }

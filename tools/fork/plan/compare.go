@@ -38,14 +38,3 @@ func located(decls []*syntax.Decl) string {
 	}
 	return b.String()
 }
-
-// FilesOf returns the paths of upstream's and of our file that declare a
-// touched key.
-func (p *Plan) FilesOf(key syntax.Key) []string {
-	for _, t := range p.Touches {
-		if t.Key == key {
-			return []string{t.Theirs.File.Path, t.Ours.File.Path}
-		}
-	}
-	return nil
-}
