@@ -45,7 +45,7 @@ func TestOpenAdvisoriesAreRefused(t *testing.T) {
 func TestSecurityPage(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- written from etc/advisories.yaml by mongofork accept -->\n", "<!-- end -->\n"
-	p := builtProject(t, filetree.Tree{advisory.File: []byte(forktest.Advisory(map[string]string{"mended": ""}) + forktest.Advisory(map[string]string{"id": "slug"}) +
+	p := builtProject(t, filetree.Tree{advisory.File: []byte(forktest.Advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: nobody uses it}"}) + forktest.Advisory(map[string]string{"id": "slug"}) +
 		forktest.Advisory(map[string]string{"id": "old", "affected": `["<v2.0.0"]`, "mended": ""}))})
 	require.NoError(t, (&Project{Root: t.TempDir()}).WriteSecurityPage(), "without advisories there is no page")
 	require.ErrorContains(t, p.WriteSecurityPage(), "security.md")
@@ -55,9 +55,9 @@ func TestSecurityPage(t *testing.T) {
 	require.NoError(t, p.WriteSecurityPage())
 	page := p.read(t, SecurityPage)
 	for _, want := range []string{
-		"| [CVE-1](#cve-1) | >=v1.0.0 <v2.0.1 or =v2.2.0 | **open** |\n", "| fixed by the fork |\n", "| fixed by upstream |\n",
-		"\nThe fork on v2.0.0: **open**.\n", "\nThe fork on v2.0.0: `pool added`; tested by `pool TestAdded`.\n",
-		"\nA title. Somebody reads all.\n", "fixed in v2.0.1.\n",
+		"| CVE-1 | A title | >=v1.0.0 <v2.0.1 or =v2.2.0, fixed in v2.0.1 | **open**, built nevertheless: nobody uses it |\n",
+		"| slug | A title | >=v1.0.0 <v2.0.1 or =v2.2.0, fixed in v2.0.1 | fixed by the fork |\n",
+		"| old | A title | <v2.0.0, fixed in v2.0.1 | fixed by upstream |\n",
 	} {
 		require.Contains(t, page, want)
 	}

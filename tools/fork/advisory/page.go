@@ -2,7 +2,6 @@ package advisory
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"mongofork/tools/fork/problem"
@@ -25,43 +24,21 @@ func (as List) Page(name string, old []byte, bases []string) ([]byte, error) {
 	return []byte(before + pageBegin + as.markdown(bases) + pageEnd + after), nil
 }
 
-// markdown returns a table of the advisories and a section for each.
+// markdown returns a table of the advisories.
 func (as List) markdown(bases []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| advisory | affected | %s |\n|---|---|%s\n", strings.Join(bases, " | "), strings.Repeat("---|", len(bases)))
+	fmt.Fprintf(&b, "| advisory | what it is | upstream | %s |\n|---|---|---|%s\n", strings.Join(bases, " | "), strings.Repeat("---|", len(bases)))
 	for _, a := range as {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s |", a.ID, strings.ToLower(a.ID), a.affected())
+		fmt.Fprintf(&b, "| %s | %s | %s, fixed in %s |", a.ID, a.Title, strings.Join(a.Affected, " or "), a.Fixed)
 		for _, base := range bases {
-			fmt.Fprintf(&b, " %s |", stateText[a.State(base)])
+			state := a.State(base)
+			text := map[State]string{MendedUpstream: "fixed by upstream", MendedHere: "fixed by the fork", Open: "**open**"}[state]
+			if reason := a.Accepted[base]; state == Open && reason != "" {
+				text += ", built nevertheless: " + strings.TrimSpace(reason)
+			}
+			fmt.Fprintf(&b, " %s |", text)
 		}
 		b.WriteString("\n")
 	}
-	for _, a := range as {
-		fmt.Fprintf(&b, "\n### %s\n\n%s. %s\n\nUpstream: %s is affected, fixed in %s.\n", a.ID, a.Title, strings.TrimSpace(a.Impact), a.affected(), a.Fixed)
-		for i := range a.Mended {
-			if on := slices.DeleteFunc(slices.Clone(bases), func(base string) bool {
-				return a.State(base) != MendedHere || a.Mending(base) != &a.Mended[i]
-			}); len(on) > 0 {
-				fmt.Fprintf(&b, "\nThe fork on %s: %s; tested by %s.\n", strings.Join(on, " and "), quoted(a.Mended[i].By), quoted(a.Mended[i].Tests))
-			}
-		}
-		for _, base := range bases {
-			if a.State(base) != Open {
-				continue
-			}
-			fmt.Fprintf(&b, "\nThe fork on %s: **open**.\n", base)
-			if reason := a.Accepted[base]; reason != "" {
-				fmt.Fprintf(&b, "It is built nevertheless: %s.\n", strings.TrimSuffix(strings.TrimSpace(reason), "."))
-			}
-		}
-	}
 	return b.String()
 }
-
-var stateText = map[State]string{MendedUpstream: "fixed by upstream", MendedHere: "fixed by the fork", Open: "**open**"}
-
-// affected returns the ranges for a reader.
-func (a Advisory) affected() string { return strings.Join(a.Affected, " or ") }
-
-// quoted returns keys as code, separated by commas.
-func quoted(keys []string) string { return "`" + strings.Join(keys, "`, `") + "`" }
