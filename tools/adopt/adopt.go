@@ -74,7 +74,7 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 			return nil, err
 		}
 		if target.Version == "" {
-			target.Path = relative(s.app.Dir, target.Path)
+			target.Path = relative(a.Dir, s.app.Dir, target.Path)
 		}
 		if err := putFork(s.file, module.Version{Path: a.Driver, Version: base}, target); err != nil {
 			return nil, err
@@ -207,11 +207,19 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 // Discard forgets the change.
 func (c *Change) Discard() error { return c.stage.close() }
 
-// relative returns a folder as go.mod files name it: beginning with a dot, unless it lies on another volume.
-func relative(from, to string) string {
-	rel, err := filepath.Rel(from, to)
+// relative returns a folder as go.mod files name it: beginning with a dot, from the application's folder as it was given and as it
+// really is. If these see it differently, or it lies on another volume, it stays as it is.
+func relative(given, real, folder string) string {
+	if abs, err := filepath.Abs(given); err == nil {
+		given = abs
+	}
+	rel, err := filepath.Rel(given, folder)
 	if err != nil {
-		return to
+		return folder
+	}
+	want, err := os.Stat(folder)
+	if found, foundErr := os.Stat(filepath.Join(real, rel)); err != nil || foundErr != nil || !os.SameFile(found, want) {
+		return folder
 	}
 	rel = filepath.ToSlash(rel)
 	if !modfile.IsDirectoryPath(rel) {

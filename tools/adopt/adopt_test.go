@@ -130,6 +130,24 @@ func TestOurs(t *testing.T) {
 	}
 }
 
+// The go command takes a path from where it believes to be, which may be a link.
+func TestRelative(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	for _, name := range []string{"fork", "apps/deep/app/inner", "links"} {
+		require.NoError(t, os.MkdirAll(in(name), 0o700))
+	}
+	require.Equal(t, "../../../fork", relative(in("apps/deep/app"), in("apps/deep/app"), in("fork")))
+	require.Equal(t, "./inner", relative(in("apps/deep/app"), in("apps/deep/app"), in("apps/deep/app/inner")))
+	if err := os.Symlink(in("apps/deep/app"), in("links/app")); err != nil {
+		t.Skipf("this system has no symbolic links: %v", err)
+	}
+	require.Equal(t, in("fork"), relative(in("links/app"), in("apps/deep/app"), in("fork")))
+	require.Equal(t, "./inner", relative(in("links/app"), in("apps/deep/app"), in("links/app/inner")))
+}
+
 // goCommand stands in for the go command: it fails where a test wants it to, and writes what the real one would.
 type goCommand struct {
 	t    *testing.T
