@@ -4,23 +4,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
-	"mongofork/lab/internal/overload"
 )
 
 // The rejections of an overloaded server.
 const (
 	// RequestRate is code 462, with both labels and NoWritesPerformed.
-	RequestRate = overload.RequestRate
+	RequestRate = answer.RequestRate
 	// RequestRateBefore826 is the same without NoWritesPerformed.
-	RequestRateBefore826 = overload.RequestRateBefore826
+	RequestRateBefore826 = answer.RequestRateBefore826
 	// OperationRate is code 463, labelled like 462.
-	OperationRate = overload.OperationRate
+	OperationRate = answer.OperationRate
 	// Interrupted is code 473: SystemOverloadedError, but not RetryableError.
-	Interrupted = overload.Interrupted
+	Interrupted = answer.Interrupted
 )
 
 // Reject returns the reply of a server that rejects a command.
-func Reject(rejection overload.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
+func Reject(rejection answer.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
 
 // Fail returns the reply of a server for a command that failed, with exactly these labels.
 func Fail(code int32, labels ...string) bson.Raw {

@@ -13,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
-	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
@@ -66,10 +65,9 @@ type Cluster struct {
 
 // front is one address of the cluster.
 type front struct {
-	cluster     *Cluster
-	host        *host
-	requests    *overload.RequestLimiter
-	connections *overload.ConnectionLimiter
+	cluster *Cluster
+	host    *host
+	limits  *overload.Front
 
 	mu       sync.Mutex
 	capacity *overload.Capacity
@@ -122,18 +120,12 @@ func (c *Cluster) newFront(index int) (func(context.Context) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &front{cluster: c, host: h}
-	if f.requests, err = overload.NewRequestLimiter(overload.RequestLimiterConfig{Clock: clock.System{}, Limit: overload.Unlimited()}); err != nil {
-		return nil, err
-	}
-	if f.connections, err = overload.NewConnectionLimiter(clock.System{}, overload.Unlimited()); err != nil {
-		return nil, err
-	}
+	f := &front{cluster: c, host: h, limits: overload.NewFront()}
 	c.fronts = append(c.fronts, f)
 	served, err := proxy.New(proxy.Config{
-		Acceptors: []proxy.Acceptor{f.connections},
+		Acceptors: []proxy.Acceptor{f.limits},
 		Handlers: []proxy.Handler{
-			handler(f.receive), f.requests, handler(f.admit), c.topology.Handler(index),
+			handler(f.receive), f.limits, handler(f.admit), c.topology.Handler(index),
 		},
 		Answer: f.answer,
 	})
@@ -160,7 +152,7 @@ func (f *front) receive(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	}
 	command := f.command(req)
 	f.cluster.record(command)
-	if hook == nil || topology.IsHello(req.Command) {
+	if hook == nil || proxy.IsHello(req.Command) {
 		return next(ctx, req, reply)
 	}
 	return hooked(ctx, hook, command, req, reply, next)
@@ -179,7 +171,7 @@ func (f *front) admit(ctx context.Context, req *proxy.Request, reply proxy.Reply
 
 // answer is the server itself.
 func (f *front) answer(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-	if hook := f.cluster.currentHook(); hook != nil && topology.IsHello(req.Command) {
+	if hook := f.cluster.currentHook(); hook != nil && proxy.IsHello(req.Command) {
 		return hooked(ctx, hook, f.command(req), req, reply, f.run)
 	}
 	return f.run(ctx, req, reply)
@@ -197,7 +189,7 @@ func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request,
 	var failed error
 	doc := hook(command, func() (answered bson.Raw) {
 		failed = next(ctx, req, func(m *wire.Message) error {
-			answered = m.Document()
+			answered = m.Body
 			return nil
 		})
 		return answered
@@ -222,8 +214,8 @@ func (f *front) command(req *proxy.Request) Command {
 
 // whole returns the command with the documents that were sent beside it.
 func whole(req *proxy.Request) bson.Raw {
-	msg, ok := req.Message.Content.(*wire.Msg)
-	if !ok || len(msg.Sequences) == 0 {
+	msg := req.Message
+	if len(msg.Sequences) == 0 {
 		return req.Document()
 	}
 	dst := append([]byte(nil), msg.Body[:len(msg.Body)-1]...)
@@ -269,7 +261,7 @@ func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
 // Client returns the options of a client of the cluster. Further options of the connection string, such as "retryReads=false",
 // may follow: a driver that does not know one ignores it.
 func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
-	endpoints := c.spec.Endpoints(c.hosts, topology.SetName, false)
+	endpoints := c.spec.Endpoints(c.hosts, topology.SetName)
 	uri := endpoints[len(endpoints)-1].URI
 	for _, option := range uriOptions {
 		separator := "&"
@@ -294,7 +286,7 @@ func (c *Cluster) Commands(names ...string) []Command {
 	defer c.mu.Unlock()
 	var found []Command
 	for _, command := range c.seen {
-		if slices.Contains(names, command.Name) || len(names) == 0 && !topology.IsHello(command.Name) {
+		if slices.Contains(names, command.Name) || len(names) == 0 && !proxy.IsHello(command.Name) {
 			found = append(found, command)
 		}
 	}
@@ -371,7 +363,7 @@ func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) error {
 		if capacity != nil {
 			var err error
 			limited, err = overload.NewCapacity(overload.CapacityConfig{
-				Clock: clock.System{}, RequestsPerSec: capacity.PerSecond, MaxQueueDepth: capacity.Queue, RejectionShare: capacity.RejectionCost,
+				RequestsPerSec: capacity.PerSecond, MaxQueueDepth: capacity.Queue, RejectionShare: capacity.RejectionCost,
 			})
 			errs = append(errs, err)
 		}
@@ -384,13 +376,13 @@ func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) error {
 
 // LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second; 0 ends the limit.
 func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) error {
-	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.requests.SetLimit(l) })
+	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.limits.Requests.SetLimit(l) })
 }
 
 // LimitConnections limits the connections that hosts of these numbers, or all hosts, accept per second; 0 ends the limit. The
 // others are closed at once.
 func (c *Cluster) LimitConnections(perSecond int32, burst float64, hosts ...int) error {
-	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.connections.SetLimit(l) })
+	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.limits.Connections.SetLimit(l) })
 }
 
 func (c *Cluster) limit(perSecond int32, burst float64, hosts []int, set func(*front, overload.Limit) error) error {

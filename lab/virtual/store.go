@@ -139,7 +139,7 @@ func (s *store) execute(q *query) (result, *answer.Error) {
 		return nil, nil
 	case "saslStart", "saslContinue":
 		return result{{Key: "conversationId", Value: int32(1)}, {Key: "done", Value: true}, {Key: "payload", Value: bson.Binary{}}}, nil
-	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "endSessions", "killAllSessions":
+	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "serverStatus", "endSessions", "killAllSessions":
 		return nil, nil
 	default:
 		return nil, answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", q.name)

@@ -18,10 +18,15 @@ Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Serve serveCmd `cmd:"" help:"Serve a deployment until interrupted."`
-	Run   runCmd   `cmd:"" help:"Serve a deployment and run a scenario on it."`
-	Soak  soakCmd  `cmd:"" help:"Make everything go wrong for an application, and check that nothing is lost."`
+	Soak  soakCmd  `cmd:"" help:"Make everything go wrong for applications on three real members, and check that nothing is lost."`
 
-	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Be one application of a soak on real members."`
+	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Be one application of a soak."`
+}
+
+// environment is the commands' environment.
+type environment struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
 }
 
 func main() { command.Main(run) }

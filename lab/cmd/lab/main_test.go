@@ -7,16 +7,19 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/control"
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/proxy"
 	"mongofork/tools/command"
 )
 
@@ -72,48 +75,94 @@ func call(t *testing.T, method, url string, header ...string) (int, string) {
 }
 
 func TestServe(t *testing.T) {
-	printed, _ := start(t, "serve", "--topology", "replicaset:2", "--backend", deadBackend(t), "--election-delay", "0s")
+	printed, _ := start(t, "serve", "--topology", "replicaset:2", "--backend", deadBackend(t))
 	assert.Contains(t, printed["MONGODB_URI"], "replicaSet=lab")
 	url := printed["LAB_URL"]
-
-	code, body := call(t, "POST", url+"/stepdown?for=1m")
-	assert.Equal(t, 200, code, body)
-	var status control.Status
-	assert.Eventually(t, func() bool {
-		_, body := call(t, "GET", url+"/status")
-		require.NoError(t, json.Unmarshal([]byte(body), &status))
-		return status.Members[1].Role == "primary"
-	}, patience, time.Millisecond)
-	code, _ = call(t, "POST", url+"/fronts/1/fault?kind=slow&delay=100ms&for=1h")
-	assert.Equal(t, 200, code)
-	_, body = call(t, "GET", url+"/status")
-	assert.Contains(t, body, `{"kind":"slow","delayNanoseconds":100000000}`)
-	code, _ = call(t, "GET", url+"/counts")
-	assert.Equal(t, 200, code)
-	code, _ = call(t, "GET", url+"/metrics")
+	read := func(method, path string) (s status) {
+		code, body := call(t, method, url+path)
+		require.Equal(t, 200, code, body)
+		require.NoError(t, json.Unmarshal([]byte(body), &s))
+		return s
+	}
+	assert.Equal(t, "replicaset:2", read("GET", "/status").Topology)
+	assert.EqualValues(t, "secondary", read("POST", "/stepdown?for=1m").Members[0].Role)
+	assert.Eventually(t, func() bool { return read("GET", "/status").Members[1].Role == "primary" }, patience, time.Millisecond)
+	slow := fault.Fault{Kind: fault.Slow, Delay: 100 * time.Millisecond}
+	assert.Equal(t, []fault.Fault{{Kind: fault.Off}, slow}, read("POST", "/fronts/1/fault?kind=slow&delay=100ms&for=1h").Faults)
+	read("POST", "/fronts/1/fault?kind=silent&for=20ms")
+	assert.Eventually(t, func() bool { return read("GET", "/status").Faults[1].Kind == fault.Off }, patience, time.Millisecond)
+	code, _ := call(t, "GET", url+"/metrics")
 	assert.Equal(t, 200, code)
 
-	for path, want := range map[string]int{
-		"/fronts/2/fault?kind=silent": 404, "/fronts/x/fault?kind=silent": 400, "/fronts/0/fault?kind=loud": 400,
-		"/fronts/0/fault?kind=silent&for=x": 400, "/fronts/0/fault?kind=slow&delay=-1s": 400, "/stepdown?for=no": 400,
+	before := read("GET", "/status")
+	for path, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"/fronts/2/fault?kind=silent":         {404, "numbered from 0 to 1"},
+		"/fronts/x/fault?kind=silent":         {400, "not a number"},
+		"/fronts/0/fault":                     {400, "unknown"},
+		"/fronts/0/fault?kind=slow":           {400, "takes a delay"},
+		"/fronts/0/fault?kind=slow&delay=5":   {400, "give a time such as"},
+		"/fronts/0/fault?kind=silent&for=-1s": {400, "give a time such as"},
+		"/stepdown?for=no":                    {400, "give a time such as"},
+		"/members/0/kill":                     {400, "--topology members"},
+		"/partition?members=0":                {400, "--topology members"},
+		"/nothing":                            {404, ""},
+		"/status":                             {405, ""},
 	} {
 		code, body := call(t, "POST", url+path)
-		assert.Equal(t, want, code, path)
-		assert.Contains(t, body, `"error"`, path)
+		assert.Equal(t, want.code, code, path)
+		assert.Contains(t, body, want.text, path)
 	}
 	code, _ = call(t, "POST", url+"/stepdown", "Origin", "https://example.com", "Sec-Fetch-Site", "cross-site")
 	assert.Equal(t, 403, code, "of a web page")
+	assert.Equal(t, before, read("GET", "/status"), "nothing was changed")
 }
 
-func TestRunEndsWithTheScenario(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "scenario.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("topology: replicaset:2\nduration: 50ms\nsteps: [{stepDown: {for: 1s}}]"), 0o600))
-	_, code := start(t, "run", "--backend", deadBackend(t), file)
-	select {
-	case got := <-code:
-		assert.Equal(t, command.ExitOK, got)
-	case <-time.After(patience):
-		assert.Fail(t, "the scenario does not end")
+// TestMembers is about members that the lab did not start.
+func TestMembers(t *testing.T) {
+	nobody := proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}
+	answers := bson.D{{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "rs0"}, {Key: "hosts", Value: bson.A{nobody.Address}}}
+	server, err := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+		return answer.OK(req, reply, append(answers, bson.E{Key: "maxWireVersion", Value: 25})...)
+	}})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = server.Serve(t.Context(), listener) }()
+	printed, _ := start(t, "serve", "--topology", "members", "--backend", "mongodb://"+listener.Addr().String()+"/?directConnection=true")
+	assert.Contains(t, printed["MONGODB_URI"], "replicaSet=rs0")
+	for path, want := range map[string]string{
+		"/members/0/kill": "--mongod", "/members/x/kill": "not a number", "/partition?members=0": "--mongod",
+		"/partition?members=0,x": "give numbers such as 0,2",
+	} {
+		code, body := call(t, "POST", printed["LAB_URL"]+path)
+		assert.Equal(t, 400, code, path)
+		assert.Contains(t, body, want, path)
+	}
+}
+
+// TestHost is about DNS rebinding: the page of another machine, whose name leads to this one, reads and acts with the name that it
+// has.
+func TestHost(t *testing.T) {
+	for host, ok := range map[string]bool{
+		"127.0.0.1:27080": true, "127.0.0.1": true, "127.8.9.1:1": true, "localhost:27080": true, "LocalHost": true,
+		"[::1]:27080": true, "[::1]": true, "::1": true, "[::ffff:127.0.0.1]:1": true,
+		"attacker.example": false, "attacker.example:27080": false, "localhost.attacker.example": false,
+		"127.0.0.1.attacker.example:80": false, "localhost.": false, "": false, ":27080": false, "10.0.0.1": false,
+		"[::1].attacker.example": false, "localhost:1:2": false, "attacker.example@127.0.0.1": false,
+	} {
+		r := httptest.NewRequest("GET", "/status", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		local(http.NotFoundHandler()).ServeHTTP(w, r)
+		if ok {
+			assert.Equal(t, http.StatusNotFound, w.Code, host)
+		} else {
+			assert.Equal(t, http.StatusForbidden, w.Code, host)
+			assert.Contains(t, w.Body.String(), "ask for 127.0.0.1 or localhost")
+		}
 	}
 }
 
@@ -121,12 +170,15 @@ func TestWrongUsage(t *testing.T) {
 	t.Setenv("MONGODB_URI", "") // so that it is restored
 	require.NoError(t, os.Unsetenv("MONGODB_URI"))
 	for want, args := range map[string][]string{
-		"missing flags: --backend=URI": {"serve"},
-		"unknown flag --what":          {"serve", "--what"},
-		"the kind is unknown":          {"serve", "--backend", "mongodb://h", "--topology", "x"},
-		"names 2 hosts":                {"serve", "--backend", "mongodb://a,b"},
-		"requests per second":          {"serve", "--backend", "mongodb://a", "--capacity=-1"},
-		"no such file":                 {"run", "--backend", "mongodb://a", "no-such-file.yaml"},
+		"missing flags: --backend=URI":   {"serve"},
+		"unknown flag --what":            {"serve", "--what"},
+		`give "standalone"`:              {"serve", "--backend", "mongodb://h", "--topology", "x"},
+		"names 2 hosts":                  {"serve", "--backend", "mongodb://a,b"},
+		"requests per second":            {"serve", "--backend", "mongodb://a", "--capacity=-1"},
+		"--mongod starts members":        {"serve", "--mongod", "main.go"},
+		"missing flags: --mongod":        {"soak"},
+		"have to be more than 0":         {"soak", "--mongod", "main.go", "--seeds=0"},
+		"--fork or --other x: give NAME": {"soak", "--mongod", "main.go", "--other", "x"},
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)

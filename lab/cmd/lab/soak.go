@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"mongofork/lab/internal/conduct"
 	"mongofork/lab/internal/soak"
 )
 
@@ -17,73 +16,40 @@ import (
 var errViolations = errors.New("there were violations; the report lists them, and the seed repeats the plan")
 
 type soakCmd struct {
-	Backend  string        `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of a server, with one host, to make a replica set of. Its database \"soak\" is dropped."`
-	Mongod   string        `type:"existingfile" placeholder:"FILE" help:"Run on three real members of this mongod instead."`
+	Mongod   string        `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
 	Dir      string        `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
 	Seed     uint64        `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
-	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration. Real members only."`
-	Duration time.Duration `default:"2m" help:"How long the application works."`
-	Workers  int           `placeholder:"N" help:"Workers of each kind; by default 4, or 1 on real members."`
-	Pace     time.Duration `placeholder:"TIME" help:"Least wait of a worker between two operations; by default 10ms, or 50ms on real members."`
-	Adaptive bool          `default:"true" negatable:"" help:"Set adaptiveRetries."`
-	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling; this one by default. Real members only."`
-	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with. Real members only."`
-	Markdown bool          `help:"Write the table as Markdown. Real members only."`
+	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
+	Duration time.Duration `default:"2m" help:"How long the applications work."`
+	Workers  int           `default:"1" placeholder:"N" help:"Workers of each kind in each application."`
+	Pace     time.Duration `default:"50ms" placeholder:"TIME" help:"Least wait of a worker between two operations."`
+	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling; this one by default."`
+	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
+	Markdown bool          `help:"Write the table as Markdown."`
 }
 
 // Run runs the soak and prints its report.
 func (c *soakCmd) Run(env *environment) error {
-	if c.Duration <= 0 || c.Workers < 0 || c.Pace < 0 || c.Seeds < 1 {
-		return errors.New("--duration and --seeds have to be more than 0, --workers and --pace not less")
+	if c.Duration <= 0 || c.Workers < 1 || c.Pace <= 0 || c.Seeds < 1 {
+		return errors.New("--duration, --seeds, --workers and --pace have to be more than 0")
 	}
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
 	}
-	if c.Mongod != "" {
-		return c.conduct(env)
-	}
-	if c.Backend == "" {
-		return errors.New("missing flags: --backend=URI, or --mongod=FILE for real members")
-	}
-	if c.Workers == 0 {
-		c.Workers = 4
-	}
-	fmt.Fprintf(env.stderr, "seed %d\n", c.Seed)
-	report, err := soak.Run(env.ctx, soak.Config{
-		Seed: c.Seed, Duration: c.Duration, Workers: c.Workers, Pace: c.Pace, Backend: c.Backend, Adaptive: c.Adaptive,
-		Progress: env.stderr,
-	})
-	if report != nil {
-		writeSoak(env.stdout, c.Seed, report)
-	}
-	switch {
-	case err != nil:
-		return err
-	case report.Failed():
-		return errViolations
-	}
-	return nil
-}
-
-// conduct runs the soak on real members.
-func (c *soakCmd) conduct(env *environment) error {
 	arms, err := c.arms()
 	if err != nil {
 		return err
 	}
-	config := conduct.Config{
-		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds), Workers: max(c.Workers, 1), Pace: c.Pace,
+	config := soak.Config{
+		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds), Workers: c.Workers, Pace: c.Pace,
 		Arms: arms, Progress: env.stderr,
 	}
-	if config.Pace == 0 {
-		config.Pace = 50 * time.Millisecond
-	}
-	tally := conduct.NewTally(arms)
+	tally := soak.NewTally(arms)
 	// If a run fails, the results so far are reported too.
 	defer func() { fmt.Fprint(env.stdout, tally.Render(c.Markdown)) }()
 	for i := range c.Seeds {
 		config.Seed = c.Seed + uint64(i)
-		reports, err := conduct.Run(env.ctx, config)
+		reports, err := soak.Run(env.ctx, config)
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", config.Seed, err)
 		}
@@ -96,14 +62,10 @@ func (c *soakCmd) conduct(env *environment) error {
 }
 
 // arms returns the applications.
-func (c *soakCmd) arms() ([]conduct.Arm, error) {
-	var arms []conduct.Arm
+func (c *soakCmd) arms() (arms []soak.Arm, err error) {
 	for _, other := range c.Other {
-		name, binary, ok := strings.Cut(other, "=")
-		if !ok {
-			return nil, fmt.Errorf("--other=%s: give NAME=FILE", other)
-		}
-		arms = append(arms, conduct.Arm{Name: name, Binary: binary, Reference: true})
+		name, binary, _ := strings.Cut(other, "=")
+		arms = append(arms, soak.Arm{Name: name, Binary: binary, Reference: true})
 	}
 	forks := c.Fork
 	if len(forks) == 0 {
@@ -114,29 +76,31 @@ func (c *soakCmd) arms() ([]conduct.Arm, error) {
 		forks = []string{"this driver=" + self}
 	}
 	for _, fork := range forks {
-		name, binary, ok := strings.Cut(fork, "=")
-		if !ok {
-			return nil, fmt.Errorf("--fork=%s: give NAME=FILE", fork)
-		}
+		name, binary, _ := strings.Cut(fork, "=")
 		arms = append(arms,
-			conduct.Arm{Name: name, Binary: binary},
-			conduct.Arm{Name: name + ", adaptive", Binary: binary, Adaptive: true},
-			conduct.Arm{Name: name + ", throttling", Binary: binary, Throttling: true},
+			soak.Arm{Name: name, Binary: binary},
+			soak.Arm{Name: name + ", adaptive", Binary: binary, Options: "adaptiveRetries=true"},
+			soak.Arm{Name: name + ", throttling", Binary: binary, Options: "adaptiveThrottling=true"},
 		)
+	}
+	for _, arm := range arms {
+		if arm.Binary == "" {
+			return nil, fmt.Errorf("--fork or --other %s: give NAME=FILE", arm.Name)
+		}
 	}
 	return arms, nil
 }
 
-// soakArmCmd is an application of a soak on real members.
+// soakArmCmd is an application of a soak.
 type soakArmCmd struct{}
 
-// Run reads the configuration, and writes the report.
+// Run reads the assignment, and writes the report.
 func (c *soakArmCmd) Run(env *environment) error {
-	config := soak.Config{Progress: env.stderr}
-	if err := json.NewDecoder(os.Stdin).Decode(&config); err != nil {
+	var work soak.Assignment
+	if err := json.NewDecoder(os.Stdin).Decode(&work); err != nil {
 		return fmt.Errorf("what to do: %w", err)
 	}
-	report, err := soak.Run(env.ctx, config)
+	report, err := soak.Work(env.ctx, work)
 	if err != nil {
 		return err
 	}

@@ -67,3 +67,33 @@ func send(req *proxy.Request, reply proxy.ReplyFunc, doc bson.D) error {
 	}
 	return reply(req.Answer(raw))
 }
+
+// Rejection is the way in which a server sheds load. They differ mainly in their labels, by which clients have to go.
+type Rejection int
+
+// The rejections.
+const (
+	// RequestRate is 462 of the ingress request rate limiter, as servers since 8.2.6 label it: retryable, no writes.
+	RequestRate Rejection = iota
+	// RequestRateBefore826 is the same as older servers label it, without NoWritesPerformed.
+	RequestRateBefore826
+	// OperationRate is 463 of Atlas' adaptive limiter: retryable, no writes.
+	OperationRate
+	// Interrupted is 473, with which a server ends a running operation: an overload, but not retryable.
+	Interrupted
+)
+
+// Error returns the rejection's error.
+func (r Rejection) Error() *Error {
+	labels := []string{LabelSystemOverloaded, LabelRetryable, LabelNoWritesPerformed}
+	switch r {
+	case RequestRate:
+		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit", Labels: labels}
+	case RequestRateBefore826:
+		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit", Labels: labels[:2]}
+	case OperationRate:
+		return &Error{Code: CodeIngressOperationRateLimit, Message: "the rate of operations exceeds the server's limit", Labels: labels}
+	default:
+		return &Error{Code: CodeInterruptedDueToOverload, Message: "the operation was interrupted by an overloaded server", Labels: labels[:1]}
+	}
+}

@@ -15,10 +15,10 @@ import (
 func given(t *testing.T, give func(*proxy.Request, proxy.ReplyFunc) error) string {
 	t.Helper()
 	var got bson.Raw
-	req := &proxy.Request{Message: &wire.Message{Content: &wire.Msg{}}}
+	req := &proxy.Request{Message: &wire.Message{}}
 	require.NoError(t, give(req, func(m *wire.Message) error {
-		got = m.Document()
-		return wire.ValidateDocument(got)
+		got = m.Body
+		return got.Validate()
 	}))
 	return got.String()
 }
@@ -46,4 +46,18 @@ func TestCodes(t *testing.T) {
 	assert.False(t, IsA(112, Retriable))
 	assert.False(t, IsA(99999, Retriable|Conflict))
 	assert.Equal(t, "IngressRequestRateLimitExceeded (462): full", Errorf(CodeIngressRequestRateLimit, "full").Error())
+}
+
+func TestRejections(t *testing.T) {
+	both := []string{"SystemOverloadedError", "RetryableError"}
+	for rejection, want := range map[Rejection]Error{
+		RequestRate:          {Code: 462, Labels: append(both, "NoWritesPerformed")},
+		RequestRateBefore826: {Code: 462, Labels: both},
+		OperationRate:        {Code: 463, Labels: append(both, "NoWritesPerformed")},
+		Interrupted:          {Code: 473, Labels: both[:1]},
+	} {
+		got := rejection.Error()
+		want.Message = got.Message
+		assert.Equal(t, &want, got)
+	}
 }

@@ -53,60 +53,29 @@ func cannedReplies(t testing.TB) map[string]bson.Raw {
 // startBackend serves canned replies until the test ends.
 func startBackend(t testing.TB) proxy.Backend {
 	t.Helper()
-	codec, err := wire.NewCodec(0)
+	replies := cannedReplies(t)
+	server, err := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+		command := req.Command
+		if proxy.IsHello(command) {
+			command = "hello"
+		}
+		answer, known := replies[command]
+		if !known {
+			answer = replies[""]
+		}
+		return reply(req.Answer(answer))
+	}})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	replies := cannedReplies(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	var connections sync.WaitGroup
-	connections.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			stop := context.AfterFunc(ctx, func() { conn.Close() })
-			connections.Go(func() {
-				defer stop()
-				defer conn.Close()
-				serveCanned(conn, codec, replies)
-			})
-		}
-	})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, listener) }()
 	t.Cleanup(func() {
 		cancel()
-		listener.Close()
-		connections.Wait()
+		require.NoError(t, <-ended)
 	})
 	return proxy.Backend{Network: "tcp", Address: listener.Addr().String()}
-}
-
-// serveCanned answers until the connection ends.
-func serveCanned(conn net.Conn, codec *wire.Codec, replies map[string]bson.Raw) {
-	for id := int32(1); ; id++ {
-		m, err := codec.Read(conn)
-		if err != nil {
-			return
-		}
-		req, err := proxy.NewRequest(&proxy.Client{}, m)
-		if err != nil {
-			return
-		}
-		command := req.Command
-		if command == "isMaster" || command == "ismaster" {
-			command = "hello"
-		}
-		reply, known := replies[command]
-		if !known {
-			reply = replies[""]
-		}
-		answer := req.Answer(reply)
-		answer.RequestID, answer.ResponseTo = id, m.RequestID
-		if req.Acknowledged() && codec.Write(conn, answer) != nil {
-			return
-		}
-	}
 }
 
 // startLab runs a lab until the test ends.

@@ -2,9 +2,14 @@ package deployment
 
 import (
 	"context"
+	"net"
+	"net/http/httptest"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -12,7 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/metrics"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/topology"
 )
@@ -109,7 +113,7 @@ func address(connectionID string) string {
 }
 
 func TestStepDownIsSeenAtOnce(t *testing.T) {
-	l := startLab(t, "replicaset:3", Config{Options: topology.Options{ElectionDelay: 50 * time.Millisecond}})
+	l := startLab(t, "replicaset:3", Config{})
 	// With so much time between heartbeats only a stream of hellos can tell before the patience is over.
 	// In about one of a hundred runs the test's end takes as long as that, too: Disconnect's signal to a monitor is lost
 	// between two of its checks, in the driver as upstream has it, and the monitor's next hello goes on to its end.
@@ -139,91 +143,117 @@ func TestFailPointsAndParametersBelongToAFront(t *testing.T) {
 	}).Err())
 	use(t, second)
 	use(t, first)
-	first0 := counts(l, 0, "insert")
-	assert.Equal(t, []int64{1, 1}, first0.Attempts, "an attempt that failed and its retry")
-	assert.Equal(t, [3]int64{2, 1, 1}, [3]int64{first0.Received, first0.Admitted, first0.Errors})
-	assert.Equal(t, []int64{1}, counts(l, 1, "insert").Attempts)
+	assert.EqualValues(t, 1, l.count(0, "insert", failed), "an attempt that failed")
+	assert.EqualValues(t, 1, l.count(0, "insert", admitted), "and its retry")
+	assert.EqualValues(t, 0, l.count(1, "insert", failed))
+	assert.EqualValues(t, 1, l.count(1, "insert", admitted))
+}
+
+// count returns the number of requests at a front.
+func (l *Lab) count(front int, command, outcome string) float64 {
+	return testutil.ToFloat64(l.metrics.outcomes.WithLabelValues(l.Hosts()[front], command, outcome))
 }
 
 func TestOverload(t *testing.T) {
-	for rejection, want := range map[overload.Rejection]struct {
-		code   int32
-		labels []string
-		not    []string
-	}{
-		"":                            {462, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, nil},
-		overload.RequestRateBefore826: {462, []string{"SystemOverloadedError", "RetryableError"}, []string{"NoWritesPerformed"}},
-		overload.OperationRate:        {463, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, nil},
-		overload.Interrupted:          {473, []string{"SystemOverloadedError"}, []string{"RetryableError"}},
-	} {
-		t.Run(string(rejection), func(t *testing.T) { testOverload(t, rejection, want.code, want.labels, want.not) })
-	}
-}
-
-func testOverload(t *testing.T, rejection overload.Rejection, code int32, labels, not []string) {
-	l := startLab(t, "standalone", Config{Rejection: rejection})
+	l := startLab(t, "standalone", Config{})
 	client, _ := connect(t, l.Endpoints()[0].URI, options.Client().SetRetryReads(false))
-	set := func(name string, value any) {
-		require.NoError(t, client.Database("admin").RunCommand(t.Context(),
-			bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: value}}).Err())
-	}
-	set("ingressRequestAdmissionRatePerSec", 1)
-	set("ingressRequestAdmissionBurstCapacitySecs", 1.0)
-	set("ingressRequestRateLimiterEnabled", true)
+	limit(t, client, true)
 	for range 5 {
 		err := collection(client).FindOne(t.Context(), bson.D{}).Err()
-		if err != nil {
-			var failure mongo.CommandError
-			require.ErrorAs(t, err, &failure)
-			assert.Equal(t, code, failure.Code)
-			for _, label := range labels {
-				assert.True(t, failure.HasErrorLabel(label), label)
-			}
-			for _, label := range not {
-				assert.False(t, failure.HasErrorLabel(label), label)
-			}
+		if err == nil {
+			continue
 		}
+		var failure mongo.CommandError
+		require.ErrorAs(t, err, &failure)
+		assert.EqualValues(t, 462, failure.Code)
+		assert.ElementsMatch(t, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, failure.Labels)
 	}
-	finds := counts(l, 0, "find")
-	assert.EqualValues(t, 5, finds.Received)
-	assert.Positive(t, finds.Rejected)
-	assert.Equal(t, finds.Received, finds.Admitted+finds.Rejected)
+	assert.Positive(t, l.count(0, "find", rejected))
+	assert.EqualValues(t, 5, l.count(0, "find", rejected)+l.count(0, "find", admitted))
+
+	limit(t, client, false)
+	use(t, client)
+	w := httptest.NewRecorder()
+	l.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	assert.Contains(t, w.Body.String(), `lab_outcomes_total{command="insert",front="`+l.Hosts()[0]+`",outcome="admitted"} 1`)
+	assert.Contains(t, w.Body.String(), `lab_latency_seconds_total{command="insert"`)
 }
 
-func counts(l *Lab, front int, command string) metrics.Counts {
-	for _, c := range l.Metrics().Counts() {
-		if c.Front == front && c.Command == command {
-			return c
-		}
-	}
-	return metrics.Counts{}
+// limit switches a limit of one request a second on or off.
+func limit(t *testing.T, client *mongo.Client, on bool) {
+	t.Helper()
+	require.NoError(t, client.Database("admin").RunCommand(t.Context(), bson.D{
+		{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: on},
+		{Key: "ingressRequestAdmissionRatePerSec", Value: 1}, {Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 1.0},
+	}).Err())
+}
+
+func TestCapacity(t *testing.T) {
+	l := startLab(t, "standalone", Config{Capacity: &overload.CapacityConfig{RequestsPerSec: 20, RejectionShare: 0.1}})
+	client, _ := connect(t, l.Endpoints()[0].URI, options.Client().SetRetryReads(false))
+	start := time.Now()
+	use(t, client)
+	assert.GreaterOrEqual(t, time.Since(start), 100*time.Millisecond, "two requests at 20 a second")
 }
 
 func TestOpenRefuses(t *testing.T) {
 	_, err := Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}})
 	assert.ErrorContains(t, err, "needs a backend")
 	l := startLab(t, "standalone", Config{})
-	_, port, _ := splitPort(l.Hosts()[0])
-	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}, Port: port})
+	_, port, err := net.SplitHostPort(l.Hosts()[0])
+	require.NoError(t, err)
+	number, err := strconv.Atoi(port)
+	require.NoError(t, err)
+	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}, Port: number})
 	assert.ErrorContains(t, err, "choose another port")
+	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Members}})
+	assert.ErrorContains(t, err, "members and no others")
 }
 
-func TestAdminister(t *testing.T) {
+func TestSilence(t *testing.T) {
 	l := startLab(t, "standalone", Config{})
-	client, _ := connect(t, l.Endpoints()[0].URI+"?retryReads=false")
+	client, _ := connect(t, l.Endpoints()[0].URI)
 	use(t, client)
-	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Silent}, 0), "which holds nobody up who asks the front itself")
-	require.NoError(t, l.Administer(t.Context(), 0, bson.D{
-		{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"},
-		{Key: "data", Value: bson.D{{Key: "failCommands", Value: bson.A{"find"}}, {Key: "errorCode", Value: 462}}},
-	}))
-	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Off}, 0))
-	var failed mongo.CommandError
-	require.ErrorAs(t, collection(client).FindOne(t.Context(), bson.D{}).Err(), &failed)
-	assert.EqualValues(t, 462, failed.Code)
+	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Silent}))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	assert.ErrorIs(t, collection(client).FindOne(ctx, bson.D{}).Err(), context.DeadlineExceeded)
 
-	require.NoError(t, l.Administer(t.Context(), 0, bson.D{{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: true}}))
-	assert.ErrorContains(t, l.Administer(t.Context(), 0, bson.D{{Key: "setParameter", Value: 1}, {Key: "ingressRequestAdmissionRatePerSec", Value: 0}}),
-		"setParameter", "it says why it is refused")
-	assert.ErrorContains(t, l.Administer(t.Context(), 0, bson.D{{Key: "ping", Value: 1}}), "the server's to answer")
+	answered := make(chan error, 1)
+	go func() { answered <- collection(client).FindOne(t.Context(), bson.D{}).Err() }()
+	select {
+	case err := <-answered:
+		assert.Fail(t, "it is not silent", "%v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Off}))
+	assert.NoError(t, <-answered, "what waited is answered")
+}
+
+func TestReset(t *testing.T) {
+	l := startLab(t, "replicaset:1", Config{})
+	client, _ := connect(t, l.Endpoints()[0].URI)
+	use(t, client)
+	old, err := net.Dial("tcp", l.Hosts()[0])
+	require.NoError(t, err)
+	defer old.Close()
+	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Reset}))
+	require.NoError(t, old.SetReadDeadline(time.Now().Add(patience)))
+	_, err = old.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, syscall.ECONNRESET)
+	fresh, err := net.Dial("tcp", l.Hosts()[0])
+	if err == nil { // it may be reset before it is made
+		defer fresh.Close()
+		require.NoError(t, fresh.SetReadDeadline(time.Now().Add(patience)))
+		_, err = fresh.Read(make([]byte, 1))
+	}
+	assert.ErrorIs(t, err, syscall.ECONNRESET)
+	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Off}))
+	assert.Eventually(t, func() bool { return collection(client).FindOne(t.Context(), bson.D{}).Err() == nil }, patience, time.Millisecond)
+	assert.Equal(t, topology.RolePrimary, l.Cluster().Status().Members[0].Role, "the host was there all the time")
+
+	assert.ErrorIs(t, l.SetFault(1, fault.Fault{Kind: fault.Silent}), ErrNoFront)
+	assert.ErrorContains(t, l.SetFault(-1, fault.Fault{Kind: fault.Silent}), "front -1")
+	assert.ErrorContains(t, l.SetFault(0, fault.Fault{Kind: "loud"}), "unknown")
+	assert.Equal(t, []fault.Fault{{Kind: fault.Off}}, l.Faults())
 }

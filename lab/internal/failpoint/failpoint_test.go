@@ -2,10 +2,11 @@ package failpoint
 
 import (
 	"context"
-	"errors"
-	"sync"
-	"sync/atomic"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,31 +20,11 @@ import (
 // bench is a handler before a backend that answers {ok: 1}.
 type bench struct {
 	*Handler
-	draws     []float64       // what Random returns next
-	waits     []time.Duration // what was waited
-	waitError error
 	forwarded []string // the commands that reached the backend
 	backend   bson.D   // its reply
 }
 
-func newBench(t testing.TB) *bench {
-	t.Helper()
-	b := &bench{backend: bson.D{{Key: "ok", Value: 1}}}
-	var err error
-	b.Handler, err = New(Config{
-		Random: func() float64 {
-			draw := b.draws[0]
-			b.draws = b.draws[1:]
-			return draw
-		},
-		Wait: func(_ context.Context, d time.Duration) error {
-			b.waits = append(b.waits, d)
-			return b.waitError
-		},
-	})
-	require.NoError(t, err)
-	return b
-}
+func newBench() *bench { return &bench{Handler: New(false), backend: bson.D{{Key: "ok", Value: 1}}} }
 
 func marshal(t testing.TB, doc bson.D) bson.Raw {
 	t.Helper()
@@ -52,18 +33,11 @@ func marshal(t testing.TB, doc bson.D) bson.Raw {
 	return raw
 }
 
-func parse(t testing.TB, extJSON string) bson.D {
+func request(t testing.TB, db, extJSON string) *proxy.Request {
 	t.Helper()
 	var doc bson.D
 	require.NoError(t, bson.UnmarshalExtJSON([]byte(extJSON), false, &doc))
-	return doc
-}
-
-func request(t testing.TB, db, extJSON string) *proxy.Request {
-	t.Helper()
-	doc := append(parse(t, extJSON), bson.E{Key: "$db", Value: db})
-	m := &wire.Message{Content: &wire.Msg{Body: marshal(t, doc)}}
-	req, err := proxy.NewRequest(&proxy.Client{AppName: "app"}, m)
+	req, err := proxy.NewRequest(&proxy.Client{AppName: "app"}, &wire.Message{Body: marshal(t, append(doc, bson.E{Key: "$db", Value: db}))})
 	require.NoError(t, err)
 	return req
 }
@@ -71,25 +45,14 @@ func request(t testing.TB, db, extJSON string) *proxy.Request {
 // run returns the reply, which is empty where the connection ended with the error.
 func (b *bench) run(t testing.TB, db, extJSON string) (string, error) {
 	t.Helper()
-	return b.handle(t, request(t, db, extJSON))
-}
-
-func (b *bench) handle(t testing.TB, req *proxy.Request) (string, error) {
-	var got bson.Raw
-	take := func(m *wire.Message) error {
-		got = m.Document()
-		return wire.ValidateDocument(got)
-	}
-	next := func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+	var doc bson.D
+	err := b.Handle(t.Context(), request(t, db, extJSON), func(m *wire.Message) error {
+		return bson.Unmarshal(m.Body, &doc)
+	}, func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
 		b.forwarded = append(b.forwarded, req.Command)
 		return reply(req.Answer(marshal(t, b.backend)))
-	}
-	err := b.Handle(t.Context(), req, take, next)
-	var doc bson.D
-	if got != nil {
-		require.NoError(t, bson.Unmarshal(got, &doc))
-	}
-	if len(doc) == 0 {
+	})
+	if doc == nil {
 		return "", err
 	}
 	text, marshalErr := bson.MarshalExtJSON(doc, false, false)
@@ -97,7 +60,7 @@ func (b *bench) handle(t testing.TB, req *proxy.Request) (string, error) {
 	return string(text), err
 }
 
-// set configures a fail point, and returns how often it had been taken.
+// set configures a fail point.
 func (b *bench) set(t testing.TB, name, mode, data string) {
 	t.Helper()
 	reply, err := b.run(t, "admin", `{"configureFailPoint": "`+name+`", "mode": `+mode+`, "data": `+data+`}`)
@@ -120,46 +83,32 @@ func TestModes(t *testing.T) {
 		`{"skip": 3}`:                       "...XX",
 		`{"skip": 0}`:                       "XXXXX",
 		`{"times": {"$numberDouble": "1"}}`: "X....",
-		`{"activationProbability": 0.5}`:    "X..X.", // with the draws below
 		`{"activationProbability": 0}`:      ".....",
 		`{"activationProbability": 1}`:      "XXXXX",
 	} {
-		t.Run(mode, func(t *testing.T) {
-			b := newBench(t)
-			b.draws = []float64{0.49, 0.5, 0.9, 0, 0.99}
-			b.set(t, failCommandName, mode, `{"failCommands": ["ping"], "errorCode": 10107}`)
-			got := ""
-			for range 5 {
-				_, err := b.run(t, "admin", `{"hello": 1}`) // not matched, so not counted
-				require.NoError(t, err)
-				reply, err := b.run(t, "admin", `{"ping": 1}`)
-				require.NoError(t, err)
-				switch reply {
-				case passed:
-					got += "."
-				case failed:
-					got += "X"
-				}
+		b := newBench()
+		b.set(t, failCommand, mode, `{"failCommands": ["ping"], "errorCode": 10107}`)
+		got := ""
+		for range 5 {
+			_, err := b.run(t, "admin", `{"hello": 1}`) // not matched, so not counted
+			require.NoError(t, err)
+			reply, err := b.run(t, "admin", `{"ping": 1}`)
+			require.NoError(t, err)
+			if reply == failed {
+				got += "X"
+			} else if reply == passed {
+				got += "."
 			}
-			assert.Equal(t, want, got)
-		})
+		}
+		assert.Equal(t, want, got, mode)
 	}
-}
-
-func TestCount(t *testing.T) {
-	b := newBench(t)
-	count := func() string {
-		reply, err := b.run(t, "admin", `{"configureFailPoint": "failCommand", "mode": {"times": 2}, "data": {"failCommands": ["ping"]}}`)
+	b := newBench()
+	b.set(t, failCommand, `{"activationProbability": 0.5}`, `{"failCommands": ["ping"], "errorCode": 10107}`)
+	for range 1000 {
+		_, err := b.run(t, "admin", `{"ping": 1}`)
 		require.NoError(t, err)
-		return reply
 	}
-	assert.Equal(t, `{"count":0,"ok":1.0}`, count())
-	_, _ = b.run(t, "admin", `{"ping": 1}`)
-	assert.Equal(t, `{"count":1,"ok":1.0}`, count())
-	for range 5 {
-		_, _ = b.run(t, "admin", `{"ping": 1}`)
-	}
-	assert.Equal(t, `{"count":3,"ok":1.0}`, count())
+	assert.InDelta(t, 500, len(b.forwarded), 150)
 }
 
 func TestMatching(t *testing.T) {
@@ -167,113 +116,202 @@ func TestMatching(t *testing.T) {
 		data, db, command string
 		fails             bool
 	}{
-		"command":            {`"failCommands": ["a", "ping"]`, "admin", `{"ping": 1}`, true},
-		"other command":      {`"failCommands": ["a"]`, "admin", `{"ping": 1}`, false},
-		"no command":         {`"failCommands": []`, "admin", `{"ping": 1}`, false},
-		"case":               {`"failCommands": ["PING"]`, "admin", `{"ping": 1}`, false},
-		"alias":              {`"failCommands": ["ismaster"]`, "admin", `{"isMaster": 1}`, true},
-		"old name":           {`"failCommands": ["findAndModify"]`, "d", `{"findandmodify": "c"}`, true},
-		"hello is its own":   {`"failCommands": ["isMaster"]`, "admin", `{"hello": 1}`, false},
-		"itself":             {`"failCommands": ["configureFailPoint"]`, "admin", `{"configureFailPoint": "x"}`, false},
-		"application":        {`"failCommands": ["ping"], "appName": "app"`, "admin", `{"ping": 1}`, true},
-		"other application":  {`"failCommands": ["ping"], "appName": "apple"`, "admin", `{"ping": 1}`, false},
-		"empty application":  {`"failCommands": ["ping"], "appName": ""`, "admin", `{"ping": 1}`, false},
-		"namespace":          {`"failCommands": ["find"], "namespace": "d.c"`, "d", `{"find": "c"}`, true},
-		"other namespace":    {`"failCommands": ["find"], "namespace": "d.x"`, "d", `{"find": "c"}`, false},
-		"namespace, getMore": {`"failCommands": ["getMore"], "namespace": "d.c"`, "d", `{"getMore": 1, "collection": "c"}`, true},
-		"database":           {`"failCommands": ["dbStats"], "namespace": "d"`, "d", `{"dbStats": 1}`, true},
-		"internal":           {`"failCommands": ["ping"], "failInternalCommands": false`, "admin", `{"ping": 1}`, true},
+		"command":           {`"failCommands": ["a", "ping"]`, "admin", `{"ping": 1}`, true},
+		"other command":     {`"failCommands": ["a"]`, "admin", `{"ping": 1}`, false},
+		"no command":        {`"failCommands": []`, "admin", `{"ping": 1}`, false},
+		"alias":             {`"failCommands": ["ismaster"]`, "admin", `{"isMaster": 1}`, true},
+		"old name":          {`"failCommands": ["findAndModify"]`, "d", `{"findandmodify": "c"}`, true},
+		"hello is its own":  {`"failCommands": ["isMaster"]`, "admin", `{"hello": 1}`, false},
+		"itself":            {`"failCommands": ["configureFailPoint"]`, "admin", `{"configureFailPoint": "x"}`, false},
+		"application":       {`"failCommands": ["ping"], "appName": "app"`, "admin", `{"ping": 1}`, true},
+		"other application": {`"failCommands": ["ping"], "appName": "apple"`, "admin", `{"ping": 1}`, false},
+		"empty application": {`"failCommands": ["ping"], "appName": ""`, "admin", `{"ping": 1}`, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.set(t, failCommandName, `"alwaysOn"`, `{"errorCode": 10107, `+tt.data+`}`)
-			reply, err := b.run(t, tt.db, tt.command)
-			require.NoError(t, err)
-			assert.Equal(t, tt.fails, reply == failed, reply)
-		})
+		b := newBench()
+		b.set(t, failCommand, `"alwaysOn"`, `{"errorCode": 10107, `+tt.data+`}`)
+		reply, err := b.run(t, tt.db, tt.command)
+		require.NoError(t, err)
+		assert.Equal(t, tt.fails, reply == failed, name)
 	}
 }
 
 func TestBlockConnection(t *testing.T) {
-	b := newBench(t)
-	b.set(t, failCommandName, `"alwaysOn"`, `{"failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 50}`)
-	reply, err := b.run(t, "admin", `{"ping": 1}`)
-	require.NoError(t, err)
-	assert.Equal(t, passed, reply)
-
-	b.set(t, failCommandName, `"alwaysOn"`, `{"failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 70, "errorCode": 10107}`)
-	reply, err = b.run(t, "admin", `{"ping": 1}`)
-	require.NoError(t, err)
-	assert.Equal(t, failed, reply)
-
-	b.waitError = errors.New("gone")
-	_, err = b.run(t, "admin", `{"ping": 1}`)
-	assert.ErrorIs(t, err, b.waitError)
-	b.set(t, failCommandName, `"alwaysOn"`, `{"failCommands": ["ping"], "blockConnection": false, "blockTimeMS": 90}`)
-	_, err = b.run(t, "admin", `{"ping": 1}`)
-	require.NoError(t, err)
-
-	assert.Equal(t, []time.Duration{50e6, 70e6, 70e6}, b.waits)
-	assert.Equal(t, []string{"ping", "ping"}, b.forwarded)
+	synctest.Test(t, func(t *testing.T) {
+		b, start := newBench(), time.Now()
+		for data, want := range map[string]string{
+			`"blockConnection": true, "blockTimeMS": 50`:                     passed,
+			`"blockConnection": true, "blockTimeMS": 70, "errorCode": 10107`: failed,
+			`"blockConnection": false, "blockTimeMS": 90`:                    passed,
+		} {
+			b.set(t, failCommand, `"alwaysOn"`, `{"failCommands": ["ping"], `+data+`}`)
+			reply, err := b.run(t, "admin", `{"ping": 1}`)
+			require.NoError(t, err)
+			assert.Equal(t, want, reply)
+		}
+		assert.Equal(t, 120*time.Millisecond, time.Since(start))
+	})
 }
 
 func TestCloseConnection(t *testing.T) {
-	b := newBench(t)
-	b.set(t, failCommandName, `{"times": 1}`, `{"failCommands": ["ping"], "closeConnection": true, "errorCode": 10107}`)
+	b := newBench()
+	b.set(t, failCommand, `{"times": 1}`, `{"failCommands": ["ping"], "closeConnection": true, "errorCode": 10107}`)
 	reply, err := b.run(t, "admin", `{"ping": 1}`)
 	assert.ErrorIs(t, err, proxy.ErrClose)
 	assert.Empty(t, reply)
 	assert.Empty(t, b.forwarded)
 }
 
-func TestErrorExtraInfo(t *testing.T) {
-	b := newBench(t)
-	b.set(t, failCommandName, `"alwaysOn"`, `{"failCommands": ["ping"], "errorCode": 91, "errorExtraInfo": {"remainingQuiesceTimeMillis": 5}}`)
-	reply, err := b.run(t, "admin", `{"ping": 1}`)
-	require.NoError(t, err)
-	assert.Contains(t, reply, `"codeName":"ShutdownInProgress","remainingQuiesceTimeMillis":5}`)
-}
-
-func TestWriteConcernError(t *testing.T) {
-	const fails = `{"failCommands": ["insert"], "writeConcernError": {"code": 91, "errmsg": "m"}`
+func TestErrors(t *testing.T) {
 	const insert = `{"insert": "c", "lsid": {"id": 1}, "txnNumber": 1}`
-	b := newBench(t)
 	for data, want := range map[string]string{
-		fails + `}`:                         `{"ok":1,"n":1,"writeConcernError":{"code":91,"errmsg":"m"},"errorLabels":["RetryableWriteError"]}`,
-		fails + `, "errorLabels": []}`:      `{"ok":1,"n":1,"writeConcernError":{"code":91,"errmsg":"m"}}`,
-		fails + `, "errorLabels": ["own"]}`: `{"ok":1,"n":1,"writeConcernError":{"code":91,"errmsg":"m"},"errorLabels":["own"]}`,
+		`"errorCode": 91`:                                         `"codeName":"ShutdownInProgress","errorLabels":["RetryableWriteError"]}`,
+		`"errorCode": 91, "errorLabels": []`:                      `"codeName":"ShutdownInProgress"}`,
+		`"errorCode": 91, "errorLabels": ["a", "b"]`:              `"codeName":"ShutdownInProgress","errorLabels":["a","b"]}`,
+		`"writeConcernError": {"code": 91}`:                       `{"ok":1,"writeConcernError":{"code":91},"errorLabels":["RetryableWriteError"]}`,
+		`"writeConcernError": {"code": 91}, "errorLabels": []`:    `{"ok":1,"writeConcernError":{"code":91}}`,
+		`"writeConcernError": {"code": 91}, "errorLabels": ["x"]`: `{"ok":1,"writeConcernError":{"code":91},"errorLabels":["x"]}`,
 	} {
-		b.backend = bson.D{{Key: "ok", Value: 1}, {Key: "n", Value: 1}}
-		b.set(t, failCommandName, `{"times": 1}`, data)
+		b := newBench()
+		b.set(t, failCommand, `"alwaysOn"`, `{"failCommands": ["insert"], `+data+`}`)
 		reply, err := b.run(t, "d", insert)
-		require.NoError(t, err)
-		assert.Equal(t, want, reply)
+		assert.NoError(t, err)
+		assert.Contains(t, reply, want)
 	}
-	assert.Len(t, b.forwarded, 3, "the write is done")
 }
 
-func TestNewRejects(t *testing.T) {
-	_, err := New(Config{})
-	assert.ErrorContains(t, err, "source of randomness")
+// A refused command changes nothing.
+func TestRefused(t *testing.T) {
+	for command, want := range map[string]string{
+		`"failCommand"`: `mode is`,
+		`"failCommand", "mode": "on", "data": {}`:                             `give \"off\"`,
+		`"failCommand", "mode": {}`:                                           `mode is {}`,
+		`"failCommand", "mode": {"times": -1}`:                                `BadValue`,
+		`"failCommand", "mode": {"times": {"$numberLong": "2147483648"}}`:     `BadValue`,
+		`"failCommand", "mode": {"skip": "1"}`:                                `BadValue`,
+		`"failCommand", "mode": "alwaysOn", "data": []`:                       `TypeMismatch`,
+		`"failCommand", "mode": "alwaysOn", "data": {"failCommands": "a"}`:    `TypeMismatch`,
+		`"failCommand", "mode": "alwaysOn", "data": {"errorCode": "1"}`:       `TypeMismatch`,
+		`"failCommand", "mode": "alwaysOn", "data": {"errorcode": 1}`:         `the lab has no data.errorcode`,
+		`"onPrimaryTransactionalWrite", "mode": "off", "data": {"x": 1}`:      `the lab has no data.x`,
+		`"onPrimaryTransactionalWrite", "mode": {"activationProbability": 0}`: `"count":0,"ok":1.0`,
+	} {
+		b := newBench()
+		b.set(t, failCommand, `"alwaysOn"`, `{"failCommands": ["ping"], "errorCode": 10107}`)
+		reply, err := b.run(t, "admin", `{"configureFailPoint": `+command+`}`)
+		require.NoError(t, err)
+		assert.Contains(t, reply, want, command)
+		reply, err = b.run(t, "admin", `{"ping": 1}`)
+		require.NoError(t, err)
+		assert.Equal(t, failed, reply, command)
+	}
+	b := newBench()
+	_, err := b.run(t, "admin", `{"configureFailPoint": "other", "mode": "off"}`)
+	require.NoError(t, err)
+	_, err = b.run(t, "d", `{"configureFailPoint": "failCommand", "mode": "off"}`)
+	require.NoError(t, err)
+	assert.Len(t, b.forwarded, 2, "they are the backend's")
 }
 
-func TestTimesAreCountedExactly(t *testing.T) {
-	const chances, clients = 500, 20
-	b := newBench(t)
-	b.set(t, failCommandName, `{"times": 500}`, `{"failCommands": ["ping"], "closeConnection": true}`)
-	var taken atomic.Int32
-	var running sync.WaitGroup
-	for range clients {
-		running.Go(func() {
-			req := request(t, "admin", `{"ping": 1}`)
-			for range chances {
-				err := b.Handle(t.Context(), req, nil, func(context.Context, *proxy.Request, proxy.ReplyFunc) error { return nil })
-				if errors.Is(err, proxy.ErrClose) {
-					taken.Add(1)
-				}
+const insertOne = `{"insert": "c", "documents": [{}], "lsid": {"id": 1}, "txnNumber": 1}`
+
+func TestTransactionalWrite(t *testing.T) {
+	b := newBench()
+	b.set(t, onWrite, `{"skip": 0}`, `{}`)
+	_, err := b.run(t, "d", insertOne)
+	assert.ErrorIs(t, err, proxy.ErrClose)
+	assert.Equal(t, []string{"insert"}, b.forwarded, "it is committed, and its reply is lost")
+	reply, err := b.run(t, "d", insertOne)
+	require.NoError(t, err, "a retry finds the write done, and commits nothing")
+	assert.Equal(t, passed, reply)
+
+	b = newBench()
+	b.set(t, onWrite, `{"times": 2}`, `{"failBeforeCommitExceptionCode": 1}`)
+	for range 2 {
+		_, err := b.run(t, "d", insertOne)
+		assert.ErrorIs(t, err, proxy.ErrClose)
+		assert.Empty(t, b.forwarded)
+	}
+	reply, err = b.run(t, "d", insertOne)
+	require.NoError(t, err)
+	assert.Equal(t, passed, reply)
+
+	b = newBench()
+	b.backend = bson.D{{Key: "ok", Value: 0}}
+	b.set(t, onWrite, `{"skip": 0}`, `{}`)
+	for range 2 {
+		_, err = b.run(t, "d", insertOne)
+		assert.ErrorIs(t, err, proxy.ErrClose, "what failed is not done")
+	}
+}
+
+// Each statement is a chance of its own, as it is to the server.
+func TestStatementsAreCounted(t *testing.T) {
+	for command, want := range map[string]int{
+		`{"insert": "c", "documents": [{}, {}], "txnNumber": 1}`:                  2,
+		`{"update": "c", "updates": [{}], "txnNumber": 1}`:                        1,
+		`{"delete": "c", "deletes": [{}], "txnNumber": 1}`:                        1,
+		`{"bulkWrite": 1, "ops": [{}, {}, {}], "txnNumber": 1}`:                   3,
+		`{"findAndModify": "c", "txnNumber": 1}`:                                  1,
+		`{"commitTransaction": 1, "txnNumber": 1, "autocommit": false}`:           1,
+		`{"abortTransaction": 1, "txnNumber": 1, "autocommit": false}`:            0,
+		`{"insert": "c", "documents": [{}], "txnNumber": 1, "autocommit": false}`: 0,
+		`{"insert": "c", "documents": [{}]}`:                                      0,
+		`{"find": "c", "txnNumber": 1}`:                                           0,
+		`{"insert": "c", "documents": 1, "txnNumber": 1}`:                         0,
+	} {
+		assert.Equal(t, want, statements(request(t, "d", command)), command)
+	}
+	req := request(t, "d", `{"insert": "c", "txnNumber": 1}`)
+	req.Message.Sequences = []wire.Sequence{{Identifier: "other"}, {Identifier: "documents", Documents: make([]bson.Raw, 3)}}
+	assert.Equal(t, 3, statements(req), "beside the body")
+}
+
+// Every fail point of the specifications' unified tests is taken, but for those that are none of the lab's.
+func TestFailPointsOfTheSpecifications(t *testing.T) {
+	root := os.Getenv("SPECIFICATIONS")
+	if root == "" {
+		t.Skip("SPECIFICATIONS is not set; point it to a checkout of mongodb/specifications")
+	}
+	taken := 0
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if filepath.Ext(path) != ".json" || err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		var doc bson.D
+		if err != nil || bson.UnmarshalExtJSON(text, false, &doc) != nil {
+			return err // some of the files hold what is no extended JSON on purpose
+		}
+		failPoints(doc, func(command bson.D) {
+			if name := command[0].Value; name == failCommand || name == onWrite {
+				text, err := bson.MarshalExtJSON(command, false, false)
+				require.NoError(t, err)
+				reply, err := newBench().run(t, "admin", string(text))
+				require.NoError(t, err)
+				assert.Contains(t, reply, `"ok":1.0`, path)
+				taken++
 			}
 		})
+		return nil
+	}))
+	assert.NotZero(t, taken, "there is no fail point under %s", root)
+	t.Logf("%d fail points", taken)
+}
+
+// failPoints calls visit with every document, however deep, that configures a fail point.
+func failPoints(value any, visit func(bson.D)) {
+	switch value := value.(type) {
+	case bson.D:
+		if len(value) > 0 && value[0].Key == "configureFailPoint" {
+			visit(value)
+			return
+		}
+		for _, element := range value {
+			failPoints(element.Value, visit)
+		}
+	case bson.A:
+		for _, item := range value {
+			failPoints(item, visit)
+		}
 	}
-	running.Wait()
-	assert.Equal(t, int32(chances), taken.Load())
 }

@@ -1,4 +1,4 @@
-// Package fault makes a front misbehave on command, like a host or a network.
+// Package fault makes a front, or a way between two members, misbehave on command, like a host or a network.
 package fault
 
 import (
@@ -26,8 +26,6 @@ const (
 	Slow Kind = "slow"
 	// Reset resets all connections, and each new one.
 	Reset Kind = "reset"
-	// Restart resets all connections and stops listening; when it ends, the front is back at the same address.
-	Restart Kind = "restart"
 )
 
 // Fault is a front's fault.
@@ -35,81 +33,54 @@ type Fault struct {
 	Kind Kind `json:"kind"`
 	// Delay is the time for which Slow delays each request.
 	Delay time.Duration `json:"delayNanoseconds,omitempty"`
+	// For is the time after which it ends by itself, unless it is 0.
+	For time.Duration `json:"-"`
 }
 
 // Check returns an error if the fault makes no sense.
 func (f Fault) Check() error {
-	switch f.Kind {
-	case Off, Silent, Reset, Restart:
-		if f.Delay != 0 {
-			return fmt.Errorf("fault %q: only %q takes a delay", f.Kind, Slow)
-		}
-	case Slow:
-		if f.Delay <= 0 {
-			return fmt.Errorf("fault %q: give a delay of more than 0, such as 100ms", f.Kind)
-		}
-	default:
-		return fmt.Errorf("fault %q is unknown; give %q, %q, %q, %q or %q", f.Kind, Off, Silent, Slow, Reset, Restart)
+	switch {
+	case f.Kind != Off && f.Kind != Silent && f.Kind != Reset && f.Kind != Slow:
+		return fmt.Errorf("fault %q is unknown; give %q, %q, %q or %q", f.Kind, Off, Silent, Slow, Reset)
+	case (f.Kind == Slow) != (f.Delay > 0):
+		return fmt.Errorf("fault %q with a delay of %v: %q, and no other, takes a delay of more than 0", f.Kind, f.Delay, Slow)
+	case f.For < 0:
+		return fmt.Errorf("a fault for %v: give a time of 0, which is until further notice, or more", f.For)
 	}
 	return nil
 }
 
-// Switch sets a front's fault. The zero value is off and ready for use; it is safe for concurrent use.
-//
-// It carries out Silent and Slow, and Reset for new connections. Ending connections and closing the listener is up to the front's
-// server.
+// Switch sets a fault. The zero value is off and ready for use; it is safe for concurrent use. It carries out Silent and Slow, and
+// Reset for new connections. Ending the others is up to the front.
 type Switch struct {
 	mu      sync.Mutex
 	fault   Fault
 	changed chan struct{} // closed at the next change; nil until there is a waiter
-	expiry  *time.Timer   // of the fault; nil for one without
+	number  int           // of the faults so far
 }
 
 // Set replaces the fault.
-func (s *Switch) Set(f Fault) { s.SetFor(f, 0) }
-
-// SetFor replaces the fault. It ends by itself after that time, if it is more than 0.
-func (s *Switch) SetFor(f Fault, duration time.Duration) {
+func (s *Switch) Set(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLocked(f)
-	if duration > 0 && f.Kind != Off {
-		var expiry *time.Timer
-		expiry = time.AfterFunc(duration, func() { s.expire(&expiry) })
-		s.expiry = expiry
-	}
-}
-
-// expire ends its fault, unless another has replaced it. The timer may fire before its variable is set, which is read under the
-// lock that SetFor holds.
-func (s *Switch) expire(expiry **time.Timer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.expiry == *expiry {
-		s.setLocked(Fault{Kind: Off})
-	}
-}
-
-// Stop stops the timer. The fault remains.
-func (s *Switch) Stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopLocked()
-}
-
-func (s *Switch) stopLocked() {
-	if s.expiry != nil {
-		s.expiry.Stop()
-		s.expiry = nil
-	}
-}
-
-func (s *Switch) setLocked(f Fault) {
-	s.stopLocked()
 	s.fault = f
+	s.number++
 	if s.changed != nil {
 		close(s.changed)
 		s.changed = nil
+	}
+	if number := s.number; f.For > 0 {
+		time.AfterFunc(f.For, func() { s.expire(number) })
+	}
+}
+
+// expire ends a fault, unless another has replaced it.
+func (s *Switch) expire(number int) {
+	s.mu.Lock()
+	current := s.number == number
+	s.mu.Unlock()
+	if current {
+		s.Set(Fault{Kind: Off})
 	}
 }
 
@@ -136,33 +107,31 @@ func (s *Switch) Accept(ctx context.Context, _ net.Conn) error {
 	if s.Current().Kind == Reset {
 		return proxy.ErrReset
 	}
-	return s.While(ctx, Silent)
+	return s.Silence(ctx)
 }
 
 // Handle implements proxy.Handler.
 func (s *Switch) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if err := s.While(ctx, Silent); err != nil {
+	if err := s.Silence(ctx); err != nil {
 		return err
 	}
-	if f := s.Current(); f.Kind == Slow {
-		if err := (clock.System{}).Wait(ctx, f.Delay); err != nil {
-			return err
-		}
+	if err := clock.Wait(ctx, s.Current().Delay); err != nil {
+		return err
 	}
 	// A reply that the server gives meanwhile, such as to a hello that waits for news, has to be held back, too.
 	return next(ctx, req, func(m *wire.Message) error {
-		if err := s.While(ctx, Silent); err != nil {
+		if err := s.Silence(ctx); err != nil {
 			return err
 		}
 		return reply(m)
 	})
 }
 
-// While returns nil once the fault is not of that kind, or the reason why the context ended.
-func (s *Switch) While(ctx context.Context, kind Kind) error {
+// Silence returns nil once the fault is not Silent, or the reason why the context ended.
+func (s *Switch) Silence(ctx context.Context) error {
 	for {
 		f, changed := s.watch()
-		if f.Kind != kind {
+		if f.Kind != Silent {
 			return nil
 		}
 		select {

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,93 +13,62 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// pass is a request through the switch; it returns how long that took.
-func pass(ctx context.Context, s *Switch) (time.Duration, error) {
+// handle passes a request through, and returns how long it took until the reply.
+func handle(t *testing.T, s *Switch) time.Duration {
+	t.Helper()
 	start := time.Now()
-	passed := false
-	err := s.Handle(ctx, nil, nil, func(context.Context, *proxy.Request, proxy.ReplyFunc) error {
-		passed = true
-		return nil
-	})
-	if err == nil && !passed {
-		err = errors.New("neither passed on nor refused")
-	}
-	return time.Since(start), err
+	require.NoError(t, s.Handle(t.Context(), &proxy.Request{}, func(*wire.Message) error { return nil },
+		func(_ context.Context, _ *proxy.Request, reply proxy.ReplyFunc) error { return reply(&wire.Message{}) }))
+	return time.Since(start)
 }
 
-func TestSwitch(t *testing.T) {
+func TestFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Switch{}
-		assert.Equal(t, Off, s.Current().Kind)
-		took, err := pass(t.Context(), s)
-		require.NoError(t, err)
-		assert.Zero(t, took)
-
-		s.Set(Fault{Kind: Slow, Delay: time.Second})
-		took, err = pass(t.Context(), s)
-		require.NoError(t, err)
-		assert.Equal(t, time.Second, took)
+		assert.Zero(t, handle(t, s))
+		s.Set(Fault{Kind: Slow, Delay: 70 * time.Millisecond})
+		assert.Equal(t, 70*time.Millisecond, handle(t, s))
 		assert.NoError(t, s.Accept(t.Context(), nil))
-
-		s.Set(Fault{Kind: Silent})
-		time.AfterFunc(time.Minute, func() { s.Set(Fault{Kind: Slow, Delay: time.Second}) })
-		took, err = pass(t.Context(), s)
-		require.NoError(t, err)
-		assert.Equal(t, time.Minute+time.Second, took)
-
 		s.Set(Fault{Kind: Reset})
 		assert.ErrorIs(t, s.Accept(t.Context(), nil), proxy.ErrReset)
+
+		s.Set(Fault{Kind: Silent, For: time.Second})
+		assert.Equal(t, Silent, s.Current().Kind)
+		assert.Equal(t, time.Second, handle(t, s), "then it goes on")
+		assert.Equal(t, Off, s.Current().Kind)
+		s.Set(Fault{Kind: Silent, For: time.Second})
+		s.Set(Fault{Kind: Silent, For: 3 * time.Second})
+		assert.Equal(t, 3*time.Second, handle(t, s), "a fault's time ends no other")
+
+		s.Set(Fault{Kind: Silent})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(proxy.ErrClose)
+		assert.ErrorIs(t, s.Accept(ctx, nil), proxy.ErrClose)
 	})
 }
 
-func TestWaitingEndsWithTheContext(t *testing.T) {
-	for _, f := range []Fault{{Kind: Silent}, {Kind: Slow, Delay: time.Hour}} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &Switch{}
-			s.Set(f)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			took, err := pass(ctx, s)
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, time.Second, took)
-			if f.Kind == Silent {
-				assert.Error(t, s.Accept(ctx, nil))
-			}
-		})
-	}
-}
-
-func TestRepliesAreSilencedToo(t *testing.T) {
+// A reply that the server gives while the front becomes silent is held back.
+func TestSilenceHoldsReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, start := &Switch{}, time.Now()
-		var answered time.Duration
-		reply := func(*wire.Message) error {
-			answered = time.Since(start)
+		require.NoError(t, s.Handle(t.Context(), &proxy.Request{}, func(*wire.Message) error {
+			assert.Equal(t, 5*time.Second, time.Since(start))
 			return nil
-		}
-		// The server answers when the front has fallen silent.
-		err := s.Handle(t.Context(), nil, reply, func(_ context.Context, _ *proxy.Request, reply proxy.ReplyFunc) error {
-			s.SetFor(Fault{Kind: Silent}, time.Second)
-			return reply(nil)
-		})
-		require.NoError(t, err)
-		assert.Equal(t, time.Second, answered)
+		}, func(_ context.Context, _ *proxy.Request, reply proxy.ReplyFunc) error {
+			s.Set(Fault{Kind: Silent, For: 5 * time.Second})
+			return reply(&wire.Message{})
+		}))
 	})
 }
 
-func TestFaultsEndByThemselves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &Switch{}
-		s.SetFor(Fault{Kind: Silent}, time.Second)
-		s.SetFor(Fault{Kind: Reset}, time.Minute)
-		time.Sleep(2 * time.Second)
-		assert.Equal(t, Reset, s.Current().Kind, "the time of the fault before it is nothing to this one")
-		time.Sleep(time.Minute)
-		assert.Equal(t, Off, s.Current().Kind)
-
-		s.SetFor(Fault{Kind: Silent}, time.Second)
-		s.Stop()
-		time.Sleep(time.Minute)
-		assert.Equal(t, Silent, s.Current().Kind, "nothing is due any more")
-	})
+func TestCheck(t *testing.T) {
+	for want, f := range map[string]Fault{
+		`fault "loud" is unknown; give "off"`: {Kind: "loud"},
+		"takes a delay of more than 0":        {Kind: Slow},
+		"and no other, takes a delay":         {Kind: Reset, Delay: 1},
+		"until further notice":                {Kind: Silent, For: -1},
+	} {
+		assert.ErrorContains(t, f.Check(), want)
+	}
+	assert.NoError(t, Fault{Kind: Slow, Delay: 1}.Check())
 }

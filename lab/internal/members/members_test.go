@@ -3,6 +3,7 @@ package members
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,21 +37,19 @@ func TestRename(t *testing.T) {
 	assert.Equal(t, want, rename(doc, names))
 }
 
-func newSet(t *testing.T) *Set {
-	t.Helper()
-	s, err := New("rs0", "mongodb://real:1", []Member{
-		{Host: "real:1", Backend: proxy.BackendAt("10.0.0.1:1", nil)}, {Host: "real:2", Backend: proxy.BackendAt("10.0.0.2", nil)},
-	})
-	require.NoError(t, err)
-	require.NoError(t, s.Fronts([]string{"front:1", "front:2"}))
-	return s
+// frontOf returns what makes a front the first of two members.
+func frontOf() proxy.Handler {
+	s := &Set{name: "rs0", members: []member{
+		{host: "real:1", backend: proxy.BackendAt("10.0.0.1:1", nil)}, {host: "real:2", backend: proxy.BackendAt("10.0.0.2", nil)},
+	}}
+	return s.Behind([]string{"front:1", "front:2"}).Handler(0)
 }
 
 // request returns a command with these flags.
 func request(t *testing.T, flags wire.MsgFlags, doc bson.D) *proxy.Request {
 	t.Helper()
 	req, err := proxy.NewRequest(&proxy.Client{}, &wire.Message{
-		Content: &wire.Msg{Flags: flags, Body: marshal(t, append(doc, bson.E{Key: "$db", Value: "admin"}))},
+		Flags: flags, Body: marshal(t, append(doc, bson.E{Key: "$db", Value: "admin"})),
 	})
 	require.NoError(t, err)
 	return req
@@ -90,12 +89,12 @@ func counterOf(doc bson.Raw) int64 {
 
 func TestHello(t *testing.T) {
 	for _, command := range []string{"hello", "isMaster", "ismaster"} {
-		asked, got := handle(t, newSet(t).Handler(0), request(t, 0, bson.D{{Key: command, Value: 1}}),
+		asked, got := handle(t, frontOf(), request(t, 0, bson.D{{Key: command, Value: 1}}),
 			bson.D{{Key: "me", Value: "real:1"}, {Key: "primary", Value: "10.0.0.2:27017"}, version(7), {Key: "ok", Value: 1.0}})
 		require.Len(t, got, 1)
 		assert.Len(t, asked, 1)
-		assert.Equal(t, "front:1", got[0].Document().Lookup("me").StringValue(), command)
-		assert.Equal(t, "front:2", got[0].Document().Lookup("primary").StringValue(), "a member by its other address")
+		assert.Equal(t, "front:1", got[0].Body.Lookup("me").StringValue(), command)
+		assert.Equal(t, "front:2", got[0].Body.Lookup("primary").StringValue(), "a member by its other address")
 		assert.False(t, got[0].HasFlag(wire.MoreToCome))
 	}
 }
@@ -103,7 +102,7 @@ func TestHello(t *testing.T) {
 func TestAStreamOfHellosIsOneAfterTheOther(t *testing.T) {
 	ok := bson.E{Key: "ok", Value: 1.0}
 	req := request(t, wire.ExhaustAllowed, bson.D{{Key: "hello", Value: 1}, version(1), {Key: "maxAwaitTimeMS", Value: 500}})
-	asked, got := handle(t, newSet(t).Handler(0), req,
+	asked, got := handle(t, frontOf(), req,
 		bson.D{{Key: "me", Value: "real:1"}, version(2), ok}, bson.D{version(4), ok}, bson.D{version(4), {Key: "ok", Value: 0.0}})
 	require.Len(t, asked, 3)
 	for i, known := range []int64{1, 2, 4} {
@@ -115,7 +114,7 @@ func TestAStreamOfHellosIsOneAfterTheOther(t *testing.T) {
 	for i, more := range []bool{true, true, false} {
 		assert.Equal(t, more, got[i].HasFlag(wire.MoreToCome), "an error ends the stream")
 	}
-	assert.Equal(t, "front:1", got[0].Document().Lookup("me").StringValue())
+	assert.Equal(t, "front:1", got[0].Body.Lookup("me").StringValue())
 	assert.True(t, req.Message.HasFlag(wire.ExhaustAllowed), "the client's message is as it was")
 }
 
@@ -123,30 +122,30 @@ func TestWhatIsRenamed(t *testing.T) {
 	for command, renamed := range map[string]bool{
 		"replSetGetStatus": true, "replSetGetConfig": true, "serverStatus": true, "find": false, "replSetStepDown": true,
 	} {
-		_, got := handle(t, newSet(t).Handler(0), request(t, 0, bson.D{{Key: command, Value: 1}}),
+		_, got := handle(t, frontOf(), request(t, 0, bson.D{{Key: command, Value: 1}}),
 			bson.D{{Key: "members", Value: bson.A{bson.D{{Key: "name", Value: "real:2"}}}}, {Key: "ok", Value: 1.0}})
 		want := "real:2"
 		if renamed {
 			want = "front:2"
 		}
-		assert.Equal(t, want, got[0].Document().Lookup("members", "0", "name").StringValue(), command)
+		assert.Equal(t, want, got[0].Body.Lookup("members", "0", "name").StringValue(), command)
 	}
 }
 
 func TestReconfigurationsAreRefused(t *testing.T) {
 	for _, command := range []string{"replSetReconfig", "replSetInitiate"} {
-		asked, got := handle(t, newSet(t).Handler(0), request(t, 0, bson.D{{Key: command, Value: bson.D{}}}))
+		asked, got := handle(t, frontOf(), request(t, 0, bson.D{{Key: command, Value: bson.D{}}}))
 		assert.Empty(t, asked)
-		assert.Contains(t, got[0].Document().Lookup("errmsg").StringValue(), "reconfigure the set itself")
+		assert.Contains(t, got[0].Body.Lookup("errmsg").StringValue(), "reconfigure the set itself")
 	}
 }
 
 func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 	notPrimary := bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 10107}}
-	h := newSet(t).Handler(0)
+	h := frontOf()
 	find := bson.D{{Key: "find", Value: "c"}}
 	_, got := handle(t, h, request(t, 0, find), notPrimary)
-	assert.Empty(t, got[0].Document().Lookup(versionField), "nothing is known yet")
+	assert.Empty(t, got[0].Body.Lookup(versionField), "nothing is known yet")
 
 	handle(t, h, request(t, 0, bson.D{{Key: "hello", Value: 1}}), bson.D{version(3), {Key: "ok", Value: 1.0}})
 	for name, test := range map[string]struct {
@@ -161,24 +160,22 @@ func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 		"of a writeConcern": {bson.D{{Key: "ok", Value: 1.0}, {Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 189}}}}, 3},
 	} {
 		_, got := handle(t, h, request(t, 0, find), test.reply)
-		assert.Equal(t, test.want, counterOf(got[0].Document()), name)
+		assert.Equal(t, test.want, counterOf(got[0].Body), name)
 	}
 }
 
 func TestNobodyAnswers(t *testing.T) {
-	s, err := New("rs0", "mongodb://127.0.0.1:1", []Member{{Host: "127.0.0.1:1", Backend: proxy.BackendAt("127.0.0.1:1", nil)}})
-	require.NoError(t, err)
-	require.NoError(t, s.Fronts([]string{"front:1"}))
+	s := &Set{name: "rs0", uri: "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1", members: []member{
+		{host: "127.0.0.1:1", backend: proxy.BackendAt("127.0.0.1:1", nil)},
+	}}
+	fronted := s.Behind([]string{"front:1"})
 	assert.Equal(t, topology.Status{
 		Topology: "members:1", Members: []topology.MemberStatus{{Host: "front:1", Role: topology.RoleDown}},
-	}, s.Status())
-}
-
-func TestRefusals(t *testing.T) {
-	_, err := New("", "", nil)
-	assert.ErrorContains(t, err, "needs a name and members")
-	s := newSet(t)
-	assert.ErrorContains(t, s.Fronts([]string{"front:1"}), "1 fronts for 2 members")
-	_, err = Discover(t.Context(), "mongodb://")
+	}, fronted.Status())
+	assert.ErrorContains(t, fronted.StepDown(time.Second), "step down")
+	assert.ErrorIs(t, s.Process(t.Context(), 0, Kill), ErrNotOwn)
+	assert.ErrorIs(t, s.Partition(nil, 0), ErrNotOwn)
+	assert.NoError(t, s.Stop(), "there is nothing to stop")
+	_, err := Discover(t.Context(), "mongodb://")
 	assert.ErrorContains(t, err, "the backend's URI")
 }

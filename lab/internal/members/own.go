@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/link"
 	"mongofork/lab/internal/proxy"
 	"mongofork/tools/rig/server"
 )
@@ -24,82 +21,39 @@ var ErrNotOwn = errors.New("the lab did not start the members; let it start them
 // ErrNoMember is returned for a member's number that is too high or below 0.
 var ErrNoMember = errors.New("there is no such member")
 
-// Own is a replica set that the lab started. Its members talk to each other through links.
-type Own struct {
-	*Set
-	deployment *server.Deployment
-	links      *link.Links
-	stop       context.CancelFunc
-	served     *errgroup.Group
-}
-
-// Start starts that many members of a mongod. Their files are in a new folder below dir, and are removed by Stop.
-func Start(ctx context.Context, binary, dir string, members int) (*Own, error) {
-	links, err := link.New()
-	if err != nil {
-		return nil, err
-	}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	served, serving := errgroup.WithContext(serving)
-	o := &Own{links: links, stop: stop, served: served}
-	o.deployment, err = server.Start(ctx, server.Options{
-		Binary: binary, Dir: dir, Form: server.ReplicaSet(members), ReplicaSet: SetName,
-		Host: func(member int, address string) (string, error) {
-			host, err := links.Add(address)
-			if err == nil {
-				served.Go(func() error { return links.Serve(serving, member) })
-			}
-			return host, err
-		},
+// Start starts that many members of a mongod, which talk to each other through links. Their files are in a new folder below dir,
+// and are removed by Stop.
+func Start(ctx context.Context, binary, dir string, count int) (*Set, error) {
+	links := newLinks(ctx, count)
+	deployment, err := server.Start(ctx, server.Options{
+		Binary: binary, Dir: dir, Form: server.ReplicaSet(count), ReplicaSet: SetName, Host: links.serve,
 	})
 	if err != nil {
-		return nil, errors.Join(err, o.Stop())
+		links.close()
+		return nil, err
 	}
-	var started []Member
-	for _, m := range o.deployment.Members() {
-		started = append(started, Member{Host: m.Host(), Backend: proxy.BackendAt(m.Address(), nil)})
+	s := &Set{name: SetName, uri: deployment.URI(), deployment: deployment, links: links}
+	for _, m := range deployment.Members() {
+		s.members = append(s.members, member{host: m.Host(), backend: proxy.BackendAt(m.Address(), nil)})
 	}
-	o.Set, err = New(SetName, o.deployment.URI(), started)
-	if err != nil {
-		return nil, errors.Join(err, o.Stop())
-	}
-	o.Set.own = o
-	return o, nil
+	return s, nil
 }
 
-// Stop ends the members and the links, and leaves nothing of them.
-func (o *Own) Stop() error {
-	var err error
-	if o.deployment != nil {
-		err = o.deployment.Stop()
+// Stop ends the members that the lab started, and leaves nothing of them.
+func (s *Set) Stop() error {
+	if s.deployment == nil {
+		return nil
 	}
-	o.stop()
-	err = errors.Join(err, o.served.Wait())
-	o.links.Close()
+	err := s.deployment.Stop()
+	s.links.close()
 	return err
 }
 
-// URI returns the connection string of the members themselves, past all fronts.
-func (o *Own) URI() string { return o.deployment.URI() }
+// Version returns the server's version, of members that the lab started.
+func (s *Set) Version() string { return s.deployment.Version() }
 
-// Direct returns a connection string with the members' own addresses. It is of use only at the start, because the members name
-// each other by their links.
-func (o *Own) Direct() string {
-	var addresses []string
-	for _, m := range o.members {
-		addresses = append(addresses, m.Backend.Address)
-	}
-	return "mongodb://" + strings.Join(addresses, ",") + "/?replicaSet=" + o.name
-}
-
-// Version returns the server's version.
-func (o *Own) Version() string { return o.deployment.Version() }
-
-// Failed is closed when a member ends without being killed; Err then says why.
-func (o *Own) Failed() <-chan struct{} { return o.deployment.Failed() }
-
-// Err returns why the members failed.
-func (o *Own) Err() error { return o.deployment.Err() }
+// Err returns why a member that the lab started ended without being killed, or nil.
+func (s *Set) Err() error { return s.deployment.Err() }
 
 // Action is something that happens to the process of a member.
 type Action string
@@ -112,30 +66,15 @@ const (
 	Resume  Action = "resume"  // SIGCONT
 )
 
-// Check returns why the action makes no sense.
-func (a Action) Check() error {
-	switch a {
-	case Kill, Restart, Pause, Resume:
-		return nil
-	default:
-		return fmt.Errorf("%q is unknown; give %q, %q, %q or %q", string(a), Kill, Restart, Pause, Resume)
-	}
-}
-
 // Process does something to the process of a member that the lab started.
-func (s *Set) Process(ctx context.Context, member int, action Action) error {
-	if err := action.Check(); err != nil {
-		return err
-	}
-	if s.own == nil {
+func (s *Set) Process(ctx context.Context, number int, action Action) error {
+	if s.deployment == nil {
 		return ErrNotOwn
 	}
-	processes := s.own.deployment.Members()
-	if member < 0 || member >= len(processes) {
-		return fmt.Errorf("member %d: %w; they are numbered from 0 to %d", member, ErrNoMember, len(processes)-1)
+	if err := s.check(number); err != nil {
+		return err
 	}
-	process := processes[member]
-	switch action {
+	switch process := s.deployment.Members()[number]; action {
 	case Kill:
 		process.Kill()
 		return nil
@@ -143,32 +82,39 @@ func (s *Set) Process(ctx context.Context, member int, action Action) error {
 		return process.Restart(ctx)
 	case Pause:
 		return process.Pause()
-	default:
+	case Resume:
 		return process.Resume()
+	default:
+		return fmt.Errorf("%q is unknown; give %q, %q, %q or %q", string(action), Kill, Restart, Pause, Resume)
 	}
 }
 
 // Partition silences everything between these members and the others, and heals all other ways between members, for that time,
 // where it is more than 0. Without members it heals all.
-func (s *Set) Partition(members []int, duration time.Duration) error {
-	if s.own == nil {
+func (s *Set) Partition(numbers []int, duration time.Duration) error {
+	if s.deployment == nil {
 		return ErrNotOwn
 	}
-	return s.own.links.Partition(members, duration)
+	for _, number := range numbers {
+		if err := s.check(number); err != nil {
+			return err
+		}
+	}
+	for from := range s.members {
+		for to := range s.members {
+			f := fault.Fault{Kind: fault.Off}
+			if slices.Contains(numbers, from) != slices.Contains(numbers, to) {
+				f = fault.Fault{Kind: fault.Silent, For: duration}
+			}
+			s.links.ways[from][to].Set(f)
+		}
+	}
+	return nil
 }
 
-// SetLinkFault replaces what is wrong with the way from one member to another.
-func (s *Set) SetLinkFault(from, to int, f fault.Fault, duration time.Duration) error {
-	if s.own == nil {
-		return ErrNotOwn
+func (s *Set) check(number int) error {
+	if number < 0 || number >= len(s.members) {
+		return fmt.Errorf("member %d: %w; they are numbered from 0 to %d", number, ErrNoMember, len(s.members)-1)
 	}
-	return s.own.links.SetFault(from, to, f, duration)
-}
-
-// LinkFaults returns the faults of the links between the members, by from and to; nil for members that the lab did not start.
-func (s *Set) LinkFaults() [][]fault.Fault {
-	if s.own == nil {
-		return nil
-	}
-	return s.own.links.Faults()
+	return nil
 }

@@ -1,5 +1,5 @@
 // Package members puts fronts before the members of a real replica set. The primary, replication and losses are up to the set;
-// this package only makes clients see the fronts' addresses.
+// this package only makes clients see the fronts' addresses, and does to the members what can be done to processes and networks.
 package members
 
 import (
@@ -14,8 +14,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
+	"mongofork/tools/rig/server"
 )
 
 const (
@@ -27,30 +30,23 @@ const (
 	catchUp = 5 * time.Second
 )
 
-// Member is a member of a replica set.
-type Member struct {
-	// Host is its name in the set's configuration.
-	Host string
-	// Backend is its own address.
-	Backend proxy.Backend
+// member is a member of a replica set.
+type member struct {
+	// host is its name in the set's configuration.
+	host string
+	// backend is its own address.
+	backend proxy.Backend
 }
 
-// Set is a replica set behind fronts. It is safe for concurrent use once Fronts was called.
+// Set is a real replica set. It is safe for concurrent use.
 type Set struct {
 	name    string
 	uri     string
-	members []Member
-	fronts  []string
-	names   map[string]string // of fronts by those of members
-	own     *Own              // nil if the lab did not start the members
-}
+	members []member
 
-// New returns a set of these members. The connection string is used to request step-downs.
-func New(name, uri string, members []Member) (*Set, error) {
-	if name == "" || len(members) == 0 {
-		return nil, errors.New("a replica set needs a name and members")
-	}
-	return &Set{name: name, uri: uri, members: members}, nil
+	// These are of a set that the lab started.
+	deployment *server.Deployment
+	links      *links
 }
 
 // Discover asks the replica set that a connection string names for its members. Options such as TLS apply to the connections to
@@ -76,11 +72,11 @@ func Discover(ctx context.Context, uri string) (*Set, error) {
 	if hello.SetName == "" {
 		return nil, errors.New(`the backend is not a member of a replica set; start it with --replSet, or give the topology "replicaset:3"`)
 	}
-	var found []Member
+	s := &Set{name: hello.SetName, uri: uri}
 	for _, host := range append(append(hello.Hosts, hello.Passives...), hello.Arbiters...) {
-		found = append(found, Member{Host: host, Backend: proxy.BackendAt(host, opts.TLSConfig)})
+		s.members = append(s.members, member{host: host, backend: proxy.BackendAt(host, opts.TLSConfig)})
 	}
-	return New(hello.SetName, uri, found)
+	return s, nil
 }
 
 func withClient(ctx context.Context, uri string, do func(*mongo.Client) error) error {
@@ -92,35 +88,20 @@ func withClient(ctx context.Context, uri string, do func(*mongo.Client) error) e
 	return do(client)
 }
 
-// Members returns the members, in the order of the fronts.
-func (s *Set) Members() []Member { return s.members }
-
 // Name returns the set's name.
 func (s *Set) Name() string { return s.name }
 
-// Fronts sets the fronts' addresses, in the order of the members.
-func (s *Set) Fronts(hosts []string) error {
-	if len(hosts) != len(s.members) {
-		return fmt.Errorf("%d fronts for %d members", len(hosts), len(s.members))
+// URI returns the connection string of the members themselves, past all fronts.
+func (s *Set) URI() string { return s.uri }
+
+// Backends returns the members' own addresses.
+func (s *Set) Backends() []proxy.Backend {
+	var backends []proxy.Backend
+	for _, m := range s.members {
+		backends = append(backends, m.backend)
 	}
-	s.fronts, s.names = hosts, make(map[string]string)
-	for i, m := range s.members {
-		s.names[m.Host], s.names[m.Backend.Address] = hosts[i], hosts[i]
-	}
-	return nil
+	return backends
 }
-
-// Handler returns the handler that makes a front that member.
-func (s *Set) Handler(int) proxy.Handler { return &member{set: s} }
-
-// Down does nothing: an unreachable front is not a lost member.
-func (s *Set) Down(int) {}
-
-// Up does nothing, either.
-func (s *Set) Up(int) {}
-
-// Close does nothing.
-func (s *Set) Close() {}
 
 // Status asks all members for their roles.
 func (s *Set) Status() topology.Status {
@@ -128,11 +109,11 @@ func (s *Set) Status() topology.Status {
 	status.Members = make([]topology.MemberStatus, len(s.members))
 	terms := make([]int64, len(s.members))
 	var asked sync.WaitGroup
-	for i := range s.members {
+	for i, m := range s.members {
 		asked.Go(func() {
 			var role topology.Role
-			role, terms[i] = s.members[i].ask()
-			status.Members[i] = topology.MemberStatus{Host: s.host(i), Role: role}
+			role, terms[i] = m.ask()
+			status.Members[i] = topology.MemberStatus{Host: m.host, Role: role}
 		})
 	}
 	asked.Wait()
@@ -142,22 +123,57 @@ func (s *Set) Status() topology.Status {
 	return status
 }
 
-// host returns the address of a member's front, or the member's own if there are no fronts.
-func (s *Set) host(i int) string {
-	if s.fronts == nil {
-		return s.members[i].Host
+// ask asks the member for its role and the election it knows of. It uses the wire protocol only, so that no driver's judgement is
+// involved.
+func (m *member) ask() (topology.Role, int64) {
+	reply, err := m.hello()
+	if err != nil {
+		return topology.RoleDown, 0
 	}
-	return s.fronts[i]
+	term, _ := bsondoc.Int64(reply.Lookup("lastWrite", "opTime", "t"))
+	switch {
+	case bsondoc.IsTrue(reply.Lookup("isWritablePrimary")):
+		return topology.RolePrimary, term
+	case bsondoc.IsTrue(reply.Lookup("secondary")):
+		return topology.RoleSecondary, term
+	default:
+		return topology.RoleDown, term // it starts, recovers or rolls back
+	}
+}
+
+func (m *member) hello() (bson.Raw, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	conn, err := m.backend.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+		return nil, err
+	}
+	command, err := bson.Marshal(bson.D{{Key: "hello", Value: 1}, {Key: "$db", Value: "admin"}})
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.Write(conn, &wire.Message{RequestID: 1, Body: command}); err != nil {
+		return nil, err
+	}
+	reply, err := wire.Read(conn)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Body, nil
 }
 
 // StepDown makes the primary step down. It is not elected for that long, rounded up to seconds.
 func (s *Set) StepDown(period time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stepDownTimeout)
 	defer cancel()
-	seconds := int64((period + time.Second - 1) / time.Second)
+	seconds := max(int64((period+time.Second-1)/time.Second), 1)
 	command := bson.D{
-		{Key: "replSetStepDown", Value: max(seconds, 1)}, {Key: "force", Value: true},
-		{Key: "secondaryCatchUpPeriodSecs", Value: min(max(seconds, 1)-1, int64(catchUp/time.Second))},
+		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
+		{Key: "secondaryCatchUpPeriodSecs", Value: min(seconds-1, int64(catchUp/time.Second))},
 	}
 	err := withClient(ctx, s.uri, func(client *mongo.Client) error {
 		return client.Database("admin").RunCommand(ctx, command).Err()

@@ -3,133 +3,152 @@ package overload
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
-// Parameters is a proxy.Handler that answers setParameter and getParameter for the parameters of the limiters, under the server's
-// names, so that scripts for a server work on the lab. All other parameters are the backend's.
-type Parameters struct {
-	requests    *RequestLimiter
-	connections *ConnectionLimiter
-	parameters  []parameter
-
-	mu sync.Mutex // held from reading the settings until they are changed
+// settings are the values of all parameters.
+type settings struct {
+	requests, connections Limit
+	applications          []string
 }
 
-// NewParameters returns the parameters of these limiters.
-func NewParameters(requests *RequestLimiter, connections *ConnectionLimiter) *Parameters {
-	return &Parameters{requests: requests, connections: connections, parameters: newParameters()}
+// parameter is a server parameter, and where its value is: a *bool, *int32, *float64 or *[]string.
+type parameter struct {
+	name  string
+	value any
 }
 
-// Handle implements proxy.Handler.
-func (p *Parameters) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	sets := req.Command == "setParameter"
-	if !sets && req.Command != "getParameter" || req.Database != "admin" {
+// parameters returns the parameters under the server's names, so that scripts for a server work on the lab.
+func (s *settings) parameters() []parameter {
+	return []parameter{
+		{"ingressRequestRateLimiterEnabled", &s.requests.Enabled},
+		{"ingressRequestAdmissionRatePerSec", &s.requests.RatePerSec},
+		{"ingressRequestAdmissionBurstCapacitySecs", &s.requests.BurstCapacitySecs},
+		{"ingressRequestAdmissionMaxQueueDepth", &s.requests.MaxQueueDepth},
+		{"ingressRequestRateLimiterApplicationExemptions", &s.applications},
+		{"ingressConnectionEstablishmentRateLimiterEnabled", &s.connections.Enabled},
+		{"ingressConnectionEstablishmentRatePerSec", &s.connections.RatePerSec},
+		{"ingressConnectionEstablishmentBurstCapacitySecs", &s.connections.BurstCapacitySecs},
+		{"ingressConnectionEstablishmentMaxQueueDepth", &s.connections.MaxQueueDepth},
+	}
+}
+
+// parameter answers setParameter and getParameter for the limiters' parameters. All others are the backend's.
+func (f *Front) parameter(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	s := settings{f.Requests.Limit(), f.Connections.Limit(), f.exempted()}
+	ours, others := s.split(req.Document())
+	if len(ours) == 0 || req.Database != "admin" {
 		return next(ctx, req, reply)
 	}
-	doc := req.Document()
-	if everything, _ := doc.Lookup("getParameter").StringValueOK(); everything == "*" {
-		return next(ctx, req, p.withAll(reply))
-	}
-	ours, others := p.split(doc)
-	if len(ours) == 0 {
-		return next(ctx, req, reply)
-	}
-	elements, err := bson.D(nil), error(nil)
+	var elements []bson.E
+	err := error(nil)
 	switch {
 	case len(others) > 0:
 		err = answer.Errorf(answer.CodeInvalidOptions, "%s belongs to the lab and %s to the server behind it; give them in a command each",
 			ours[0].name, others[0])
-	case sets:
-		elements, err = p.set(ours, doc)
+	case req.Command == "setParameter":
+		elements = []bson.E{{Key: "was", Value: ours[0].get()}}
+		err = f.set(&s, ours, req.Document())
 	default:
-		elements = values(ours, p.current())
+		for _, p := range ours {
+			elements = append(elements, bson.E{Key: p.name, Value: p.get()})
+		}
 	}
 	if failure := new(answer.Error); errors.As(err, &failure) {
 		return failure.Send(req, reply)
 	}
-	if err != nil {
-		return err
-	}
 	return answer.OK(req, reply, elements...)
 }
 
+// generic are fields of any command, which are no parameters.
+var generic = []string{"lsid", "comment", "maxTimeMS", "apiVersion", "apiStrict", "apiDeprecationErrors"}
+
 // split returns the parameters that the command names, and the names of those that the lab does not have.
-func (p *Parameters) split(command bson.Raw) (ours []parameter, others []string) {
+func (s *settings) split(command bson.Raw) (ours []parameter, others []string) {
+	all := s.parameters()
 	elements, _ := command.Elements()
-	for _, element := range elements[min(1, len(elements)):] {
+	for _, element := range elements[1:] {
 		name := element.Key()
-		index := slices.IndexFunc(p.parameters, func(p parameter) bool { return p.name == name })
+		index := slices.IndexFunc(all, func(p parameter) bool { return p.name == name })
 		switch {
 		case index >= 0:
-			ours = append(ours, p.parameters[index])
-		case !isGeneric(name):
+			ours = append(ours, all[index])
+		case !strings.HasPrefix(name, "$") && !slices.Contains(generic, name):
 			others = append(others, name)
 		}
 	}
 	return ours, others
 }
 
-// isGeneric reports whether a field is one of any command's, not the name of a parameter.
-func isGeneric(field string) bool {
-	switch field {
-	case "lsid", "comment", "maxTimeMS", "readConcern", "writeConcern", "apiVersion", "apiStrict", "apiDeprecationErrors":
-		return true
+// set changes all of the parameters or, if one is refused, none. Its error is an *answer.Error.
+func (f *Front) set(s *settings, named []parameter, command bson.Raw) error {
+	for _, p := range named {
+		if value := command.Lookup(p.name); !p.set(value) {
+			return answer.Errorf(answer.CodeBadValue, "%s is %v; give %s", p.name, value, p.wants())
+		}
+	}
+	if err := errors.Join(s.requests.check(), s.connections.check()); err != nil {
+		return answer.Errorf(answer.CodeBadValue, "%s: %v", named[0].name, err)
+	}
+	f.mu.Lock()
+	f.applications = s.applications
+	f.mu.Unlock()
+	return errors.Join(f.Requests.SetLimit(s.requests), f.Connections.SetLimit(s.connections))
+}
+
+func (p parameter) get() any {
+	switch value := p.value.(type) {
+	case *bool:
+		return *value
+	case *int32:
+		return *value
+	case *float64:
+		return *value
 	default:
-		return strings.HasPrefix(field, "$")
+		return *p.value.(*[]string)
 	}
 }
 
-// set changes all of the parameters or, if one is refused, none. It returns the first one's former value.
-func (p *Parameters) set(named []parameter, command bson.Raw) (bson.D, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	current := p.current()
-	changed := current
-	for _, parameter := range named {
-		if err := parameter.set(&changed, command.Lookup(parameter.name)); err != nil {
-			return nil, err
+// set reports whether the value is one for the parameter. A truth may be a number, and numbers of any type are taken.
+func (p parameter) set(value bson.RawValue) (ok bool) {
+	n, isNumber := bsondoc.Number(value)
+	switch parameter := p.value.(type) {
+	case *bool:
+		*parameter = bsondoc.IsTrue(value)
+		return isNumber || value.Type == bson.TypeBoolean
+	case *int32:
+		*parameter = int32(n)
+		return isNumber && n == math.Trunc(n) && n >= 0 && n <= math.MaxInt32
+	case *float64:
+		*parameter = n
+		return isNumber
+	default:
+		var exemptions struct {
+			AppNames []string `bson:"appNames"`
 		}
-	}
-	// The values are within the bounds, so none of these can fail after another was set.
-	if err := errors.Join(p.requests.SetLimit(changed.requests), p.connections.SetLimit(changed.connections)); err != nil {
-		return nil, err
-	}
-	p.requests.SetExemptApplications(changed.applications)
-	return bson.D{{Key: "was", Value: named[0].get(&current)}}, nil
-}
-
-func (p *Parameters) current() settings {
-	return settings{
-		requests: p.requests.Limit(), connections: p.connections.Limit(), applications: p.requests.ExemptApplications(),
+		err := value.Unmarshal(&exemptions)
+		*p.value.(*[]string) = exemptions.AppNames
+		return err == nil && exemptions.AppNames != nil
 	}
 }
 
-func values(named []parameter, of settings) bson.D {
-	elements := make(bson.D, 0, len(named))
-	for _, parameter := range named {
-		elements = append(elements, bson.E{Key: parameter.name, Value: parameter.get(&of)})
-	}
-	return elements
-}
-
-// withAll adds the lab's parameters to those of the backend.
-func (p *Parameters) withAll(reply proxy.ReplyFunc) proxy.ReplyFunc {
-	return func(m *wire.Message) error {
-		doc, err := bsondoc.With(m.Document(), values(p.parameters, p.current())...)
-		if err != nil {
-			return err
-		}
-		m.SetDocument(doc)
-		return reply(m)
+func (p parameter) wants() string {
+	switch p.value.(type) {
+	case *bool:
+		return "true or false"
+	case *int32:
+		return "a whole number from 0 to 2147483647"
+	case *float64:
+		return "a number"
+	default:
+		return "{appNames: [name, ...]}"
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/wire"
 )
 
 const (
@@ -59,9 +62,62 @@ func (b Backend) Dial(ctx context.Context) (net.Conn, error) {
 	return (&tls.Dialer{NetDialer: dialer, Config: b.TLS}).DialContext(ctx, b.Network, b.Address)
 }
 
-func (b Backend) check() error {
-	if b.Network == "" || b.Address == "" {
-		return errors.New("a front needs a backend; ParseBackend makes one of a URI")
+// backendConn is a session's connection to the backend.
+type backendConn struct {
+	conn    net.Conn
+	done    chan struct{} // closed by close
+	replies chan *wire.Message
+	err     error // why replies was closed; not to be read before
+}
+
+// close may be called only once.
+func (b *backendConn) close() {
+	close(b.done)
+	b.conn.Close()
+}
+
+// read passes on the backend's replies. A backend may close the connection right after a reply; that reply has been received, and
+// is still sent, when the channel is closed.
+func (b *backendConn) read() {
+	defer close(b.replies)
+	for {
+		var m *wire.Message
+		if m, b.err = wire.Read(b.conn); b.err != nil {
+			return
+		}
+		select {
+		case b.replies <- m:
+		case <-b.done:
+			b.err = net.ErrClosed
+			return
+		}
 	}
-	return nil
+}
+
+func (b *backendConn) receive(ctx context.Context) (*wire.Message, error) {
+	select {
+	case m, open := <-b.replies:
+		if !open {
+			return nil, b.ended()
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// unasked returns the replies while nobody waits for any; nothing comes from a backend that is not connected.
+func (b *backendConn) unasked() <-chan *wire.Message {
+	if b == nil {
+		return nil
+	}
+	return b.replies
+}
+
+// ended returns why the backend's connection ended.
+func (b *backendConn) ended() error {
+	if errors.Is(b.err, io.EOF) {
+		return errors.New("backend: it closed the connection")
+	}
+	return fmt.Errorf("backend: %w", b.err)
 }

@@ -4,14 +4,11 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"sync"
-
-	"mongofork/lab/internal/wire"
 )
 
 // Config configures a front.
@@ -23,12 +20,6 @@ type Config struct {
 	Acceptors []Acceptor
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
-	// Sessions are the backend's, shared by all its fronts; nil if the backend manages them itself.
-	Sessions *Sessions
-	// TLS is the configuration for clients' connections; nil for none.
-	TLS *tls.Config
-	// MaxMessageSize bounds messages in bytes, decompressed; 0 means wire.DefaultMaxMessageSize.
-	MaxMessageSize int
 	// Logger receives one line for every connection that ends with an error. Nil disables the log.
 	Logger *slog.Logger
 }
@@ -37,31 +28,26 @@ type Config struct {
 // when the first request is forwarded.
 type Front struct {
 	config Config
-	codec  *wire.Codec
 	logger *slog.Logger
+
+	mu   sync.Mutex
+	open map[uint64]context.CancelCauseFunc // ends a connection
 }
 
 // New returns a front. It does not connect to the backend.
 func New(config Config) (*Front, error) {
-	if config.Answer == nil {
-		if err := config.Backend.check(); err != nil {
-			return nil, err
-		}
-	}
-	codec, err := wire.NewCodec(config.MaxMessageSize)
-	if err != nil {
-		return nil, err
+	if config.Answer == nil && config.Backend.Address == "" {
+		return nil, errors.New("a front needs a backend; ParseBackend makes one of a URI")
 	}
 	logger := config.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Front{config: config, codec: codec, logger: logger}, nil
+	return &Front{config: config, logger: logger, open: map[uint64]context.CancelCauseFunc{}}, nil
 }
 
 // Serve accepts clients until the context ends, and then returns nil; or until the listener fails. When it returns, the listener,
-// every connection and all its goroutines are closed. If ErrReset is the cause of the context's end, the connections are reset. A
-// front may be served again, on another listener.
+// every connection and all its goroutines are closed.
 func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
@@ -86,17 +72,39 @@ func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 	}
 }
 
+// Reset resets all connections.
+func (f *Front) Reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, cancel := range f.open {
+		cancel(ErrReset)
+	}
+}
+
 // serveConn serves a client until either side ends the connection.
 func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f.mu.Lock()
+	f.open[id] = cancel
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.open, id)
+	}()
 	err := f.accept(ctx, conn)
 	if err == nil {
 		err = newSession(f, id, conn).serve(ctx)
 	} else {
-		end(conn, conn, err)
+		end(conn, err)
 	}
-	if isFailure(err) {
-		f.logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
+	for _, ordinary := range []error{nil, errClientGone, ErrClose, ErrReset, context.Canceled} {
+		if errors.Is(err, ordinary) {
+			return
+		}
 	}
+	f.logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
 }
 
 // accept returns the first error of an acceptor.
@@ -114,20 +122,18 @@ func (f *Front) accept(ctx context.Context, conn net.Conn) error {
 }
 
 // end closes a client's connection, or resets it if that is the reason.
-func end(conn, transport net.Conn, reason error) {
-	if tcp, ok := transport.(*net.TCPConn); ok && errors.Is(reason, ErrReset) {
-		_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
-		conn = transport
+func end(conn net.Conn, reason error) {
+	if errors.Is(reason, ErrReset) {
+		Reset(conn)
+		return
 	}
 	conn.Close()
 }
 
-// isFailure distinguishes an error from the ordinary ends of a connection.
-func isFailure(err error) bool {
-	for _, ordinary := range []error{errClientGone, ErrClose, ErrReset, context.Canceled} {
-		if errors.Is(err, ordinary) {
-			return false
-		}
+// Reset ends a TCP connection like a crashed host does.
+func Reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
 	}
-	return err != nil
+	conn.Close()
 }

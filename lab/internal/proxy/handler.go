@@ -17,14 +17,13 @@ import (
 var (
 	// ErrClose closes the connection as usual.
 	ErrClose = errors.New("the connection is closed on purpose")
-	// ErrReset closes it with a TCP reset, like a crashed host. TLS is not ended either.
+	// ErrReset closes it with a TCP reset, like a crashed host.
 	ErrReset = errors.New("the connection is reset on purpose")
 )
 
 // Acceptor sees every connection of a client before anything is read from it.
 //
-// It may wait, which holds up this connection and no other, until the context ends. An error ends the connection. The
-// connection is there to be looked at; what is read from it or written to it is missing or superfluous later.
+// It may wait, which holds up this connection and no other, until the context ends. An error ends the connection.
 type Acceptor interface {
 	Accept(ctx context.Context, conn net.Conn) error
 }
@@ -60,8 +59,7 @@ func Chain(handlers []Handler, last Next) Next {
 
 // Client is one connection of a client. Use it only while one of its requests is handled.
 type Client struct {
-	ID      uint64 // numbers a front's connections from 1
-	Address net.Addr
+	ID uint64 // numbers a front's connections from 1
 	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's hello,
 	// already while that hello is handled. They may be empty.
 	AppName, DriverName string
@@ -78,43 +76,30 @@ type Request struct {
 
 // NewRequest returns the request in a message, or an error if there is none.
 func NewRequest(client *Client, m *wire.Message) (*Request, error) {
-	req := &Request{Client: client, Message: m}
-	switch content := m.Content.(type) {
-	case *wire.Msg:
-		req.Database, _ = content.Body.Lookup("$db").StringValueOK()
-	case *wire.Query:
-		database, isCommand := strings.CutSuffix(content.FullCollection, ".$cmd")
-		if !isCommand {
-			return nil, fmt.Errorf("an OP_QUERY on %q: only commands are served, on <database>.$cmd", content.FullCollection)
-		}
-		req.Database = database
-	default:
-		return nil, fmt.Errorf("%T is not a request", m.Content)
+	req := &Request{Client: client, Message: m, Command: bsondoc.FirstKey(m.Body)}
+	if !m.Legacy {
+		req.Database, _ = m.Body.Lookup("$db").StringValueOK()
+		return req, nil
 	}
-	req.Command = bsondoc.FirstKey(req.Document())
+	database, isCommand := strings.CutSuffix(m.Namespace, ".$cmd")
+	if !isCommand {
+		return nil, fmt.Errorf("an OP_QUERY on %q: only commands are served, on <database>.$cmd", m.Namespace)
+	}
+	req.Database = database
 	return req, nil
 }
 
-// Document returns the command. Legacy clients may wrap it, beside a read preference.
-func (r *Request) Document() bson.Raw {
-	doc := r.Message.Document()
-	if _, legacy := r.Message.Content.(*wire.Query); legacy && bsondoc.FirstKey(doc) == "$query" {
-		if wrapped, ok := doc.Lookup("$query").DocumentOK(); ok {
-			return wrapped
-		}
-	}
-	return doc
-}
+// Document returns the command.
+func (r *Request) Document() bson.Raw { return r.Message.Body }
 
 // Transaction returns the logical session (the bytes of its lsid) and the transaction number of a retryable write, or of a
 // command in a transaction.
 func (r *Request) Transaction() (session string, number int64, ok bool) {
-	doc := r.Document()
-	number, ok = doc.Lookup("txnNumber").AsInt64OK()
+	number, ok = r.Document().Lookup("txnNumber").AsInt64OK()
 	if !ok {
 		return "", 0, false
 	}
-	return string(doc.Lookup("lsid").Value), number, true
+	return string(r.Document().Lookup("lsid").Value), number, true
 }
 
 // Acknowledged reports whether the client waits for a reply.
@@ -122,26 +107,38 @@ func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCom
 
 // Answer returns a reply with that document, in the format of the request.
 func (r *Request) Answer(doc bson.Raw) *wire.Message {
-	m := &wire.Message{Compression: r.Message.Compression}
-	if _, legacy := r.Message.Content.(*wire.Query); legacy {
-		const awaitCapable = 1 << 3 // set in every OP_REPLY
-		m.Content = &wire.Reply{Flags: awaitCapable, Documents: []bson.Raw{doc}}
-	} else {
-		m.Content = &wire.Msg{Body: doc}
-	}
-	return m
+	return &wire.Message{Legacy: r.Message.Legacy, Body: doc}
 }
 
-// recordHello remembers the metadata of a connection's first hello.
-func (r *Request) recordHello() {
-	switch r.Command {
-	case "hello", "isMaster", "ismaster":
-		doc := r.Document()
-		if r.Client.AppName == "" {
-			r.Client.AppName, _ = doc.Lookup("client", "application", "name").StringValueOK()
-		}
-		if r.Client.DriverName == "" {
-			r.Client.DriverName, _ = doc.Lookup("client", "driver", "name").StringValueOK()
-		}
+// With returns a copy of the request with another document, and without exhaustAllowed: it has one reply.
+func (r *Request) With(doc bson.Raw) *Request {
+	single, message := *r, *r.Message
+	message.Body = doc
+	message.Flags &^= wire.ExhaustAllowed
+	single.Message = &message
+	return &single
+}
+
+// IsHello reports whether a command is a hello.
+func IsHello(command string) bool {
+	return command == "hello" || command == "isMaster" || command == "ismaster"
+}
+
+// readHello remembers the metadata of a connection's first hello, and hides the client's compressors from the server: what passes
+// is never compressed.
+func (r *Request) readHello() {
+	if !IsHello(r.Command) {
+		return
+	}
+	doc := r.Document()
+	if r.Client.AppName == "" {
+		r.Client.AppName, _ = doc.Lookup("client", "application", "name").StringValueOK()
+	}
+	if r.Client.DriverName == "" {
+		r.Client.DriverName, _ = doc.Lookup("client", "driver", "name").StringValueOK()
+	}
+	const compressors = "compression"
+	if bsondoc.Has(doc, compressors) {
+		r.Message.Body = bsondoc.Rebuild(doc, []string{compressors}, nil)
 	}
 }

@@ -1,9 +1,10 @@
 package proxy
 
 import (
+	"context"
 	"errors"
-	"io"
-	"strings"
+	"net"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,49 +16,39 @@ import (
 )
 
 func TestForward(t *testing.T) {
-	hello, err := bson.Marshal(bson.D{{Key: "hello", Value: 1}})
-	require.NoError(t, err)
-	checksum := ping(t, 3)
-	checksum.Content.(*wire.Msg).Flags = wire.ChecksumPresent
-	compressed := func(compression wire.Compression) *wire.Message {
-		m := ping(t, 4)
-		m.Compression = compression
-		return m
-	}
 	sequence := command(t, -5, bson.E{Key: "insert", Value: "c"})
-	sequence.Content.(*wire.Msg).Sequences = []wire.Sequence{{Identifier: "documents", Documents: []bson.Raw{hello}}}
-
+	sequence.Sequences = []wire.Sequence{{Identifier: "documents", Documents: []bson.Raw{sequence.Body}}}
 	client := startFront(t, Config{}, answering(echo)).dial(t)
 	for name, request := range map[string]*wire.Message{
 		"OP_MSG":   ping(t, 2),
-		"checksum": checksum,
-		"noop":     compressed(wire.Noop),
-		"snappy":   compressed(wire.Snappy),
-		"zlib":     compressed(wire.Zlib),
-		"zstd":     compressed(wire.Zstd),
 		"sequence": sequence,
-		"OP_QUERY": {RequestID: 77, Content: &wire.Query{FullCollection: "admin.$cmd", Limit: -1, Document: hello}},
+		"OP_QUERY": {RequestID: 77, Legacy: true, Namespace: "admin.$cmd", Body: ping(t, 1).Body},
 	} {
-		t.Run(name, func(t *testing.T) {
-			client.send(t, request)
-			reply := client.receive(t)
-			assert.Equal(t, request.RequestID, reply.ResponseTo)
-			assert.Equal(t, request.Compression, reply.Compression)
-			assert.Equal(t, request.HasFlag(wire.ChecksumPresent), reply.HasFlag(wire.ChecksumPresent))
-			assert.IsType(t, echo(request)[0].Content, reply.Content)
-			assert.Equal(t, request.Document(), reply.Document().Lookup("request").Document())
-		})
+		client.send(t, request)
+		reply := client.receive(t)
+		assert.Equal(t, request.RequestID, reply.ResponseTo, name)
+		assert.Equal(t, request.Legacy, reply.Legacy, name)
+		assert.Equal(t, request.Body, bson.Raw(reply.Body.Lookup("request").Document()), name)
 	}
+}
+
+// No compressor gets to the server, so that it does not agree to any.
+func TestNothingIsCompressed(t *testing.T) {
+	client := startFront(t, Config{}, answering(echo)).dial(t)
+	client.send(t, command(t, 1, bson.E{Key: "hello", Value: 1}, bson.E{Key: "compression", Value: bson.A{"zstd"}}))
+	asked := client.receive(t).Body.Lookup("request").Document()
+	assert.Equal(t, "hello", bsondoc.FirstKey(asked))
+	assert.False(t, bsondoc.Has(asked, "compression"))
 }
 
 func TestUnacknowledgedRequests(t *testing.T) {
 	seen := make(chan string, 10)
 	front := startFront(t, Config{}, answering(func(m *wire.Message) []*wire.Message {
-		seen <- bsondoc.FirstKey(m.Document())
+		seen <- bsondoc.FirstKey(m.Body)
 		return echo(m)
 	}))
 	unacknowledged := command(t, 1, bson.E{Key: "insert", Value: "c"})
-	unacknowledged.Content.(*wire.Msg).Flags = wire.MoreToCome
+	unacknowledged.Flags = wire.MoreToCome
 
 	client := front.dial(t)
 	client.send(t, unacknowledged)
@@ -69,92 +60,62 @@ func TestUnacknowledgedRequests(t *testing.T) {
 	gone.send(t, unacknowledged)
 	require.NoError(t, gone.Close())
 	assert.Equal(t, "insert", <-seen, "of a client that is gone")
-	assert.Empty(t, front.lines())
+	_, lines := front.logged()
+	assert.Zero(t, lines)
 }
 
 func TestExhaust(t *testing.T) {
-	const replies = 3
-	stream := func(request *wire.Message) []*wire.Message {
-		var all []*wire.Message
-		for i := range replies {
-			m := echo(request)[0]
-			if i < replies-1 {
-				m.Content.(*wire.Msg).Flags = wire.MoreToCome
-			}
-			all = append(all, m)
-		}
-		return all
-	}
-	client := startFront(t, Config{}, answering(stream)).dial(t)
+	client := startFront(t, Config{}, answering(func(request *wire.Message) []*wire.Message {
+		first, second := echo(request)[0], echo(request)[0]
+		first.Flags = wire.MoreToCome
+		return []*wire.Message{first, second}
+	})).dial(t)
 	request := ping(t, 41)
-	request.Content.(*wire.Msg).Flags = wire.ExhaustAllowed
+	request.Flags = wire.ExhaustAllowed
 	for range 2 {
 		client.send(t, request)
-		responseTo := int32(41)
-		for i := range replies {
-			reply := client.receive(t)
-			assert.Equal(t, responseTo, reply.ResponseTo)
-			assert.Equal(t, i < replies-1, reply.HasFlag(wire.MoreToCome))
-			responseTo = reply.RequestID
-		}
+		first := client.receive(t)
+		assert.Equal(t, int32(41), first.ResponseTo)
+		assert.True(t, first.HasFlag(wire.MoreToCome))
+		second := client.receive(t)
+		assert.Equal(t, first.RequestID, second.ResponseTo)
+		assert.False(t, second.HasFlag(wire.MoreToCome))
 	}
 }
 
 // garbage is a message with a right length and an unknown opcode.
 const garbage = "\x10\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x0f\x27\x00\x00"
 
-// notACommand is an OP_QUERY on the collection d.c.
-const notACommand = "\x25\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xd4\x07\x00\x00" +
-	"\x00\x00\x00\x00" + "d.c\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x05\x00\x00\x00\x00"
-
 func TestMisbehaviourEndsTheConnection(t *testing.T) {
-	reply := func(change func(*wire.Message)) func(*conversation) {
-		return func(c *conversation) {
-			request, err := c.read()
-			if err != nil {
-				return
-			}
-			m := echo(request)[0]
-			m.ResponseTo = request.RequestID
-			change(m)
-			_ = c.codec.Write(c.Conn, m)
-			_, _ = io.ReadAll(c.Conn)
-		}
-	}
-	tests := map[string]struct {
-		client string // what it sends instead of a ping
-		server func(*conversation)
+	for name, tt := range map[string]struct {
+		server func(conversation)
+		client func(conversation)
 		log    string
 	}{
-		"malformed request":  {client: garbage, log: "request: malformed message: unsupported opcode: 9999"},
-		"a reply to a front": {client: "\x24\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" + strings.Repeat("\x00", 20), log: "*wire.Reply is not a request"},
-		"not a command":      {client: notACommand, log: "only commands are served, on <database>.$cmd"},
-		"malformed reply":    {server: func(c *conversation) { _, _ = c.read(); _, _ = c.Write([]byte(garbage)); _, _ = c.read() }, log: "backend: malformed message: unsupported opcode: 9999"},
-		"wrong responseTo":   {server: reply(func(m *wire.Message) { m.ResponseTo += 1000 }), log: "backend: a reply to request 1001, want 1"},
-		"moreToCome":         {server: reply(func(m *wire.Message) { m.Content.(*wire.Msg).Flags = wire.MoreToCome }), log: "without exhaustAllowed"},
-		"a query for a reply": {server: reply(func(m *wire.Message) {
-			m.Content = &wire.Query{FullCollection: "d.$cmd", Document: m.Document()}
-		}), log: "an OP_QUERY is not a reply"},
-		"backend closes": {server: func(c *conversation) { _, _ = c.read() }, log: "backend: it closed the connection"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if tt.server == nil {
-				tt.server = answering(echo)
-			}
-			front := startFront(t, Config{}, tt.server)
-			client := front.dial(t)
-			if tt.client == "" {
-				client.send(t, ping(t, 1))
-			} else {
-				_, err := client.Write([]byte(tt.client))
-				require.NoError(t, err)
-			}
-			client.expectEnd(t)
-			lines := front.lines()
-			require.Len(t, lines, 1)
-			assert.Contains(t, lines[0], tt.log)
-		})
+		"malformed request": {client: func(c conversation) { _, _ = c.Write([]byte(garbage)) }, log: "request: malformed message: opcode 9999"},
+		"not a command": {client: func(c conversation) {
+			_ = wire.Write(c, &wire.Message{Legacy: true, Namespace: "d.c", Body: bson.Raw{5, 0, 0, 0, 0}})
+		}, log: "only commands are served, on <database>.$cmd"},
+		"malformed reply": {server: func(c conversation) { _, _ = wire.Read(c); _, _ = c.Write([]byte(garbage)); _, _ = wire.Read(c) },
+			log: "backend: malformed message: opcode 9999"},
+		"backend closes": {server: func(c conversation) { _, _ = wire.Read(c) }, log: "backend: it closed the connection"},
+		"unasked reply": {server: answering(func(m *wire.Message) []*wire.Message { return append(echo(m), echo(m)...) }),
+			log: "a reply that nobody asked for"},
+	} {
+		if tt.server == nil {
+			tt.server = answering(echo)
+		}
+		front := startFront(t, Config{}, tt.server)
+		client := front.dial(t)
+		if tt.client == nil {
+			client.send(t, ping(t, 1))
+		} else {
+			tt.client(client)
+		}
+		client.expectEnd(t)
+		text, lines := front.logged()
+		assert.Equal(t, 1, lines, name)
+		assert.Contains(t, text, tt.log, name)
 	}
 }
 
@@ -162,24 +123,26 @@ func TestBackendThatIsNotThere(t *testing.T) {
 	listener := listen(t)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	front := startFront(t, Config{Backend: Backend{Network: "tcp", Address: address}}, answering(echo))
+	front := startFront(t, Config{Backend: Backend{Network: "tcp", Address: address}}, nil)
 	client := front.dial(t)
 	client.send(t, ping(t, 1))
 	client.expectEnd(t)
-	lines := front.lines()
-	require.Len(t, lines, 1)
-	assert.Contains(t, lines[0], "backend: dial tcp "+address)
+	text, _ := front.logged()
+	assert.Contains(t, text, "backend: dial tcp "+address)
+
+	_, err := New(Config{})
+	assert.ErrorContains(t, err, "needs a backend")
+	front2, err := New(Config{Backend: Backend{Network: "tcp", Address: address}})
+	require.NoError(t, err)
+	assert.ErrorContains(t, front2.Serve(t.Context(), listener), "accept on 127.0.0.1:")
 }
 
 func TestBackendClosesAfterAReply(t *testing.T) {
-	front := startFront(t, Config{}, func(c *conversation) {
-		request, err := c.read()
-		if err != nil {
-			return
+	front := startFront(t, Config{}, func(c conversation) {
+		request, err := wire.Read(c)
+		if err == nil {
+			_ = wire.Write(c, echo(request)[0])
 		}
-		m := echo(request)[0]
-		m.ResponseTo = request.RequestID
-		_ = c.codec.Write(c.Conn, m)
 	})
 	for range 20 { // the reply must not lose a race against the end
 		client := front.dial(t)
@@ -189,36 +152,120 @@ func TestBackendClosesAfterAReply(t *testing.T) {
 	}
 }
 
-func TestUnaskedReply(t *testing.T) {
-	front := startFront(t, Config{}, answering(func(m *wire.Message) []*wire.Message {
-		return append(echo(m), echo(m)...)
-	}))
+type acceptFunc func(context.Context) error
+
+func (f acceptFunc) Accept(ctx context.Context, _ net.Conn) error { return f(ctx) }
+
+type handleFunc func(context.Context, *Request, ReplyFunc, Next) error
+
+func (f handleFunc) Handle(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
+	return f(ctx, req, reply, next)
+}
+
+// Every way to end leaves no goroutine behind, which TestMain checks.
+func TestEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err error
+		end func(conversation, testing.TB)
+		log int
+	}{
+		"close": {ErrClose, conversation.expectEnd, 0},
+		"reset": {ErrReset, conversation.expectReset, 0},
+		"error": {errors.New("no room"), conversation.expectEnd, 1},
+	} {
+		t.Run("acceptor, "+name, func(t *testing.T) {
+			connected, order := make(chan struct{}), make(chan string, 3)
+			acceptor := func(name string, err error) Acceptor {
+				return acceptFunc(func(context.Context) error {
+					<-connected // a connection that is reset at once may fail to be made
+					order <- name
+					return err
+				})
+			}
+			front := startFront(t, Config{Acceptors: []Acceptor{
+				acceptor("first", nil), acceptor("second", tt.err), acceptor("third", nil),
+			}}, answering(echo))
+			client := front.dial(t)
+			close(connected)
+			tt.end(client, t)
+			assert.Equal(t, []string{"first", "second"}, []string{<-order, <-order})
+			assert.Empty(t, order)
+			_, lines := front.logged()
+			assert.Equal(t, tt.log, lines)
+		})
+		t.Run("handler, "+name, func(t *testing.T) {
+			front := startFront(t, Config{Handlers: []Handler{handleFunc(
+				func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
+					if req.Command == "end" {
+						return tt.err
+					}
+					return next(ctx, req, reply)
+				})}}, answering(echo))
+			client := front.dial(t)
+			client.send(t, ping(t, 1)) // so that there is a connection to the backend, too
+			client.receive(t)
+			client.send(t, command(t, 2, bson.E{Key: "end", Value: 1}))
+			tt.end(client, t)
+			_, lines := front.logged()
+			assert.Equal(t, tt.log, lines)
+		})
+	}
+}
+
+func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
+	accepted, handled := make(chan struct{}), make(chan struct{})
+	var connections atomic.Int32
+	front := startFront(t, Config{
+		Acceptors: []Acceptor{acceptFunc(func(ctx context.Context) error {
+			if connections.Add(1) > 1 {
+				return nil
+			}
+			close(accepted)
+			<-ctx.Done()
+			return nil
+		})},
+		Handlers: []Handler{handleFunc(func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
+			if req.Command != "wait" {
+				return next(ctx, req, reply)
+			}
+			handled <- struct{}{}
+			<-ctx.Done()
+			handled <- struct{}{}
+			return ctx.Err()
+		})},
+	}, answering(echo))
+	slow := front.dial(t)
+	<-accepted
+	waiting := front.dial(t)
+	waiting.send(t, command(t, 1, bson.E{Key: "wait", Value: 1}))
+	<-handled
+	quick := front.dial(t)
+	quick.send(t, ping(t, 2))
+	quick.receive(t)
+
+	require.NoError(t, waiting.Close())
+	<-handled // a handler's context ends with its client
+	_, lines := front.logged()
+	slow.expectEnd(t)
+	assert.Zero(t, lines)
+}
+
+func TestResetOfEveryConnection(t *testing.T) {
+	front := startFront(t, Config{}, answering(echo))
+	clients := []conversation{front.dial(t), front.dial(t)}
+	for i, client := range clients {
+		client.send(t, ping(t, int32(i)))
+		client.receive(t)
+	}
+	front.Reset()
+	for _, client := range clients {
+		client.expectReset(t)
+	}
 	client := front.dial(t)
 	client.send(t, ping(t, 1))
 	client.receive(t)
-	client.expectEnd(t)
-	assert.Len(t, front.lines(), 1)
-}
-
-func TestServeReturnsTheListenersError(t *testing.T) {
-	front, err := New(Config{Backend: Backend{Network: "tcp", Address: "127.0.0.1:1"}})
-	require.NoError(t, err)
-	listener := listen(t)
-	require.NoError(t, listener.Close())
-	assert.ErrorContains(t, front.Serve(t.Context(), listener), "accept on 127.0.0.1:")
-}
-
-func TestNewRejects(t *testing.T) {
-	_, err := New(Config{})
-	assert.ErrorContains(t, err, "ParseBackend")
-	_, err = New(Config{Backend: Backend{Network: "tcp", Address: "a:1"}, MaxMessageSize: -1})
-	assert.ErrorContains(t, err, "maximum message size")
-}
-
-func TestIsFailure(t *testing.T) {
-	assert.False(t, isFailure(nil))
-	assert.False(t, isFailure(clientError("x", io.EOF)))
-	assert.True(t, isFailure(clientError("x", errors.New("tls: bad record"))))
+	_, lines := front.logged()
+	assert.Zero(t, lines)
 }
 
 func TestParseBackend(t *testing.T) {
@@ -235,11 +282,7 @@ func TestParseBackend(t *testing.T) {
 	encrypted, err := ParseBackend("mongodb://h/?tls=true&tlsInsecure=true")
 	require.NoError(t, err)
 	assert.True(t, encrypted.TLS.InsecureSkipVerify)
-	for uri, want := range map[string]string{
-		"mongodb://a,b": "names 2 hosts; name one",
-		"http://a":      "the backend's URI: ",
-		"":              "the backend's URI: ",
-	} {
+	for uri, want := range map[string]string{"mongodb://a,b": "names 2 hosts; name one", "http://a": "the backend's URI: "} {
 		_, err := ParseBackend(uri)
 		assert.ErrorContains(t, err, want, uri)
 	}

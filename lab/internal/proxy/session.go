@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +20,14 @@ var errClientGone = errors.New("the client is gone")
 // One goroutine handles the requests; another reads from the client, so that a client's end is noticed while a request
 // of it waits for something; a third reads from the backend for the same reason.
 type session struct {
-	front     *Front
-	client    *Client
-	transport net.Conn // what was accepted
-	conn      net.Conn // with TLS where the front has it
-	handle    Next
+	front  *Front
+	client *Client
+	conn   net.Conn
+	handle Next
 
 	requests chan *wire.Message
-	// handled lets the reader continue after an unacknowledged request.
-	handled chan struct{}
-	readers sync.WaitGroup
+	handled  chan struct{} // lets the reader continue after an unacknowledged request
+	readers  sync.WaitGroup
 
 	backend *backendConn // nil until a request is forwarded
 	lastID  int32        // numbers what is sent, to either side
@@ -38,12 +35,8 @@ type session struct {
 
 func newSession(f *Front, id uint64, conn net.Conn) *session {
 	s := &session{
-		front: f, client: &Client{ID: id, Address: conn.RemoteAddr()}, transport: conn, conn: conn,
+		front: f, client: &Client{ID: id}, conn: conn,
 		requests: make(chan *wire.Message), handled: make(chan struct{}),
-	}
-	if f.config.TLS != nil {
-		// The handshake takes place at the first read, so a silent client costs nothing.
-		s.conn = tls.Server(conn, f.config.TLS)
 	}
 	last := f.config.Answer
 	if last == nil {
@@ -56,7 +49,11 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 // serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind.
 func (s *session) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	closed := closeWith(ctx, func(cause error) { end(s.conn, s.transport, cause) })
+	closed := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(closed)
+		end(s.conn, context.Cause(ctx))
+	})
 	s.readers.Go(func() { cancel(s.readRequests(ctx)) })
 
 	err := s.handleRequests(ctx)
@@ -72,20 +69,10 @@ func (s *session) serve(ctx context.Context) error {
 	return err
 }
 
-// closeWith calls closeConn with the cause when the context ends, and then closes the returned channel.
-func closeWith(ctx context.Context, closeConn func(cause error)) <-chan struct{} {
-	closed := make(chan struct{})
-	context.AfterFunc(ctx, func() {
-		defer close(closed)
-		closeConn(context.Cause(ctx))
-	})
-	return closed
-}
-
 // readRequests passes on the client's messages. The error is the reason why they ended.
 func (s *session) readRequests(ctx context.Context) error {
 	for {
-		m, err := s.front.codec.Read(s.conn)
+		m, err := wire.Read(s.conn)
 		if err != nil {
 			return clientError("request", err)
 		}
@@ -130,7 +117,7 @@ func (s *session) handleRequests(ctx context.Context) error {
 				case <-ctx.Done():
 				}
 			}
-		case _, open := <-s.backendReplies():
+		case _, open := <-s.backend.unasked():
 			if open {
 				return errors.New("backend: a reply that nobody asked for")
 			}
@@ -146,7 +133,7 @@ func (s *session) handleRequest(ctx context.Context, m *wire.Message) error {
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	req.recordHello()
+	req.readHello()
 	return s.handle(ctx, req, s.replyTo(req))
 }
 
@@ -159,7 +146,7 @@ func (s *session) replyTo(req *Request) ReplyFunc {
 		}
 		m.RequestID, m.ResponseTo = s.nextID(), responseTo
 		responseTo = m.RequestID
-		if err := s.front.codec.Write(s.conn, m); err != nil {
+		if err := wire.Write(s.conn, m); err != nil {
 			return clientError("reply", err)
 		}
 		return nil
@@ -170,4 +157,34 @@ func (s *session) replyTo(req *Request) ReplyFunc {
 func (s *session) nextID() int32 {
 	s.lastID = max(s.lastID+1, 1)
 	return s.lastID
+}
+
+// forward sends the request to the backend and passes on its replies. It is the end of the chain of handlers.
+func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) error {
+	if s.backend == nil {
+		conn, err := s.front.config.Backend.Dial(ctx)
+		if err != nil {
+			return fmt.Errorf("backend: %w", err)
+		}
+		s.backend = &backendConn{conn: conn, done: make(chan struct{}), replies: make(chan *wire.Message)}
+		s.readers.Go(s.backend.read)
+	}
+	request := *req.Message
+	request.RequestID, request.ResponseTo = s.nextID(), 0
+	if err := wire.Write(s.backend.conn, &request); err != nil {
+		return fmt.Errorf("backend: %w", err)
+	}
+	if !req.Acknowledged() {
+		return nil
+	}
+	for {
+		m, err := s.backend.receive(ctx)
+		if err != nil {
+			return err
+		}
+		more := m.HasFlag(wire.MoreToCome) // handlers may change the message
+		if err := reply(m); err != nil || !more {
+			return err
+		}
+	}
 }

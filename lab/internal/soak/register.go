@@ -101,27 +101,24 @@ var registerModel = porcupine.Model{
 func (r *registers) check(report *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	accesses, deadline := 0, time.Now().Add(checkPatience)
+	deadline := time.Now().Add(checkPatience)
 	for register, history := range r.histories {
-		accesses += len(history)
 		switch porcupine.CheckOperationsTimeout(registerModel, history, max(time.Until(deadline), time.Millisecond)) {
 		case porcupine.Illegal:
-			report.violation("registers that are not linearizable", "register %d: %v", register, history)
+			report.violation(notLinearizable, "register %d: %v", register, history)
 		case porcupine.Unknown:
-			report.violation("registers that took too long to check", "register %d with %d accesses", register, len(history))
+			report.violation(notChecked, "register %d with %d accesses", register, len(history))
 		case porcupine.Ok:
 		}
 	}
-	report.note("%d accesses of %d registers were checked to be linearizable", accesses, len(r.histories))
 }
 
 // accessor uses registers.
 type accessor struct {
 	worker
-	registers *registers
-	number    int
-	random    *rand.Rand
-	last      int64 // what it last read or wrote
+	number int
+	random *rand.Rand
+	last   int64 // what it last read or wrote
 }
 
 // access reads, writes, or compares and sets.
@@ -149,14 +146,11 @@ func (a *accessor) access(ctx context.Context) error {
 	return err
 }
 
-func (a *accessor) at(register int) bson.D {
-	return bson.D{{Key: "_id", Value: fmt.Sprintf("register %d", register)}}
-}
+func (a *accessor) at(register int) bson.D { return byID(fmt.Sprintf("register %d", register)) }
 
 // read is a linearizable read. A failed one does not matter.
 func (a *accessor) read(ctx context.Context, register int, call int64) error {
-	collection := a.client.Database(a.database).Collection("registers",
-		options.Collection().SetReadConcern(readconcern.Linearizable()))
+	collection := a.collection("registers", options.Collection().SetReadConcern(readconcern.Linearizable()))
 	var found total
 	err := collection.FindOne(ctx, a.at(register), options.FindOne().SetComment(a.comment())).Decode(&found)
 	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
@@ -173,9 +167,8 @@ func (a *accessor) write(ctx context.Context, register int, next access) (bool, 
 	if next.kind == "cas" {
 		filter = append(filter, bson.E{Key: "value", Value: next.old})
 	}
-	collection := a.client.Database(a.database).Collection("registers",
-		options.Collection().SetWriteConcern(writeconcern.Majority()))
-	result, err := collection.UpdateOne(ctx, filter, bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: next.new}}}},
+	collection := a.collection("registers", options.Collection().SetWriteConcern(writeconcern.Majority()))
+	result, err := collection.UpdateOne(ctx, filter, change("$set", "value", next.new),
 		options.UpdateOne().SetUpsert(next.kind == "write").SetComment(a.comment()))
 	if err != nil {
 		return false, err

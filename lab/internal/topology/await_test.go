@@ -45,7 +45,7 @@ func TestAwait(t *testing.T) {
 				b := &backend{reply: backendHello(t)}
 				b.send(t, c, 1, awaiting(bson.Raw(known.document()))...)
 				assert.Equal(t, test.want, time.Since(start))
-				forwarded := b.requests[0].Document()
+				forwarded := b.requests[0].Body
 				assert.False(t, bsondoc.Has(forwarded, "topologyVersion") || bsondoc.Has(forwarded, "maxAwaitTimeMS"))
 				time.Sleep(time.Minute) // the step-down is over in any case
 			})
@@ -69,7 +69,7 @@ func TestStream(t *testing.T) {
 		req := request(t, 1, append(awaiting(version), e("$db", "admin")), wire.ExhaustAllowed)
 		err := c.Handler(0).Handle(ctx, req, func(m *wire.Message) error {
 			at = append(at, time.Since(start))
-			primaries = append(primaries, m.Document().Lookup("isWritablePrimary").Boolean())
+			primaries = append(primaries, m.Body.Lookup("isWritablePrimary").Boolean())
 			assert.True(t, m.HasFlag(wire.MoreToCome))
 			return nil
 		}, b.next)

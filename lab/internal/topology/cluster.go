@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,12 +18,37 @@ const (
 	noPrimary  = -1
 )
 
+// ErrNoPrimary is returned for a step-down without a primary.
+var ErrNoPrimary = errors.New("there is no primary that could step down")
+
+// Role is the role of a member of a replica set.
+type Role string
+
+// The roles. A member of another kind of deployment has RoleNone.
+const (
+	RoleNone      Role = ""
+	RolePrimary   Role = "primary"
+	RoleSecondary Role = "secondary"
+	RoleDown      Role = "down"
+)
+
+// MemberStatus is a member's present status.
+type MemberStatus struct {
+	Host string `json:"host"`
+	Role Role   `json:"role,omitempty"`
+}
+
+// Status is the deployment's present status.
+type Status struct {
+	Topology string         `json:"topology"`
+	Term     int64          `json:"term,omitempty"` // counts the elections of a replica set, from 1
+	Members  []MemberStatus `json:"members"`
+}
+
 // Options are the options of a cluster. The zero value is usable.
 type Options struct {
 	// ElectionDelay is the time for which a replica set has no primary after it lost one.
 	ElectionDelay time.Duration
-	// Tags are the tags of the replica set's members, in their order. Members without tags have {dc: "dc<number>"}.
-	Tags []map[string]string
 }
 
 // Cluster is the state of a deployment. It is safe for concurrent use.
@@ -43,7 +70,6 @@ type member struct {
 	cluster *Cluster
 	index   int
 	host    string
-	tags    map[string]string
 	// services are the targets over which a load balancer spreads connections.
 	services []bson.ObjectID
 
@@ -55,26 +81,12 @@ type member struct {
 
 // New returns a cluster whose fronts listen at hosts. A replica set's first member is primary.
 func New(spec Spec, hosts []string, options Options) (*Cluster, error) {
-	if err := spec.check(); err != nil {
-		return nil, err
-	}
-	if spec.Kind == Members {
-		return nil, fmt.Errorf("topology %v: it is real, and not made of one server", spec)
-	}
-	if len(hosts) != spec.Fronts() {
-		return nil, fmt.Errorf("topology %v: %d hosts for %d fronts", spec, len(hosts), spec.Fronts())
-	}
-	if len(options.Tags) > len(hosts) {
-		return nil, fmt.Errorf("topology %v: tags for %d members", spec, len(options.Tags))
+	if spec.Kind == Members || len(hosts) == 0 || len(hosts) != spec.Fronts() {
+		return nil, fmt.Errorf("a cluster of topology %v at %d hosts", spec, len(hosts))
 	}
 	c := &Cluster{spec: spec, options: options, term: 1, changed: make(chan struct{})}
 	for i, host := range hosts {
-		m := &member{cluster: c, index: i, host: host, process: bson.NewObjectID()}
-		m.tags = map[string]string{"dc": fmt.Sprintf("dc%d", i+1)}
-		if i < len(options.Tags) {
-			m.tags = options.Tags[i]
-		}
-		c.members = append(c.members, m)
+		c.members = append(c.members, &member{cluster: c, index: i, host: host, process: bson.NewObjectID()})
 	}
 	if spec.Kind == LoadBalanced {
 		services := make([]bson.ObjectID, spec.Members)
@@ -84,4 +96,175 @@ func New(spec Spec, hosts []string, options Options) (*Cluster, error) {
 		c.members[0].services, c.members[1].services = services[:1], services
 	}
 	return c, nil
+}
+
+// Status returns the deployment's present status.
+func (c *Cluster) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Status{Topology: c.spec.String()}
+	if c.spec.Kind == ReplicaSet {
+		s.Term = c.term
+	}
+	for _, m := range c.members {
+		s.Members = append(s.Members, MemberStatus{Host: m.host, Role: m.roleLocked()})
+	}
+	return s
+}
+
+// view is a member's knowledge at a moment.
+type view struct {
+	role    Role
+	term    int64
+	primary string // its host; empty while there is none
+	version topologyVersion
+	changed <-chan struct{} // closed when the view is out of date
+}
+
+func (m *member) view() view {
+	c := m.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := view{role: m.roleLocked(), term: c.term, version: topologyVersion{m.process, c.counter}, changed: c.changed}
+	if c.spec.Kind == ReplicaSet && c.primary != noPrimary {
+		v.primary = c.members[c.primary].host
+	}
+	return v
+}
+
+func (m *member) roleLocked() Role {
+	switch {
+	case m.down:
+		return RoleDown
+	case m.cluster.spec.Kind != ReplicaSet:
+		return RoleNone
+	case m.cluster.primary == m.index:
+		return RolePrimary
+	default:
+		return RoleSecondary
+	}
+}
+
+// electionID grows with each election, also when compared as bytes.
+func (v view) electionID() bson.ObjectID {
+	id := bson.ObjectID{0x7f, 0xff, 0xff, 0xff}
+	binary.BigEndian.PutUint64(id[4:], uint64(v.term))
+	return id
+}
+
+// StepDown makes the primary a secondary that is not elected for that long. Another member is elected after the election delay,
+// or the same one after its time if there is no other. Connections stay open.
+func (c *Cluster) StepDown(period time.Duration) error {
+	if c.spec.Kind != ReplicaSet {
+		return fmt.Errorf("a step-down in a topology %v: only a replica set has a primary", c.spec)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stepDownLocked(c.primary, period)
+}
+
+// stepDownLocked is StepDown for a given member.
+func (c *Cluster) stepDownLocked(front int, period time.Duration) error {
+	if front == noPrimary || c.primary != front {
+		return ErrNoPrimary
+	}
+	c.members[front].electableAt = time.Now().Add(period)
+	c.loseLocked()
+	return nil
+}
+
+// freeze keeps a member from being elected for that long; 0 makes it electable again.
+func (c *Cluster) freeze(front int, period time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members[front].electableAt = time.Now().Add(period)
+	if c.primary == noPrimary {
+		c.planLocked()
+	}
+}
+
+// Down takes a member out. If it was primary, another is elected.
+func (c *Cluster) Down(front int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members[front].down = true
+	if c.spec.Kind == ReplicaSet && c.primary == front {
+		c.loseLocked()
+	}
+}
+
+// Up brings back a member that was down, as a new process.
+func (c *Cluster) Up(front int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members[front].down = false
+	c.members[front].process = bson.NewObjectID()
+	c.changeLocked()
+	if c.spec.Kind == ReplicaSet && c.primary == noPrimary {
+		c.planLocked()
+	}
+}
+
+// Close stops the timers.
+func (c *Cluster) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancelLocked()
+}
+
+func (c *Cluster) loseLocked() {
+	c.primary = noPrimary
+	c.changeLocked()
+	c.planLocked()
+}
+
+// nextLocked returns the member that has been electable, or will be, for the longest time: never the one that stepped down, if
+// there is another.
+func (c *Cluster) nextLocked() *member {
+	var next *member
+	for _, m := range c.members {
+		if !m.down && (next == nil || m.electableAt.Before(next.electableAt)) {
+			next = m
+		}
+	}
+	return next
+}
+
+// planLocked sets the time of the next election: the delay from now, or when the first member may be elected.
+func (c *Cluster) planLocked() {
+	c.cancelLocked()
+	if next := c.nextLocked(); next != nil {
+		c.election = time.AfterFunc(max(c.options.ElectionDelay, time.Until(next.electableAt)), c.elect)
+	}
+}
+
+func (c *Cluster) cancelLocked() {
+	if c.election != nil {
+		c.election.Stop()
+		c.election = nil
+	}
+}
+
+func (c *Cluster) elect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.primary != noPrimary || c.election == nil {
+		return // another election came first, or the cluster was closed
+	}
+	c.election = nil
+	winner := c.nextLocked()
+	if winner == nil || winner.electableAt.After(time.Now()) {
+		c.planLocked() // it went down since
+		return
+	}
+	c.primary = winner.index
+	c.term++
+	c.changeLocked()
+}
+
+// changeLocked notifies all that await a change.
+func (c *Cluster) changeLocked() {
+	c.counter++
+	close(c.changed)
+	c.changed = make(chan struct{})
 }

@@ -2,13 +2,28 @@ package topology
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
+)
+
+const (
+	// shardName is the one shard of every sharded cluster of this package.
+	shardName = "lab-shard"
+	// recoveryToken is the token that a router returns in a transaction, so that another one can find its outcome. Routers
+	// understand it, the backend does not.
+	recoveryToken = "recoveryToken"
+	// defaultStepDown is the time for which a member that stepped down is not elected, unless replSetStepDown gives one.
+	defaultStepDown = 60 * time.Second
+	// maxPeriod bounds the commands' periods, as in mongod.
+	maxPeriod = 365 * 24 * time.Hour
 )
 
 // Handler returns what makes a front into that member of the cluster.
@@ -18,7 +33,7 @@ func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front] }
 
 // Handle implements proxy.Handler.
 func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if IsHello(req.Command) {
+	if proxy.IsHello(req.Command) {
 		return m.hello(ctx, req, reply, next)
 	}
 	result, refused := m.answer(req)
@@ -29,13 +44,16 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 		return answer.OK(req, reply, result...)
 	}
 	inTransaction := m.cluster.spec.Routes() && inTransaction(req.Document())
-	if inTransaction {
-		withoutRecoveryToken(req)
+	if inTransaction && bsondoc.Has(req.Document(), recoveryToken) {
+		req.Message.Body = bsondoc.Rebuild(req.Document(), []string{recoveryToken}, nil)
 	}
 	return next(ctx, req, func(got *wire.Message) error {
 		m.adapt(got)
-		if inTransaction {
-			withRecoveryToken(got)
+		if inTransaction && bsondoc.Succeeded(got.Body) {
+			got.Body = bsondoc.Rebuild(got.Body, nil, func(dst []byte) []byte {
+				token := bsoncore.NewDocumentBuilder().AppendString("recoveryShardId", shardName)
+				return bsoncore.AppendDocumentElement(dst, recoveryToken, token.Build())
+			})
 		}
 		return reply(got)
 	})
@@ -43,51 +61,55 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 
 // answer returns the result of a command that does not concern the backend, or the error with which it is refused, or neither.
 func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
-	v, doc := m.view(), req.Document()
+	doc, ofSet := req.Document(), strings.HasPrefix(req.Command, "replSet")
 	switch m.cluster.spec.Kind {
 	case Standalone:
 		return nil, refuseStandalone(req.Command, doc)
 	case ReplicaSet:
-		if isReplicaSetCommand(req.Command) {
-			return m.administer(v, req.Command, doc)
+		if ofSet {
+			return bson.D{}, m.administer(req.Command, doc)
 		}
-		return nil, refuseSecondary(v, req.Command, doc)
+		return nil, refuseSecondary(m.view(), req.Command, doc)
 	default:
-		if req.Database == "config" && isShardsQuery(req.Command, doc) {
+		collection, _ := doc.Lookup("find").StringValueOK()
+		switch {
+		case ofSet:
+			return nil, answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", req.Command)
+		case req.Database == "config" && collection == "shards":
 			return m.shards(), nil
 		}
-		return nil, refuseRouter(req.Command)
+		return nil, nil
 	}
 }
 
-// logicalTimes are the reply fields for causal consistency, which a standalone does not have.
-var logicalTimes = []string{"$clusterTime", "operationTime"}
+// shards returns the content of config.shards: clients tell from the form of the host what the shards are.
+func (m *member) shards() bson.D {
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "firstBatch", Value: bson.A{bson.D{
+			{Key: "_id", Value: shardName}, {Key: "host", Value: shardName + "/" + m.host}, {Key: "state", Value: 1},
+		}}},
+		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "config.shards"},
+	}}}
+}
 
 // adapt removes the fields of a reply that reveal the backend's own deployment.
 func (m *member) adapt(got *wire.Message) {
-	doc := got.Document()
-	if doc == nil {
-		return
+	kind := m.cluster.spec.Kind
+	if kind == Standalone && (bsondoc.Has(got.Body, logicalTimes[0]) || bsondoc.Has(got.Body, logicalTimes[1])) {
+		got.Body = bsondoc.Rebuild(got.Body, logicalTimes, nil)
 	}
-	if m.cluster.spec.Kind == Standalone && (bsondoc.Has(doc, logicalTimes[0]) || bsondoc.Has(doc, logicalTimes[1])) {
-		doc = bsondoc.Rebuild(doc, logicalTimes, nil)
-		got.SetDocument(doc)
-	}
-	if bsondoc.Has(doc, versionField) || m.cluster.spec.Kind == ReplicaSet && TellsOfNoPrimary(doc) {
-		got.SetDocument(bsondoc.Rebuild(doc, []string{versionField}, m.view().version.append))
+	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && TellsOfNoPrimary(got.Body) {
+		got.Body = bsondoc.Rebuild(got.Body, []string{versionField}, m.view().version.append)
 	}
 }
 
 // TellsOfNoPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
 // running servers add only to these errors, whether that is news.
 func TellsOfNoPrimary(doc bson.Raw) bool {
-	if !bsondoc.Succeeded(doc) {
-		return isNotPrimary(doc.Lookup("code"))
+	code := doc.Lookup("code")
+	if bsondoc.Succeeded(doc) {
+		code = doc.Lookup("writeConcernError", "code")
 	}
-	return isNotPrimary(doc.Lookup("writeConcernError", "code"))
-}
-
-func isNotPrimary(code bson.RawValue) bool {
 	n, _ := bsondoc.Int64(code)
 	switch n {
 	case answer.CodePrimarySteppedDown, answer.CodeNotWritablePrimary, answer.CodeInterruptedByStateChange, answer.CodeNotPrimaryNoSecondaryOk,
@@ -102,4 +124,94 @@ func isNotPrimary(code bson.RawValue) bool {
 func inTransaction(doc bson.Raw) bool {
 	autocommit, err := doc.LookupErr("autocommit")
 	return err == nil && !bsondoc.IsTrue(autocommit)
+}
+
+// refuseStandalone returns why a standalone server does not run the command, or nil if it does.
+func refuseStandalone(command string, doc bson.Raw) *answer.Error {
+	stage, _ := doc.Lookup("pipeline", "0").DocumentOK()
+	switch {
+	case bsondoc.Has(doc, "txnNumber"):
+		return answer.Errorf(answer.CodeIllegalOperation,
+			"Transaction numbers are only allowed on a replica set member or mongos")
+	case command == "aggregate" && bsondoc.FirstKey(stage) == "$changeStream":
+		return answer.Errorf(answer.CodeNoChangeStream, "The $changeStream stage is only supported on replica sets")
+	case strings.HasPrefix(command, "replSet"):
+		return answer.Errorf(answer.CodeNoReplicationEnabled, "not running with --replSet")
+	default:
+		return nil
+	}
+}
+
+// refuseSecondary returns an error if a replica set's member does not run the command. Before a new primary is elected every
+// member is a secondary. Commands that are not named here run everywhere: they concern the connection, the session, the process,
+// or existing cursors.
+func refuseSecondary(v view, command string, doc bson.Raw) *answer.Error {
+	if v.role == RolePrimary {
+		return nil
+	}
+	switch command {
+	case "find", "aggregate", "count", "distinct", "mapReduce", "explain",
+		"listCollections", "listIndexes", "listDatabases", "dbStats", "collStats", "dataSize", "validate":
+		mode, given := doc.Lookup("$readPreference", "mode").StringValueOK()
+		switch {
+		case inTransaction(doc):
+			return v.notWritablePrimary(doc)
+		case given && mode != "primary":
+			return nil
+		}
+		return v.notPrimary(answer.CodeNotPrimaryNoSecondaryOk,
+			"not primary and secondaryOk=false: give a read preference to read from a secondary", doc)
+	case "insert", "update", "delete", "bulkWrite", "findAndModify", "findandmodify",
+		"create", "createIndexes", "drop", "dropDatabase", "dropIndexes", "collMod", "renameCollection", "convertToCapped",
+		"createSearchIndexes", "updateSearchIndex", "dropSearchIndex",
+		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser", "revokeRolesFromUser",
+		"createRole", "updateRole", "dropRole",
+		"commitTransaction", "abortTransaction", "setFeatureCompatibilityVersion", "setDefaultRWConcern":
+		return v.notWritablePrimary(doc)
+	default:
+		return nil
+	}
+}
+
+func (v view) notWritablePrimary(doc bson.Raw) *answer.Error {
+	return v.notPrimary(answer.CodeNotWritablePrimary, "not primary", doc)
+}
+
+// notPrimary returns the error with which a secondary refuses a command. Clients tell from its topologyVersion whether they
+// already know that the member is a secondary.
+func (v view) notPrimary(code int32, message string, doc bson.Raw) *answer.Error {
+	return &answer.Error{
+		Code: code, Message: message, Labels: answer.Labels(doc, code, 0, false),
+		Extra: bson.D{{Key: versionField, Value: bson.Raw(v.version.document())}},
+	}
+}
+
+// administer runs the commands that concern the set. Secondaries never lag, so a step-down's force makes no difference.
+func (m *member) administer(command string, doc bson.Raw) *answer.Error {
+	v := m.view()
+	n, isNumber := bsondoc.Int64(doc.Index(0).Value())
+	period := time.Duration(n) * time.Second
+	switch isPeriod := isNumber && n >= 0 && n <= int64(maxPeriod/time.Second); {
+	case command != "replSetStepDown" && command != "replSetFreeze":
+		return answer.Errorf(answer.CodeCommandNotFound, "%s is not supported by the lab's replica sets, but "+
+			"replSetStepDown and replSetFreeze are", command)
+	case command == "replSetStepDown" && v.role != RolePrimary:
+		return v.notWritablePrimary(doc)
+	case !isPeriod:
+		return answer.Errorf(answer.CodeBadValue, "a period is a number of seconds between 0 and %d", int64(maxPeriod/time.Second))
+	case command == "replSetFreeze" && v.role == RolePrimary && period > 0:
+		return answer.Errorf(answer.CodeNotSecondary, "cannot freeze the primary; step it down first")
+	case command == "replSetFreeze":
+		m.cluster.freeze(m.index, period)
+		return nil
+	}
+	if period == 0 {
+		period = defaultStepDown
+	}
+	m.cluster.mu.Lock()
+	defer m.cluster.mu.Unlock()
+	if m.cluster.stepDownLocked(m.index, period) != nil {
+		return v.notWritablePrimary(doc) // another step-down came first
+	}
+	return nil
 }

@@ -2,19 +2,26 @@ package topology
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
+	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
 
+const versionField = "topologyVersion"
+
+// maxAwait bounds what clients ask for, which is their heartbeat's interval.
+const maxAwait = 24 * time.Hour
+
 // The fields of a hello or its reply about the place of a server in its deployment. The rest of a hello is between the client and
-// the backend: authentication, compression, sizes, versions, the connection's number.
+// the backend: authentication, sizes, versions, the connection's number.
 var (
 	helloOptions = []string{versionField, "maxAwaitTimeMS", "loadBalanced"}
 	helloPlace   = []string{
@@ -22,11 +29,67 @@ var (
 		"setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "tags", "secondaryDelaySecs",
 		versionField, "msg", "serviceId",
 	}
+	// logicalTimes are the reply fields for causal consistency, which a standalone does not have.
+	logicalTimes = []string{"$clusterTime", "operationTime"}
 )
 
-// IsHello reports whether a command is a hello.
-func IsHello(command string) bool {
-	return command == "hello" || command == "isMaster" || command == "ismaster"
+// topologyVersion tells clients which of two statements of a server is newer.
+type topologyVersion struct {
+	process bson.ObjectID
+	counter int64
+}
+
+func (v topologyVersion) document() bsoncore.Document {
+	return bsoncore.NewDocumentBuilder().AppendObjectID("processId", v.process).AppendInt64("counter", v.counter).Build()
+}
+
+func (v topologyVersion) append(dst []byte) []byte {
+	return bsoncore.AppendDocumentElement(dst, versionField, v.document())
+}
+
+// await is a hello that is answered when there is news, or when its time is over.
+type await struct {
+	known topologyVersion
+	limit time.Duration
+}
+
+// parseAwait returns what a hello asks for, or nil if it wants its answer at once.
+func parseAwait(doc bson.Raw) (*await, *answer.Error) {
+	known, limit := doc.Lookup(versionField), doc.Lookup("maxAwaitTimeMS")
+	if known.IsZero() && limit.IsZero() {
+		return nil, nil
+	}
+	a := &await{}
+	milliseconds, isTime := bsondoc.Int64(limit)
+	version, _ := known.DocumentOK()
+	var isProcess, isCounter bool
+	a.known.process, isProcess = version.Lookup("processId").ObjectIDOK()
+	a.known.counter, isCounter = bsondoc.Int64(version.Lookup("counter"))
+	if !isTime || !isProcess || !isCounter || milliseconds < 0 || a.known.counter < 0 {
+		return nil, answer.Errorf(answer.CodeBadValue,
+			"a hello with topologyVersion, {processId: an ObjectId, counter: a number}, needs maxAwaitTimeMS, at least 0, and vice versa")
+	}
+	a.limit = time.Duration(min(milliseconds, maxAwait.Milliseconds())) * time.Millisecond
+	return a, nil
+}
+
+// wait returns when the member's topologyVersion differs from the known one, or the time is over.
+func (a *await) wait(ctx context.Context, m *member) error {
+	timer := time.NewTimer(a.limit)
+	defer timer.Stop()
+	for {
+		v := m.view()
+		if v.version.process != a.known.process || v.version.counter > a.known.counter {
+			return nil
+		}
+		select {
+		case <-v.changed:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
@@ -36,7 +99,6 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	if malformed != nil {
 		return malformed.Send(req, reply)
 	}
-	loadBalanced := bsondoc.IsTrue(req.Document().Lookup("loadBalanced"))
 	stream := wanted != nil && req.Message.HasFlag(wire.ExhaustAllowed)
 	for more := true; more; {
 		if wanted != nil {
@@ -45,12 +107,12 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 			}
 		}
 		more = false
-		err := next(ctx, plainHello(req), func(answer *wire.Message) error {
-			if bsondoc.Succeeded(answer.Document()) {
+		err := next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(answer *wire.Message) error {
+			if bsondoc.Succeeded(answer.Body) {
 				v := m.view()
-				answer.SetDocument(m.rewriteHello(v, req, loadBalanced, answer.Document()))
-				if msg, ok := answer.Content.(*wire.Msg); ok && stream {
-					msg.Flags |= wire.MoreToCome
+				answer.Body = m.rewriteHello(v, req, answer.Body)
+				if stream {
+					answer.Flags |= wire.MoreToCome
 					wanted.known, more = v.version, true
 				}
 			}
@@ -63,31 +125,15 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	return nil
 }
 
-// plainHello returns the request without the fields that the cluster handles.
-func plainHello(req *proxy.Request) *proxy.Request {
-	plain, message := *req, *req.Message
-	if msg, ok := message.Content.(*wire.Msg); ok {
-		content := *msg
-		content.Flags &^= wire.ExhaustAllowed
-		message.Content = &content
-	} else if query, ok := message.Content.(*wire.Query); ok {
-		content := *query
-		message.Content = &content
-	}
-	message.SetDocument(bsondoc.Rebuild(req.Document(), helloOptions, nil))
-	plain.Message = &message
-	return &plain
-}
-
 // rewriteHello returns the backend's reply as this member's.
-func (m *member) rewriteHello(v view, req *proxy.Request, loadBalanced bool, reply bson.Raw) bson.Raw {
+func (m *member) rewriteHello(v view, req *proxy.Request, reply bson.Raw) bson.Raw {
 	writable := "isWritablePrimary"
 	if req.Command != "hello" {
 		writable = "ismaster"
 	}
-	without := helloPlace
+	without := slices.Clone(helloPlace)
 	if m.cluster.spec.Kind != ReplicaSet {
-		without = append(slices.Clone(without), "lastWrite")
+		without = append(without, "lastWrite")
 	}
 	if m.cluster.spec.Kind == Standalone {
 		without = append(without, logicalTimes...)
@@ -97,13 +143,13 @@ func (m *member) rewriteHello(v view, req *proxy.Request, loadBalanced bool, rep
 			dst = bsoncore.AppendBooleanElement(dst, "helloOk", true)
 		}
 		dst = bsoncore.AppendBooleanElement(dst, writable, v.role == RolePrimary || v.role == RoleNone)
-		switch m.cluster.spec.Kind {
-		case ReplicaSet:
+		switch {
+		case m.cluster.spec.Kind == ReplicaSet:
 			dst = m.appendSet(dst, v)
-		case Sharded, LoadBalanced:
+		case m.cluster.spec.Routes():
 			dst = bsoncore.AppendStringElement(dst, "msg", "isdbgrid")
 		}
-		if loadBalanced && len(m.services) > 0 {
+		if len(m.services) > 0 && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
 			service := m.services[(req.Client.ID-1)%uint64(len(m.services))]
 			dst = bsoncore.AppendObjectIDElement(dst, "serviceId", service)
 		}
@@ -128,12 +174,6 @@ func (m *member) appendSet(dst []byte, v view) []byte {
 	if v.role == RolePrimary {
 		dst = bsoncore.AppendObjectIDElement(dst, "electionId", v.electionID())
 	}
-	if len(m.tags) > 0 {
-		i, tags := bsoncore.AppendDocumentElementStart(dst, "tags")
-		for _, key := range slices.Sorted(maps.Keys(m.tags)) {
-			tags = bsoncore.AppendStringElement(tags, key, m.tags[key])
-		}
-		dst, _ = bsoncore.AppendDocumentEnd(tags, i)
-	}
-	return dst
+	tags := bsoncore.NewDocumentBuilder().AppendString("dc", fmt.Sprintf("dc%d", m.index+1))
+	return bsoncore.AppendDocumentElement(dst, "tags", tags.Build())
 }

@@ -86,7 +86,7 @@ func TestHello(t *testing.T) {
 			version := fields(t, document(t, reply["topologyVersion"]))
 			assert.Equal(t, test.cluster.members[test.front].process, version["processId"])
 			assert.Equal(t, test.want, place(reply))
-			assert.False(t, bsondoc.Has(b.requests[0].Document(), "loadBalanced"), "concerns the backend not")
+			assert.False(t, bsondoc.Has(b.requests[0].Body, "loadBalanced"), "concerns the backend not")
 		})
 	}
 }
@@ -99,21 +99,18 @@ func TestFailedHelloIsPassedOn(t *testing.T) {
 
 func TestLegacyHello(t *testing.T) {
 	c := newCluster(t, ReplicaSet, 1)
-	query := &wire.Query{FullCollection: "admin.$cmd", Limit: -1, Document: document(t, bson.D{
-		{Key: "isMaster", Value: 1}, {Key: "loadBalanced", Value: true},
-	})}
-	req := request(t, 1, bson.D{{Key: "isMaster", Value: 1}}, 0)
-	req.Message.Content = query
+	req := request(t, 1, bson.D{{Key: "isMaster", Value: 1}, {Key: "loadBalanced", Value: true}}, 0)
+	req.Message.Legacy = true
 	b := &backend{reply: backendHello(t)}
 	var got *wire.Message
 	require.NoError(t, c.Handler(0).Handle(context.Background(), req, func(m *wire.Message) error {
 		got = m
 		return nil
 	}, b.next))
-	assert.IsType(t, &wire.Reply{}, got.Content)
-	assert.Equal(t, "lab", got.Document().Lookup("setName").StringValue())
-	assert.False(t, bsondoc.Has(b.requests[0].Document(), "loadBalanced"))
-	assert.True(t, bsondoc.Has(query.Document, "loadBalanced"), "the request itself is not touched")
+	assert.True(t, got.Legacy)
+	assert.Equal(t, "lab", got.Body.Lookup("setName").StringValue())
+	assert.False(t, bsondoc.Has(b.requests[0].Body, "loadBalanced"))
+	assert.True(t, bsondoc.Has(req.Message.Body, "loadBalanced"), "the request itself is not touched")
 }
 
 func TestConnectionsAreSpreadOverServices(t *testing.T) {
@@ -124,7 +121,7 @@ func TestConnectionsAreSpreadOverServices(t *testing.T) {
 		for id := uint64(1); id <= 4; id++ {
 			req := request(t, id, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, 0)
 			require.NoError(t, c.Handler(front).Handle(context.Background(), req, func(m *wire.Message) error {
-				got = append(got, m.Document().Lookup("serviceId").ObjectID())
+				got = append(got, m.Body.Lookup("serviceId").ObjectID())
 				return nil
 			}, b.next))
 		}

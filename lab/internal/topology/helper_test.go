@@ -57,7 +57,7 @@ func (b *backend) next(_ context.Context, req *proxy.Request, reply proxy.ReplyF
 // request returns a command as connection id sends it.
 func request(t testing.TB, id uint64, command bson.D, flags wire.MsgFlags) *proxy.Request {
 	t.Helper()
-	message := &wire.Message{Content: &wire.Msg{Flags: flags, Body: document(t, command)}}
+	message := &wire.Message{Flags: flags, Body: document(t, command)}
 	req, err := proxy.NewRequest(&proxy.Client{ID: id}, message)
 	require.NoError(t, err)
 	return req
@@ -69,8 +69,8 @@ func (b *backend) send(t testing.TB, c *Cluster, front int, command ...bson.E) b
 	var replies []bson.Raw
 	req := request(t, 1, append(command, bson.E{Key: "$db", Value: "admin"}), 0)
 	err := c.Handler(front).Handle(context.Background(), req, func(m *wire.Message) error {
-		replies = append(replies, m.Document())
-		return wire.ValidateDocument(m.Document())
+		replies = append(replies, m.Body)
+		return m.Body.Validate()
 	}, b.next)
 	require.NoError(t, err)
 	require.Len(t, replies, 1)

@@ -22,13 +22,6 @@ const (
 	Members Kind = "members"
 )
 
-const (
-	// MaxMembers is the largest number of members, as in a replica set.
-	MaxMembers = 50
-
-	usage = `give "standalone", "replicaset:3", "sharded:2" or "loadbalanced", with any number of members, or "members"`
-)
-
 // Spec describes a deployment.
 type Spec struct {
 	Kind Kind
@@ -37,47 +30,28 @@ type Spec struct {
 	Members int
 }
 
+// byDefault are the kinds and how many members they have without a number.
+var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2, Members: 0}
+
 // ParseSpec reads a Spec in the form of String; the number of members is optional.
 func ParseSpec(text string) (Spec, error) {
+	const most = 50 // as in a replica set
 	kind, number, given := strings.Cut(text, ":")
 	spec := Spec{Kind: Kind(kind)}
-	switch spec.Kind {
-	case Standalone:
-		spec.Members = 1
-	case ReplicaSet:
-		spec.Members = 3
-	case Sharded, LoadBalanced:
-		spec.Members = 2
+	members, known := byDefault[spec.Kind]
+	if given && known && spec.Kind != Standalone {
+		var err error
+		members, err = strconv.Atoi(number)
+		known = err == nil && members >= 1 && members <= most
+	} else if given {
+		known = false
 	}
-	if given {
-		members, err := strconv.Atoi(number)
-		if err != nil {
-			return Spec{}, fmt.Errorf("topology %q: %q is not a number; %s", text, number, usage)
-		}
-		spec.Members = members
+	if !known {
+		return Spec{}, fmt.Errorf(`topology %q: give "standalone", "replicaset:3", "sharded:2", "loadbalanced:2" or "members:3", `+
+			`with 1 to %d members`, text, most)
 	}
-	if err := spec.check(); err != nil {
-		return Spec{}, fmt.Errorf("topology %q: %w", text, err)
-	}
+	spec.Members = members
 	return spec, nil
-}
-
-func (s Spec) check() error {
-	least := 1
-	switch s.Kind {
-	case Standalone, ReplicaSet, Sharded, LoadBalanced:
-	case Members:
-		least = 0
-	default:
-		return fmt.Errorf("the kind is unknown; %s", usage)
-	}
-	if s.Members < least || s.Members > MaxMembers {
-		return fmt.Errorf("%d members are not between %d and %d", s.Members, least, MaxMembers)
-	}
-	if s.Kind == Standalone && s.Members != 1 {
-		return fmt.Errorf("a standalone has one member")
-	}
-	return nil
 }
 
 // String returns the kind and the number of members, such as "replicaset:3".
@@ -96,6 +70,9 @@ func (s Spec) Fronts() int {
 	return s.Members
 }
 
+// Routes reports whether clients see routers: of a sharded cluster, or behind a load balancer.
+func (s Spec) Routes() bool { return s.Kind == Sharded || s.Kind == LoadBalanced }
+
 // Endpoint is a connection string for applications.
 type Endpoint struct {
 	// Name is the environment variable under which the driver's tests expect it.
@@ -105,27 +82,16 @@ type Endpoint struct {
 
 // Endpoints returns the connection strings for the fronts at hosts, in the order of the fronts. The lab's own replica set has the
 // name SetName.
-func (s Spec) Endpoints(hosts []string, setName string, tls bool) []Endpoint {
-	switch s.Kind {
+func (s Spec) Endpoints(hosts []string, setName string) []Endpoint {
+	switch all := strings.Join(hosts, ","); s.Kind {
 	case ReplicaSet, Members:
-		return []Endpoint{{Name: "MONGODB_URI", URI: endpoint(hosts, tls, "replicaSet="+setName)}}
+		return []Endpoint{{Name: "MONGODB_URI", URI: "mongodb://" + all + "/?replicaSet=" + setName}}
 	case LoadBalanced:
 		return []Endpoint{
-			{Name: "SINGLE_MONGOS_LB_URI", URI: endpoint(hosts[:1], tls, "loadBalanced=true")},
-			{Name: "MULTI_MONGOS_LB_URI", URI: endpoint(hosts[1:], tls, "loadBalanced=true")},
+			{Name: "SINGLE_MONGOS_LB_URI", URI: "mongodb://" + hosts[0] + "/?loadBalanced=true"},
+			{Name: "MULTI_MONGOS_LB_URI", URI: "mongodb://" + hosts[1] + "/?loadBalanced=true"},
 		}
 	default:
-		return []Endpoint{{Name: "MONGODB_URI", URI: endpoint(hosts, tls)}}
+		return []Endpoint{{Name: "MONGODB_URI", URI: "mongodb://" + all + "/"}}
 	}
-}
-
-func endpoint(hosts []string, tls bool, options ...string) string {
-	if tls {
-		options = append(options, "tls=true")
-	}
-	uri := "mongodb://" + strings.Join(hosts, ",") + "/"
-	if len(options) > 0 {
-		uri += "?" + strings.Join(options, "&")
-	}
-	return uri
 }

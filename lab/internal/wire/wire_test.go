@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"math"
-	"runtime"
-	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,243 +12,93 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-func newCodec(t testing.TB) *Codec {
+func document(t testing.TB, doc bson.D) bson.Raw {
 	t.Helper()
-	codec, err := NewCodec(0)
+	raw, err := bson.Marshal(doc)
 	require.NoError(t, err)
-	return codec
+	return raw
 }
 
-func document(t testing.TB, v any) bson.Raw {
-	t.Helper()
-	doc, err := bson.Marshal(v)
-	require.NoError(t, err)
-	return doc
-}
-
-// messages are one of each shape.
 func messages(t testing.TB) map[string]*Message {
-	ping := document(t, bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "admin"}})
-	insert := document(t, bson.D{{Key: "insert", Value: "c"}, {Key: "$db", Value: "d"}})
-	docs := []bson.Raw{document(t, bson.D{{Key: "_id", Value: 1}}), document(t, bson.D{})}
-	sequences := []Sequence{{Identifier: "documents", Documents: docs}, {Identifier: "none"}}
+	body := document(t, bson.D{{Key: "insert", Value: "c"}, {Key: "$db", Value: "d"}})
 	return map[string]*Message{
-		"plain":         {RequestID: 1, ResponseTo: 2, Content: &Msg{Body: ping}},
-		"sequences":     {RequestID: -1, Content: &Msg{Body: insert, Sequences: sequences}},
-		"body last":     {Content: &Msg{Body: insert, Sequences: sequences, bodyAt: 2}},
-		"body between":  {Content: &Msg{Body: insert, Sequences: sequences, bodyAt: 1}},
-		"checksum":      {RequestID: 7, Content: &Msg{Flags: ChecksumPresent | MoreToCome, Body: ping, Sequences: sequences}},
-		"exhaust":       {Content: &Msg{Flags: ExhaustAllowed, Body: ping}},
-		"optional flag": {Content: &Msg{Flags: 1 << 31, Body: ping}},
-		"query":         {Content: &Query{Flags: 4, FullCollection: "admin.$cmd", Limit: -1, Document: ping}},
-		"query fields":  {Content: &Query{FullCollection: "d.c", Skip: 3, Document: ping, Fields: ping}},
-		"reply":         {ResponseTo: 9, Content: &Reply{Flags: 8, CursorID: math.MinInt64, Documents: docs}},
-		"empty reply":   {Content: &Reply{StartingFrom: 5}},
+		"OP_MSG": {RequestID: 7, ResponseTo: 3, Flags: MoreToCome, Body: body},
+		"sequences": {RequestID: -1, Body: body, Sequences: []Sequence{
+			{Identifier: "documents", Documents: []bson.Raw{body, body}}, {Identifier: "none"},
+		}},
+		"OP_QUERY": {RequestID: 1, Legacy: true, Namespace: "admin.$cmd", Body: body},
+		"OP_REPLY": {ResponseTo: 1, Legacy: true, Body: body},
 	}
 }
 
 func TestRoundTrip(t *testing.T) {
-	codec := newCodec(t)
+	var stream bytes.Buffer
 	for name, m := range messages(t) {
-		for _, compression := range []Compression{Uncompressed, Noop, Snappy, Zlib, Zstd} {
-			t.Run(name+"/"+compression.String(), func(t *testing.T) {
-				m := &Message{RequestID: m.RequestID, ResponseTo: m.ResponseTo, Compression: compression, Content: m.Content}
-				b, err := codec.Append(nil, m)
-				require.NoError(t, err)
-				decoded, err := codec.Decode(b)
-				require.NoError(t, err)
-				assert.Equal(t, m, decoded)
-
-				again, err := codec.Append([]byte("before"), decoded)
-				require.NoError(t, err)
-				assert.Equal(t, append([]byte("before"), b...), again)
-			})
-		}
+		require.NoError(t, Write(&stream, m), name)
+		got, err := Read(&stream)
+		require.NoError(t, err, name)
+		assert.Equal(t, m, got, name)
 	}
+	_, err := Read(&stream)
+	assert.ErrorIs(t, err, io.EOF)
 }
 
-// The bytes are written out here by hand from the protocol's description, so that reading and writing cannot be wrong alike.
-func TestKnownBytes(t *testing.T) {
-	ping := "\x0f\x00\x00\x00\x10ping\x00\x01\x00\x00\x00\x00"
-	empty := "\x05\x00\x00\x00\x00"
-	tests := map[string]struct {
-		bytes string
-		want  Message
-	}{
-		"OP_MSG": {
-			"\x24\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\xdd\x07\x00\x00" + "\x00\x00\x01\x00" + "\x00" + ping,
-			Message{RequestID: 2, ResponseTo: 3, Content: &Msg{Flags: ExhaustAllowed, Body: bson.Raw(ping)}},
-		},
-		"OP_MSG with a sequence": {
-			"\x30\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00" + "\x02\x00\x00\x00" + "\x00" + ping +
-				"\x01\x0b\x00\x00\x00s\x00" + empty,
-			Message{RequestID: 2, Content: &Msg{
-				Flags: MoreToCome, Body: bson.Raw(ping), Sequences: []Sequence{{"s", []bson.Raw{bson.Raw(empty)}}},
-			}},
-		},
-		"OP_QUERY": {
-			"\x32\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\xd4\x07\x00\x00" + "\x04\x00\x00\x00" + "a.$cmd\x00" +
-				"\x00\x00\x00\x00" + "\xff\xff\xff\xff" + ping,
-			Message{RequestID: 2, Content: &Query{Flags: 4, FullCollection: "a.$cmd", Limit: -1, Document: bson.Raw(ping)}},
-		},
-		"OP_REPLY": {
-			"\x29\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x01\x00\x00\x00" + "\x08\x00\x00\x00" +
-				"\x06\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x01\x00\x00\x00" + empty,
-			Message{RequestID: 2, ResponseTo: 3, Content: &Reply{Flags: 8, CursorID: 6, Documents: []bson.Raw{bson.Raw(empty)}}},
-		},
-	}
-	codec := newCodec(t)
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			// The lengths above are checked too: what is too short or too long fails.
-			m, err := codec.Decode([]byte(tt.bytes))
-			require.NoError(t, err)
-			assert.Equal(t, &tt.want, m)
-			b, err := codec.Append(nil, &tt.want)
-			require.NoError(t, err)
-			assert.Equal(t, []byte(tt.bytes), b)
-		})
-	}
-}
-
-func TestChecksumIsCastagnoli(t *testing.T) {
-	// The check value of CRC-32C.
-	assert.Equal(t, uint32(0xe3069283), checksum([]byte("123456789")))
-}
-
-func TestRead(t *testing.T) {
-	codec := newCodec(t)
-	long := document(t, bson.D{{Key: "insert", Value: strings.Repeat("x", 1_000_000)}})
-	var stream []byte
-	var want []*Message
-	for i, doc := range []bson.Raw{document(t, bson.D{}), long, document(t, bson.D{{Key: "a", Value: 1}})} {
-		m := &Message{RequestID: int32(i), Content: &Msg{Body: doc}}
-		var err error
-		stream, err = codec.Append(stream, m)
-		require.NoError(t, err)
-		want = append(want, m)
-	}
-
-	r := iotest.HalfReader(bytes.NewReader(stream))
-	for _, m := range want {
-		got, err := codec.Read(r)
-		require.NoError(t, err)
-		assert.Equal(t, m, got)
-	}
-	_, err := codec.Read(r)
-	assert.Equal(t, io.EOF, err)
-
-	for _, end := range []int{1, HeaderSize, HeaderSize + 1} {
-		_, err := codec.Read(bytes.NewReader(stream[:end]))
-		assert.Equal(t, io.ErrUnexpectedEOF, err, "%d bytes", end)
-	}
-}
-
-func TestReadTakesMemoryForWhatArrives(t *testing.T) {
-	codec := newCodec(t)
-	head := head(DefaultMaxMessageSize, wiremessage.OpMsg)
-	assert.Less(t, allocated(func() {
-		_, err := codec.Read(bytes.NewReader(head))
-		require.Equal(t, io.ErrUnexpectedEOF, err)
-	}), uint64(256<<10))
-}
-
-// allocated returns how many bytes f allocates, and whatever else runs at the same time.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
-func TestNewCodecRejectsImpossibleSizes(t *testing.T) {
-	for _, size := range []int{-1, HeaderSize - 1, math.MaxInt32 + 1} {
-		_, err := NewCodec(size)
-		assert.ErrorContains(t, err, "give one from 16 to 2147483647")
-	}
-}
-
-func TestAppendKeepsTheBound(t *testing.T) {
-	codec, err := NewCodec(1000)
+// What the driver writes is read: it may put the body after the sequences, and add a checksum.
+func TestSectionsInAnyOrder(t *testing.T) {
+	m := messages(t)["sequences"]
+	start, dst := wiremessage.AppendHeaderStart(nil, m.RequestID, 0, wiremessage.OpMsg)
+	dst = wiremessage.AppendMsgFlags(dst, ChecksumPresent)
+	dst = wiremessage.AppendMsgSectionType(dst, wiremessage.DocumentSequence)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(4+len("documents")+1+2*len(m.Body)))
+	dst = append(append(append(append(dst, "documents"...), 0), m.Body...), m.Body...)
+	dst = append(wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument), m.Body...)
+	dst = append(dst, 1, 2, 3, 4)
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)))
+	got, err := Decode(dst)
 	require.NoError(t, err)
-	m := &Message{Content: &Msg{Body: document(t, bson.D{{Key: "x", Value: strings.Repeat("x", 1000)}})}}
-	for _, compression := range []Compression{Uncompressed, Snappy} {
-		m.Compression = compression
-		_, err = codec.Append(nil, m)
-		assert.ErrorIs(t, err, ErrSize, "%v", compression)
-	}
+	assert.Equal(t, m.Body, got.Body)
+	assert.Equal(t, m.Sequences[:1], got.Sequences)
+	assert.False(t, got.HasFlag(ChecksumPresent), "it is not written again")
 }
 
-func TestDocument(t *testing.T) {
-	doc := document(t, bson.D{{Key: "other", Value: 1}})
+func TestMalformed(t *testing.T) {
+	header := func(size, op int32) []byte {
+		b := make([]byte, headerSize)
+		binary.LittleEndian.PutUint32(b, uint32(size))
+		binary.LittleEndian.PutUint32(b[12:], uint32(op))
+		return b
+	}
+	for name, b := range map[string][]byte{
+		"too small":       header(headerSize-1, 2013),
+		"too large":       header(DefaultMaxMessageSize+1, 2013),
+		"below zero":      header(-1, 2013),
+		"compressed":      header(headerSize, 2012),
+		"unknown":         header(headerSize, 9999),
+		"empty OP_MSG":    header(headerSize, 2013),
+		"empty OP_QUERY":  header(headerSize, 2004),
+		"empty OP_REPLY":  header(headerSize, 1),
+		"no section":      append(header(headerSize+4, 2013), 0, 0, 0, 0),
+		"unknown section": append(header(headerSize+5, 2013), 0, 0, 0, 0, 2),
+	} {
+		_, err := Read(bytes.NewReader(b))
+		assert.ErrorIs(t, err, ErrMalformed, name)
+	}
+	_, err := Read(bytes.NewReader(header(headerSize+4, 2013)))
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	large := &Message{Body: make(bson.Raw, DefaultMaxMessageSize)}
+	assert.ErrorIs(t, Write(io.Discard, large), ErrMalformed)
+
+	// Every message that is cut short, or of which a byte is another, is refused or read, but nothing else.
 	for name, m := range messages(t) {
-		if name != "empty reply" {
-			assert.NotNil(t, m.Document(), name)
-		} else {
-			assert.Nil(t, m.Document(), name)
-		}
-		m.SetDocument(doc)
-		assert.Equal(t, doc, m.Document(), name)
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	codec := newCodec(f)
-	for _, m := range messages(f) {
-		for compression := Uncompressed; compression <= Zstd; compression++ {
-			m.Compression = compression
-			b, err := codec.Append(nil, m)
-			require.NoError(f, err)
-			f.Add(b)
-		}
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) >= HeaderSize {
-			binary.LittleEndian.PutUint32(b, uint32(len(b))) // else most inputs would end here
-		}
-		m, err := codec.Decode(b)
-		if err != nil {
-			assert.ErrorAs(t, err, new(*FormatError))
-			return
-		}
-		again, err := codec.Append(nil, m)
-		require.NoError(t, err)
-		if m.Compression == Uncompressed {
-			assert.Equal(t, b, again)
-			return
-		}
-		// There are many ways to compress the same; the content has to survive.
-		decoded, err := codec.Decode(again)
-		require.NoError(t, err)
-		assert.Equal(t, m, decoded)
-	})
-}
-
-func FuzzValidateDocument(f *testing.F) {
-	f.Add([]byte(document(f, everyType())))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if ValidateDocument(b) != nil {
-			return
-		}
-		// Whatever is accepted can be walked with the driver's types.
-		assert.NoError(t, bson.Raw(b).Validate())
-		_, err := bson.Raw(b).Elements()
-		assert.NoError(t, err)
-	})
-}
-
-func BenchmarkDecode(b *testing.B) {
-	codec := newCodec(b)
-	find := document(b, bson.D{
-		{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "$db", Value: "d"},
-	})
-	encoded, err := codec.Append(nil, &Message{Content: &Msg{Body: find}})
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := codec.Decode(encoded); err != nil {
-			b.Fatal(err)
+		b := m.encode()
+		for i := range b {
+			_, err := Decode(b[:i])
+			assert.Error(t, err, name)
+			for _, value := range []byte{0, 1, 0x7f, 0xff} {
+				changed := bytes.Clone(b)
+				changed[i] = value
+				_, _ = Decode(changed)
+			}
 		}
 	}
 }

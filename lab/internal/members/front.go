@@ -1,0 +1,148 @@
+package members
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
+)
+
+const versionField = "topologyVersion"
+
+// Fronted is a set as clients of some fronts see it.
+type Fronted struct {
+	set   *Set
+	hosts []string
+	names map[string]string // of fronts by those of members
+}
+
+// Behind returns the set behind fronts at these addresses, in the order of the members.
+func (s *Set) Behind(hosts []string) *Fronted {
+	f := &Fronted{set: s, hosts: hosts, names: make(map[string]string)}
+	for i, m := range s.members {
+		f.names[m.host], f.names[m.backend.Address] = hosts[i], hosts[i]
+	}
+	return f
+}
+
+// Status is that of the set, by the fronts' addresses.
+func (f *Fronted) Status() topology.Status {
+	status := f.set.Status()
+	for i, host := range f.hosts {
+		status.Members[i].Host = host
+	}
+	return status
+}
+
+// StepDown makes the primary step down.
+func (f *Fronted) StepDown(period time.Duration) error { return f.set.StepDown(period) }
+
+// Handler returns the handler that makes a front that member.
+func (f *Fronted) Handler(int) proxy.Handler { return &front{names: f.names} }
+
+// front makes a front a member.
+type front struct {
+	names   map[string]string
+	version atomic.Pointer[bson.RawValue] // what the member last said of the version of its state
+}
+
+// Handle implements proxy.Handler.
+func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	switch {
+	case proxy.IsHello(req.Command):
+		return f.hello(ctx, req, reply, next)
+	case req.Command == "replSetReconfig" || req.Command == "replSetInitiate":
+		return answer.Errorf(answer.CodeIllegalOperation,
+			"%s: the lab stands before the members that there were at its start; reconfigure the set itself, and start the lab again",
+			req.Command).Send(req, reply)
+	case strings.HasPrefix(req.Command, "replSet") || req.Command == "serverStatus":
+		return next(ctx, req, func(got *wire.Message) error {
+			got.Body = rename(got.Body, f.names)
+			return reply(got)
+		})
+	default:
+		return next(ctx, req, func(got *wire.Message) error {
+			f.tellVersion(got)
+			return reply(got)
+		})
+	}
+}
+
+// hello has the member answer, which also waits for changes if asked to. A stream of replies becomes a series of requests, so
+// that each may fail at the front.
+func (f *front) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	stream := req.Message.HasFlag(wire.ExhaustAllowed)
+	single := req.With(req.Document())
+	for more := true; more; {
+		more = false
+		err := next(ctx, single, func(got *wire.Message) error {
+			got.Body = rename(got.Body, f.names)
+			version, err := got.Body.LookupErr(versionField)
+			if err == nil {
+				f.version.Store(&version)
+			}
+			if stream && err == nil && bsondoc.Succeeded(got.Body) {
+				got.Flags |= wire.MoreToCome
+				more = true
+				single = single.With(bsondoc.Rebuild(single.Document(), []string{versionField}, appendVersion(version)))
+			}
+			return reply(got)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellVersion adds the member's topologyVersion to the fail point's error, as the member does with such errors: clients use it to
+// see whether the error is news.
+func (f *front) tellVersion(got *wire.Message) {
+	version := f.version.Load()
+	if version == nil || bsondoc.Has(got.Body, versionField) || !topology.TellsOfNoPrimary(got.Body) {
+		return
+	}
+	got.Body = bsondoc.Rebuild(got.Body, nil, appendVersion(*version))
+}
+
+func appendVersion(version bson.RawValue) func([]byte) []byte {
+	return func(dst []byte) []byte { return bsoncore.AppendDocumentElement(dst, versionField, version.Value) }
+}
+
+// rename returns the document with every string that is a name replaced, at any depth: a hello has names at its top and in lists,
+// the status of a replica set in the description of each member.
+func rename(doc bson.Raw, names map[string]string) bson.Raw {
+	return bson.Raw(renameDocument(nil, bsoncore.Document(doc), names))
+}
+
+func renameDocument(dst []byte, doc bsoncore.Document, names map[string]string) []byte {
+	start, dst := bsoncore.AppendDocumentStart(dst)
+	elements, _ := doc.Elements()
+	for _, element := range elements {
+		value := element.Value()
+		text, _ := value.StringValueOK()
+		inner, isDocument := value.DocumentOK()
+		array, isArray := value.ArrayOK()
+		switch name, known := names[text]; {
+		case known:
+			dst = bsoncore.AppendStringElement(dst, element.Key(), name)
+		case isDocument:
+			dst = renameDocument(bsoncore.AppendHeader(dst, bsoncore.TypeEmbeddedDocument, element.Key()), inner, names)
+		case isArray:
+			dst = renameDocument(bsoncore.AppendHeader(dst, bsoncore.TypeArray, element.Key()), bsoncore.Document(array), names)
+		default:
+			dst = append(dst, element...)
+		}
+	}
+	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
+	return dst
+}

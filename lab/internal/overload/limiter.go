@@ -1,0 +1,154 @@
+package overload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"mongofork/lab/internal/clock"
+)
+
+// Limit is a rate limit. Its zero value is not valid; begin with Unlimited.
+type Limit struct {
+	Enabled bool
+	// RatePerSec is the number admitted per second, at least 1.
+	RatePerSec int32
+	// BurstCapacitySecs is the time for which the rate can be saved up, in seconds, more than 0. There is always room for one
+	// admission.
+	BurstCapacitySecs float64
+	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once.
+	MaxQueueDepth int32
+}
+
+// Unlimited is a server's initial limit: off, and without any bound once it is on.
+func Unlimited() Limit {
+	return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64}
+}
+
+// check returns an error if the limit makes no sense.
+func (l Limit) check() error {
+	switch {
+	case l.RatePerSec < 1:
+		return fmt.Errorf("a rate of %d per second: give at least 1", l.RatePerSec)
+	case !(l.BurstCapacitySecs > 0): // NaN, too
+		return fmt.Errorf("a burst capacity of %v seconds: give more than 0", l.BurstCapacitySecs)
+	case l.MaxQueueDepth < 0:
+		return fmt.Errorf("a queue depth of %d: give 0 or more", l.MaxQueueDepth)
+	}
+	return nil
+}
+
+// burst is the number of tokens that the bucket holds.
+func (l Limit) burst() float64 { return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs) }
+
+// Counts are the outcomes of all requests for admission while the limit was on. As in the server, a limiter that is off counts
+// nothing.
+type Counts struct {
+	Attempted, Admitted, Rejected, Exempted int64
+}
+
+// errRejected means that there is neither a token nor room in the queue.
+var errRejected = errors.New("the rate is exceeded")
+
+// Limiter is a token bucket with a queue. A waiting request has borrowed a token, so the bucket may be negative.
+type Limiter struct {
+	mu      sync.Mutex
+	limit   Limit
+	tokens  float64
+	updated time.Time // when tokens was right
+	queued  int32
+	counts  Counts
+}
+
+func newLimiter() *Limiter {
+	limit := Unlimited()
+	return &Limiter{limit: limit, tokens: limit.burst(), updated: time.Now()}
+}
+
+// SetLimit changes the limit, or returns an error if it makes no sense. As in the server, the bucket keeps its tokens, if there is
+// room for them; waiting requests wait until their original time.
+func (l *Limiter) SetLimit(limit Limit) error {
+	if err := limit.check(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refill()
+	l.limit, l.tokens = limit, min(l.tokens, limit.burst())
+	return nil
+}
+
+// Limit returns the limit.
+func (l *Limiter) Limit() Limit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit
+}
+
+// admit returns nil, possibly after a wait; errRejected; or the reason for the context's end.
+func (l *Limiter) admit(ctx context.Context) error {
+	wait, err := l.reserve()
+	if err != nil || wait == 0 {
+		return err
+	}
+	err = clock.Wait(ctx, wait)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queued--
+	if err != nil {
+		l.tokens = min(l.tokens+1, l.limit.burst()) // not used yet
+		return err
+	}
+	l.counts.Admitted++
+	return nil
+}
+
+// reserve takes a token, and returns the time until it is there.
+func (l *Limiter) reserve() (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.limit.Enabled {
+		return 0, nil
+	}
+	l.counts.Attempted++
+	l.refill()
+	switch {
+	case l.tokens >= 1:
+		l.tokens--
+		l.counts.Admitted++
+		return 0, nil
+	case l.queued >= l.limit.MaxQueueDepth:
+		l.counts.Rejected++
+		return 0, errRejected
+	default:
+		l.tokens--
+		l.queued++
+		seconds := -l.tokens / float64(l.limit.RatePerSec)
+		return max(1, time.Duration(math.Ceil(seconds*float64(time.Second)))), nil
+	}
+}
+
+func (l *Limiter) refill() {
+	now := time.Now()
+	earned := now.Sub(l.updated).Seconds() * float64(l.limit.RatePerSec)
+	l.tokens, l.updated = min(l.tokens+earned, l.limit.burst()), now
+}
+
+func (l *Limiter) exempt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limit.Enabled {
+		l.counts.Exempted++
+	}
+}
+
+// status returns the counts, and the number that would be admitted at once.
+func (l *Limiter) status() (Counts, float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refill()
+	return l.counts, max(0, l.tokens)
+}
