@@ -44,7 +44,9 @@ func newMetrics() *metrics {
 }
 
 // Metrics returns a handler that serves the counts of the requests to Prometheus.
-func (l *Lab) Metrics() http.Handler { return promhttp.HandlerFor(l.metrics.registry, promhttp.HandlerOpts{}) }
+func (l *Lab) Metrics() http.Handler {
+	return promhttp.HandlerFor(l.metrics.registry, promhttp.HandlerOpts{})
+}
 
 // handler returns the handler that counts the requests of a front.
 func (m *metrics) handler(front string) proxy.Handler { return frontMetrics{m, front} }
