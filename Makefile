@@ -2,9 +2,6 @@
 BASE ?= v2.5.0
 export BASE
 
-# A git work tree of upstream's repository, the commit of which takes the place of the base's files, in the targets that say so.
-SOURCE ?=
-
 # Linters are run at exact versions and come through the Go module proxy.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -23,7 +20,6 @@ BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
 
 MONGOFORK := go run ./tools/cmd/mongofork
 RIG := go run ./tools/cmd/rig
-ON_SOURCE := $(MONGOFORK) $(addprefix --source ,$(SOURCE))
 
 .DEFAULT_GOAL := help
 
@@ -32,8 +28,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: fork
-fork: ## Build the fork in build/$(BASE); with SOURCE=DIR of the commit that is checked out there
-	$(ON_SOURCE) build $(if $(SOURCE),,--link)
+fork: ## Build the fork in build/$(BASE)
+	$(MONGOFORK) build --link
 
 # Suites of "make test", separated by commas; "go run ./tools/cmd/rig test --help" names them. All but three by default.
 ONLY ?=
@@ -57,10 +53,7 @@ quick: check ## Check, and run the overlay's tests without a server and without 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
 .PHONY: check
-check: ## Check formatting, vet, the overlay's assertions, and compile the fork; with SOURCE=DIR only the assertions
-ifdef SOURCE
-	$(ON_SOURCE) check
-else
+check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run make fmt: $$unformatted"; exit 1; }
 	go vet ./...
 	$(MONGOFORK) check --twice
@@ -68,7 +61,6 @@ else
 	cd build/$(BASE) && go build -trimpath ./...
 	@# What vet finds in the package driverutil is in upstream's tests.
 	cd build/$(BASE) && go vet -trimpath -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
-endif
 
 .PHONY: check-bases
 check-bases: ## Check, compile and test the fork on every base, as far as no server is needed
@@ -96,16 +88,16 @@ demo: fork ## Show the fork and upstream's driver on a replica set that sheds lo
 	$(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh
 
 .PHONY: patch
-patch: ## Write the fork as a patch against upstream's repository, or the commit in SOURCE=DIR
-	$(ON_SOURCE) patch
+patch: ## Write the fork as a patch against upstream's repository
+	$(MONGOFORK) patch
 
 .PHONY: series
-series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE), or the commit in SOURCE=DIR
-	$(ON_SOURCE) series
+series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
+	$(MONGOFORK) series
 
 .PHONY: verify-series
-verify-series: ## Apply the series, to the commit in SOURCE=DIR if given; after each patch build, vet and test the tree
-	$(ON_SOURCE) series --verify --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
+verify-series: ## Apply the series; after each patch build, vet and test the tree
+	$(MONGOFORK) series --verify --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
 
 .PHONY: api
 api: fork ## Report what the fork adds to upstream's exported API, and what it breaks
@@ -115,8 +107,8 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
-drift: ## Show what upstream's releases changed under the overlay; in detail with TO=v2.9.3, or SOURCE=DIR for a commit
-	$(ON_SOURCE) drift $(TO)
+drift: ## Show what upstream's releases changed under the overlay; in detail with TO=v2.9.3
+	$(MONGOFORK) drift $(TO)
 
 # The version that a release has to have, if it is given; version/fork.go says which one it is.
 RELEASE ?=

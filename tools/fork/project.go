@@ -74,9 +74,6 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	if known {
 		problems = append(problems, advisories.Check(plan, advisory.File)...)
 	}
-	if problems, err = p.inCheckout(plan, problems); err != nil {
-		return nil, err
-	}
 	return plan, problems.OrNil()
 }
 

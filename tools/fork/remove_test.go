@@ -25,7 +25,7 @@ func TestRemovedChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, shown, "func retryable(err error) bool")
 
-	rows, err := p.Drift(t.Context(), p.Source, "v2.1.0")
+	rows, err := p.Drift(t.Context(), "v2.1.0")
 	require.NoError(t, err)
 	got := map[string]drift.Class{}
 	for _, row := range rows {

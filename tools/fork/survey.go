@@ -5,22 +5,18 @@ import (
 	"fmt"
 
 	"golang.org/x/mod/semver"
-
-	"mongofork/tools/fork/drift"
 )
 
 // SurveyRow says how an upstream release changed what the overlay depends on.
 type SurveyRow struct {
-	Version string `json:"version"`
+	Version string
 	// Base is the base that it was compared with: the highest that is not above it.
-	Base string `json:"base"`
+	Base string
 	// Newest is whether this release is above all bases.
-	Newest bool `json:"newest"`
+	Newest bool
 	// Review counts the declarations and names to review, of Total.
-	Review int `json:"review"`
-	Total  int `json:"total"`
-	// Classes counts by class.
-	Classes map[drift.Class]int `json:"classes"`
+	Review int
+	Total  int
 }
 
 // Locked reports whether the release is a base itself.
@@ -57,7 +53,7 @@ func (p *Project) Survey(ctx context.Context) ([]SurveyRow, error) {
 }
 
 func (p *Project) survey(ctx context.Context, bases []string, release string) (SurveyRow, error) {
-	row := SurveyRow{Version: release, Classes: map[drift.Class]int{}}
+	row := SurveyRow{Version: release}
 	for _, base := range bases {
 		if semver.Compare(base, release) <= 0 {
 			row.Base = base
@@ -65,13 +61,12 @@ func (p *Project) survey(ctx context.Context, bases []string, release string) (S
 	}
 	row.Newest = semver.Compare(bases[len(bases)-1], release) < 0
 	onBase := &Project{Root: p.Root, Base: row.Base, Source: p.Source}
-	rows, err := onBase.Drift(ctx, p.Source, release)
+	rows, err := onBase.Drift(ctx, release)
 	if err != nil {
 		return SurveyRow{}, fmt.Errorf("drift from %s to %s: %w", row.Base, release, err)
 	}
+	row.Total = len(rows)
 	for _, d := range rows {
-		row.Total++
-		row.Classes[d.Class]++
 		if d.Class.NeedsReview() {
 			row.Review++
 		}

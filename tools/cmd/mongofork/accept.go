@@ -29,9 +29,6 @@ func (c *acceptCmd) Run(a *app) error {
 		}
 		opt.Keys = append(opt.Keys, key)
 	}
-	if err := a.project.RefuseAccept(); err != nil {
-		return err
-	}
 	if c.New {
 		from := c.From
 		if from == "" {

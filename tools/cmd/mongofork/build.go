@@ -65,7 +65,7 @@ func (c *buildCmd) pristine(a *app, out output.Folder) error {
 }
 
 // output returns the folder to write to: dir, or the one for the base.
-func (a *app) output(dir string) output.Folder { return a.folder(dir, a.label()) }
+func (a *app) output(dir string) output.Folder { return a.folder(dir, a.project.Base) }
 
 // folder returns a folder that the command line gives or, without one, a folder below build.
 func (a *app) folder(given string, otherwise ...string) output.Folder {

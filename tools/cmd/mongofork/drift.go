@@ -1,15 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"mongofork/tools/fork"
-	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
-	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/series"
 )
 
 type driftCmd struct {
@@ -23,13 +18,10 @@ func (driftCmd) Help() string {
 }
 
 func (c *driftCmd) Run(a *app) error {
-	switch {
-	case a.checkout != nil:
-		return c.commit(a)
-	case c.Version == "":
+	if c.Version == "" {
 		return c.survey(a)
 	}
-	rows, err := a.project.Drift(a.ctx, a.project.Source, c.Version)
+	rows, err := a.project.Drift(a.ctx, c.Version)
 	if err != nil {
 		return err
 	}
@@ -42,12 +34,7 @@ func (c *driftCmd) Run(a *app) error {
 		fmt.Fprintf(a.out, "advisories that %s has: %s\n", c.Version, strings.Join(have, ", "))
 	}
 	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)
-	return found(a, review > 0, summary)
-}
-
-// found ends a comparison: with a finding, or with a line of output.
-func found(a *app, finding bool, summary string) error {
-	if finding {
+	if review > 0 {
 		return findings{summary}
 	}
 	fmt.Fprintln(a.out, summary)
@@ -63,7 +50,7 @@ func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
 		review++
 		fmt.Fprintf(a.out, "%-9s %s\n          %s of %s", row.Class, row.Subject, row.How, row.Ours)
 		for _, part := range []struct{ format, value string }{
-			{"; upstream's was in %s", row.Was}, {"; upstream's is in %s", row.Now}, {"; %s", row.Hint}, {" [%s]", row.Step},
+			{"; upstream's was in %s", row.Was}, {"; upstream's is in %s", row.Now}, {"; %s", row.Hint},
 		} {
 			if part.value != "" {
 				fmt.Fprintf(a.out, part.format, part.value)
@@ -104,46 +91,4 @@ func (c *driftCmd) survey(a *app) error {
 		return findings{"newer than every base, and need review: " + strings.Join(waiting, ", ")}
 	}
 	return nil
-}
-
-// commit compares the base with the commit that --source names, declaration by declaration and patch by patch.
-func (c *driftCmd) commit(a *app) error {
-	if c.Version != "" {
-		return errors.New("drift compares the base with a version or with --source, not with both: leave one out")
-	}
-	released := &fork.Project{Root: a.project.Root, Base: a.project.Base, Source: a.checkout.Releases}
-	rows, err := released.Drift(a.ctx, a.checkout, a.project.Base)
-	if err != nil {
-		return err
-	}
-	tried, err := tryPatches(a, released)
-	if err != nil {
-		return err
-	}
-	review := c.print(a, rows)
-	count := map[string]int{}
-	for _, patch := range tried {
-		count[patch.Result]++
-		fmt.Fprintf(a.out, "patch %s %s %s\n", patch.Step, patch.Result, strings.Join(patch.Conflicts, ", "))
-	}
-	return found(a, review > 0 || count[series.Conflicts] > 0,
-		fmt.Sprintf("%s: %d of %d declarations and names need review; of %d patches %d apply, %d merge, %d conflict",
-			a.checkout, review, len(rows), len(tried), count[series.Applies], count[series.Merges], count[series.Conflicts]))
-}
-
-// tryPatches applies the series of a release to the commit.
-func tryPatches(a *app, released *fork.Project) ([]series.TriedPatch, error) {
-	patches, _, err := released.SeriesPatches(a.ctx, a.run, git.Builder)
-	if err != nil {
-		return nil, err
-	}
-	pristine, err := released.Pristine(a.ctx)
-	if err != nil {
-		return nil, err
-	}
-	module, err := a.checkout.Module(a.ctx, modulePath, a.project.Base)
-	if err != nil {
-		return nil, err
-	}
-	return series.Try(a.ctx, a.run, pristine.Tree, assemble.Pristine(module).Tree, patches)
 }

@@ -70,7 +70,7 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	out := a.folder(c.Output, "series", a.label())
+	out := a.folder(c.Output, "series", a.project.Base)
 	if err := series.Write(out.Dir, patches); err != nil {
 		return err
 	}
@@ -83,14 +83,14 @@ func (c *seriesCmd) Run(a *app) error {
 
 func (c *seriesCmd) verify(a *app) error {
 	verified, err := a.project.VerifySeries(a.ctx, a.run, series.Check{
-		Dir:  output.Below(a.project.Root, "series", a.label()+".tree").Dir,
+		Dir:  output.Below(a.project.Root, "series", a.project.Base+".tree").Dir,
 		From: c.From, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
 	})
 	if err != nil {
 		return findings{err.Error()}
 	}
 	fmt.Fprintf(a.out, "%s: the series applies, %s, and the last is the fork except for what %s/%s leaves out\n",
-		a.label(), verified, series.Folder, series.Setup)
+		a.project.Base, verified, series.Folder, series.Setup)
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -30,8 +29,6 @@ type cli struct {
 	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder at or above the working directory that has etc/overlay."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
-	Source string `placeholder:"DIR" help:"Take upstream's files from the commit checked out in this git work tree instead of the base's release."`
-
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
 	Diff    diffCmd    `cmd:"" help:"Show declarations of upstream beside ours, regardless of the lock."`
@@ -48,8 +45,6 @@ type cli struct {
 type app struct {
 	ctx     context.Context
 	project *fork.Project
-	// checkout is the work tree that --source names, or nil; it then is the project's source.
-	checkout *upstream.Checkout
 	// baseGiven is whether the command line names the base.
 	baseGiven bool
 	out       io.Writer
@@ -73,12 +68,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			a := &app{ctx: ctx, out: stdout, run: command.Output}
 			a.project = &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: command.Output}}
 			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
-			if c.Source != "" {
-				command, _, _ := strings.Cut(parsed.Command(), " ")
-				if err := a.takeFrom(c.Source, command, stderr); err != nil {
-					return err
-				}
-			}
 			return parsed.Run(a)
 		},
 	}.Run(args, stdout, stderr)
@@ -122,32 +111,4 @@ func findRoot(dir string) (string, error) {
 		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", plan.FoldersFile, absolute)
 	}
 	return root, nil
-}
-
-// withSource names the commands that work on a commit of upstream's. The others work on released versions.
-var withSource = []string{"accept", "build", "check", "diff", "drift", "patch", "series"}
-
-// takeFrom takes upstream's files from the commit checked out in a folder.
-func (a *app) takeFrom(dir, command string, stderr io.Writer) error {
-	if !slices.Contains(withSource, command) {
-		return fmt.Errorf("%s works on released versions: leave --source out (it is for %s)", command, strings.Join(withSource, ", "))
-	}
-	checkout, err := upstream.OpenCheckout(a.ctx, a.run, dir, a.project.Source)
-	if err != nil {
-		return err
-	}
-	if n := checkout.Uncommitted; n > 0 {
-		fmt.Fprintf(stderr, "mongofork: warning: uncommitted changes of %d files in %s are ignored; %s is used (git -C %[2]s stash -u, or commit them)\n",
-			n, dir, checkout)
-	}
-	a.checkout, a.project.Source = checkout, checkout
-	return nil
-}
-
-// label names the base, or the commit in its place, in folder names below build/.
-func (a *app) label() string {
-	if a.checkout != nil {
-		return a.project.Base + ".source"
-	}
-	return a.project.Base
 }

@@ -174,7 +174,7 @@ func (as *assembler) put(name string, src []byte, from string, edits []Edit) err
 	}
 	formatted, err := format.Source(text)
 	if err != nil {
-		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.Origin(), name), err)
+		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.Version, name), err)
 	}
 	if !bytes.Equal(formatted, text) && syntax.IsFormatted(src) {
 		text, segments = formatted, nil

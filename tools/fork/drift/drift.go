@@ -35,55 +35,41 @@ func (c Class) NeedsReview() bool {
 // Row is the drift of one declaration or file of the overlay.
 type Row struct {
 	// Subject is the declaration's key, or the path of an overlay file.
-	Subject string `json:"subject"`
+	Subject string
 	// How is the directive's verb, or "add".
-	How   string `json:"how"`
-	Class Class  `json:"class"`
-	// Step is the step of the series that brings what depends on it; empty if there is no series.
-	Step string `json:"step,omitempty"`
+	How   string
+	Class Class
 	// Ours, Was and Now are "file:line" in the overlay and in the two versions.
-	Ours string `json:"ours"`
-	Was  string `json:"was,omitempty"`
-	Now  string `json:"now,omitempty"`
+	Ours string
+	Was  string
+	Now  string
 	// Hint says where to look on.
-	Hint string `json:"hint,omitempty"`
+	Hint string
 	// Diff shows upstream's change as a unified diff.
-	Diff string `json:"diff,omitempty"`
-}
-
-// Steps says which step of the series brings what of the overlay.
-type Steps interface {
-	OfDecl(d *plan.Decl) string
-	OfLine(file string, line int) string
-	OfFile(file string) string
+	Diff string
 }
 
 // Compare compares the upstream declarations of a plan with those of
 // another version of the module.
-func Compare(plan *plan.Plan, target *upstream.Module, steps Steps) ([]Row, error) {
+func Compare(plan *plan.Plan, target *upstream.Module) ([]Row, error) {
 	d := drifter{plan: plan, target: target}
 	for _, t := range plan.Touches {
-		d.step = steps.OfDecl(t.Ours)
 		d.declaration(t.Key, t.How, t.Ours.At(), []*syntax.Decl{t.Theirs})
 		d.newNames(t)
 	}
 	for _, r := range plan.Removed {
-		d.step = steps.OfLine(r.File.Path, r.Line)
 		d.declaration(r.Key, syntax.Remove, r.At(), r.Theirs)
 	}
 	for _, w := range plan.Watched {
-		d.step = steps.OfLine(w.File.Path, w.Line)
 		d.declaration(w.Key, syntax.Watch, w.At(), w.Theirs)
 	}
 	for _, a := range plan.Added {
 		if !a.Unnamed() {
-			d.step = steps.OfDecl(a)
 			d.collision(a.Key.String(), "add", a.At(), d.lookup(a.Key))
 		}
 	}
 	for _, f := range plan.Overlay.Files {
 		if _, taken := target.Tree[f.Path]; taken {
-			d.step = steps.OfFile(f.Path)
 			d.add(Row{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path, Hint: "upstream has a file of this name"})
 		}
 	}
@@ -93,16 +79,11 @@ func Compare(plan *plan.Plan, target *upstream.Module, steps Steps) ([]Row, erro
 type drifter struct {
 	plan   *plan.Plan
 	target *upstream.Module
-	step   string // of what is compared
 	rows   []Row
 	err    error // the first one, from parsing the other version
 }
 
-// add adds a row.
-func (d *drifter) add(row Row) {
-	row.Step = d.step
-	d.rows = append(d.rows, row)
-}
+func (d *drifter) add(row Row) { d.rows = append(d.rows, row) }
 
 func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {
 	return d.must(d.target.Lookup(key))

@@ -7,7 +7,6 @@ import (
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/plan"
 )
 
 func TestDrift(t *testing.T) {
@@ -47,7 +46,7 @@ func free() {}
 	against := func(version string) []Row {
 		m, err := forktest.Versions(t).Module(t.Context(), forktest.Module, version)
 		require.NoError(t, err)
-		rows, err := Compare(matched, m, noSteps{})
+		rows, err := Compare(matched, m)
 		require.NoError(t, err)
 		return rows
 	}
@@ -80,10 +79,3 @@ func free() {}
 		require.False(t, r.Class.NeedsReview(), "%+v", r)
 	}
 }
-
-// noSteps is no series.
-type noSteps struct{}
-
-func (noSteps) OfDecl(*plan.Decl) string  { return "" }
-func (noSteps) OfLine(string, int) string { return "" }
-func (noSteps) OfFile(string) string      { return "" }

@@ -20,10 +20,10 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 		accept := fmt.Sprintf("go run ./tools/cmd/mongofork diff '%s', then go run ./tools/cmd/mongofork accept '%s'", key, key)
 		switch {
 		case !ok:
-			ps.Add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Origin(), theirs)
+			ps.Add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Version, theirs)
 		case locked != hash:
 			ps.Add(ours, line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s %s -> %s, %s)",
-				how, key.Name, plan.Module.Origin(), locked.Short(), hash.Short(), theirs)
+				how, key.Name, plan.Module.Version, locked.Short(), hash.Short(), theirs)
 		}
 	}
 	for _, t := range plan.Touches {
@@ -43,12 +43,8 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	return ps
 }
 
-// VerifyModule compares a module with the lock in every way that they can differ. A commit is not what was locked; only its declarations
-// are compared with the lock.
+// VerifyModule compares a module with the lock in every way that they can differ.
 func VerifyModule(m *upstream.Module, lock *Lock, lockFile string) (problem.List, error) {
-	if m.Checkout != nil {
-		return nil, nil
-	}
 	sum, goModSum, err := m.Sums()
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func (mt *matcher) touchable(d *Decl, found []*syntax.Decl) bool {
 		if others := mt.plan.Module.SameName(d.Key); others != "" {
 			mend = "upstream has that name in " + others + "; move our file there if it is the same"
 		}
-		mt.fail(d, mend, "upstream %s has no such declaration in %s", mt.plan.Module.Origin(), d.Key.Package)
+		mt.fail(d, mend, "upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
 		return false
 	case len(found) > 1:
 		mt.fail(d, "declare something new and call it from upstream's seams instead",

@@ -32,7 +32,7 @@ func (mt *matcher) named(verb syntax.Verb, w Watched) (syntax.Key, []*syntax.Dec
 	}
 	found, err := mt.plan.Module.Lookup(key)
 	if err == nil && len(found) == 0 {
-		mt.problems.Add(w.File.Path, w.Line, mt.plan.Module.WatchHint(key), "//fork:%s %s: upstream %s has no such declaration in %s", verb, key.Name, mt.plan.Module.Origin(), key.Package)
+		mt.problems.Add(w.File.Path, w.Line, mt.plan.Module.WatchHint(key), "//fork:%s %s: upstream %s has no such declaration in %s", verb, key.Name, mt.plan.Module.Version, key.Package)
 	}
 	return key, found, err
 }

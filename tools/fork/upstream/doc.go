@@ -1,3 +1,2 @@
-// Package upstream gets the module that a fork is built on, from the module cache or from a git work tree, and finds declarations
-// in it.
+// Package upstream gets the module that a fork is built on from the module cache, and finds declarations in it.
 package upstream

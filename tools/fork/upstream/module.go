@@ -22,8 +22,6 @@ type Module struct {
 	// states none.
 	Sum, GoModSum string
 	Tree          filetree.Tree
-	// Checkout is set if the files are those of a commit and not of the release.
-	Checkout *Checkout
 
 	packages map[string]*syntax.Package // by folder, parsed on demand
 }
@@ -83,21 +81,8 @@ func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error
 	return got.Versions, nil
 }
 
-// Origin names what the files are of: the version, or the commit.
-func (m *Module) Origin() string {
-	if m.Checkout != nil {
-		return m.Checkout.String()
-	}
-	return m.Version
-}
-
-// String names the module, and the commit if it is not that of the release.
-func (m *Module) String() string {
-	if m.Checkout != nil {
-		return fmt.Sprintf("%s %s in the place of %s", m.Path, m.Checkout, m.Version)
-	}
-	return m.Path + " " + m.Version
-}
+// String names the module.
+func (m *Module) String() string { return m.Path + " " + m.Version }
 
 // Sums returns the module's hashes as computed from its files.
 func (m *Module) Sums() (sum, goMod string, err error) { return Sums(m.Path, m.Version, m.Tree) }
