@@ -57,9 +57,8 @@ func (c *Cursor) timeout() *time.Duration {
 	return &c.clientTimeout
 }
 
-// All reads the remaining documents into results, which must be a pointer to a slice, and closes the cursor. It replaces the
-// slice's content; documents that have already been read are not in it. On error, the slice is unchanged. The context's deadline
-// or, if it has none, the client's Timeout ends the backoffs of all commands; closing the cursor has none.
+// On error, the slice is unchanged. The context's deadline or, if it has none, the client's Timeout ends the backoffs of all
+// commands; closing the cursor has none.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 //fork:watch Cursor.Close
@@ -68,8 +67,7 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 	return c.upstreamAll(withPatience(ctx, c.timeout()), results)
 }
 
-// Close closes the cursor, which must not be read afterwards. Closing it again does nothing. The context's deadline or, if it has
-// none, the client's Timeout ends the backoffs.
+// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 func (c *Cursor) Close(ctx context.Context) error {
@@ -103,8 +101,7 @@ func (cs *ChangeStream) storeResumeToken() error {
 	return err
 }
 
-// Close closes the change stream, which must not be read afterwards. Closing it again does nothing. The context's deadline or, if
-// it has none, the client's Timeout ends the backoffs.
+// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap a stream that closes itself must not keep its caller waiting
 func (cs *ChangeStream) Close(ctx context.Context) error {

@@ -6,8 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// CreateCollection creates a collection, which servers also do on the first write. The context's deadline or, if it has none, the
-// client's Timeout ends the backoffs.
+// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap the client's Timeout does not apply to create
 func (db *Database) CreateCollection(
@@ -16,8 +15,7 @@ func (db *Database) CreateCollection(
 	return db.upstreamCreateCollection(withPatience(ctx, db.client.timeout), name, opts...)
 }
 
-// CreateView creates a view: the result of the pipeline on the collection viewOn, in the same database. The context's deadline
-// or, if it has none, the client's Timeout ends the backoffs.
+// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap the client's Timeout does not apply to create
 func (db *Database) CreateView(
@@ -26,8 +24,7 @@ func (db *Database) CreateView(
 	return db.upstreamCreateView(withPatience(ctx, db.client.timeout), viewName, viewOn, pipeline, opts...)
 }
 
-// Drop drops the database. It is no error if there is none. The context's deadline or, if it has none, the client's Timeout ends
-// the backoffs.
+// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap the client's Timeout does not apply to dropDatabase
 func (db *Database) Drop(ctx context.Context) error {

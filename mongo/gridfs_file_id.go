@@ -19,21 +19,21 @@ func onlyFile(id any) any {
 	return fileID{{Key: "$eq", Value: id}}
 }
 
-// OpenDownloadStream creates a stream to read the file with that ID.
+// An ID that is a document is compared as a value; operators in it have no effect.
 //
 //fork:wrap an ID of query operators opened another file
 func (b *GridFSBucket) OpenDownloadStream(ctx context.Context, fileID any) (*GridFSDownloadStream, error) {
 	return b.upstreamOpenDownloadStream(ctx, onlyFile(fileID))
 }
 
-// Delete deletes the file with that ID and its chunks.
+// An ID that is a document is compared as a value; operators in it have no effect.
 //
 //fork:wrap an ID of query operators deleted other files
 func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
 	return b.upstreamDelete(ctx, onlyFile(fileID))
 }
 
-// Rename gives the file with that ID another name.
+// An ID that is a document is compared as a value; operators in it have no effect.
 //
 //fork:wrap an ID of query operators renamed another file
 func (b *GridFSBucket) Rename(ctx context.Context, fileID any, newFilename string) error {
@@ -50,7 +50,7 @@ func (b *GridFSBucket) findChunks(ctx context.Context, fileID any) (*Cursor, err
 	return b.upstreamFindChunks(ctx, onlyFile(fileID))
 }
 
-// Abort ends the upload and deletes the chunks that it has written.
+// Abort ends the upload and deletes the chunks that it has written. It returns ErrStreamClosed if the stream is closed.
 //
 //fork:replace an ID of query operators deleted the chunks of other files
 func (us *GridFSUploadStream) Abort() error {

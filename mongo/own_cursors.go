@@ -7,9 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// ListCollectionNames returns the names of the database's collections that match the filter, which must be a document, or all
-// names if the filter is empty.
-//
 //fork:wrap the result of its killCursors is ignored
 func (db *Database) ListCollectionNames(
 	ctx context.Context,

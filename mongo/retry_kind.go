@@ -48,9 +48,7 @@ func (db *Database) processRunCommand(
 	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil
 }
 
-// RunCommandCursor runs a command whose reply holds a cursor, and opens that cursor. If the reply holds none, RunCommandCursor
-// returns an error, although the command has run. As with RunCommand, the Database's readPreference, readConcern and writeConcern
-// do not apply. The cursor's commands are retried after overload errors under the same conditions as RunCommand's.
+// The cursor's commands are retried after overload errors under the same conditions as RunCommand's.
 //
 //fork:wrap the cursor of a runCommand follows runCommand's rules
 func (db *Database) RunCommandCursor(

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// DropOne drops the search index of this name.
+// The error of a server is a CommandError.
 //
 //fork:wrap a server's error is a CommandError, as in all other methods
 func (siv SearchIndexView) DropOne(
@@ -15,7 +15,7 @@ func (siv SearchIndexView) DropOne(
 	return wrapErrors(siv.upstreamDropOne(ctx, name, opts...))
 }
 
-// UpdateOne replaces the definition of the search index of this name.
+// The error of a server is a CommandError.
 //
 //fork:wrap a server's error is a CommandError, as in all other methods
 func (siv SearchIndexView) UpdateOne(

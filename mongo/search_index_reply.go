@@ -7,7 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// CreateOne creates a search index of the collection and returns its name. The server builds the index later.
+// CreateOne creates a search index of the collection with the command createSearchIndexes, and returns its name. The server builds
+// the index later: the search index cannot be used at once. SearchIndexView.CreateMany has an example, and says more of the models.
 //
 //fork:replace a reply that names no index let the client panic
 func (siv SearchIndexView) CreateOne(

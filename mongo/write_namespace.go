@@ -10,9 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// BulkWrite performs a client-level bulk write operation. A model's Database may not contain a dot: the command names database
-// and collection in one string, which the server divides at the first dot, so the write would go to another database. The error
-// says which model, and nothing is sent.
+// A model's Database may not contain a dot: the command names database and collection in one string, which the server divides at
+// the first dot, so the write would go to another database. The error says which model, and nothing is sent.
 //
 //fork:wrap whoever chose a database name could write into another database
 func (c *Client) BulkWrite(ctx context.Context, writes []ClientBulkWrite,

@@ -237,7 +237,7 @@ func MaxClusterTime(ct1, ct2 bson.Raw) bson.Raw {
 	return upstreamMaxClusterTime(ct1, ct2)
 }
 
-// String says less.
+// String repeats a letter, and says nothing else.
 //
 //fork:replace exercise the builder
 func (s TransactionState) String() string { return strings.Repeat("t", int(s)) }

@@ -51,6 +51,7 @@ type assembler struct {
 	problems problem.List
 	theirs   map[string]*fileEdits
 	consumed map[*syntax.File][]Edit // declarations of ours that went into upstream's files
+	comments map[*syntax.File][]Edit // upstream's comments on what ours wraps
 }
 
 func newAssembler(p *plan.Plan) *assembler {
@@ -60,6 +61,7 @@ func newAssembler(p *plan.Plan) *assembler {
 		names:    plan.PackageNames(p.Module, p.Overlay),
 		theirs:   map[string]*fileEdits{},
 		consumed: map[*syntax.File][]Edit{},
+		comments: map[*syntax.File][]Edit{},
 	}
 }
 
@@ -88,6 +90,12 @@ func (as *assembler) touch(t plan.Touch) {
 		fe.cuts = append(fe.cuts, Cut(t.Theirs))
 	case syntax.Wrap:
 		fe.edits = append(fe.edits, rename(t.Theirs))
+		if carriesComment(t) {
+			fe.edits = append(fe.edits, takeComment(t))
+			start, _ := t.Ours.Extent()
+			above := Edit{Start: start, End: start, Text: commentAbove(t, t.Ours.File.Src[start:])}
+			as.comments[t.Ours.File] = append(as.comments[t.Ours.File], above)
+		}
 	case syntax.Extend:
 		fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
 		start, end := t.Ours.Extent()
@@ -137,15 +145,16 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 }
 
 // finishOurs writes one overlay file without the declarations that went into
-// upstream's. A file without anything left is dropped.
+// upstream's, and with upstream's comments on what it wraps. A file without anything left is dropped.
 func (as *assembler) finishOurs(f *plan.File) error {
 	cuts := as.consumed[f.Source]
-	if f.Source == nil || len(cuts) == 0 {
+	comments := as.comments[f.Source]
+	if f.Source == nil || len(cuts)+len(comments) == 0 {
 		as.out.Tree[f.Path], as.out.Origins[f.Path] = f.Data, f.Path
 		as.out.Segments[f.Path] = []Segment{{0, len(f.Data), f.Path, 0}}
 		return nil
 	}
-	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
+	edits := slices.Concat(cuts, comments, pruneImports(as.names, f.Source, cuts, nil))
 	if len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}

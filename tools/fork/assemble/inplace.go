@@ -45,9 +45,11 @@ func (as *assembler) moveIn(t plan.Touch) {
 	text := withoutDirectives(t.Ours.File, start, end)
 	from, to := t.Theirs.Extent()
 	switch {
+	case t.How == syntax.Wrap && carriesComment(t):
+		text = append(commentAbove(t, text), text...)
+		fe.edits = append(fe.edits, rename(t.Theirs), Edit{Start: from, End: from, Text: append(text, "\n\n"...)}, takeComment(t))
 	case t.How == syntax.Wrap:
-		fe.edits = append(fe.edits, rename(t.Theirs),
-			Edit{Start: from, End: from, Text: append(text, "\n\n"...)})
+		fe.edits = append(fe.edits, rename(t.Theirs), Edit{Start: from, End: from, Text: append(text, "\n\n"...)})
 	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
 		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
 		fe.cuts = append(fe.cuts, Cut(t.Theirs))

@@ -17,7 +17,7 @@ func valueLength(src []byte, t Type) (int32, bool) {
 	return length, ok && length >= 0
 }
 
-// Validate validates the document and its elements, and those of embedded documents. The error describes the first invalid one.
+// Embedded documents are validated as well. The error describes the first element that is invalid.
 //
 //fork:wrap a document of length 0 made it panic
 func (d Document) Validate() error {
@@ -27,7 +27,7 @@ func (d Document) Validate() error {
 	return d.upstreamValidate()
 }
 
-// Validate validates the array and its values. The error describes the first invalid one.
+// The error describes the first value that is invalid.
 //
 //fork:wrap an array of length 0 made it panic
 func (a Array) Validate() error {

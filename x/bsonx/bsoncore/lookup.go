@@ -1,9 +1,8 @@
 package bsoncore
 
-// LookupErr searches for the value under a key. Each further key searches the document or array found before it; the keys of an
-// array are its indexes. It returns ErrElementNotFound if a key is missing, an InvalidDepthTraversalError if the value under any
-// key but the last is neither a document nor an array, an InsufficientBytesError if one is malformed, and ErrEmptyKey without
-// keys.
+// Each further key searches the document or array found before it; the keys of an array are its indexes. The error is
+// ErrElementNotFound if a key is missing, an InvalidDepthTraversalError if the value under any key but the last is neither a
+// document nor an array, an InsufficientBytesError if one is malformed, and ErrEmptyKey without keys.
 //
 //fork:wrap an embedded document or array with a stated length shorter than the length itself made it panic
 func (d Document) LookupErr(key ...string) (Value, error) {
@@ -40,8 +39,7 @@ func embedded(val Value, key string) (Document, error) {
 	return doc, nil
 }
 
-// IndexErr searches for the value at an index, from 0. It returns ErrOutOfBounds if there are too few values, and an
-// InsufficientBytesError if one is malformed.
+// Indexes begin at 0. The error is ErrOutOfBounds if there are too few values, and an InsufficientBytesError if one is malformed.
 //
 //fork:wrap a malformed value was returned as an empty one without an error
 func (a Array) IndexErr(index uint) (Value, error) {

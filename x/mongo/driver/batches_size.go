@@ -10,15 +10,14 @@ const (
 	arrayOverhead    = sequenceOverhead + 3 + 1
 )
 
-// AppendBatchSequence appends as many documents as the count and the size of the whole message allow, as a document sequence, and
-// returns their number. dst is the message so far.
+// dst is the message so far, the size of which counts.
 //
 //fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole
 func (b *Batches) AppendBatchSequence(dst []byte, maxCount, totalSize int) (int, []byte, error) {
 	return b.upstreamAppendBatchSequence(dst, maxCount, totalSize-len(dst)-sequenceOverhead-len(b.Identifier))
 }
 
-// AppendBatchArray is AppendBatchSequence for an array in the command.
+// dst is the message so far, the size of which counts.
 //
 //fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole
 func (b *Batches) AppendBatchArray(dst []byte, maxCount, totalSize int) (int, []byte, error) {

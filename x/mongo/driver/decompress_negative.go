@@ -8,8 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// DecompressPayload undoes CompressPayload. It fails if the announced size is negative, and if the payload yields more (snappy
-// and zstd) or less (snappy and zlib).
+// It fails if the announced size is negative, and if the payload yields more (snappy and zstd) or less (snappy and zlib).
 //
 //fork:wrap a negative size made it panic
 func DecompressPayload(in []byte, opts CompressionOpts) ([]byte, error) {

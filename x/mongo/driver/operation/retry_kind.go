@@ -44,8 +44,7 @@ func (c *Command) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
 }
 
-// ResultCursor returns the cursor that the command opened. It returns an error if the Command was not made by
-// NewCursorCommand.
+// The cursor's commands are retried after overload errors under the same conditions as a runCommand.
 //
 //fork:wrap the cursor of a runCommand follows runCommand's rules
 func (c *Command) ResultCursor() (*driver.BatchCursor, error) {

@@ -20,7 +20,7 @@ func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
 	return 0, 0
 }
 
-// UpdateRecoveryToken takes the recovery token of the transaction from a reply, if there is one.
+// A response without a token changes nothing.
 //
 //fork:wrap a token that is no document made it panic
 func (c *Client) UpdateRecoveryToken(response bson.Raw) {
@@ -29,7 +29,7 @@ func (c *Client) UpdateRecoveryToken(response bson.Raw) {
 	}
 }
 
-// UpdateSnapshotTime takes the time of the snapshot from the first reply that has one.
+// The time is that of the first reply that has one.
 //
 //fork:wrap a time that is no timestamp made it panic
 func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {

@@ -25,7 +25,7 @@ type serverConfig struct {
 	overload *driver.OverloadPolicy
 }
 
-// NewAuthenticatorConfig adds the client's overload policy to the configuration, for the topology and for its servers.
+// The configuration has the client's overload policy, for the topology and for its servers.
 //
 //fork:wrap both the client and NewConfig use it
 //fork:watch NewConfig New Topology Server.Connection SelectedServer authConfigOptions WithAuthConfigClientOptions newServerConfig

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// Connection checks out a connection. If it could not be established, the error names the server, so that a retry can avoid it.
+// If it could not be established, the error names the server, so that a retry can avoid it.
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {

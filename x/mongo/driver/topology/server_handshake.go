@@ -6,8 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// ProcessHandshakeError leaves the server and its pool unchanged after an overload error (server-discovery-and-monitoring.md, "Error
-// handling pseudocode").
+// An overload error leaves the server and its pool unchanged (server-discovery-and-monitoring.md, "Error handling pseudocode").
 //
 //fork:wrap an overloaded server is not unknown, and its connections are usable
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {

@@ -21,7 +21,7 @@ type Server struct {
 	pace       *heartbeatPace
 }
 
-// NewServer returns a server that counts what it rejects, and paces its checks, by the clock of the client's overload policy.
+// With adaptiveThrottling the server counts what it rejects, and paces its checks, by the clock of the client's overload policy.
 //
 //fork:wrap the counts belong to the server
 func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
@@ -35,7 +35,7 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 	return s
 }
 
-// ProcessError records the end of a command, and whether the server rejected it.
+// With adaptiveThrottling it also records whether the server rejected the command.
 //
 //fork:wrap every command passes here
 func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
