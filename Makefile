@@ -80,7 +80,7 @@ SEEDS ?= 1
 SEED ?= 0
 
 .PHONY: soak
-soak: ## Make everything go wrong for applications with all drivers, and compare: make soak SECONDS=1800 SEEDS=10 SEED=1
+soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
 	$(RIG) soak -- --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo

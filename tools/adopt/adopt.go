@@ -110,7 +110,7 @@ func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) 
 			c.Edits = reversed(r)
 			err = apply(s.at, c.Edits)
 		} else {
-			c.Edits, c.Notes, err = s.wayBack(ctx, r)
+			c.Edits, c.Notes, err = s.takeOut(ctx, r)
 		}
 		if err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) 
 	})
 }
 
-// wayBack removes the fork from files that have changed since Use, and notes what thereby stays of its changes.
-func (s *stage) wayBack(ctx context.Context, r record) ([]Edit, []string, error) {
+// takeOut removes the fork from files that have changed since Use, and reports which of its changes stay.
+func (s *stage) takeOut(ctx context.Context, r record) ([]Edit, []string, error) {
 	if err := removeFork(s.file, s.app.Driver, s.app.Dir); err != nil {
 		return nil, nil, err
 	}

@@ -119,7 +119,7 @@ func (a Application) explain(err error, file *modfile.File) error {
 	v1 := strings.TrimSuffix(a.Driver, "/v2")
 	for _, r := range file.Require {
 		if r.Mod.Path == v1 {
-			return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is one of v2: move to v2 first, "+
+			return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
 				"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, r.Mod)
 		}
 	}

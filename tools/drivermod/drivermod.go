@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// Path is the module path of upstream's driver, and thereby of the fork.
+// Path is the module path of upstream's driver, and so of the fork.
 const Path = "go.mongodb.org/mongo-driver/v2"
 
 // Replace writes a copy of the go.mod of the module in a folder to another folder, with a replace line for the driver, and its

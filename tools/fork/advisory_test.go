@@ -11,7 +11,7 @@ import (
 	"mongofork/tools/fork/forktest"
 )
 
-// What is said to mend an advisory has to be there, on the base for which it is said.
+// What is listed as the fix of an advisory has to exist, on the base for which it is listed.
 func TestAdvisoriesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	files := overlayOf("func added() {}\n")

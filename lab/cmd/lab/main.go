@@ -18,9 +18,9 @@ Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Serve serveCmd `cmd:"" help:"Serve a deployment until interrupted."`
-	Soak  soakCmd  `cmd:"" help:"Make everything go wrong for applications on three real members, and check that nothing is lost."`
+	Soak  soakCmd  `cmd:"" help:"Disturb applications on three real members, and check that nothing is lost."`
 
-	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Be one application of a soak."`
+	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Run one application of a soak."`
 }
 
 // environment is the commands' environment.

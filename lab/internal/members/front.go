@@ -71,7 +71,7 @@ func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.Repl
 		})
 	default:
 		return next(ctx, req, func(got *wire.Message) error {
-			f.tellVersion(got)
+			f.addVersion(got)
 			return reply(got)
 		})
 	}
@@ -104,11 +104,11 @@ func (f *front) hello(ctx context.Context, req *proxy.Request, reply proxy.Reply
 	return nil
 }
 
-// tellVersion adds the member's topologyVersion to the fail point's error, as the member does with such errors: clients use it to
+// addVersion adds the member's topologyVersion to the fail point's error, as the member does with such errors: clients use it to
 // see whether the error is news.
-func (f *front) tellVersion(got *wire.Message) {
+func (f *front) addVersion(got *wire.Message) {
 	version := f.version.Load()
-	if version == nil || bsondoc.Has(got.Body, versionField) || !topology.TellsOfNoPrimary(got.Body) {
+	if version == nil || bsondoc.Has(got.Body, versionField) || !topology.SaysNotPrimary(got.Body) {
 		return
 	}
 	got.Body = bsondoc.Rebuild(got.Body, nil, appendVersion(*version))

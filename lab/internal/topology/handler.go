@@ -98,14 +98,14 @@ func (m *member) adapt(got *wire.Message) {
 	if kind == Standalone && (bsondoc.Has(got.Body, logicalTimes[0]) || bsondoc.Has(got.Body, logicalTimes[1])) {
 		got.Body = bsondoc.Rebuild(got.Body, logicalTimes, nil)
 	}
-	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && TellsOfNoPrimary(got.Body) {
+	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && SaysNotPrimary(got.Body) {
 		got.Body = bsondoc.Rebuild(got.Body, []string{versionField}, m.view().version.append)
 	}
 }
 
-// TellsOfNoPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
+// SaysNotPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
 // running servers add only to these errors, whether that is news.
-func TellsOfNoPrimary(doc bson.Raw) bool {
+func SaysNotPrimary(doc bson.Raw) bool {
 	code := doc.Lookup("code")
 	if bsondoc.Succeeded(doc) {
 		code = doc.Lookup("writeConcernError", "code")

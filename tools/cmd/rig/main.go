@@ -30,7 +30,7 @@ type cli struct {
 
 	Test   testCmd   `cmd:"" help:"Run the test suites and print a report."`
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
-	Soak   soakCmd   `cmd:"" help:"Make everything go wrong for applications with all drivers, on real members, and compare."`
+	Soak   soakCmd   `cmd:"" help:"Disturb applications with all drivers on real members, and compare the drivers."`
 }
 
 // repository is where the commands work.

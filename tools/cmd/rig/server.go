@@ -61,7 +61,7 @@ func (c *serverCmd) Run(ctx context.Context, r *repository, stdout io.Writer) (e
 	case <-ctx.Done():
 		return nil // that is how it is stopped
 	case <-s.Failed():
-		return fmt.Errorf("the server ended by itself; the end of its log:\n%s", s.Log())
+		return fmt.Errorf("the server exited; the end of its log:\n%s", s.Log())
 	}
 }
 

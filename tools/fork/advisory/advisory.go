@@ -33,7 +33,7 @@ type Advisory struct {
 	Impact string `yaml:"impact"`
 	// Fixed names upstream's versions with a fix.
 	Fixed string `yaml:"fixed"`
-	// Mended says how the fork mends what upstream did not: on all affected bases or, where they differ, the first that fits.
+	// Mended says how the fork fixes what upstream did not: on all affected bases or, where they differ, the first that applies.
 	Mended []Mending `yaml:"mended"`
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string `yaml:"accepted"`
@@ -42,7 +42,7 @@ type Advisory struct {
 	ranges []syntax.BaseRange
 }
 
-// Mending names the parts of the overlay that mend a defect.
+// Mending names the parts of the overlay that fix a defect.
 type Mending struct {
 	// Bases is a range of bases, with the terms of //fork:base; all of them if it is empty.
 	Bases string `yaml:"bases"`
@@ -60,7 +60,7 @@ type State string
 // The states of an advisory.
 const (
 	MendedUpstream State = "upstream" // the base does not have the defect
-	MendedHere     State = "fork"     // the base has it, the overlay mends it
+	MendedHere     State = "fork"     // the base has it, the overlay fixes it
 	Open           State = "open"     // neither
 )
 
@@ -76,7 +76,7 @@ func (a Advisory) State(version string) State {
 	return Open
 }
 
-// Mending returns what mends the defect on a version that has it, or nil.
+// Mending returns what fixes the defect on a version that has it, or nil.
 func (a Advisory) Mending(version string) *Mending {
 	i := slices.IndexFunc(a.Mended, func(m Mending) bool { return m.Bases == "" || m.bases.Holds(version) })
 	if i < 0 {

@@ -130,7 +130,7 @@ func TestOutputDamagedManifest(t *testing.T) {
 	require.ErrorContains(t, err, `is damaged: unexpected line "nonsense"`)
 }
 
-// A path below a regular file can be written by nobody, the superuser included.
+// Nobody can write a path below a regular file, not even the superuser.
 func TestOutputUnwritable(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

@@ -39,7 +39,7 @@ type Fork struct {
 	Plan *plan.Plan
 	// Tree is the output of a build.
 	Tree filetree.Tree
-	// Advisories are those that the SBOM tells of.
+	// Advisories are those that the SBOM lists.
 	Advisories advisory.List
 }
 

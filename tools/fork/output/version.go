@@ -11,7 +11,7 @@ import (
 )
 
 // patchLevelFile is the file of the overlay with a constant that names the patch level of the fork, such as fork.1. What is compiled
-// into the fork, and said in handshakes and logs, is thereby what it is released as.
+// into the fork, and reported in handshakes and logs, is also what it is released as.
 const patchLevelFile = "version/fork.go"
 
 var patchLevel = regexp.MustCompile(`(?m)^const Fork = "([^"]+)"$`)

@@ -37,7 +37,7 @@ func (r *directiveReader) read() syntax.BaseRange {
 				continue
 			}
 			if err != nil {
-				r.obscure(r.docs[group])
+				r.markUnclear(r.docs[group])
 				r.fail(c, "write the directive as docs/builder.md says", "%v", err)
 				continue
 			}
@@ -52,8 +52,8 @@ func (r *directiveReader) fail(c *ast.Comment, mend, format string, args ...any)
 	r.ps.Add(r.file.Path, r.file.Source.Line(c.Pos()), mend, format, args...)
 }
 
-// obscure marks declarations whose directive is refused.
-func (r *directiveReader) obscure(decls []*Decl) {
+// markUnclear marks declarations whose directive is refused.
+func (r *directiveReader) markUnclear(decls []*Decl) {
 	for _, d := range decls {
 		d.unclear = true
 	}
@@ -91,7 +91,7 @@ func (r *directiveReader) place(d syntax.Directive, c *ast.Comment, group *ast.C
 	case d.Verb == syntax.Remove:
 		r.file.Removals = append(r.file.Removals, Removal{Watched{Target: d.Targets[0], File: src, Line: src.Line(c.Pos())}, d.Reason})
 	case decls == nil:
-		r.obscure(r.following(c.Pos()))
+		r.markUnclear(r.following(c.Pos()))
 		r.fail(c, "put it directly above the declaration, without a blank line between", "//fork:%s is detached from any declaration", d.Verb)
 	default:
 		r.attach(d, c, decls)
@@ -115,7 +115,7 @@ func (r *directiveReader) attach(d syntax.Directive, c *ast.Comment, decls []*De
 		target.Directive, target.Line = &d, r.file.Source.Line(c.Pos())
 		return
 	}
-	r.obscure(decls)
+	r.markUnclear(decls)
 }
 
 // inside reports whether pos is within a package-level declaration.

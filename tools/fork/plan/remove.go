@@ -54,7 +54,7 @@ func (mt *matcher) remove(r Removal) error {
 	return nil
 }
 
-// isPublic reports whether applications can use what a key names. Tests are nobody's.
+// isPublic reports whether applications can use what a key names. Nobody imports tests.
 func isPublic(key syntax.Key) bool {
 	receiver, name, isMethod := strings.Cut(key.Name, ".")
 	if slices.Contains(strings.Split(key.Package, "/"), "internal") || syntax.IsTestName(key.Name) || strings.HasSuffix(key.Package, "_test") {

@@ -60,7 +60,7 @@ func poll(ctx context.Context, failed <-chan struct{}, try func() error) error {
 		}
 		select {
 		case <-failed:
-			return errors.New("it ended by itself")
+			return errors.New("it exited")
 		case <-ctx.Done():
 			return last
 		case <-ticker.C:

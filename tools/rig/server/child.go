@@ -71,5 +71,5 @@ func (c *child) Log() string {
 
 // ended says how the program ended.
 func (c *child) ended() error {
-	return fmt.Errorf("%s ended by itself (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
+	return fmt.Errorf("%s exited (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
 }

@@ -76,7 +76,7 @@ func startLab(ctx context.Context, cfg Config) (_ *Server, err error) {
 		close(l.exited)
 	}()
 	if s.URI = envValue(s.Env, "MONGODB_URI"); s.URI == "" {
-		return nil, fmt.Errorf("the lab of topology %s does not serve", cfg.Lab)
+		return nil, fmt.Errorf("the lab with the topology %s does not answer", cfg.Lab)
 	}
 	return s, nil
 }

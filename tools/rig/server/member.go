@@ -119,7 +119,7 @@ func (m *Member) awaitRole(ctx context.Context, accept func(hello) bool) (role h
 	err = withClient(ctx, m.direct(), func(client *mongo.Client) error {
 		return poll(ctx, nil, func() (err error) {
 			if role, err = askHello(ctx, client); err == nil && !accept(role) {
-				err = fmt.Errorf("%v is neither primary nor secondary, or not the one that is wanted", m)
+				err = fmt.Errorf("%v is neither primary nor secondary, or not in the role that was asked for", m)
 			}
 			return err
 		})

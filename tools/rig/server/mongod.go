@@ -109,7 +109,7 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	name := os.Getenv("SERVER")
 	switch {
 	case name == Given || name == SecantusDB || name == "" && os.Getenv("MONGODB_URI") != "":
-		return "", fmt.Errorf("%w: SERVER or MONGODB_URI names one that has no members which could be started here", ErrUnavailable)
+		return "", fmt.Errorf("%w: SERVER or MONGODB_URI names one whose members cannot be started here", ErrUnavailable)
 	case name != Pinned:
 		path, _, err = findMongod(ctx, cfg)
 	}

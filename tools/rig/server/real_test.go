@@ -207,7 +207,7 @@ func TestMembersEndWithTheirOwner(t *testing.T) {
 	require.NoError(t, d.Stop())
 }
 
-// alive reports if a process runs or is paused. One that nobody has waited for is none.
+// alive reports whether a process runs or is paused. A zombie does neither.
 func alive(pid int) bool {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	_, rest, _ := strings.Cut(string(status), ") ")
@@ -221,7 +221,7 @@ func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	require.NoError(t, d.Err())
 	require.NoError(t, syscall.Kill(d.Members()[0].PID(), syscall.SIGTERM))
 	<-d.Failed()
-	assert.ErrorContains(t, d.Err(), "ended by itself (exit status 0)")
+	assert.ErrorContains(t, d.Err(), "exited (exit status 0)")
 	require.NoError(t, d.Stop())
 
 	_, err = Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir(), Form: ReplicaSet(3), Arguments: []string{"--nonsense"}})

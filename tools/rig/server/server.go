@@ -202,7 +202,7 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {
-		return nil, fmt.Errorf("MONGODB_URI is no connection string such as mongodb://127.0.0.1:27017/; "+
+		return nil, fmt.Errorf("MONGODB_URI is not a connection string such as mongodb://127.0.0.1:27017/; "+
 			"correct it, or unset it to have a server started: %w", err)
 	}
 	if cfg.Lab != "" && (len(opts.Hosts) != 1 || opts.Auth != nil) {

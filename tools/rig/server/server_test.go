@@ -55,7 +55,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Form: ReplicaSet(1)}, want: "name one of path, mongod,", wrong: true},
 		{name: "no mongos", programs: old, cfg: Config{Form: Form{kind: sharded, size: 2}},
 			want: "no mongos on the PATH; the pinned wheel has no mongos"},
-		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is no connection string", wrong: true},
+		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is not a connection string", wrong: true},
 		{name: "several hosts behind a lab", uri: "mongodb://a,b", cfg: Config{Lab: "standalone"}, want: "name one host and no credentials", wrong: true},
 		{name: "credentials behind a lab", uri: "mongodb://u:p@a", cfg: Config{Lab: "standalone"}, want: "name one host and no credentials", wrong: true},
 	} {

@@ -202,7 +202,7 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 		case result.Outcome(key) == gotest.Passed:
 			r.fail(j.skipFile, skip.String()+" passes in the fork; remove the entry", "")
 		case !slices.Contains(j.lost[skip.Package], skip.Test) && !known(result, key):
-			r.fail(j.skipFile, skip.String()+" is no test that was run; correct its name or remove the entry", "")
+			r.fail(j.skipFile, skip.String()+" is not a test that was run; correct its name or remove the entry", "")
 		case !slices.Contains(j.own[folder], successor):
 			r.fail(j.skipFile, fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %s", skip.Successor, skip), "")
 		}

@@ -228,7 +228,7 @@ func (r *Rig) open(ctx context.Context, cfg server.Config) (s *server.Server, er
 	return s, err
 }
 
-// given reports whether all runs share the user's server, and thereby its fail points.
+// given reports whether all runs share the user's server, and so its fail points.
 func (r *Rig) given() bool {
 	return slices.ContainsFunc(r.Environ, func(assignment string) bool {
 		value, isURI := strings.CutPrefix(assignment, "MONGODB_URI=")

@@ -128,7 +128,7 @@ func (w work) onServers(cfg server.Config, project string, r *Result) runner {
 			return nil, err
 		}
 		results, names := []*gotest.Result{first}, []string{s.String()}
-		if wanting := askForNewer(first); len(wanting) > 0 && s.Name == server.Pinned && cfg.Form == (server.Form{}) {
+		if wanting := needNewerServer(first); len(wanting) > 0 && s.Name == server.Pinned && cfg.Form == (server.Form{}) {
 			command.Run = rerunPattern(wanting)
 			second, s, err := w.onNew(ctx, server.Config{Name: server.SecantusDB, URIOptions: cfg.URIOptions}, label, tree, command, project)
 			if err != nil {
@@ -160,8 +160,8 @@ func (w work) onNew(ctx context.Context, cfg server.Config, label, tree string, 
 	return result, s, err
 }
 
-// askForNewer returns the cases that were skipped because they need a newer server.
-func askForNewer(result *gotest.Result) map[gotest.Key]bool {
+// needNewerServer returns the cases that were skipped because they need a newer server.
+func needNewerServer(result *gotest.Result) map[gotest.Key]bool {
 	found := map[gotest.Key]bool{}
 	for _, c := range result.Cases() {
 		if c.Outcome == gotest.Skipped && tooOld.MatchString(c.Reason()) {

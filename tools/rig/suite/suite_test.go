@@ -161,7 +161,7 @@ func TestSkipList(t *testing.T) {
 	for _, tt := range []struct{ name, list, outcome, lost, want, problem string }{
 		{"expected", entry, "failed", "", "0 passed, 0 failed, 1 skipped", ""},
 		{"passes again", entry, "passed", "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork"},
-		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped", "is no test that was run"},
+		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped", "is not a test that was run"},
 		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped", `no test "p TestNone"`},
 		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "", "0 passed, 0 failed, 1 skipped", ""},
 		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "", "1 passed, 0 failed, 0 skipped", ""},

@@ -14,7 +14,7 @@ import (
 	"mongofork/tools/gotest"
 )
 
-// Module is the path of upstream's module, and thereby of the fork.
+// Module is the path of upstream's module, and so of the fork.
 const Module = "go.mongodb.org/mongo-driver/v2"
 
 // trees are the two modules that upstream's tests run in, as folders below the root of the repository.
