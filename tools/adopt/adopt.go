@@ -137,7 +137,7 @@ func (s *stage) takeOut(ctx context.Context, r record) ([]Edit, []string, error)
 	for _, e := range r {
 		if e.Path == "go.mod" {
 			stays = []string{fmt.Sprintf("the files have changed since the fork was put in, so this stays in go.mod:\n%s",
-				filetree.NewDiff("go.mod", "before the fork", unixLines(e.Before), "now", unixLines(now)).Text)}
+				filetree.Diff("before the fork", unixLines(e.Before), "now", unixLines(now)))}
 		}
 	}
 	return edits, stays, errors.Join(err, readErr)

@@ -23,8 +23,8 @@ type Edit struct {
 }
 
 // Diff compares the lines before and after, whatever ends them.
-func (e Edit) Diff() filetree.Diff {
-	return filetree.NewDiff(e.Path, "a/"+e.Path, unixLines(e.Before), "b/"+e.Path, unixLines(e.After))
+func (e Edit) Diff() string {
+	return filetree.Diff("a/"+e.Path, unixLines(e.Before), "b/"+e.Path, unixLines(e.After))
 }
 
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }

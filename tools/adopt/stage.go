@@ -178,9 +178,9 @@ func (s *stage) edits() ([]Edit, error) {
 		now["go.mod"] = bytes.ReplaceAll(now["go.mod"], []byte("\n"), []byte("\r\n"))
 	}
 	var edits []Edit
-	for _, d := range filetree.Compare(s.before, now) {
-		e := Edit{Path: d.Path, Before: s.before[d.Path], After: now[d.Path], Mode: 0o644}
-		if info, err := os.Stat(filepath.Join(s.app.Dir, filepath.FromSlash(d.Path))); err == nil {
+	for _, path := range filetree.Changed(s.before, now) {
+		e := Edit{Path: path, Before: s.before[path], After: now[path], Mode: 0o644}
+		if info, err := os.Stat(filepath.Join(s.app.Dir, filepath.FromSlash(path))); err == nil {
 			e.Mode = info.Mode().Perm()
 		}
 		edits = append(edits, e)

@@ -58,7 +58,7 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 		if err != nil {
 			return nil, err
 		}
-		if lock.Output, err = a.Tree.Hash(""); err != nil {
+		if lock.Output, err = a.Hash(""); err != nil {
 			return nil, err
 		}
 	}

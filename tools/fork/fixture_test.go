@@ -73,7 +73,7 @@ func build(t testing.TB, p *Project, force bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.output().Write(a.Tree, force)
+	_, err = p.output().Write(a, force)
 	return err
 }
 

@@ -41,11 +41,11 @@ func TestBuilt(t *testing.T) {
 		require.NoError(t, err)
 		inPlace, err := assemble.InPlace(plan)
 		require.NoError(t, err)
-		pristine := assemble.Pristine(plan.Module).Tree
+		pristine := assemble.Pristine(plan.Module)
 		results := map[string]string{}
-		for prefix, tree := range map[string]filetree.Tree{"built/": a.Tree, "inplace/": inPlace.Tree} {
-			for _, d := range filetree.Compare(pristine, tree) {
-				results[prefix+d.Path] = string(tree[d.Path])
+		for prefix, tree := range map[string]filetree.Tree{"built/": a, "inplace/": inPlace} {
+			for _, path := range filetree.Changed(pristine, tree) {
+				results[prefix+path] = string(tree[path])
 			}
 		}
 		return results

@@ -11,6 +11,7 @@ import (
 
 	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
@@ -126,7 +127,7 @@ func (p *Project) overlay() (*plan.Overlay, problem.List, error) {
 }
 
 // Assemble plans and lays the overlay over the base, in memory.
-func (p *Project) Assemble(ctx context.Context) (*plan.Plan, *assemble.Result, error) {
+func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
 	plan, err := p.Plan(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -136,7 +137,7 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, *assemble.Result, e
 }
 
 // Pristine returns the base as it is, verified against the lock.
-func (p *Project) Pristine(ctx context.Context) (*assemble.Result, error) {
+func (p *Project) Pristine(ctx context.Context) (filetree.Tree, error) {
 	lock, err := p.ReadLock()
 	if err != nil {
 		return nil, err

@@ -39,10 +39,10 @@ func TestEmptyOverlay(t *testing.T) {
 	require.NoError(t, err)
 	want := forktest.Versions(t)[forktest.Base]
 	delete(want, "go.work")
-	require.Equal(t, want, a.Tree)
+	require.Equal(t, want, a)
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, want, pristine.Tree)
+	require.Equal(t, want, pristine)
 }
 
 func TestCompareDecl(t *testing.T) {

@@ -96,7 +96,7 @@ func TestRealRoundTrip(t *testing.T) {
 	p := realProject(t, filetree.Tree{})
 	_, a, err := p.Assemble(t.Context())
 	require.NoError(t, err)
-	_, err = p.output().Write(a.Tree, false)
+	_, err = p.output().Write(a, false)
 	require.NoError(t, err)
 	written, err := filetree.Read(p.output().Dir)
 	require.NoError(t, err)
@@ -161,9 +161,9 @@ func TestRealSelfReplacement(t *testing.T) {
 	require.Greater(t, len(plan.Touches), 4000)
 	a, err := assemble.InPlace(plan)
 	require.NoError(t, err)
-	for name, data := range assemble.Pristine(m).Tree {
-		if !bytes.Equal(data, a.Tree[name]) {
-			t.Errorf("%s differs:\n%s", name, filetree.NewDiff(name, "upstream", data, "in place", a.Tree[name]).Text)
+	for name, data := range assemble.Pristine(m) {
+		if !bytes.Equal(data, a[name]) {
+			t.Errorf("%s differs:\n%s", name, filetree.Diff("upstream", data, "in place", a[name]))
 		}
 	}
 }
@@ -266,7 +266,7 @@ func TestRealPatch(t *testing.T) {
 	require.NoError(t, err)
 	g := git.At(t.Context(), command.Output, dir, "A Tester", "tester@localhost")
 	g.Run("init", "--quiet")
-	g.Commit(pristine.Tree, "upstream")
+	g.Commit(pristine, "upstream")
 	require.NoError(t, g.Err)
 	file := filepath.Join(t.TempDir(), "fork.patch")
 	require.NoError(t, os.WriteFile(file, patch, 0o644))
@@ -277,7 +277,7 @@ func TestRealPatch(t *testing.T) {
 	require.NoError(t, err)
 	inPlace, err := assemble.InPlace(plan)
 	require.NoError(t, err)
-	for name, data := range assemble.Licensed(pristine.Tree, inPlace.Tree) {
+	for name, data := range assemble.Licensed(pristine, inPlace) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		require.Equal(t, string(data), string(applied), name)

@@ -29,8 +29,8 @@ func (p *Project) Verify(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var ps problem.List
-	for _, d := range filetree.Compare(trees[0], trees[1]) {
-		ps.Add(d.Path, 0, "report this as a bug of mongofork", "two builds of the same sources differ")
+	for _, path := range filetree.Changed(trees[0], trees[1]) {
+		ps.Add(path, 0, "report this as a bug of mongofork", "two builds of the same sources differ")
 	}
 	hash, err := trees[0].Hash("")
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *Project) rebuild(ctx context.Context, dir string) (filetree.Tree, error
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Tree.Write(dir); err != nil {
+	if err := a.Write(dir); err != nil {
 		return nil, err
 	}
 	return filetree.Read(dir)

@@ -16,7 +16,7 @@ type buildCmd struct {
 
 func (buildCmd) Help() string {
 	return "All assertions are checked first; if any fails, all failures are listed and nothing is written. " +
-		"An output with edits that would be lost is refused: extract brings them back to the overlay."
+		"An output with edits that would be lost is refused."
 }
 
 func (c *buildCmd) Run(a *app) error {
@@ -31,7 +31,7 @@ func (c *buildCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	written, err := out.Write(assembly.Tree, c.Force)
+	written, err := out.Write(assembly, c.Force)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *buildCmd) Run(a *app) error {
 		state = "unchanged"
 	}
 	fmt.Fprintf(a.out, "%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
-		plan.Module, plan.Counts(), len(assembly.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
+		plan.Module, plan.Counts(), len(assembly), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
 	return nil
 }
 
@@ -57,10 +57,10 @@ func (c *buildCmd) pristine(a *app, out output.Folder) error {
 	if err != nil {
 		return err
 	}
-	if _, err := out.Write(assembly.Tree, c.Force); err != nil {
+	if _, err := out.Write(assembly, c.Force); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s %s as it is: %d files\n%s\n", modulePath, a.project.Base, len(assembly.Tree), out.Label)
+	fmt.Fprintf(a.out, "%s %s as it is: %d files\n%s\n", modulePath, a.project.Base, len(assembly), out.Label)
 	return nil
 }
 
@@ -101,33 +101,5 @@ func (c *checkCmd) Run(a *app) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: two builds are identical and match the lock: %s\n", a.project.Base, hash)
-	return nil
-}
-
-type extractCmd struct {
-	Output string `short:"o" placeholder:"DIR" help:"Read the output in this folder instead of build/<base>."`
-	DryRun bool   `short:"n" help:"Show the changes to the overlay without making them."`
-}
-
-func (extractCmd) Help() string {
-	return "Edits of files that came from the overlay, of extended fields, and new files in overlay folders are brought back. " +
-		"If any edit cannot be brought back, nothing changes: edits inside upstream's text need a //fork:replace or //fork:wrap."
-}
-
-func (c *extractCmd) Run(a *app) error {
-	list, err := a.project.Extract(a.ctx, a.output(c.Output), c.DryRun)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if c.DryRun {
-			fmt.Fprintf(a.out, "%s", e.Diff)
-		} else {
-			fmt.Fprintf(a.out, "%s: changed\n", e.File)
-		}
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(a.out, "no edit to extract")
-	}
 	return nil
 }

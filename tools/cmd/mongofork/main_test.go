@@ -103,13 +103,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Every command says what it does; there are ten, and no more.
+// Every command says what it does; there are nine, and no more.
 func TestHelp(t *testing.T) {
 	var out, errs strings.Builder
 	require.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &out, &errs))
 	_, list, _ := strings.Cut(out.String(), "Commands:\n")
 	names := regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(list, -1)
-	require.Len(t, names, 10)
+	require.Len(t, names, 9)
 	for _, name := range names {
 		out.Reset()
 		require.Equal(t, command.ExitOK, run(t.Context(), []string{name[1], "--help"}, &out, &errs), name)

@@ -90,7 +90,7 @@ func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Versio
 		return module.Version{}, err
 	}
 	out := on.output("")
-	_, err = out.Write(assembly.Tree, false)
+	_, err = out.Write(assembly, false)
 	return module.Version{Path: out.Dir}, err
 }
 
@@ -110,10 +110,9 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 			vendored++
 			continue
 		}
-		diff := e.Diff()
-		fmt.Fprintf(a.out, "%s: %s, +%d -%d lines\n", e.Path, verb, diff.Added, diff.Removed)
+		fmt.Fprintf(a.out, "%s: %s\n", e.Path, verb)
 		if e.Path == "go.mod" {
-			fmt.Fprintf(a.out, "%s", diff.Text)
+			fmt.Fprint(a.out, e.Diff())
 		}
 	}
 	if vendored > 0 {

@@ -99,11 +99,11 @@ func (r *repository) build(ctx context.Context, base string) (overlay []string, 
 	}
 	for _, file := range plan.Overlay.Files {
 		// A file of nothing but directives leaves none.
-		if _, found := forked.Tree[file.Path]; found {
+		if _, found := forked[file.Path]; found {
 			overlay = append(overlay, file.Path)
 		}
 	}
-	_, err = output.Below(r.root, base).Write(forked.Tree, false)
-	_, pristineErr := output.Below(r.root, "pristine", base).Write(pristine.Tree, false)
+	_, err = output.Below(r.root, base).Write(forked, false)
+	_, pristineErr := output.Below(r.root, "pristine", base).Write(pristine, false)
 	return overlay, errors.Join(err, pristineErr)
 }

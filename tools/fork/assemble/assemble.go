@@ -1,13 +1,13 @@
 package assemble
 
 import (
-	"bytes"
 	"fmt"
 	"go/format"
 	"maps"
 	"path"
 	"slices"
 
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -25,7 +25,7 @@ type fileEdits struct {
 
 // Build lays the plan's overlay over its module. The error is a problem.List if
 // ours and upstream's do not fit together.
-func Build(p *plan.Plan) (*Result, error) {
+func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := newAssembler(p)
 	for _, t := range p.Touches {
 		as.touch(t)
@@ -46,7 +46,7 @@ func Build(p *plan.Plan) (*Result, error) {
 
 type assembler struct {
 	plan     *plan.Plan
-	out      *Result
+	out      filetree.Tree
 	names    syntax.Names
 	problems problem.List
 	theirs   map[string]*fileEdits
@@ -124,7 +124,7 @@ func (as *assembler) finishAllTheirs() error {
 // finishTheirs writes one touched upstream file.
 func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 	if fe.empty() {
-		delete(as.out.Tree, name)
+		delete(as.out, name)
 		return nil
 	}
 	added, err := AddImports(as.names, fe.source, fe.needed)
@@ -134,14 +134,14 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 	}
 	edits := slices.Concat(fe.cuts, pruneImports(as.names, fe.source, fe.cuts, fe.needed), added)
 	for _, e := range fe.edits {
-		if e.from == "" {
+		if !e.fields {
 			edits = append(edits, e)
 			continue
 		}
 		before, after := separators(fe.source.Src, e)
 		edits = append(edits, Edit{Start: e.Start, End: e.Start, Text: before}, e, Edit{Start: e.Start, End: e.Start, Text: after})
 	}
-	return as.put(name, fe.source.Src, "", edits)
+	return as.put(name, fe.source.Src, edits)
 }
 
 // finishOurs writes one overlay file without the declarations that went into
@@ -150,16 +150,14 @@ func (as *assembler) finishOurs(f *plan.File) error {
 	cuts := as.consumed[f.Source]
 	comments := as.comments[f.Source]
 	if f.Source == nil || len(cuts)+len(comments) == 0 {
-		as.out.Tree[f.Path], as.out.Origins[f.Path] = f.Data, f.Path
-		as.out.Segments[f.Path] = []Segment{{0, len(f.Data), f.Path, 0}}
+		as.out[f.Path] = f.Data
 		return nil
 	}
 	edits := slices.Concat(cuts, comments, pruneImports(as.names, f.Source, cuts, nil))
 	if len(cuts) == len(f.Decls) && as.importsUsed(f) {
 		return nil
 	}
-	as.out.Origins[f.Path] = f.Path
-	return as.put(f.Path, f.Data, f.Path, edits)
+	return as.put(f.Path, f.Data, edits)
 }
 
 // importsUsed reports whether some declaration uses each import of the file, so
@@ -176,8 +174,8 @@ func (as *assembler) importsUsed(f *plan.File) bool {
 
 // put splices a file into the output. The result has to parse; if the source
 // was formatted, the result is too.
-func (as *assembler) put(name string, src []byte, from string, edits []Edit) error {
-	text, segments, err := Splice(src, from, edits)
+func (as *assembler) put(name string, src []byte, edits []Edit) error {
+	text, err := Splice(src, edits)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -185,9 +183,9 @@ func (as *assembler) put(name string, src []byte, from string, edits []Edit) err
 	if err != nil {
 		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.Version, name), err)
 	}
-	if !bytes.Equal(formatted, text) && syntax.IsFormatted(src) {
-		text, segments = formatted, nil
+	if syntax.IsFormatted(src) {
+		text = formatted
 	}
-	as.out.Tree[name], as.out.Segments[name] = text, segments
+	as.out[name] = text
 	return nil
 }

@@ -17,7 +17,7 @@ func extension(ours, theirs *syntax.Decl) Edit {
 	}
 	from, to := fieldRange(ours)
 	closing := theirs.File.Offset(theirs.StructType().Fields.Closing)
-	e := Edit{Text: ours.File.Src[from:to], from: ours.File.Path, at: from}
+	e := Edit{Text: ours.File.Src[from:to], fields: true}
 	src := theirs.File.Src
 	if start := syntax.LineStart(src, closing); len(bytes.TrimSpace(src[start:closing])) == 0 {
 		e.Start, e.End = start, start

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
@@ -36,7 +37,7 @@ func FuzzOverlayFile(f *testing.F) {
 		if accepted == nil {
 			return
 		}
-		for _, lay := range []func(*plan.Plan) (*Result, error){Build, InPlace} {
+		for _, lay := range []func(*plan.Plan) (filetree.Tree, error){Build, InPlace} {
 			a, err := lay(accepted)
 			if errors.As(err, &problem.List{}) {
 				continue
@@ -44,7 +45,7 @@ func FuzzOverlayFile(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, data := range a.Tree {
+			for name, data := range a {
 				if syntax.IsGoFile(name) {
 					if _, err := syntax.Parse(name, data); err != nil {
 						t.Fatalf("%s does not parse: %v\n%s", name, err, data)

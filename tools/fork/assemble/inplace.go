@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"slices"
 
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
@@ -13,7 +14,7 @@ import (
 // make the change: a replaced declaration stands where the old one stood, a
 // wrapper before the one that it wraps, and only what is new stays in our
 // files. Directives are left out.
-func InPlace(p *plan.Plan) (*Result, error) {
+func InPlace(p *plan.Plan) (filetree.Tree, error) {
 	as := newAssembler(p)
 	for _, t := range p.Touches {
 		as.moveIn(t)
@@ -63,7 +64,7 @@ func (as *assembler) moveIn(t plan.Touch) {
 // declarations are in upstream's.
 func (as *assembler) leaveRest(f *plan.File) error {
 	if f.Source == nil {
-		as.out.Tree[f.Path] = f.Data
+		as.out[f.Path] = f.Data
 		return nil
 	}
 	cuts := as.consumed[f.Source]
@@ -76,7 +77,7 @@ func (as *assembler) leaveRest(f *plan.File) error {
 			edits = append(edits, e)
 		}
 	}
-	return as.put(f.Path, f.Data, "", edits)
+	return as.put(f.Path, f.Data, edits)
 }
 
 // withoutDirectives returns [start, end) of a file without directive lines.

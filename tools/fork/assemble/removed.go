@@ -54,7 +54,7 @@ func (as *assembler) checkRemoved() error {
 	if len(as.plan.Removed) == 0 {
 		return nil
 	}
-	out := &upstream.Module{Path: as.plan.Module.Path, Version: as.plan.Module.Version, Tree: as.out.Tree}
+	out := &upstream.Module{Path: as.plan.Module.Path, Version: as.plan.Module.Version, Tree: as.out}
 	for _, r := range as.plan.Removed {
 		at, err := out.UsesOf(r.Key)
 		if err != nil {

@@ -111,7 +111,7 @@ func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was 
 			row.Hint = "the name is declared in " + others
 		}
 	case Comment, Body, Signature:
-		row.Diff = string(filetree.NewDiff("", row.Was, texts(was), row.Now, texts(now)).Text)
+		row.Diff = filetree.Diff(row.Was, texts(was), row.Now, texts(now))
 	}
 	d.add(row)
 }

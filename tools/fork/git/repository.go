@@ -85,11 +85,11 @@ func (g *Repository) Commit(t filetree.Tree, message string) {
 // CommitChanges commits what differs between the tree that the repository holds and another.
 func (g *Repository) CommitChanges(before, after filetree.Tree, message string) {
 	changed := filetree.Tree{}
-	for _, change := range filetree.Compare(before, after) {
-		if data, ok := after[change.Path]; ok {
-			changed[change.Path] = data
+	for _, path := range filetree.Changed(before, after) {
+		if data, ok := after[path]; ok {
+			changed[path] = data
 		} else {
-			g.Run("rm", "--quiet", change.Path)
+			g.Run("rm", "--quiet", path)
 		}
 	}
 	if g.Err == nil {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
@@ -57,23 +58,43 @@ func (o Folder) unwritable(err error) error {
 	return fmt.Errorf("the output %s cannot be written: %w (make %s writable, or choose another folder with -o)", o.Label, err, filepath.Dir(o.Label))
 }
 
-// state reads the directory and compares it with its manifest. A directory
-// without a manifest is a problem: the builder did not make it.
-func (o Folder) state() (filetree.Tree, map[string]Change, error) {
-	m, known, err := readManifest(o.manifestFile())
-	if err != nil {
-		return nil, nil, err
-	}
-	tree, err := filetree.Read(o.Dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+// edited reads the directory and lists the files that differ from its manifest. A directory without a manifest is a problem: the
+// builder did not make it.
+func (o Folder) edited() (filetree.Tree, []string, error) {
+	have, err := filetree.Read(o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil // nothing there: nothing to lose
-	case err != nil:
-		return nil, nil, err
-	case !known && len(tree) > 0:
+	}
+	if err != nil || len(have) == 0 {
+		return have, nil, err
+	}
+	recorded, err := os.ReadFile(o.manifestFile())
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
 	}
-	return tree, m.changes(tree), nil
+	odd := map[string]bool{} // lines of only one of the manifests
+	for _, text := range []string{string(recorded), manifest(have)} {
+		for line := range strings.Lines(text) {
+			odd[line] = !odd[line]
+		}
+	}
+	var paths []string
+	for line, differs := range odd {
+		if _, path, _ := strings.Cut(line, "  "); differs {
+			paths = append(paths, strings.TrimSuffix(path, "\n"))
+		}
+	}
+	slices.Sort(paths)
+	return have, slices.Compact(paths), err
+}
+
+// manifest lists the SHA-256 of each file of a tree in the format of sha256sum, so that "sha256sum -c" in the folder checks it.
+func manifest(t filetree.Tree) string {
+	var b strings.Builder
+	for _, path := range t.Paths() {
+		fmt.Fprintf(&b, "%s  %s\n", filetree.Digest(t[path]), path)
+	}
+	return b.String()
 }
 
 // Write makes the tree the content of the directory, whole or not at all. An
@@ -85,21 +106,25 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 		return false, err
 	}
 	defer release()
-	have, changes, err := o.state()
+	have, edited, err := o.edited()
 	if err != nil {
 		return false, err
 	}
-	if !force {
-		if err := o.unextracted(have, t, changes); err != nil {
-			return false, err
+	var lost problem.List
+	for _, path := range edited {
+		was, is := have[path]
+		if will, stays := t[path]; !force && (is != stays || !bytes.Equal(was, will)) {
+			lost.Add(o.Label+"/"+path, 0, "copy the edit to the overlay, then go run ./tools/cmd/mongofork build --force", "it differs from what was built")
 		}
 	}
-	manifest := manifestOf(t).Format()
+	if err := lost.OrNil(); err != nil {
+		return false, err
+	}
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
-		// After an extraction the directory is right, and only the manifest is old.
-		err = filetree.Replace(o.manifestFile(), manifest)
+		// An edit that the overlay has by now left an old manifest.
+		err = filetree.Replace(o.manifestFile(), []byte(manifest(t)))
 	} else {
-		written, err = true, o.swap(t, manifest)
+		written, err = true, o.swap(t)
 	}
 	if err != nil {
 		return false, o.unwritable(err)
@@ -109,7 +134,7 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 
 // swap writes the tree beside the directory and renames it into the place. If it is cut short, the next build finds either tree or
 // none; the old one had nothing that this one was not to replace.
-func (o Folder) swap(t filetree.Tree, manifest []byte) error {
+func (o Folder) swap(t filetree.Tree) error {
 	fresh, old := o.staged("new"), o.staged("old")
 	defer os.RemoveAll(fresh)
 	if err := t.Write(fresh); err != nil {
@@ -118,25 +143,8 @@ func (o Folder) swap(t filetree.Tree, manifest []byte) error {
 	if err := os.Rename(o.Dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := filetree.Replace(o.manifestFile(), manifest); err != nil {
+	if err := filetree.Replace(o.manifestFile(), []byte(manifest(t))); err != nil {
 		return errors.Join(err, os.Rename(old, o.Dir))
 	}
 	return errors.Join(os.Rename(fresh, o.Dir), os.RemoveAll(old))
-}
-
-// unextracted reports as problems the edits that writing t would destroy.
-func (o Folder) unextracted(have, t filetree.Tree, changes map[string]Change) error {
-	var ps problem.List
-	for _, p := range slices.Sorted(maps.Keys(changes)) {
-		was, is := have[p]
-		will, stays := t[p]
-		if is != stays || !bytes.Equal(was, will) {
-			mend := "go run ./tools/cmd/mongofork extract to keep it, or go run ./tools/cmd/mongofork build --force to drop it"
-			if changes[p] == Deleted {
-				mend = "go run ./tools/cmd/mongofork build --force to restore it"
-			}
-			ps.Add(o.Label+"/"+p, 0, mend, "%s since it was built", changes[p])
-		}
-	}
-	return ps.OrNil()
 }

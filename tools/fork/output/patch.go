@@ -29,8 +29,8 @@ func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOpti
 	if err != nil {
 		return nil, err
 	}
-	before := assemble.Pristine(p.Module).Tree
-	if len(filetree.Compare(before, a.Tree)) == 0 {
+	before := assemble.Pristine(p.Module)
+	if len(filetree.Changed(before, a)) == 0 {
 		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
 	}
 	if opt.Subject == "" {
@@ -42,7 +42,7 @@ func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOpti
 	}
 	defer done()
 	g.Commit(before, p.Module.String())
-	g.Commit(assemble.Licensed(before, a.Tree), opt.Subject+"\n\n"+commitMessage(p))
+	g.Commit(assemble.Licensed(before, a), opt.Subject+"\n\n"+commitMessage(p))
 	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.Err

@@ -13,8 +13,7 @@ import (
 func (p *Plan) CompareDecl(key syntax.Key) (string, error) {
 	for _, t := range p.Touches {
 		if t.Key == key {
-			d := filetree.NewDiff("", "upstream/"+t.Theirs.At(), syntax.Text(t.Theirs), "overlay/"+t.Ours.At(), syntax.Text(t.Ours.Decl))
-			return string(d.Text), nil
+			return filetree.Diff("upstream/"+t.Theirs.At(), syntax.Text(t.Theirs), "overlay/"+t.Ours.At(), syntax.Text(t.Ours.Decl)), nil
 		}
 	}
 	for _, w := range p.Watched {

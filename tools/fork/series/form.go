@@ -108,7 +108,7 @@ func (s *Series) reduced(f *plan.File, data []byte, last int) ([]byte, error) {
 			cuts = append(cuts, assemble.Cut(d))
 		}
 	}
-	text, _, err := assemble.Splice(data, "", cuts)
+	text, err := assemble.Splice(data, cuts)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s *Series) reduced(f *plan.File, data []byte, last int) ([]byte, error) {
 		return nil, err
 	}
 	names := plan.PackageNames(s.plan.Module, s.plan.Overlay)
-	if text, _, err = assemble.Splice(text, "", assemble.UnusedImports(names, source)); err != nil {
+	if text, err = assemble.Splice(text, assemble.UnusedImports(names, source)); err != nil {
 		return nil, err
 	}
 	return format.Source(text)

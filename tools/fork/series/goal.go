@@ -41,11 +41,11 @@ func (s *Series) goal() (filetree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	goal, err := s.named(kept, assemble.Licensed(assemble.Pristine(kept.Module).Tree, inPlace.Tree))
+	goal, err := s.named(kept, assemble.Licensed(assemble.Pristine(kept.Module), inPlace))
 	if err != nil {
 		return nil, err
 	}
-	fork, err := s.named(kept, built.Tree)
+	fork, err := s.named(kept, built)
 	if err != nil {
 		return nil, err
 	}

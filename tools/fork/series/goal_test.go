@@ -62,7 +62,7 @@ func TestSeriesGoalIsOfTheOverlay(t *testing.T) {
 	_, last := patchesOf(t, s)
 	goal, err := s.goal()
 	require.NoError(t, err)
-	require.Empty(t, filetree.ChangedPaths(filetree.Compare(goal, last)))
+	require.Empty(t, filetree.Changed(goal, last))
 	require.NotContains(t, goal, "pool/own.go", "what is listed")
 	require.Contains(t, string(goal["pool/policy.go"]), "func shout(")
 }

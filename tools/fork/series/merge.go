@@ -53,7 +53,7 @@ func (s *Series) merged(from string, ours []byte, to string, theirs []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := assemble.Splice(theirs, "", imports)
+	text, err := assemble.Splice(theirs, imports)
 	if err != nil {
 		return nil, err
 	}

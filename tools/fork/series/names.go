@@ -111,7 +111,7 @@ func (w wrappedNames) apply(file string, data []byte) ([]byte, error) {
 			return true
 		})
 	}
-	text, _, err := assemble.Splice(data, "", edits)
+	text, err := assemble.Splice(data, edits)
 	return text, err
 }
 

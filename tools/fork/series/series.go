@@ -35,7 +35,7 @@ type Patch struct {
 // Patches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
 // lead to.
 func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string) ([]Patch, filetree.Tree, error) {
-	trees := []filetree.Tree{assemble.Pristine(s.plan.Module).Tree}
+	trees := []filetree.Tree{assemble.Pristine(s.plan.Module)}
 	var patches []Patch
 	var messages []string
 	for i, step := range s.Steps {
@@ -43,11 +43,11 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 		if err != nil {
 			return nil, nil, err
 		}
-		changes := filetree.Compare(trees[len(trees)-1], next)
+		changes := filetree.Changed(trees[len(trees)-1], next)
 		if len(changes) == 0 {
 			continue
 		}
-		patches = append(patches, Patch{Step: step.Name, Changed: filetree.ChangedPaths(changes), large: step.Large})
+		patches = append(patches, Patch{Step: step.Name, Changed: changes, large: step.Large})
 		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
 	}
 	if len(patches) == 0 {
@@ -83,7 +83,7 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.named(plan, assemble.Licensed(assemble.Pristine(plan.Module).Tree, a.Tree))
+	return s.named(plan, assemble.Licensed(assemble.Pristine(plan.Module), a))
 }
 
 // format writes the commits as patches, and the cover letter before them.

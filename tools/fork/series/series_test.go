@@ -155,27 +155,27 @@ func TestSeriesOfEveryBase(t *testing.T) {
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
 		s, err := New(root, p)
 		require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", p.Module.Version)
-		before := assemble.Pristine(p.Module).Tree
+		before := assemble.Pristine(p.Module)
 		var commits int
 		for i := range s.Steps {
 			next, err := s.Tree(i)
 			require.NoError(t, err)
-			if len(filetree.Compare(before, next)) > 0 {
+			if len(filetree.Changed(before, next)) > 0 {
 				commits++
 			}
 			before = next
 		}
 		require.GreaterOrEqual(t, commits, 8)
 		require.LessOrEqual(t, commits, 16)
-		requireNoTrace(t, assemble.Pristine(p.Module).Tree, before)
+		requireNoTrace(t, assemble.Pristine(p.Module), before)
 
 		whole, err := s.Tree(s.never())
 		require.NoError(t, err)
 		a, err := assemble.InPlace(p)
 		require.NoError(t, err)
-		want, err := s.named(p, assemble.Licensed(assemble.Pristine(p.Module).Tree, a.Tree))
+		want, err := s.named(p, assemble.Licensed(assemble.Pristine(p.Module), a))
 		require.NoError(t, err)
-		require.Empty(t, filetree.ChangedPaths(filetree.Compare(want, whole)), "with what is left out, the series is the patch")
+		require.Empty(t, filetree.Changed(want, whole), "with what is left out, the series is the patch")
 	})
 }
 

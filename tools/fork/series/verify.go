@@ -99,10 +99,10 @@ func (s *Series) newTree(ctx context.Context, run command.RunFunc, c Check) (*wo
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	v := &workTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine.Tree, known: known, lint: linter{accepted: s.Options.Findings},
+	v := &workTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine, known: known, lint: linter{accepted: s.Options.Findings},
 		git: git.At(ctx, run, c.Dir, "mongofork", "mongofork@localhost")}
 	v.git.Run("init", "--quiet")
-	v.git.Commit(pristine.Tree, "upstream")
+	v.git.Commit(pristine, "upstream")
 	return v, v.git.Err
 }
 
