@@ -83,6 +83,13 @@ SEED ?= 0
 soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
 	$(RIG) soak -- --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
+.PHONY: compare
+compare: SEEDS = 2000
+compare: SEED = 1
+compare: fork ## Compare the fork with untouched upstream by random plans in virtual time: make compare SEEDS=100000 SEED=1
+	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null
+	go -C lab run ./cmd/compare --upstream ../build/pristine/$(BASE) --fork ../build/$(BASE) --out ../build/virtual/$(BASE) --seeds $(SEEDS) --seed $(SEED)
+
 .PHONY: demo
 demo: fork ## Show the fork and upstream's driver on a replica set that sheds load
 	$(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh

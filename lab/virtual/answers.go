@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 )
 
 // The rejections of an overloaded server.
@@ -31,4 +32,22 @@ func Fail(code int32, labels ...string) bson.Raw {
 // FailAs returns the reply of a server that gives a command's failure the labels that a real one does.
 func FailAs(command Command, code int32) bson.Raw {
 	return Fail(code, answer.Labels(command.Body, code, 0, false)...)
+}
+
+// WithConcern returns a reply with a write concern error, and the labels that a server gives it.
+func WithConcern(command Command, reply bson.Raw, code int32) bson.Raw {
+	if reply == nil {
+		return nil
+	}
+	fields := bson.D{{Key: "writeConcernError", Value: bson.D{
+		{Key: "code", Value: code}, {Key: "codeName", Value: answer.CodeName(code)}, {Key: "errmsg", Value: "the write concern fails by plan"},
+	}}}
+	if labels := answer.Labels(command.Body, 0, code, false); len(labels) > 0 {
+		fields = append(fields, bson.E{Key: "errorLabels", Value: labels})
+	}
+	doc, err := bsondoc.With(reply, fields...)
+	if err != nil {
+		panic(err) // the reply is the store's own
+	}
+	return doc
 }

@@ -40,6 +40,8 @@ type Command struct {
 	Name       string
 	Database   string
 	Body       bson.Raw // with the documents that were sent beside it
+	// Cut closes the connection.
+	Cut func()
 }
 
 // Hook sees each command before the server does, hellos included. It may sleep, call run, which lets the server answer, and
@@ -208,7 +210,7 @@ func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request,
 func (f *front) command(req *proxy.Request) Command {
 	return Command{
 		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Name: req.Command, Database: req.Database,
-		Body: whole(req),
+		Body: whole(req), Cut: func() { f.host.cut(req.Client.Address) },
 	}
 }
 
@@ -309,6 +311,9 @@ func (c *Cluster) Connections() []Connection {
 
 // Document returns a document of the database, or nil.
 func (c *Cluster) Document(namespace string, id any) bson.Raw { return c.data.document(namespace, id) }
+
+// Put inserts a document, or replaces it.
+func (c *Cluster) Put(namespace string, doc any) { c.data.put(namespace, marshal(doc)) }
 
 // OpenTransactions returns the number of transactions that have neither been committed nor aborted.
 func (c *Cluster) OpenTransactions() int { return c.data.openTransactions() }

@@ -51,8 +51,8 @@ type host struct {
 
 	mu      sync.Mutex
 	link    Link
-	changed chan struct{} // closed at the next change
-	conns   map[*conn]struct{}
+	changed chan struct{}   // closed at the next change
+	conns   map[*conn]*conn // clients' ends, and the servers'
 }
 
 func (n *network) listen(address string, latency time.Duration) (*host, error) {
@@ -62,7 +62,7 @@ func (n *network) listen(address string, latency time.Duration) (*host, error) {
 	}
 	h := &host{
 		address: parsed, latency: latency, pending: make(chan net.Conn), closed: make(chan struct{}), changed: make(chan struct{}),
-		conns: map[*conn]struct{}{},
+		conns: map[*conn]*conn{},
 	}
 	h.close = sync.OnceFunc(func() { close(h.closed) })
 	n.hosts[address] = h
@@ -113,6 +113,17 @@ func (h *host) reset() {
 	for _, c := range conns {
 		c.in.fail(syscall.ECONNRESET)
 		c.out.fail(syscall.ECONNRESET)
+	}
+}
+
+// cut closes the server's end of the connection from that address.
+func (h *host) cut(from net.Addr) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for client, server := range h.conns {
+		if client.local == from {
+			go server.Close()
+		}
 	}
 }
 
@@ -184,7 +195,7 @@ func (n *network) connect(h *host) (client, server *conn) {
 	client = &conn{host: h, in: back, out: there, local: local, remote: h.address}
 	server = &conn{host: h, in: there, out: back, local: h.address, remote: local}
 	h.mu.Lock()
-	h.conns[client] = struct{}{}
+	h.conns[client] = server
 	h.mu.Unlock()
 	return client, server
 }

@@ -318,6 +318,12 @@ func (s *store) document(namespace string, id any) bson.Raw {
 	return s.collection(namespace).get(bson.RawValue{Type: kind, Value: data})
 }
 
+func (s *store) put(namespace string, doc bson.Raw) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.collection(namespace).put(doc.Lookup("_id"), doc)
+}
+
 // openTransactions counts them.
 func (s *store) openTransactions() int {
 	s.mu.Lock()

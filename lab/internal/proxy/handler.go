@@ -59,7 +59,8 @@ func Chain(handlers []Handler, last Next) Next {
 
 // Client is one connection of a client. Use it only while one of its requests is handled.
 type Client struct {
-	ID uint64 // numbers a front's connections from 1
+	ID      uint64   // numbers a front's connections from 1
+	Address net.Addr // its end of the connection
 	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's hello,
 	// already while that hello is handled. They may be empty.
 	AppName, DriverName string

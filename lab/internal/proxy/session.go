@@ -35,7 +35,7 @@ type session struct {
 
 func newSession(f *Front, id uint64, conn net.Conn) *session {
 	s := &session{
-		front: f, client: &Client{ID: id}, conn: conn,
+		front: f, client: &Client{ID: id, Address: conn.RemoteAddr()}, conn: conn,
 		requests: make(chan *wire.Message), handled: make(chan struct{}),
 	}
 	last := f.config.Answer

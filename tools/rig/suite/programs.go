@@ -37,6 +37,12 @@ func (w work) soak(ctx context.Context, r *Result) error {
 		binary, "soak", "--seed", soakSeed, "--duration", soakTime.String(), "--mongod", mongod, "--dir", w.file("build", "server"))
 }
 
+// compare runs plans with the fork and with untouched upstream in virtual time. It is one case.
+func (w work) compare(ctx context.Context, r *Result) error {
+	return w.program(ctx, r, "make compare", nil, w.file("lab"), "go", "run", "./cmd/compare",
+		"--upstream", w.file(w.pristine), "--fork", w.file(w.fork), "--out", w.file("build", "virtual", w.Base))
+}
+
 // limits lets applications with the fork meet a server's own limits, and those of the lab's model of a server. It is one case.
 func (w work) limits(ctx context.Context, r *Result) (err error) {
 	s, err := w.open(ctx, server.Config{Limitable: true})

@@ -87,6 +87,7 @@ func suites() []suite {
 		{name: "modules", parts: alone(work.modules)},
 		{name: "fork", parts: alone(work.ours)},
 		{name: "upstream", parts: alone(work.upstream)},
+		{name: "compare", parts: alone(work.compare)},
 		{name: "spec", waits: true, parts: work.spec},
 		{name: "soak", waits: true, parts: alone(work.soak)},
 		{name: "limits", waits: true, parts: alone(work.limits)},

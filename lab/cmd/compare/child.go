@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mongofork/lab/virtual/trial"
+	"mongofork/tools/drivermod"
+)
+
+const (
+	childArgument = "trials"
+	// patience is the real time for a trial. One that takes longer is a loop in which no time passes.
+	patience = 3 * time.Minute
+)
+
+// order asks a child for a trial.
+type order struct {
+	Plan  trial.Plan
+	Lines bool
+}
+
+// child runs the plans that it reads, and writes a trace for each. Bubbles need a test, so it is one.
+func child() {
+	os.Args = os.Args[:1]
+	test := testing.InternalTest{Name: "trials", F: func(t *testing.T) {
+		in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
+		for {
+			var o order
+			if in.Decode(&o) != nil {
+				return
+			}
+			var trace trial.Trace
+			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Lines) })
+			if out.Encode(trace) != nil {
+				return
+			}
+		}
+	}}
+	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
+}
+
+// build builds this program with each of the drivers in the folders.
+func build(ctx context.Context, out string, drivers ...string) (programs [2]string, err error) {
+	for i, name := range []string{"upstream", "fork"} {
+		folder, outErr := filepath.Abs(filepath.Join(out, name))
+		driver, err := filepath.Abs(drivers[i])
+		if err = errors.Join(outErr, err, os.MkdirAll(folder, 0o755)); err != nil {
+			return programs, err
+		}
+		modfile, _, err := drivermod.Replace(".", driver, folder)
+		if err != nil {
+			return programs, err
+		}
+		programs[i] = filepath.Join(folder, "compare.exe") // the suffix matters on Windows only
+		// A driver of another version may need other modules than go.mod has, hence -mod.
+		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-modfile", modfile, "-o", programs[i], "./cmd/compare")
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return programs, fmt.Errorf("build with the driver in %s: %w\n%s", driver, err, output)
+		}
+	}
+	return programs, nil
+}
+
+// driver is a child process with a driver, started when it is needed.
+type driver struct {
+	ctx     context.Context
+	program string
+
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *json.Decoder
+	stderr bytes.Buffer
+}
+
+// run runs a plan. A child that dies, or does not end, is the plan's result, too.
+func (d *driver) run(plan trial.Plan, lines bool) trial.Trace {
+	if d.cmd == nil {
+		if err := d.start(); err != nil {
+			return trial.Trace{Crash: err.Error()}
+		}
+	}
+	stuck := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
+	var trace trial.Trace
+	err := json.NewEncoder(d.in).Encode(order{plan, lines})
+	if err == nil {
+		err = d.out.Decode(&trace)
+	}
+	if stuck.Stop() && err == nil {
+		return trace
+	}
+	d.close()
+	text, _, _ := strings.Cut(d.stderr.String(), "\n\n")
+	if text == "" {
+		text = fmt.Sprintf("it does not end within %v: a loop in which no time passes", patience)
+	}
+	return trial.Trace{Crash: text}
+}
+
+func (d *driver) start() error {
+	d.stderr.Reset()
+	cmd := exec.CommandContext(d.ctx, d.program, childArgument)
+	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), &d.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	d.in, d.out = in, json.NewDecoder(out)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	d.cmd = cmd
+	return nil
+}
+
+func (d *driver) close() {
+	if d.cmd != nil {
+		d.in.Close()
+		_ = d.cmd.Process.Kill()
+		_ = d.cmd.Wait()
+		d.cmd = nil
+	}
+}

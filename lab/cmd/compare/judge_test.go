@@ -1,0 +1,135 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"mongofork/lab/virtual/trial"
+)
+
+// lines are those of a short trace.
+var lines = []string{
+	`       1.000 event started insert of call 1 insertOne`,
+	`       1.000 server a sees insert: "c", txnNumber: 1`,
+	`       1.400 event succeeded insert after 400µs`,
+	`       1.400 log "Command succeeded" durationMS: 0`,
+	`       1.400 call 1 insertOne returns {}, no error`,
+	`       2.000 call 2 findOne detail command 91 ShutdownInProgress ["RetryableWriteError"]`,
+	`       2.000 call 2 findOne error mongo.CommandError "x"`,
+	`       2.000 call 2 findOne is timeout, network, context deadline exceeded`,
+	`       2.000 call 2 findOne returns <nil>, an error`,
+	`       4.000 3 connections opened`,
+}
+
+func TestPlantedDifferences(t *testing.T) {
+	t.Parallel()
+	const missing = ""
+	tests := map[string]struct {
+		line int
+		with string
+	}{
+		"a field of a command":       {1, `       1.000 server a sees insert: "c", txnNumber: 2`},
+		"a command that is not sent": {1, missing},
+		"the order":                  {0, `       1.100 event started insert of call 1 insertOne`},
+		"an event":                   {2, missing},
+		"the log":                    {3, `       1.400 log "Command failed" durationMS: 0`},
+		"a result":                   {4, `       1.400 call 1 insertOne returns {1}, no error`},
+		"a label":                    {5, `       2.000 call 2 findOne detail command 91 ShutdownInProgress []`},
+		"an error's text":            {6, `       2.000 call 2 findOne error mongo.CommandError "y"`},
+		"an error's type":            {6, `       2.000 call 2 findOne error mongo.WriteException "x"`},
+		"whether it is a timeout":    {7, `       2.000 call 2 findOne is network, context deadline exceeded`},
+		"the context's error":        {7, `       2.000 call 2 findOne is timeout, network`},
+		"the time of return":         {8, `       2.001 call 2 findOne returns <nil>, an error`},
+		"connections":                {9, `       4.000 4 connections opened`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var planted []string
+			for i, line := range lines {
+				if i == tt.line {
+					line = tt.with
+				}
+				if line != missing {
+					planted = append(planted, line)
+				}
+			}
+			up, fork := traces{{Digest: "a", Lines: lines}}, traces{{Digest: "b", Lines: planted}}
+			assert.False(t, up.agree(fork))
+			v := explain(trial.Plan{}, up, fork)
+			assert.Equal(t, different, v.finding)
+			assert.Contains(t, v.detail, lines[tt.line])
+		})
+	}
+}
+
+// TestAfterAReason is about a difference without a reason that comes after one with a reason.
+func TestAfterAReason(t *testing.T) {
+	t.Parallel()
+	up := []string{`       1.000 call 1 insertOne error T "x"`, `       2.000 server a sees ping`}
+	fork := []string{`       1.000 call 1 insertOne error T "x: no time for a retry: y"`, `       2.000 server a sees find`}
+	v := explain(trial.Plan{}, traces{{Lines: up}}, traces{{Lines: fork}})
+	assert.Equal(t, different, v.finding)
+	assert.Contains(t, v.detail, "find")
+	v = explain(trial.Plan{}, traces{{Lines: up[:1]}}, traces{{Lines: fork[:1]}})
+	assert.Empty(t, v.finding)
+	assert.Equal(t, []string{"the deadline passes, or the context is cancelled, before a retry is sent"}, v.reasons)
+}
+
+func TestOneRunThatAgreesIsEnough(t *testing.T) {
+	t.Parallel()
+	assert.True(t, traces{{Digest: "a"}, {Digest: "b"}}.agree(traces{{Digest: "c"}, {Digest: "b"}}))
+	assert.False(t, traces{{Digest: "a"}}.agree(traces{{Digest: "b"}, {Digest: "c"}}))
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	call := func(end time.Duration, change func(*trial.Outcome)) trial.Trace {
+		o := trial.Outcome{Call: trial.Call{ID: 1, Kind: "insertOne"}, End: end}
+		if change != nil {
+			change(&o)
+		}
+		return trial.Trace{Limit: 5, Outcomes: []trial.Outcome{o}}
+	}
+	opened := func(n int) trial.Trace {
+		trace := call(time.Second, nil)
+		trace.Opened = make([]time.Duration, n)
+		return trace
+	}
+	with := func(change func(*trial.Trace)) trial.Trace {
+		trace := call(time.Second, nil)
+		change(&trace)
+		return trace
+	}
+	good := call(time.Second, nil)
+	rejected := trial.Plan{Calls: []trial.Call{{ID: 1}}, Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}}}
+	away := trial.Plan{Faults: []trial.Fault{{What: trial.Away, For: time.Second}}}
+	deadline := func(o *trial.Outcome) { o.Deadline = time.Second }
+	tests := map[string]struct {
+		plan     trial.Plan
+		up, fork trial.Trace
+	}{
+		"an acknowledged write is lost":            {rejected, good, with(func(t *trial.Trace) { t.Lost = []int{1} })},
+		"a write took place twice":                 {rejected, good, with(func(t *trial.Trace) { t.Twice = []int{1} })},
+		"more commands than attempts are allowed":  {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Attempts = 7 })},
+		"a call outlives its deadline":             {rejected, call(time.Second, deadline), call(time.Second+3*time.Millisecond, deadline)},
+		"recovery is later than upstream's":        {away, call(1100*time.Millisecond, nil), call(1700*time.Millisecond, nil)},
+		"a storm of connections":                   {rejected, opened(1), opened(18)},
+		"a transaction is left open":               {rejected, good, with(func(t *trial.Trace) { t.Unfinished = 1 })},
+		"a call fails that succeeds with upstream": {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Error = "x" })},
+		"tokens are minted":                        {rejected, good, with(func(t *trial.Trace) { t.Minted = 4 })},
+		"servers are selected in a busy loop":      {rejected, good, with(func(t *trial.Trace) { t.Selections = 13 })},
+	}
+	assert.Len(t, tests, len(rules))
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule, _ := broken(tt.plan, traces{tt.up, tt.up}, traces{tt.fork, tt.fork})
+			assert.Equal(t, name, rule)
+			rule, _ = broken(tt.plan, traces{tt.up}, traces{tt.up})
+			assert.Empty(t, rule, "upstream keeps its own rules")
+		})
+	}
+}

@@ -1,0 +1,143 @@
+// Compare runs the same random plans with untouched upstream and with the fork, in virtual time, and reports where the fork differs
+// without a reason, or is worse.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/alecthomas/kong"
+
+	"mongofork/lab/virtual/trial"
+	"mongofork/tools/command"
+)
+
+const description = `Runs random plans with two drivers in virtual time, each on a network and servers in memory, and compares what the
+application, the driver's events and the servers saw.
+
+Exit codes: 0 no difference without a reason, 1 a difference, 2 wrong usage.`
+
+type cli struct {
+	Upstream string `required:"" type:"existingdir" help:"The folder of untouched upstream."`
+	Fork     string `required:"" type:"existingdir" help:"The folder of the fork."`
+	Out      string `required:"" help:"The folder for the programs that are built."`
+	Seed     uint64 `default:"1" help:"The first seed."`
+	Seeds    uint64 `default:"2000" help:"The number of seeds."`
+	Parallel int    `default:"1" help:"How many plans run at the same time."`
+	Show     string `placeholder:"PLAN" help:"Print the traces of a plan, given by its seed or as in a report."`
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == childArgument {
+		child()
+		return
+	}
+	command.Main(run)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c cli
+	return command.Program{Name: "compare", Description: description, CLI: &c, Do: func(*kong.Context) error {
+		return c.compare(ctx, stdout)
+	}}.Run(args, stdout, stderr)
+}
+
+// compare compares the drivers by all plans.
+func (c *cli) compare(ctx context.Context, out io.Writer) error {
+	programs, err := build(ctx, c.Out, c.Upstream, c.Fork)
+	if err != nil {
+		return err
+	}
+	if c.Show != "" {
+		return show(ctx, programs, c.Show, out)
+	}
+	var mu sync.Mutex
+	reasons, findings := map[string]int{}, 0
+	seeds := make(chan uint64)
+	var working sync.WaitGroup
+	for range max(1, c.Parallel) {
+		working.Go(func() {
+			p := newPair(ctx, programs)
+			defer p.close()
+			for seed := range seeds {
+				plan := trial.New(seed)
+				v := p.judge(plan)
+				text := ""
+				if v.finding != "" {
+					text = p.report(plan, v)
+				}
+				mu.Lock()
+				for _, reason := range v.reasons {
+					reasons[reason]++
+				}
+				if text != "" {
+					findings++
+					fmt.Fprintln(out, text)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for seed := range c.seeds() {
+		if ctx.Err() != nil {
+			break
+		}
+		seeds <- seed
+	}
+	close(seeds)
+	working.Wait()
+	fmt.Fprintf(out, "%d plans from seed %d\n", c.Seeds, c.Seed)
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(out, "%6d differ: %s\n", reasons[reason], reason)
+	}
+	if findings > 0 {
+		return fmt.Errorf("%d plans show a difference without a reason; repeat one with SEEDS=1 SEED=<seed>", findings)
+	}
+	return ctx.Err()
+}
+
+// seeds are those that are asked for; and those that have found something, if it is more than one.
+func (c *cli) seeds() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for seed := c.Seed; seed < c.Seed+c.Seeds; seed++ {
+			if !yield(seed) {
+				return
+			}
+		}
+		for _, once := range found {
+			within := once.seed >= c.Seed && once.seed < c.Seed+c.Seeds
+			if c.Seeds > 1 && !within && !yield(once.seed) {
+				return
+			}
+		}
+	}
+}
+
+// show prints the traces of a plan.
+func show(ctx context.Context, programs [2]string, text string, out io.Writer) error {
+	p := newPair(ctx, programs)
+	defer p.close()
+	var plan trial.Plan
+	if seed, err := strconv.ParseUint(text, 10, 64); err == nil {
+		plan = trial.New(seed)
+	} else if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		return fmt.Errorf("read the plan, give a seed or what a report has: %w", err)
+	}
+	fmt.Fprintln(out, encoded(plan))
+	for i, name := range []string{"upstream", "fork"} {
+		fmt.Fprintf(out, "\n%s\n", name)
+		for _, line := range p.drivers[i].run(plan, true).Lines {
+			fmt.Fprintln(out, line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSameSeedSamePlan(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		assert.Equal(t, New(seed), New(seed))
+		assert.NotEqual(t, New(seed), New(seed+1), "seeds %d and %d", seed, seed+1)
+	}
+}
+
+// TestPlansHaveEverything is about 2,000 plans, the number that "make test" runs.
+func TestPlansHaveEverything(t *testing.T) {
+	t.Parallel()
+	seen, overloads := map[string]bool{}, 0
+	for seed := range uint64(2000) {
+		p := New(seed)
+		seen[p.Topology] = true
+		for _, c := range p.Calls {
+			seen[c.Kind] = true
+			seen["a deadline"] = seen["a deadline"] || c.Deadline > 0
+			seen["a cancellation"] = seen["a cancellation"] || c.Cancel > 0
+		}
+		for _, f := range p.Faults {
+			seen[f.What] = true
+		}
+		if p.Overloads() {
+			overloads++
+		}
+	}
+	for _, what := range append(kindNames(), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline", "a cancellation",
+		Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Capacity, Requests, Connections) {
+		assert.True(t, seen[what], "no plan has %s", what)
+	}
+	assert.InDelta(t, 1000, overloads, 400, "plans with overload errors")
+}
+
+func TestSmallerPlans(t *testing.T) {
+	t.Parallel()
+	plan := Plan{Topology: "standalone", Options: []string{"a=1"}, Calls: []Call{{ID: 1}, {ID: 2}, {ID: 3}}, Faults: []Fault{{What: Slow}}}
+	size := func(p Plan) int { return len(p.Options) + len(p.Calls) + len(p.Faults) }
+	single := map[int]bool{}
+	for _, smaller := range plan.Without() {
+		assert.Less(t, size(smaller), size(plan))
+		if size(smaller) == size(plan)-1 && len(smaller.Calls) == 2 {
+			single[6-smaller.Calls[0].ID-smaller.Calls[1].ID] = true
+		}
+	}
+	assert.Equal(t, map[int]bool{1: true, 2: true, 3: true}, single, "each call is left out once")
+	assert.Len(t, plan.Calls, 3, "the plan itself stays")
+}
+
+func TestDifferencesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "differences.md"))
+	require.NoError(t, err)
+	var subjects []string
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| ") {
+			subjects = append(subjects, strings.TrimPrefix(cells[0], "| "))
+		}
+	}
+	for _, d := range Differences {
+		found := 0
+		for _, subject := range subjects {
+			if strings.Contains(subject, d.Row) {
+				found++
+			}
+		}
+		assert.Positive(t, found, "docs/differences.md has no row about %s", d.Row)
+	}
+}
+
+func TestReason(t *testing.T) {
+	t.Parallel()
+	const failed, wrapped = `1.000 call 1 insertOne error mongo.CommandError "x"`, `1.000 call 1 insertOne error mongo.CommandError "x: no time for a retry: y"`
+	tests := map[string]struct {
+		plan           Plan
+		upstream, fork []string
+		want           string
+	}{
+		"the context's error": {upstream: []string{failed}, fork: []string{wrapped}, want: "the deadline passes, or the context is cancelled, before a retry is sent"},
+		"and another line":    {upstream: []string{failed}, fork: []string{wrapped, "1.000 server a sees ping"}},
+		"a line of the fork alone": {fork: []string{"1.000 pool a: ConnectionCreated"}},
+		"details of its own": {
+			upstream: []string{failed, "1.000 call 1 insertOne detail write 91"}, fork: []string{wrapped, "1.000 call 1 insertOne detail write 64"},
+		},
+		"details and more": {
+			upstream: []string{failed, "1.000 call 1 insertOne detail write 91"}, fork: []string{wrapped, "1.000 call 1 insertOne detail write 91 bulk 91"},
+			want: "the deadline passes, or the context is cancelled, before a retry is sent",
+		},
+		"an option that the plan has": {
+			plan: Plan{Options: []string{"minPoolSize=1"}}, upstream: []string{"       0.000 pool a: ConnectionCreated"}, want: "a new pool",
+		},
+		"an option that it has not": {upstream: []string{"       0.000 pool a: ConnectionCreated"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reason := Reason(tt.plan, tt.upstream, tt.fork)
+			if tt.want == "" {
+				assert.Nil(t, reason)
+				return
+			}
+			require.NotNil(t, reason)
+			assert.Equal(t, tt.want, reason.Row)
+		})
+	}
+}

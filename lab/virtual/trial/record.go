@@ -1,0 +1,309 @@
+package trial
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/virtual"
+)
+
+// recorder records what happens as lines, without what differs from run to run.
+type recorder struct {
+	start time.Time
+	hosts []string
+	keep  bool
+	// ordered is whether calls follow each other, so that it is not by chance which one gets which session.
+	ordered bool
+
+	mu         sync.Mutex
+	lines      []string
+	sessions   map[string]int // numbers sessions by their lsid
+	attempts   map[attempt]int
+	rejected   map[attempt]int // of them with NoWritesPerformed
+	hidden     map[hiding]bool
+	selections map[string]int // by the operation
+	tokens     float64        // at most, by the attempts that were sent
+	minted     float64        // what the log tells of beyond that
+}
+
+// hiding is a line that a difference hides.
+type hiding struct {
+	difference int
+	line       string
+}
+
+// The token bucket of client-backpressure.md, "Adaptive retry".
+const (
+	tokensAtMost     = 1000 // and at first
+	depositOfSuccess = 0.1
+)
+
+// attempt identifies a command of a call.
+type attempt struct {
+	call    int
+	command string
+}
+
+func newRecorder(hosts []string, keep, ordered bool) *recorder {
+	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{}, attempts: map[attempt]int{}, rejected: map[attempt]int{}, hidden: map[hiding]bool{}, tokens: tokensAtMost, selections: map[string]int{}}
+}
+
+func (r *recorder) now() time.Duration { return time.Since(r.start) }
+
+// masks hide what differs from run to run: numbers of connections, ports of clients, and round trip times.
+var masks = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`\[-?\d+\]`), "[#]"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+->`), "client->"},
+	{regexp.MustCompile(`Average RTT: \d+`), "Average RTT"},
+	{regexp.MustCompile(`0x[0-9a-f]+`), "0x"},
+}
+
+func (r *recorder) line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, mask := range masks {
+		text = mask.what.ReplaceAllString(text, mask.with)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, d := range Differences {
+		if d.Hide == nil || d.First && r.hidden[hiding{i, text}] || !d.Hide.MatchString(text) {
+			continue
+		}
+		r.hidden[hiding{i, text}] = true
+		if text = d.Hide.ReplaceAllString(text, ""); text == "" {
+			return
+		}
+	}
+	r.lines = append(r.lines, fmt.Sprintf("%12.3f %s", float64(r.now().Microseconds())/1000, text))
+}
+
+// volatile are fields of commands that differ from run to run, or in the name of the driver.
+var volatile = []string{"$clusterTime", "client", "topologyVersion"}
+
+// command records a command as a server saw it.
+func (r *recorder) command(c virtual.Command) {
+	var fields []string
+	elements, _ := c.Body.Elements()
+	for _, e := range elements {
+		switch {
+		case slices.Contains(volatile, e.Key()):
+			fields = append(fields, e.Key())
+		case e.Key() == "lsid":
+			r.mu.Lock()
+			n, ok := r.sessions[string(e.Value().Value)]
+			if !ok {
+				n = len(r.sessions) + 1
+				r.sessions[string(e.Value().Value)] = n
+			}
+			r.mu.Unlock()
+			if r.ordered {
+				fields = append(fields, fmt.Sprintf("lsid: %d", n))
+			}
+		case c.Name == "endSessions":
+			fields = append(fields, e.Key())
+		default:
+			fields = append(fields, fmt.Sprintf("%s: %v", e.Key(), e.Value()))
+		}
+	}
+	r.line("server %s sees %s", c.Host, strings.Join(fields, ", "))
+}
+
+// watch makes a client report to the recorder.
+func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.ClientOptions {
+	opts.SetMonitor(&event.CommandMonitor{
+		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+			call, _ := ctx.Value(callKey{}).(Call)
+			r.mu.Lock()
+			r.attempts[attempt{call.ID, e.CommandName}]++
+			r.mu.Unlock()
+			r.line("event started %s of call %d %s", e.CommandName, call.ID, call.Kind)
+		},
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			r.mu.Lock()
+			r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
+			r.mu.Unlock()
+			r.line("event succeeded %s after %v", e.CommandName, e.Duration)
+		},
+		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {
+			call, _ := ctx.Value(callKey{}).(Call)
+			r.mu.Lock()
+			this := attempt{call.ID, e.CommandName}
+			if r.attempts[this] > 1 {
+				r.tokens--
+			}
+			var labelled mongo.LabeledError
+			if errors.As(e.Failure, &labelled) && labelled.HasErrorLabel("NoWritesPerformed") {
+				r.rejected[this]++
+			}
+			r.mu.Unlock()
+			r.line("event failed %s after %v: %s", e.CommandName, e.Duration, describe(e.Failure))
+		},
+	})
+	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		r.line("pool %s: %s %s %v %s", e.Address, e.Type, e.Reason, e.Duration, describe(e.Error))
+	}})
+	opts.SetServerMonitor(&event.ServerMonitor{
+		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
+			r.line("server %s: %s to %s", e.Address, e.PreviousDescription.Kind, e.NewDescription.Kind)
+		},
+		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
+			if e.PreviousDescription.Kind != e.NewDescription.Kind { // others depend on the order of hosts within an instant
+				r.line("topology: %s to %s", e.PreviousDescription.Kind, e.NewDescription.Kind)
+			}
+		},
+		ServerHeartbeatStarted: func(e *event.ServerHeartbeatStartedEvent) {
+			r.line("heartbeat %s started, awaited %v", e.ConnectionID, e.Awaited)
+		},
+		ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
+			r.line("heartbeat %s succeeded after %v, awaited %v", e.ConnectionID, e.Duration, e.Awaited)
+		},
+		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
+			r.line("heartbeat %s failed after %v, awaited %v: %s", e.ConnectionID, e.Duration, e.Awaited, describe(e.Failure))
+		},
+	})
+	if logs {
+		opts.SetLoggerOptions(options.Logger().SetSink(r).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
+	}
+	return opts
+}
+
+// Info implements options.LogSink.
+func (r *recorder) Info(_ int, message string, keysAndValues ...any) {
+	var pairs []string
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		switch key := fmt.Sprint(keysAndValues[i]); key {
+		case "operationId":
+			if message == "Server selection started" {
+				r.mu.Lock()
+				r.selections[fmt.Sprint(keysAndValues[i+1])]++
+				r.mu.Unlock()
+			}
+		case "tokens":
+			tokens, _ := strconv.ParseFloat(fmt.Sprint(keysAndValues[i+1]), 64)
+			r.mu.Lock()
+			r.minted = max(r.minted, tokens-r.tokens)
+			r.mu.Unlock()
+		case "requestId", "driverConnectionId", "serverConnectionId", "command", "reply", "timestamp", "serviceId", "topologyId", "driverId", "message", "topologyDescription", "newDescription", "previousDescription":
+		default:
+			pairs = append(pairs, fmt.Sprintf("%s: %v", key, keysAndValues[i+1]))
+		}
+	}
+	slices.Sort(pairs)
+	r.line("log %q %s", message, strings.Join(pairs, ", "))
+}
+
+// Error implements options.LogSink.
+func (r *recorder) Error(err error, message string, keysAndValues ...any) {
+	r.Info(0, message, append(keysAndValues, "error", err)...)
+}
+
+// most returns how often a call has sent its most frequent command, and whether one that was rejected was not sent again.
+func (r *recorder) most(call int) (most int, rejected bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for a, n := range r.attempts {
+		if a.call == call {
+			most = max(most, n)
+			rejected = rejected || r.rejected[a] == n
+		}
+	}
+	return most, rejected
+}
+
+// trace returns the lines in the order of their times; what happens in the same instant is sorted.
+func (r *recorder) trace() Trace {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	slices.Sort(r.lines)
+	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted}
+	for _, n := range r.selections {
+		t.Selections = max(t.Selections, n)
+	}
+	if r.keep {
+		t.Lines = r.lines
+	}
+	return t
+}
+
+// describe returns an error's text, and what applications tell from it; nothing for nil.
+func describe(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("%T %q %s", err, err, properties(err))
+}
+
+// properties returns what helpers of package mongo and errors.Is tell from an error.
+func properties(err error) string {
+	var found []string
+	if mongo.IsTimeout(err) {
+		found = append(found, "timeout")
+	}
+	if mongo.IsNetworkError(err) {
+		found = append(found, "network")
+	}
+	for _, target := range []error{context.DeadlineExceeded, context.Canceled, mongo.ErrClientDisconnected, mongo.ErrNoDocuments} {
+		if errors.Is(err, target) {
+			found = append(found, target.Error())
+		}
+	}
+	var labelled mongo.LabeledError
+	if errors.As(err, &labelled) {
+		for _, label := range []string{"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed", "SystemOverloadedError", "RetryableError", "ResumableChangeStreamError"} {
+			if labelled.HasErrorLabel(label) {
+				found = append(found, label)
+			}
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// details returns the fields of the errors of package mongo.
+func details(err error) string {
+	var text string
+	var command mongo.CommandError
+	if errors.As(err, &command) {
+		text += fmt.Sprintf(" command %d %s %q", command.Code, command.Name, sorted(command.Labels))
+	}
+	var write mongo.WriteException
+	if errors.As(err, &write) {
+		text += fmt.Sprintf(" write %v %v %q", write.WriteErrors, write.WriteConcernError, sorted(write.Labels))
+	}
+	var bulk mongo.BulkWriteException
+	if errors.As(err, &bulk) {
+		text += fmt.Sprintf(" bulk %v %q", bulk.WriteConcernError, sorted(bulk.Labels))
+		for _, one := range bulk.WriteErrors {
+			text += fmt.Sprintf(" %d %d of %T", one.Index, one.Code, one.Request)
+		}
+	}
+	var client mongo.ClientBulkWriteException
+	if errors.As(err, &client) {
+		text += fmt.Sprintf(" client bulk %v %v %v", client.WriteError, client.WriteConcernErrors, client.WriteErrors)
+		if client.PartialResult != nil {
+			text += fmt.Sprintf(" partial %+v", *client.PartialResult)
+		}
+	}
+	return text
+}
+
+// sorted returns labels in order, each once.
+func sorted(labels []string) []string {
+	labels = slices.Clone(labels)
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}

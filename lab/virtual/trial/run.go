@@ -1,0 +1,305 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"mongofork/lab/internal/answer"
+	"mongofork/lab/virtual"
+)
+
+// Trace is what happened in a trial.
+type Trace struct {
+	Digest   string   // of the lines
+	Lines    []string `json:",omitempty"`
+	Outcomes []Outcome
+	// Opened are the times at which connections were opened.
+	Opened      []time.Duration
+	Commands    int
+	Unfinished  int     // transactions that are left when all calls have returned
+	Selections  int     // the most server selections of an operation that the log tells of
+	Minted      float64 // tokens that the log tells of, beyond those that are due
+	Lost, Twice []int   `json:",omitempty"`
+	Limit       int     // of retries after overload errors
+	Crash       string  `json:",omitempty"` // why there is no trace
+}
+
+// String describes how the calls ended.
+func (t Trace) String() string {
+	text := fmt.Sprintf("\t%d commands, %d connections, %d in a second, %d open transactions, lost %v, twice %v\n",
+		t.Commands, len(t.Opened), t.Burst(), t.Unfinished, t.Lost, t.Twice)
+	for _, o := range t.Outcomes[:min(len(t.Outcomes), 10)] {
+		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts, cmp.Or(o.Error, "no error"))
+	}
+	return text
+}
+
+// Outcome is how a call ended.
+type Outcome struct {
+	Call
+	Start, End time.Duration
+	Error      string `json:",omitempty"`
+	Index      int
+	Attempts   int  // the most of one command
+	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
+}
+
+// OK reports whether the call succeeded.
+func (o Outcome) OK() bool { return o.Error == "" }
+
+// Overrun is how long the call outlived its deadline, or its cancellation.
+func (o Outcome) Overrun() time.Duration {
+	if o.Deadline+o.Cancel == 0 {
+		return 0
+	}
+	return o.End - o.Start - o.Deadline - o.Cancel
+}
+
+// Single reports whether the call is one command.
+func (o Outcome) Single() bool { return kinds[o.Kind].single }
+
+// Ends reports whether the call ends a transaction.
+func (o Outcome) Ends() bool {
+	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
+}
+
+// Burst is the largest number of connections opened within a second.
+func (t Trace) Burst() int {
+	most := 0
+	for first, last := 0, 0; last < len(t.Opened); last++ {
+		for t.Opened[last]-t.Opened[first] > time.Second {
+			first++
+		}
+		most = max(most, last-first+1)
+	}
+	return most
+}
+
+// application is what a plan runs.
+type application struct {
+	plan     Plan
+	cluster  *virtual.Cluster
+	client   *mongo.Client
+	coll     *mongo.Collection
+	recorder *recorder
+
+	mu       sync.Mutex
+	arrived  map[int]int // commands that a fault concerned, by its number
+	outcomes []Outcome
+}
+
+// Run runs a plan in the bubble of the test, and records the lines if wanted.
+func Run(t *testing.T, plan Plan, lines bool) Trace {
+	cluster := virtual.New(t, virtual.Options{Topology: plan.Topology})
+	for i := range 7 {
+		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
+	}
+	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
+	cluster.Intercept(a.intercept)
+	client, err := mongo.Connect(a.recorder.watch(cluster.Client(plan.Options...), plan.Logs))
+	if err != nil {
+		return Trace{Digest: err.Error()}
+	}
+	a.client, a.coll = client, client.Database("db").Collection("c")
+	for i, f := range plan.Faults {
+		if f.On == "" {
+			time.AfterFunc(f.At, func() { a.inflict(f) })
+		} else if !f.onCommands() {
+			a.arrived[i] = 0
+		}
+	}
+	a.work()
+	time.Sleep(2 * time.Second) // for what the driver does in the background
+	trace := a.trace()
+	cluster.SetLink(virtual.Up)
+	_ = client.Disconnect(context.Background())
+	return trace
+}
+
+// work makes the calls.
+func (a *application) work() {
+	workers := map[int][]Call{}
+	for _, c := range a.plan.Calls {
+		workers[c.Worker] = append(workers[c.Worker], c)
+	}
+	var working sync.WaitGroup
+	for _, calls := range workers {
+		working.Go(func() {
+			for _, c := range calls {
+				time.Sleep(c.Pause)
+				a.call(c)
+			}
+		})
+	}
+	working.Wait()
+}
+
+type callKey struct{}
+
+func (a *application) call(c Call) {
+	ctx := context.WithValue(context.Background(), callKey{}, c)
+	cancel := context.CancelFunc(func() {})
+	if c.Deadline > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.Deadline)
+	} else if c.Cancel > 0 {
+		ctx, cancel = context.WithCancel(ctx)
+		time.AfterFunc(c.Cancel, cancel)
+	}
+	defer cancel()
+	start := a.recorder.now()
+	result, err := kinds[c.Kind].run(ctx, a, c)
+	o := Outcome{Call: c, Start: start, End: a.recorder.now()}
+	outcome := "no error"
+	if err != nil {
+		o.Error, outcome = describe(err), "an error"
+		a.recorder.line("call %d %s error %T %q", c.ID, c.Kind, err, err)
+		a.recorder.line("call %d %s is %s", c.ID, c.Kind, properties(err))
+		a.recorder.line("call %d %s detail%s", c.ID, c.Kind, details(err))
+	}
+	a.recorder.line("call %d %s returns %s, %s", c.ID, c.Kind, printed(result), outcome)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.outcomes = append(a.outcomes, o)
+}
+
+// inflict carries out a fault of servers or the network.
+func (a *application) inflict(f Fault) {
+	a.recorder.line("fault %s", f.What)
+	var hosts []int
+	if f.Host > 0 {
+		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))
+	}
+	over := func() {}
+	links := map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing, Away: virtual.Closing}
+	switch f.What {
+	case Silent, Refusing, Closing, Away:
+		a.cluster.SetLink(links[f.What], hosts...)
+		if f.What == Away {
+			a.cluster.Reset(hosts...)
+		}
+		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
+	case Reset:
+		a.cluster.Reset(hosts...)
+	case Stop:
+		a.cluster.Stop(0)
+		over = func() { a.cluster.Restart(0) }
+	case StepDown:
+		_ = a.cluster.StepDown(f.For) // other deployments have no primary
+	case Capacity:
+		_ = a.cluster.SetCapacity(&virtual.Capacity{PerSecond: f.Rate, Queue: 2, RejectionCost: 0.1})
+		over = func() { _ = a.cluster.SetCapacity(nil) }
+	case Requests:
+		_ = a.cluster.LimitRequests(int32(f.Rate), 1)
+		over = func() { _ = a.cluster.LimitRequests(0, 0) }
+	case Connections:
+		_ = a.cluster.LimitConnections(int32(f.Rate), 0.1)
+		over = func() { _ = a.cluster.LimitConnections(0, 0) }
+	}
+	time.AfterFunc(f.For, over)
+}
+
+// intercept carries out the faults of commands.
+func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw {
+	a.recorder.command(c)
+	var failing *Fault
+	for i, f := range a.plan.Faults {
+		if f.On != c.Name {
+			continue
+		}
+		a.mu.Lock()
+		a.arrived[i]++
+		n := a.arrived[i] - f.Nth
+		a.mu.Unlock()
+		switch {
+		case !f.onCommands() && n == 0:
+			time.AfterFunc(time.Millisecond, func() { a.inflict(f) })
+		case f.onCommands() && failing == nil && n >= 0 && n < f.Times && n%max(1, f.Every) == 0:
+			failing = &f
+		}
+	}
+	if failing != nil {
+		return a.fail(*failing, c, run)
+	}
+	return run()
+}
+
+func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
+	switch f.What {
+	case Error:
+		return virtual.FailAs(c, f.Code)
+	case Concern:
+		return virtual.WithConcern(c, run(), f.Code)
+	case Reject:
+		return virtual.Reject(map[int32]answer.Rejection{
+			462: virtual.RequestRate, 461: virtual.RequestRateBefore826, 463: virtual.OperationRate, interrupted: virtual.Interrupted,
+		}[f.Code])
+	case Lose:
+		run()
+		return nil
+	case Drop:
+		time.AfterFunc(time.Millisecond, c.Cut)
+		return run()
+	case Slow:
+		time.Sleep(f.For)
+		return run()
+	default:
+		return nil
+	}
+}
+
+// trace returns what has been recorded.
+func (a *application) trace() Trace {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	slices.SortFunc(a.outcomes, func(x, y Outcome) int { return x.ID - y.ID })
+	a.recorder.line("%d connections opened", len(a.cluster.Connections()))
+	t := a.recorder.trace()
+	t.Outcomes, t.Unfinished = a.outcomes, a.cluster.OpenTransactions()
+	for i := range t.Outcomes {
+		t.Outcomes[i].Index = i
+		t.Outcomes[i].Attempts, t.Outcomes[i].Rejected = a.recorder.most(t.Outcomes[i].ID)
+	}
+	for _, c := range a.cluster.Connections() {
+		t.Opened = append(t.Opened, c.At.Sub(a.recorder.start))
+	}
+	t.Commands, t.Limit = len(a.cluster.Commands()), a.plan.limit()
+	t.account(a.done)
+	return t
+}
+
+// account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for.
+func (t *Trace) account(done func(Call) int64) {
+	for _, o := range t.Outcomes {
+		switch n := done(o.Call); {
+		case kinds[o.Kind].effect != nothing && n > 1:
+			t.Twice = append(t.Twice, o.ID)
+		case kinds[o.Kind].effect != nothing && n == 0 && o.OK():
+			t.Lost = append(t.Lost, o.ID)
+		}
+	}
+}
+
+// done returns how often the call's document was increased, or inserted.
+func (a *application) done(c Call) int64 {
+	doc := a.cluster.Document("db.c", c.id(0))
+	if doc != nil && kinds[c.Kind].effect == inserts {
+		return 1
+	}
+	n, _ := doc.Lookup("n").AsInt64OK()
+	return n
+}
+
+func printed(value any) string {
+	if raw, ok := value.(bson.Raw); ok {
+		return raw.String()
+	}
+	return fmt.Sprintf("%+v", value)
+}

@@ -1,0 +1,73 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func run(t *testing.T, plan Plan) (trace Trace) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, true) })
+	return trace
+}
+
+// TestEveryKind makes a call of each kind where nothing goes wrong.
+func TestEveryKind(t *testing.T) {
+	for _, name := range kindNames() {
+		t.Run(name, func(t *testing.T) {
+			plan := Plan{Topology: "replicaset:1", Logs: true, Calls: []Call{{ID: 1, Kind: name, N: 2}}}
+			trace := run(t, plan)
+			require.Len(t, trace.Outcomes, 1)
+			assert.Empty(t, trace.Outcomes[0].Error)
+			assert.Empty(t, trace.Lost)
+			assert.Empty(t, trace.Twice)
+			assert.Zero(t, trace.Unfinished)
+			for _, command := range kinds[name].commands {
+				switch {
+				case command == "abortTransaction" && name == "withTransaction": // only if the callback fails
+				default:
+					sent := func(line string) bool { return strings.Contains(line, "sees "+command+":") }
+					assert.True(t, slices.ContainsFunc(trace.Lines, sent), "no command %s", command)
+				}
+			}
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	insert := []Call{{ID: 1, Kind: "insertOne", N: 1, Deadline: 50 * time.Millisecond}}
+	for what, fault := range map[string]Fault{
+		"an error":               {What: Error, Code: 13, On: "insert", Nth: 1, Times: 1},
+		"a write concern":        {What: Concern, Code: 64, On: "insert", Nth: 1, Times: 1},
+		"lost replies":           {What: Lose, On: "insert", Nth: 1, Times: 1000},
+		"closed connections":     {What: Close, On: "insert", Nth: 1, Times: 1000},
+		"slow commands":          {What: Slow, For: time.Minute, On: "insert", Nth: 1, Times: 1},
+		"silence":                {What: Silent, For: time.Minute},
+		"refused connections":    {What: Refusing, For: time.Minute},
+		"a proxy without server": {What: Away, For: time.Minute},
+	} {
+		t.Run(what, func(t *testing.T) {
+			trace := run(t, Plan{Topology: "replicaset:1", Calls: insert, Faults: []Fault{fault}})
+			require.Len(t, trace.Outcomes, 1)
+			assert.NotEmpty(t, trace.Outcomes[0].Error)
+			assert.LessOrEqual(t, trace.Outcomes[0].End, 50*time.Millisecond)
+		})
+	}
+}
+
+func TestLostAndTwice(t *testing.T) {
+	t.Parallel()
+	trace := Trace{Outcomes: []Outcome{
+		{Call: Call{ID: 1, Kind: "updateOne"}}, {Call: Call{ID: 2, Kind: "updateOne"}}, {Call: Call{ID: 3, Kind: "insertOne"}},
+		{Call: Call{ID: 4, Kind: "updateOne"}, Error: "x"}, {Call: Call{ID: 5, Kind: "findOne"}}, {Call: Call{ID: 6, Kind: "updateOne"}},
+	}}
+	trace.account(func(c Call) int64 { return map[int]int64{2: 2, 6: 1}[c.ID] })
+	assert.Equal(t, []int{1, 3}, trace.Lost)
+	assert.Equal(t, []int{2}, trace.Twice)
+}
