@@ -147,6 +147,9 @@ lint: fork ## Run golangci-lint on the modules of this repository, and check the
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
 	go run $(ACTIONLINT) .github/workflows/*.yml
 
-.PHONY: bench-cost
-bench-cost: ## Measure the fork's cost when all is well, against upstream's driver, on an idle machine
-	go -C bench run ./cmd/bench cost
+# What "make bench" measures: "overload", in virtual time; the "cost" when all is well; or one overload before the "lab", in real time.
+WHAT ?= overload
+
+.PHONY: bench
+bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
+	$(if $(filter lab,$(WHAT)),go -C lab build -o ../build/ ./cmd/lab && $(RIG) server --topology standalone -- )go -C bench run ./cmd/bench $(WHAT)

@@ -1,5 +1,5 @@
 // Package cost measures what an operation costs when all is well. It uses only what every compared driver has, and is compiled
-// with each of them: make bench-cost.
+// with each of them: make bench WHAT=cost.
 package cost
 
 import (

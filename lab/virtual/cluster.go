@@ -390,11 +390,21 @@ func (c *Cluster) LimitConnections(perSecond int32, burst float64, hosts ...int)
 	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.limits.Connections.SetLimit(l) })
 }
 
+// QueueConnections limits the connections that all hosts accept per second. Others wait, and are closed at once if that many do.
+func (c *Cluster) QueueConnections(perSecond int32, burst float64, queue int32) error {
+	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
+	return c.setLimit(limit, nil, func(f *front, l overload.Limit) error { return f.limits.Connections.SetLimit(l) })
+}
+
 func (c *Cluster) limit(perSecond int32, burst float64, hosts []int, set func(*front, overload.Limit) error) error {
 	limit := overload.Unlimited()
 	if perSecond > 0 {
 		limit = overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst}
 	}
+	return c.setLimit(limit, hosts, set)
+}
+
+func (c *Cluster) setLimit(limit overload.Limit, hosts []int, set func(*front, overload.Limit) error) error {
 	for _, f := range c.selected(hosts) {
 		if err := set(f, limit); err != nil {
 			return err

@@ -37,24 +37,25 @@ type costArm struct{ name, program, options, results string }
 
 // Run measures the drivers in turns, so that what changes on the machine meets all of them.
 func (c *costCmd) Run(ctx context.Context, console console) error {
-	pairs, err := drivers.Pairs(c.Root)
+	oldest, newest, err := drivers.Bases(c.Root)
 	if err != nil {
 		return err
 	}
-	for _, pair := range pairs {
-		arms, err := c.arms(ctx, pair[0], pair[1])
+	for _, compared := range [][2]string{{"oldest", oldest}, {"newest", newest}} {
+		marker, base := compared[0], compared[1]
+		arms, err := c.arms(ctx, drivers.New(c.Root, base, false), drivers.New(c.Root, base, true))
 		if err != nil {
 			return err
 		}
 		for round := range c.Rounds {
-			console.progressf("%s: round %d of %d", pair[0].Base, round+1, c.Rounds)
+			console.progressf("%s: round %d of %d", base, round+1, c.Rounds)
 			for _, arm := range arms {
 				if err := c.measure(ctx, arm); err != nil {
 					return err
 				}
 			}
 		}
-		if err := c.compare(ctx, console, pair[0].Base, arms); err != nil {
+		if err := c.compare(ctx, console, base, marker, arms); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,7 @@ func (c *costCmd) measure(ctx context.Context, arm costArm) error {
 }
 
 // compare prints benchstat's tables, in which "~" stands where a difference may be chance, and writes them to the page if wanted.
-func (c *costCmd) compare(ctx context.Context, console console, base string, arms []costArm) error {
+func (c *costCmd) compare(ctx context.Context, console console, base, marker string, arms []costArm) error {
 	for _, unit := range []string{"sec/op", "allocs/op"} {
 		args := []string{"run", benchstat, "-filter", ".unit:" + unit}
 		for _, arm := range arms {
@@ -119,7 +120,7 @@ func (c *costCmd) compare(ctx context.Context, console console, base string, arm
 			continue
 		}
 		text := page.Preformatted(string(table))
-		if err := page.Write(c.file("docs", "performance.md"), "cost "+base+" "+unit, text); err != nil {
+		if err := page.Write(c.file("docs", "performance.md"), "cost "+marker+" "+unit, text); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,9 @@ const description = `Compares the fork with upstream's driver, on each base, and
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
 type cli struct {
-	Cost costCmd `cmd:"" help:"Measure what operations cost when all is well; the machine has to be idle."`
+	Overload overloadCmd `cmd:"" default:"withargs" help:"Measure all drivers under overload, in virtual time."`
+	Lab      labCmd      `cmd:"" help:"Measure one overload in real time, too, before the lab and the server that $MONGODB_URI names."`
+	Cost     costCmd     `cmd:"" help:"Measure what operations cost when all is well; the machine has to be idle."`
 }
 
 // common are the flags of all commands.

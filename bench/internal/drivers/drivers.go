@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"mongofork/tools/drivermod"
 )
 
@@ -20,18 +22,29 @@ type Driver struct {
 	root       string // of the repository
 }
 
-// Pairs returns the untouched driver and the fork of each base, given the root of the repository.
-func Pairs(root string) ([][2]Driver, error) {
+// New returns the driver of a base, given the root of the repository.
+func New(root, base string, fork bool) Driver {
+	if fork {
+		return Driver{"fork of " + base, base, true, root}
+	}
+	return Driver{"upstream " + base, base, false, root}
+}
+
+// Bases returns the oldest and the newest base of the repository.
+func Bases(root string) (oldest, newest string, err error) {
 	locks, err := filepath.Glob(filepath.Join(root, "etc", "bases", "*", "fork.lock"))
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	pairs := make([][2]Driver, len(locks))
+	if len(locks) == 0 {
+		return "", "", fmt.Errorf("%s has no etc/bases/*/fork.lock: give the root of the repository with --root", root)
+	}
+	bases := make([]string, len(locks))
 	for i, lock := range locks {
-		base := filepath.Base(filepath.Dir(lock))
-		pairs[i] = [2]Driver{{"upstream " + base, base, false, root}, {"fork of " + base, base, true, root}}
+		bases[i] = filepath.Base(filepath.Dir(lock))
 	}
-	return pairs, nil
+	semver.Sort(bases)
+	return bases[0], bases[len(bases)-1], nil
 }
 
 // build writes the driver to the folder below build that the other targets of make use, too.
@@ -64,8 +77,12 @@ func (d Driver) Compile(ctx context.Context, module, pkg, temp string) (string, 
 		return "", err
 	}
 	program := filepath.Join(folder, filepath.Base(pkg)+".test")
+	args := []string{"test", "-c", "-mod=mod", "-modfile", modfile, "-o", program}
+	if _, err := os.Stat(filepath.Join(built, "mongo", "criticality.go")); err == nil {
+		args = append(args, "-tags=criticality")
+	}
 	// A driver of another version may need other modules than the module's go.mod has, hence -mod.
-	if err := run(ctx, module, "test", "-c", "-mod=mod", "-modfile", modfile, "-o", program, pkg); err != nil {
+	if err := run(ctx, module, append(args, pkg)...); err != nil {
 		return "", fmt.Errorf("compile %s with %s: %w", pkg, d.Name, err)
 	}
 	return program, nil

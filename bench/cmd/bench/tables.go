@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"mongofork/bench/overload"
+)
+
+type result = overload.Result
+
+// markdown returns a table with a header and rows.
+func markdown(rows [][]string) string {
+	var text strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&text, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			text.WriteString("|" + strings.Repeat(" --- |", len(row)) + "\n")
+		}
+	}
+	return text.String()
+}
+
+// formatted is a number, or a dash if there is none.
+func formatted(format string, v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	if math.IsInf(v, 0) {
+		return "∞"
+	}
+	if rounded(format, v) == 0 {
+		v = 0 // without a minus
+	}
+	return fmt.Sprintf(format, v)
+}
+
+// rounded is the number that formatted shows.
+func rounded(format string, v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	shown, err := strconv.ParseFloat(fmt.Sprintf(format, v), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return shown
+}
+
+// columns are those that tell most of a scenario.
+func (e entry) columns() []column {
+	if e.Storm != nil {
+		return stormColumns()
+	}
+	columns := loadColumns()
+	for i, c := range e.Classes {
+		columns = append(columns,
+			column{c.Name + ": success, %", "%.1f", func(r result) float64 { return r.Classes[i].Success }},
+			column{"99th percentile, s", "%.2f", func(r result) float64 { return r.Classes[i].P99 }})
+	}
+	return columns
+}
+
+// column is a figure of a table.
+type column struct {
+	name, format string
+	of           figure
+}
+
+func loadColumns() []column {
+	return []column{
+		{"goodput, % of the capacity", "%.1f", goodput}, {"commands per operation", "%.2f", commands},
+		{"errors, %", "%.1f", failures}, {"median latency, s", "%.2f", p50}, {"99th percentile, s", "%.2f", p99},
+	}
+}
+
+func stormColumns() []column {
+	return []column{
+		{"half of the clients connected after, s", "%.1f", func(r result) float64 { return r.Storm.Half }},
+		{"the last after, s", "%.1f", lastClient}, {"errors", "%.0f", stormErrors}, {"pools cleared", "%.0f", cleared},
+		{"heartbeats failed", "%.0f", func(r result) float64 { return r.Storm.Heartbeats }},
+	}
+}
+
+// armTable has a row for each arm in a scenario.
+func armTable(all measured, scenario string, columns []column, arms ...arm) string {
+	header := []string{"driver"}
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+	rows := [][]string{header}
+	for _, a := range arms {
+		row := []string{a.name}
+		for _, c := range columns {
+			row = append(row, formatted(c.format, all.get(scenario, a, c.of)))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+// row is a figure of a scenario.
+type row struct {
+	name, scenario string
+	format         string
+	of             figure
+}
+
+// scenarioTable has a row for each figure, of each arm.
+func scenarioTable(all measured, head string, figures []row, arms ...arm) string {
+	header := []string{head}
+	for _, a := range arms {
+		header = append(header, a.name)
+	}
+	rows := [][]string{header}
+	for _, f := range figures {
+		cells := []string{f.name}
+		for _, a := range arms {
+			cells = append(cells, formatted(f.format, all.get(f.scenario, a, f.of)))
+		}
+		rows = append(rows, cells)
+	}
+	return markdown(rows)
+}
+
+// throttlingRows are those of docs/throttling.md.
+func throttlingRows() []row {
+	ten, twice := clients(10), lastingAt(2, 0.1)
+	return []row{
+		{"goodput of the first 15 s at 2 ×, % of the capacity", ten, "%.1f", goodput},
+		{"commands per operation in it", ten, "%.2f", commands},
+		{"goodput at 2 ×", twice, "%.1f", goodput},
+		{"commands per operation", twice, "%.2f", commands},
+		{"median latency, s", twice, "%.2f", p50},
+		{"99th percentile, s", twice, "%.2f", p99},
+		{"goodput at 4 ×", lastingAt(4, 0.1), "%.1f", goodput},
+		{"goodput at 10 ×", lastingAt(10, 0.1), "%.1f", goodput},
+		{"goodput at 2 ×, a rejection costs half an operation", lastingAt(2, 0.5), "%.1f", goodput},
+		{"errors in bursts of half a second at 2 ×, %", "bursts, " + ten, "%.1f", failures},
+		{"errors in five seconds at 3 × and what follows, %", "spike, " + ten, "%.1f", failures},
+		{"errors at 95 % of the capacity, %", "95 %", "%.1f", failures},
+	}
+}
+
+// classRows are those of what the application marks.
+func classRows() []row {
+	var rows []row
+	for _, name := range []string{classesTwice, classesFour, classesTen, classesThree, classesHundred} {
+		rows = append(rows, row{name + ": critical that succeed, %", name, "%.1f", classSuccess(critical)},
+			row{"their 99th percentile, s", name, "%.2f", classP99(critical)})
+		if name == classesThree {
+			rows = append(rows, row{"normal that succeed, %", name, "%.1f", classSuccess(normal)})
+		}
+		rows = append(rows, row{"goodput, % of the capacity", name, "%.1f", goodput})
+	}
+	return rows
+}
+
+// summary is the table of the README: an overload that lasts, and its first seconds, in which the buckets still have tokens.
+func (a arms) summary(all measured) string {
+	rows := [][]string{{
+		"driver", "goodput, % of the capacity", "commands per operation", "median latency, s", "goodput of the first 15 s, 10 clients", "100 clients",
+	}}
+	for _, of := range []struct{ lasting, fresh arm }{
+		{a.noRetry, a.noRetry}, {a.twoRetries, a.twoRetries}, {a.fork, a.fork}, {a.spent, a.full}, {a.throttled, a.throttled},
+	} {
+		row := []string{of.fresh.name}
+		for _, c := range []struct {
+			arm      arm
+			scenario string
+			format   string
+			of       figure
+		}{
+			{of.lasting, lastingAt(2, 0.1), "%.1f", goodput}, {of.lasting, lastingAt(2, 0.1), "%.2f", commands},
+			{of.lasting, lastingAt(2, 0.1), "%.2f", p50}, {of.fresh, clients(10), "%.1f", goodput}, {of.fresh, clients(100), "%.1f", goodput},
+		} {
+			row = append(row, formatted(c.format, all.get(c.scenario, c.arm, c.of)))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+// table is a table of a page.
+type table struct{ page, marker, text string }
+
+// tables are all tables of pages.
+func (a arms) tables(all measured) []table {
+	var fleets, rejected []row
+	for _, n := range []int{1, 10, 100, 1000} {
+		fleets = append(fleets, row{clients(n), clients(n), "%.1f", goodput})
+	}
+	for _, r := range allRejectedShares() {
+		rejected = append(rejected, row{r.name(), r.name(), "%.1f", others})
+	}
+	const page, throttling = "docs/performance.md", "docs/throttling.md"
+	twice := lastingAt(2, 0.1)
+	return []table{
+		{"README.md", "summary", a.summary(all)},
+		{page, "lasting", armTable(all, twice, loadColumns(), a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled, a.newerFork, a.newerSpent, a.newerThrottled)},
+		{page, "fleets", scenarioTable(all, "goodput, %", fleets, a.noRetry, a.twoRetries, a.full, a.throttled, a.newerThrottled)},
+		{page, "storm", armTable(all, "storm", stormColumns(), a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork, a.newerFull, a.newerThrottled)},
+		{page, "neighbours", armTable(all, besideNone, []column{
+			{"goodput, % of the capacity", "%.1f", goodput}, {"own success, %", "%.1f", func(r result) float64 { return r.Own }},
+			{"the others', %", "%.1f", func(r result) float64 { return r.Others }},
+		}, a.fork, a.throttled, a.newerFork, a.newerThrottled)},
+		{page, "rejected", scenarioTable(all, "others that fail, %", rejected, a.fork, a.throttled, a.newerThrottled)},
+		{page, "goals tokens", a.goalTable(tokenGoals(), all)},
+		{page, "goals classes", a.goalTable(classGoals(), all)},
+		{page, "goals throttling", a.goalTable(throttlingGoals(), all)},
+		{throttling, "classes", scenarioTable(all, "", classRows(), a.noRetry, a.prioritized, a.throttled, a.newerThrottled)},
+		{throttling, "throttling", scenarioTable(all, "", throttlingRows(), a.noRetry, a.fork, a.full, a.spent, a.throttled)},
+	}
+}

@@ -1,0 +1,153 @@
+package overload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/virtual"
+	"mongofork/tools/connstring"
+)
+
+// TestJob runs the job on its standard input and writes the result to the file that BENCH_RESULT names. Without one it runs a short
+// job and expects of it what does not depend on the driver.
+func TestJob(t *testing.T) {
+	file := os.Getenv("BENCH_RESULT")
+	if file == "" {
+		result := runJob(t, Job{Seed: 1, Scenario: Scenario{Clients: 2, Load: Load{Base: 0.5}, Capacity: 200, Duration: 5 * time.Second}})
+		assert.InDelta(t, 50, result.Goodput, 5)
+		assert.InDelta(t, 1, result.Commands, 0.05)
+		assert.Zero(t, result.Errors)
+		return
+	}
+	var job Job
+	require.NoError(t, json.NewDecoder(os.Stdin).Decode(&job))
+	encoded, err := json.Marshal(runJob(t, job))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, encoded, 0o600))
+}
+
+// runJob runs a job in virtual time, unless it names servers.
+func runJob(t *testing.T, job Job) (result Result) {
+	t.Helper()
+	if job.URI != "" {
+		r := newRun(job, &realServers{uri: job.URI})
+		defer r.disconnect()
+		require.NoError(t, r.connect(t.Context()))
+		r.load(t.Context())
+		return r.result()
+	}
+	seed(t, job.Seed)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newCluster(t, job.Scenario)
+		var err error
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		result, err = measure(ctx, job, cluster)
+		require.NoError(t, err)
+	})
+	return result
+}
+
+// realServers are servers in real time.
+type realServers struct {
+	uri      string
+	commands sync.Map // numbers of commands, as *atomic.Int64, by name
+}
+
+func (s *realServers) Client(uriOptions ...string) *options.ClientOptions {
+	return options.Client().ApplyURI(connstring.With(s.uri, uriOptions...)).SetMonitor(&event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) { s.count(e.CommandName).Add(1) },
+	})
+}
+
+func (s *realServers) Count(command string) int { return int(s.count(command).Load()) }
+
+func (s *realServers) count(command string) *atomic.Int64 {
+	n, _ := s.commands.LoadOrStore(command, new(atomic.Int64))
+	return n.(*atomic.Int64)
+}
+
+// newCluster starts the servers of a scenario in virtual time.
+func newCluster(t *testing.T, s Scenario) *virtual.Cluster {
+	t.Helper()
+	topology := s.Topology
+	if topology == "" {
+		topology = "standalone"
+	}
+	return virtual.New(t, virtual.Options{Topology: topology, Forget: true})
+}
+
+// measure runs a job on servers without limits, which it sets.
+func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
+	s := job.Scenario
+	if s.Storm != nil {
+		if err := cluster.QueueConnections(int32(s.Storm.PerSecond), 1, int32(s.Storm.Queue)); err != nil {
+			return Result{}, err
+		}
+		return storm(ctx, job, cluster)
+	}
+	r := newRun(job, cluster)
+	defer r.disconnect()
+	if err := r.connect(ctx); err != nil {
+		return Result{}, err
+	}
+	if job.Spent {
+		cluster.Intercept(func(command virtual.Command, run func() bson.Raw) bson.Raw {
+			if command.Name == "find" {
+				return virtual.Reject(virtual.RequestRate)
+			}
+			return run()
+		})
+		if err := r.spend(ctx); err != nil {
+			return Result{}, err
+		}
+		cluster.Intercept(nil)
+	}
+	each := s.Capacity / float64(len(cluster.Hosts()))
+	err := cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: Queue(each), RejectionCost: s.RejectionCost})
+	if s.MemberLoad > 0 {
+		err = errors.Join(err, cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), 0.1, 0))
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	cluster.Intercept(rejects(s.Classes))
+	r.load(ctx)
+	return r.result(), nil
+}
+
+// rejects returns what rejects the commands of the classes that are always rejected, which the documents or filters name; nil if
+// there are none.
+func rejects(classes []Class) virtual.Hook {
+	var rejected []string
+	for _, class := range classes {
+		if class.Rejected {
+			rejected = append(rejected, class.Name)
+		}
+	}
+	if rejected == nil {
+		return nil
+	}
+	return func(command virtual.Command, run func() bson.Raw) bson.Raw {
+		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}, {"pipeline", "0", "$match", "class"}} {
+			if name, ok := command.Body.Lookup(path...).StringValueOK(); ok && slices.Contains(rejected, name) {
+				return virtual.Reject(virtual.RequestRate)
+			}
+		}
+		return run()
+	}
+}

@@ -1,0 +1,179 @@
+package overload
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Connections is the total number of connections of the clients. An operation that waits for one sends nothing.
+const connections = 1000
+
+// cooldown is the time under load after what is measured.
+const cooldown = time.Second
+
+const database = "bench"
+
+// servers are what a load is put on.
+type servers interface {
+	// Client returns the options of a client, with further options of the connection string.
+	Client(uriOptions ...string) *options.ClientOptions
+	// Count returns the number of commands of a name so far.
+	Count(command string) int
+}
+
+// operation is one call of the application. Its times count from the start of the load.
+type operation struct {
+	due, ended time.Duration
+	client     int
+	class      int
+	failed     bool
+}
+
+// run is a run in progress.
+type run struct {
+	job        Job
+	servers    servers
+	classes    []Class
+	clients    []*mongo.Client
+	wrappers   []wrapper // of each client's calls
+	operations []operation
+	commands   int // that arrived in the measured time
+}
+
+func newRun(job Job, on servers) *run {
+	r := &run{job: job, servers: on, classes: job.Scenario.Classes}
+	if len(r.classes) == 0 {
+		r.classes = []Class{{Share: 1}}
+	}
+	s := job.Scenario
+	// Two words of seed, so that neighbouring seeds share nothing. The number of clients must not affect the times of arrival.
+	const second = 0x9e3779b97f4a7c15
+	choice := rand.New(rand.NewPCG(job.Seed, second))
+	for _, due := range s.Load.arrivals(rand.New(rand.NewPCG(job.Seed, second)), s.Capacity, s.Warmup+s.Duration+cooldown) {
+		r.operations = append(r.operations, operation{due: due, client: choice.IntN(s.Clients), class: r.class(choice.Float64())})
+	}
+	return r
+}
+
+// class returns the class at a point of the sum of their shares.
+func (r *run) class(at float64) int {
+	last := len(r.classes) - 1
+	for i, c := range r.classes[:last] {
+		if at -= c.Share; at < 0 {
+			return i
+		}
+	}
+	return last
+}
+
+// connect makes clients that have connected.
+func (r *run) connect(ctx context.Context) error {
+	s := r.job.Scenario
+	for i := range s.Clients {
+		own := r.job.Options
+		if s.Neighbours != "" && i%2 == 1 {
+			own = s.Neighbours
+		}
+		client, err := mongo.Connect(r.servers.Client(s.Options, own, fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients))))
+		if err != nil {
+			return err
+		}
+		var wrapped wrapper = plainly
+		if r.job.Throttler {
+			wrapped = newThrottler(ctx)
+		}
+		r.clients, r.wrappers = append(r.clients, client), append(r.wrappers, wrapped)
+		if err := client.Ping(ctx, nil); err != nil {
+			return fmt.Errorf("a client does not connect before the load begins: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *run) disconnect() {
+	for _, client := range r.clients {
+		_ = client.Disconnect(context.Background())
+	}
+}
+
+// sent returns the number of the operations' commands so far.
+func (r *run) sent() int {
+	return r.servers.Count("find") + r.servers.Count("insert") + r.servers.Count("aggregate")
+}
+
+// load starts all operations, each when it is due, and waits for them.
+func (r *run) load(ctx context.Context) {
+	began := time.Now()
+	from, until := r.job.Scenario.Warmup, r.job.Scenario.Warmup+r.job.Scenario.Duration
+	time.AfterFunc(from, func() { r.commands -= r.sent() })
+	counted := make(chan struct{})
+	time.AfterFunc(until, func() {
+		r.commands += r.sent()
+		close(counted)
+	})
+	var running sync.WaitGroup
+	for i := range r.operations {
+		op := &r.operations[i]
+		time.Sleep(op.due - time.Since(began))
+		running.Go(func() {
+			criticality := r.classes[op.class].Criticality
+			marked := mark(ctx, criticality)
+			op.failed = r.wrappers[op.client](marked, criticality, func() error { return r.do(marked, op) }) != nil
+			op.ended = time.Since(began)
+		})
+	}
+	running.Wait()
+	<-counted
+}
+
+// do does one operation. Its document tells the server the class.
+func (r *run) do(ctx context.Context, op *operation) error {
+	class := r.classes[op.class]
+	name := class.Collection
+	if name == "" {
+		name = "documents"
+	}
+	collection := r.clients[op.client].Database(database).Collection(name)
+	switch class.Command {
+	case "insert":
+		_, err := collection.InsertOne(ctx, bson.D{{Key: "class", Value: class.Name}})
+		return err
+	case "aggregate":
+		cursor, err := collection.Aggregate(ctx, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "class", Value: class.Name}}}}})
+		if err != nil {
+			return err
+		}
+		return cursor.Close(ctx)
+	}
+	cursor, err := collection.Find(ctx, bson.D{{Key: "class", Value: class.Name}})
+	if err != nil {
+		return err
+	}
+	return cursor.Close(ctx)
+}
+
+// spend spends the tokens of all clients: operations of each, one after the other, until one is not retried. The servers
+// have to reject all.
+func (r *run) spend(ctx context.Context) error {
+	const most = 2000 // of a thousand tokens each operation takes at least one
+	for i := range r.clients {
+		for n := 0; ; n++ {
+			before := r.sent()
+			err := r.do(ctx, &operation{client: i})
+			if err == nil || n == most {
+				return fmt.Errorf("the tokens of client %d are not spent after %d operations: %w", i, n, err)
+			}
+			if r.sent() == before+1 {
+				break
+			}
+		}
+	}
+	return nil
+}

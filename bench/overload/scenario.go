@@ -1,0 +1,114 @@
+// Package overload puts an open-loop load on overloaded servers: operations start when they are due, regardless of earlier ones,
+// and their latency counts from then. It uses only what every compared driver has. Its tests are the program that "make bench"
+// compiles with each driver; what is to be measured is data.
+package overload
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Scenario is a load and the servers that it meets.
+type Scenario struct {
+	Name string
+	// Clients share the load at random.
+	Clients int
+	// Load is a multiple of the capacity.
+	Load Load
+	// Capacity is the number of operations per second that the servers can serve together.
+	Capacity float64
+	// RejectionCost is the work of a rejection as a share of that of a request that is served.
+	RejectionCost float64
+	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
+	Warmup, Duration time.Duration
+	// Topology is a topology of the lab; a standalone if it is empty.
+	Topology string
+	// Options are those of all clients' connection strings.
+	Options string
+	// MemberLoad is the load on the first member, which admits less than the others, as a multiple of what it admits; 0 if it
+	// admits as much.
+	MemberLoad float64
+	// Classes are the operations; none stand for reads by the same command from one collection.
+	Classes []Class
+	// Neighbours are the options of every other client's connection string, instead of the arm's.
+	Neighbours string
+	// Storm takes the place of the load.
+	Storm *Storm
+	// Seeds is the number of runs with different arrivals, of which results are means.
+	Seeds int
+}
+
+// Class is a class of operations.
+type Class struct {
+	Name string
+	// Share is its share of the operations.
+	Share float64
+	// Command is "find", if it is empty, or "insert" or "aggregate".
+	Command    string
+	Collection string // "documents" if it is empty
+	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.
+	Criticality int8
+	// Rejected is whether the server rejects each of its commands, at no cost.
+	Rejected bool
+}
+
+// Storm is a start of many clients at once. Each tries a read again and again until one succeeds, a tenth of a second after an
+// error, and stays connected until all have ended.
+type Storm struct {
+	Clients int
+	// PerSecond is the number of connections per second that the server accepts, Queue the number that may wait.
+	PerSecond, Queue int
+}
+
+// Load is the rate at which operations arrive.
+type Load struct {
+	// Base is the load between bursts.
+	Base float64
+	// Peak is the load for the time Burst at the start of each Period; the first Period starts at Start. Without a Period the
+	// load is always Base.
+	Peak                 float64
+	Start, Burst, Period time.Duration
+}
+
+// at returns the load at a time.
+func (l Load) at(now time.Duration) float64 {
+	if l.Period > 0 && now >= l.Start && (now-l.Start)%l.Period < l.Burst {
+		return l.Peak
+	}
+	return l.Base
+}
+
+// arrivals returns the times at which operations are due: a Poisson process, of a varying load one of its peak, thinned out.
+func (l Load) arrivals(random *rand.Rand, capacity float64, end time.Duration) []time.Duration {
+	highest := l.Base
+	if l.Period > 0 {
+		highest = max(l.Base, l.Peak)
+	}
+	var all []time.Duration
+	for now := time.Duration(0); ; {
+		now += time.Duration(random.ExpFloat64() / (highest * capacity) * float64(time.Second))
+		if now >= end {
+			return all
+		}
+		if load := l.at(now); load == highest || random.Float64()*highest < load {
+			all = append(all, now)
+		}
+	}
+}
+
+// Job is one run of a scenario with a driver's options.
+type Job struct {
+	Scenario Scenario
+	// Options are those of the connection string.
+	Options string
+	// Spent makes the clients spend their buckets' tokens before the load begins.
+	Spent bool
+	// Throttler puts failsafe-go's PriorityThrottler around each call.
+	Throttler bool
+	Seed      uint64
+	// URI names servers in real time, the capacity of which has been set; empty for servers in virtual time.
+	URI string
+}
+
+// Queue is the number of requests that may wait for a server of that capacity: those of a tenth of a second.
+func Queue(capacity float64) int { return int(capacity / 10) }

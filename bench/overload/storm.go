@@ -1,0 +1,78 @@
+package overload
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+const (
+	// pause is the application's wait after an error before it tries again.
+	pause = 100 * time.Millisecond
+	// stormLimit is the time after which clients give up.
+	stormLimit = time.Minute
+)
+
+// storm starts all clients at once.
+func storm(ctx context.Context, job Job, on servers) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, stormLimit)
+	defer cancel()
+	var cleared, heartbeats, errors atomic.Int64
+	began, took := time.Now(), make([]time.Duration, job.Scenario.Storm.Clients)
+	clients := make([]*mongo.Client, len(took))
+	var running sync.WaitGroup
+	for i := range took {
+		client, err := mongo.Connect(on.Client(job.Options).
+			SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
+				if e.Type == event.ConnectionPoolCleared {
+					cleared.Add(1)
+				}
+			}}).
+			SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: func(*event.ServerHeartbeatFailedEvent) { heartbeats.Add(1) }}))
+		if err != nil {
+			return Result{}, err
+		}
+		clients[i] = client
+		running.Go(func() {
+			for ctx.Err() == nil {
+				err := client.Database(database).Collection("documents").FindOne(ctx, bson.D{}).Err()
+				if err == nil || err == mongo.ErrNoDocuments { //nolint:errorlint // the driver returns the value itself
+					took[i] = time.Since(began)
+					return
+				}
+				errors.Add(1)
+				time.Sleep(pause)
+			}
+		})
+	}
+	running.Wait()
+	result := StormResult{Errors: float64(errors.Load()), Cleared: float64(cleared.Load()), Heartbeats: float64(heartbeats.Load())}
+	result.count(took)
+	for _, client := range clients {
+		_ = client.Disconnect(context.Background())
+	}
+	return Result{Storm: result}, nil
+}
+
+// count counts the clients by the time of their first success, which is zero for those without any.
+func (r *StormResult) count(took []time.Duration) {
+	slices.Sort(took)
+	connected := took[sort.Search(len(took), func(i int) bool { return took[i] > 0 }):]
+	r.Unconnected = float64(len(took) - len(connected))
+	if len(connected) == 0 {
+		return
+	}
+	last := connected[len(connected)-1]
+	r.Half, r.Last = connected[len(connected)/2].Seconds(), last.Seconds()
+	for end := time.Duration(0); end < last+Interval; end += Interval {
+		n, _ := slices.BinarySearch(connected, end+1)
+		r.Connected = append(r.Connected, float64(n))
+	}
+}
