@@ -117,7 +117,11 @@ func (p *Project) carryOver(lock *plan.Lock, m *upstream.Module, from string) er
 		return err
 	}
 	for e, hash := range previous.Entries {
-		found, err := m.Lookup(e.Key)
+		lookup := m.Lookup
+		if e.How == syntax.Remove {
+			lookup = m.LookupWhole
+		}
+		found, err := lookup(e.Key)
 		if err != nil {
 			return err
 		}

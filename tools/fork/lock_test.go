@@ -105,7 +105,7 @@ func TestAcceptSpecifications(t *testing.T) {
 // A new base takes over what is unchanged; the rest has to be reviewed.
 func TestNewLock(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
+	p := builtProject(t, overlayOf("//fork:remove lease nobody leases\n//fork:remove newLease nobody leases\n\n"+lockedOverlay))
 	_, err := p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
 	require.ErrorContains(t, err, "the lock exists already")
 
@@ -119,6 +119,7 @@ func TestNewLock(t *testing.T) {
 	require.NotContains(t, lock.Entries, plan.Entry{How: syntax.Watch, Key: syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
 	require.Equal(t, "ea6be202", lock.Specifications)
 
+	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Remove, Key: syntax.Key{Package: "pool", Name: "lease"}}, "a type with its methods")
 	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: forktest.Module, From: forktest.Base, Specifications: "ea6be202"})
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

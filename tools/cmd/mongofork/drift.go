@@ -8,7 +8,7 @@ import (
 )
 
 type driftCmd struct {
-	Version string `arg:"" optional:"" help:"The version to compare with, such as v2.9.3. Without it every release since the lowest base is compared with the nearest base below it, and summarized."`
+	Version string `arg:"" optional:"" help:"The version to compare with, such as v2.10.0. Without it every release since the lowest base is compared with the nearest base below it, and summarized."`
 	Diff    bool   `short:"v" help:"Print upstream's change of each declaration."`
 }
 
@@ -30,8 +30,8 @@ func (c *driftCmd) Run(a *app) error {
 		return err
 	}
 	review := c.print(a, rows)
-	if have := advisories.Affecting(c.Version); len(have) > 0 {
-		fmt.Fprintf(a.out, "advisories that %s has: %s\n", c.Version, strings.Join(have, ", "))
+	if len(advisories) > 0 {
+		fmt.Fprintln(a.out, advisories.Summary(c.Version))
 	}
 	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)
 	if review > 0 {
@@ -48,15 +48,14 @@ func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
 			continue
 		}
 		review++
-		fmt.Fprintf(a.out, "%-9s %s\n          %s of %s", row.Class, row.Subject, row.How, row.Ours)
-		for _, part := range []struct{ format, value string }{
-			{"; upstream's was in %s", row.Was}, {"; upstream's is in %s", row.Now}, {"; %s", row.Hint},
+		fmt.Fprintf(a.out, "%-9s %s\n", row.Class, row.Subject)
+		for _, line := range []struct{ label, value string }{
+			{row.How + " of", row.Ours}, {"was in", row.Was}, {"is in", row.Now}, {"hint:", row.Hint},
 		} {
-			if part.value != "" {
-				fmt.Fprintf(a.out, part.format, part.value)
+			if line.value != "" {
+				fmt.Fprintf(a.out, "          %s %s\n", line.label, line.value)
 			}
 		}
-		fmt.Fprintln(a.out)
 		if c.Diff {
 			fmt.Fprint(a.out, row.Diff)
 		}

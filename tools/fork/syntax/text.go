@@ -6,10 +6,15 @@ import (
 	"strings"
 )
 
-// Places lists where declarations stand, with build constraints.
+// Places lists the first declaration in each file, with build constraints.
 func Places(decls []*Decl) string {
 	var list []string
+	seen := map[*File]bool{}
 	for _, d := range decls {
+		if seen[d.File] {
+			continue
+		}
+		seen[d.File] = true
 		at := d.At()
 		if d.File.Constraint != "" {
 			at += " [" + d.File.Constraint + "]"
