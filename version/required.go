@@ -8,7 +8,7 @@ import (
 
 const modulePath = "go.mongodb.org/mongo-driver/v2"
 
-// Required returns the version of the driver that the program's go.mod files require, such as "v2.9.3", and whether it is newer
+// Required returns the version of the driver that the program's go.mod files require, such as "v2.10.0", and whether it is newer
 // than the fork's base. A replace line silently replaces any version, so such a program runs an older driver than it was made
 // for. If the version is unknown, as in tests of the driver itself and in programs not built from modules, it is empty and newer
 // is false. Each call reads it anew, which takes some microseconds. Required is safe for concurrent use.

@@ -19,22 +19,21 @@ const driver = "example.com/driver/v2"
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	bases := []string{"v2.5.0", "v2.9.3"}
+	bases := []string{"v2.5.0", "v2.10.0"}
 	for _, tc := range []struct{ required, wanted, want, err string }{
 		{"v2.0.0", "", "v2.5.0", ""},
 		{"v2.4.99", "", "v2.5.0", ""},
 		{"v2.5.0-beta1", "", "v2.5.0", ""},
 		{"v2.5.0", "", "v2.5.0", ""},
-		{"v2.5.1-0.20260101000000-0123456789ab", "", "v2.9.3", ""},
-		{"v2.5.1", "", "v2.9.3", ""},
-		{"v2.6.0", "", "v2.9.3", ""},
-		{"v2.9.3", "", "v2.9.3", ""},
-		{"v2.9.4", "", "", "v2.9.4 of the driver is required, which is newer than every base (v2.5.0, v2.9.3)"},
-		{"v2.10.0", "", "", "newer than every base"},
-		{"v2.5.0", "v2.9.3", "v2.9.3", ""},
+		{"v2.5.1-0.20260101000000-0123456789ab", "", "v2.10.0", ""},
+		{"v2.5.1", "", "v2.10.0", ""},
+		{"v2.9.3", "", "v2.10.0", ""},
+		{"v2.10.0", "", "v2.10.0", ""},
+		{"v2.10.1", "", "", "v2.10.1 of the driver is required, which is newer than every base (v2.5.0, v2.10.0)"},
+		{"v2.5.0", "v2.10.0", "v2.10.0", ""},
 		{"v2.5.0", "v2.5.0", "v2.5.0", ""},
 		{"v2.5.1", "v2.5.0", "", "the fork of v2.5.0 would be a step back"},
-		{"v2.5.0", "v2.7.0", "", "there is no base v2.7.0; there are v2.5.0, v2.9.3"},
+		{"v2.5.0", "v2.7.0", "", "there is no base v2.7.0; there are v2.5.0, v2.10.0"},
 	} {
 		got, err := choose(bases, tc.wanted, tc.required)
 		require.Equal(t, tc.want, got, tc)

@@ -215,7 +215,7 @@ func main() {
 	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).ReleaseVersion(t.Context())
 	require.NoError(t, err)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
-	const required = "v2.9.3"
+	const required = "v2.10.0"
 	_, binary := buildWithRelease(t, release, required, released, program,
 		"mongofork.internal/prometheus v0.0.0-"+strings.TrimPrefix(released, realBase+"-"), "mongofork.internal/otel v0.0.0-"+strings.TrimPrefix(released, realBase+"-"))
 	out, err := command.Output(t.Context(), t.TempDir(), nil, binary)

@@ -13,7 +13,7 @@ func TestLinkLeadsToTheLastOutput(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	link := filepath.Join(root, LinkName)
-	for _, base := range []string{"v2.5.0", "v2.9.3", "v2.9.3"} {
+	for _, base := range []string{"v2.5.0", "v2.10.0", "v2.10.0"} {
 		require.NoError(t, Folder{Dir: filepath.Join(root, base)}.Link())
 		target, err := os.Readlink(link)
 		require.NoError(t, err)
