@@ -15,8 +15,8 @@ LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab lab/limits ben
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
 
-# All versions of upstream that the fork can be built on.
-BASES := $(notdir $(patsubst %/fork.lock,%,$(wildcard etc/bases/*/fork.lock)))
+# All versions of upstream that the fork can be built on, in ascending order.
+BASES := $(shell ls etc/bases | sort -V)
 
 MONGOFORK := go run ./tools/cmd/mongofork
 RIG := go run ./tools/cmd/rig
@@ -61,6 +61,10 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	cd build/$(BASE) && go build -trimpath ./...
 	@# What vet finds in the package driverutil is in upstream's tests.
 	cd build/$(BASE) && go vet -trimpath -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
+
+.PHONY: newest
+newest: ## Print the newest base: export BASE=$$(make -s newest)
+	@echo $(lastword $(BASES))
 
 .PHONY: check-bases
 check-bases: ## Check, compile and test the fork on every base, as far as no server is needed
@@ -114,7 +118,7 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
-drift: ## Show what upstream's releases changed under the overlay; in detail with TO=v2.9.3
+drift: ## Show what upstream's releases changed under the overlay; in detail with TO=VERSION
 	$(MONGOFORK) drift $(TO)
 
 # The version that a release has to have, if it is given; version/fork.go says which one it is.
