@@ -23,7 +23,6 @@ const defaultStepDown = 60 * time.Second
 // control returns a handler for these requests. From web pages it answers only reads, and never a request for a host other than this
 // machine, such as one from a web page whose name was made to lead here:
 //
-//	GET  /metrics                     the counts, for Prometheus
 //	GET  /status                      the deployment's members and the fronts' faults, as JSON
 //	POST /stepdown?for=10s            the primary steps down, and is not elected for that long
 //	POST /fronts/{front}/fault?kind=slow&delay=100ms&for=5s
@@ -33,7 +32,6 @@ const defaultStepDown = 60 * time.Second
 //	                                  these members are cut off from the others; without members nobody is
 func control(l *deployment.Lab) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", l.Metrics())
 	handle := func(pattern string, act func(*http.Request) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { respond(w, r, l, act) })
 	}

@@ -7,27 +7,21 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/members"
-	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 )
 
 type serveCmd struct {
-	Topology      string  `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N, made of one server; or members, a real replica set."`
-	Backend       string  `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host, or of the replica set for the topology members."`
-	Mongod        string  `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod, instead of using a backend."`
-	Dir           string  `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
-	Port          int     `placeholder:"PORT" help:"Port of the first front; those of the others follow, and that of the control requests. 0 takes any free ports."`
-	Capacity      float64 `placeholder:"N" help:"Requests that each front serves in a second; more wait, and are rejected if too many do. The default is no limit."`
-	Queue         int     `default:"100" help:"Requests that may wait at a front with a capacity."`
-	RejectionCost float64 `default:"0.1" help:"Share of a request's work that its rejection takes."`
+	Topology string `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N, made of one server; or members:N, a real replica set."`
+	Backend  string `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; for all topologies but members:N."`
+	Mongod   string `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod."`
+	Dir      string `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
 }
 
 // Run serves until the context ends.
@@ -36,12 +30,7 @@ func (c *serveCmd) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	config := deployment.Config{Topology: spec, Port: c.Port, Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
-	if c.Capacity != 0 {
-		config.Capacity = &overload.CapacityConfig{
-			RequestsPerSec: c.Capacity, MaxQueueDepth: c.Queue, RejectionShare: c.RejectionCost,
-		}
-	}
+	config := deployment.Config{Topology: spec, Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
 	if err := c.behind(env.ctx, &config); err != nil {
 		return err
 	}
@@ -66,10 +55,8 @@ func (c *serveCmd) behind(ctx context.Context, config *deployment.Config) (err e
 		return fmt.Errorf("--mongod starts members: give --topology %s:3", topology.Members)
 	case c.Mongod != "":
 		config.Members, err = members.Start(ctx, c.Mongod, c.Dir, config.Topology.Members)
-	case c.Backend == "":
+	case real || c.Backend == "":
 		return errors.New("missing flags: --backend=URI, or --mongod=FILE for the topology members:N")
-	case real:
-		config.Members, err = members.Discover(ctx, c.Backend)
 	default:
 		config.Backend, err = proxy.ParseBackend(c.Backend)
 	}
@@ -78,11 +65,7 @@ func (c *serveCmd) behind(ctx context.Context, config *deployment.Config) (err e
 
 // control prints all addresses, and serves the control requests until the context ends.
 func (c *serveCmd) control(ctx context.Context, l *deployment.Lab, env *environment) error {
-	port := c.Port
-	if port != 0 {
-		port += len(l.Hosts())
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(deployment.Host, strconv.Itoa(port)))
+	listener, err := net.Listen("tcp", net.JoinHostPort(deployment.Host, "0"))
 	if err != nil {
 		return fmt.Errorf("the control requests: %w", err)
 	}

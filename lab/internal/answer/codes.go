@@ -12,7 +12,6 @@ const (
 	CodeInvalidOptions            = 72
 	CodeNoReplicationEnabled      = 76
 	CodeShutdownInProgress        = 91
-	CodeNotSecondary              = 95
 	CodePrimarySteppedDown        = 189
 	CodeNoSuchTransaction         = 251
 	CodeFailPointSetFailed        = 266
@@ -52,7 +51,7 @@ var codes = [...]code{
 	{CodeCommandNotFound, "CommandNotFound", 0}, {64, "WriteConcernTimeout", 0}, {CodeInvalidOptions, "InvalidOptions", 0},
 	{CodeNoReplicationEnabled, "NoReplicationEnabled", 0}, {79, "UnknownReplWriteConcern", 0},
 	{89, "NetworkTimeout", Retriable}, {CodeShutdownInProgress, "ShutdownInProgress", Retriable},
-	{CodeNotSecondary, "NotSecondary", 0}, {100, "UnsatisfiableWriteConcern", 0}, {112, "WriteConflict", Conflict},
+	{100, "UnsatisfiableWriteConcern", 0}, {112, "WriteConflict", Conflict},
 	{133, "FailedToSatisfyReadPreference", 0}, {134, "ReadConcernMajorityNotAvailableYet", Retriable},
 	{150, "StaleEpoch", Conflict}, {CodePrimarySteppedDown, "PrimarySteppedDown", Retriable}, {216, "ElectionInProgress", 0},
 	{225, "TransactionTooOld", 0}, {234, "RetryChangeStream", 0}, {237, "CursorKilled", 0}, {239, "SnapshotTooOld", Conflict},

@@ -51,7 +51,7 @@ func cannedReplies(t testing.TB) map[string]bson.Raw {
 }
 
 // startBackend serves canned replies until the test ends.
-func startBackend(t testing.TB) proxy.Backend {
+func startBackend(t testing.TB) string {
 	t.Helper()
 	replies := cannedReplies(t)
 	server, err := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
@@ -75,7 +75,7 @@ func startBackend(t testing.TB) proxy.Backend {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return proxy.Backend{Network: "tcp", Address: listener.Addr().String()}
+	return listener.Addr().String()
 }
 
 // startLab runs a lab until the test ends.
@@ -84,7 +84,7 @@ func startLab(t testing.TB, text string, config Config) *Lab {
 	spec, err := topology.ParseSpec(text)
 	require.NoError(t, err)
 	config.Topology = spec
-	if config.Backend.Address == "" {
+	if config.Backend == "" {
 		config.Backend = startBackend(t)
 	}
 	l, err := Open(config)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,14 +29,10 @@ const electionDelay = 500 * time.Millisecond
 // Config configures a lab.
 type Config struct {
 	Topology topology.Spec
-	// Backend is the one server behind all fronts, except for the topology "members".
-	Backend proxy.Backend
+	// Backend is the address of the one server behind all fronts, except for the topology "members".
+	Backend string
 	// Members is the real replica set of that topology, with a front before each.
 	Members *members.Set
-	// Port is the first front's port; the others follow. 0 takes any free ports.
-	Port int
-	// Capacity is the capacity of each front; nil for no limit but the backend's.
-	Capacity *overload.CapacityConfig
 	// Observers see every request first, at any front.
 	Observers []proxy.Handler
 	// Logger receives a line for every connection that ends with an error. Nil disables the log.
@@ -57,7 +52,6 @@ type Cluster interface {
 type Lab struct {
 	config  Config
 	cluster Cluster
-	metrics *metrics
 	fronts  []*front
 	closed  []func()
 }
@@ -84,18 +78,14 @@ func (l *Lab) open() error {
 	if (l.config.Topology.Kind == topology.Members) != (l.config.Members != nil) {
 		return fmt.Errorf("topology %v: members and no others make the topology %q", l.config.Topology, topology.Members)
 	}
-	backends := slices.Repeat([]proxy.Backend{l.config.Backend}, l.config.Topology.Fronts())
+	backends := slices.Repeat([]string{l.config.Backend}, l.config.Topology.Fronts())
 	if l.config.Members != nil {
 		backends = l.config.Members.Backends()
 	}
 	for i := range backends {
-		port := l.config.Port
-		if port != 0 {
-			port += i
-		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(Host, strconv.Itoa(port)))
+		listener, err := net.Listen("tcp", net.JoinHostPort(Host, "0"))
 		if err != nil {
-			return fmt.Errorf("front %d: %w; choose another port, or 0 for any", i, err)
+			return fmt.Errorf("front %d: %w", i, err)
 		}
 		l.closed = append(l.closed, func() { listener.Close() })
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
@@ -109,7 +99,6 @@ func (l *Lab) open() error {
 		}
 		l.cluster, l.closed = made, append(l.closed, made.Close)
 	}
-	l.metrics = newMetrics()
 	for i, f := range l.fronts {
 		if err := l.chain(i, f, backends[i]); err != nil {
 			return err
@@ -118,28 +107,20 @@ func (l *Lab) open() error {
 	return nil
 }
 
-// chain builds the handlers of a front's requests. The counter comes first, so that it sees everything; the host's faults come
-// before those of the server; a server limits requests before it looks at them; fail points come after the topology, which splits
+// chain builds the handlers of a front's requests. The host's faults come before those of the server; a server limits requests before it looks at them; fail points come after the topology, which splits
 // a stream of hellos into single ones, each of which may fail.
-func (l *Lab) chain(i int, f *front, backend proxy.Backend) (err error) {
-	address := f.listener.Addr().String()
-	handlers := append(slices.Clone(l.config.Observers), l.metrics.handler(address), &f.faults, f.limits)
-	if l.config.Capacity != nil {
-		capacity, err := overload.NewCapacity(*l.config.Capacity)
-		if err != nil {
-			return err
-		}
-		handlers = append(handlers, capacity)
-	}
+func (l *Lab) chain(i int, f *front, backend string) (err error) {
 	logger := l.config.Logger
 	if logger != nil {
-		logger = logger.With("front", address)
+		logger = logger.With("front", f.listener.Addr().String())
 	}
 	f.proxy, err = proxy.New(proxy.Config{
 		Backend:   backend,
 		Acceptors: []proxy.Acceptor{&f.faults, f.limits},
-		Handlers:  append(handlers, l.cluster.Handler(i), failpoint.New(l.config.Topology.Routes())),
-		Logger:    logger,
+		Handlers: slices.Concat(l.config.Observers, []proxy.Handler{
+			&f.faults, f.limits, l.cluster.Handler(i), failpoint.New(l.config.Topology.Routes()),
+		}),
+		Logger: logger,
 	})
 	return err
 }
@@ -173,7 +154,7 @@ func (l *Lab) Hosts() []string {
 func (l *Lab) Endpoints() []topology.Endpoint {
 	name := topology.SetName
 	if l.config.Members != nil {
-		name = l.config.Members.Name()
+		name = members.SetName
 	}
 	return l.config.Topology.Endpoints(l.Hosts(), name)
 }

@@ -3,13 +3,10 @@ package deployment
 import (
 	"context"
 	"net"
-	"net/http/httptest"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/topology"
 )
 
@@ -132,8 +128,8 @@ func TestStepDownIsSeenAtOnce(t *testing.T) {
 func TestFailPointsAndParametersBelongToAFront(t *testing.T) {
 	l := startLab(t, "sharded:2", Config{})
 	hosts := l.Hosts()
-	first, _ := connect(t, "mongodb://"+hosts[0])
-	second, _ := connect(t, "mongodb://"+hosts[1])
+	first, j := connect(t, "mongodb://"+hosts[0])
+	second, other := connect(t, "mongodb://"+hosts[1])
 	require.NoError(t, first.Database("admin").RunCommand(t.Context(), bson.D{
 		{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: bson.D{{Key: "times", Value: 1}}},
 		{Key: "data", Value: bson.D{
@@ -143,24 +139,19 @@ func TestFailPointsAndParametersBelongToAFront(t *testing.T) {
 	}).Err())
 	use(t, second)
 	use(t, first)
-	assert.EqualValues(t, 1, l.count(0, "insert", failed), "an attempt that failed")
-	assert.EqualValues(t, 1, l.count(0, "insert", admitted), "and its retry")
-	assert.EqualValues(t, 0, l.count(1, "insert", failed))
-	assert.EqualValues(t, 1, l.count(1, "insert", admitted))
-}
-
-// count returns the number of requests at a front.
-func (l *Lab) count(front int, command, outcome string) float64 {
-	return testutil.ToFloat64(l.metrics.outcomes.WithLabelValues(l.Hosts()[front], command, outcome))
+	assert.Len(t, j.named("insert"), 2, "an attempt that failed, and its retry")
+	assert.Len(t, other.named("insert"), 1)
 }
 
 func TestOverload(t *testing.T) {
 	l := startLab(t, "standalone", Config{})
 	client, _ := connect(t, l.Endpoints()[0].URI, options.Client().SetRetryReads(false))
 	limit(t, client, true)
+	admitted := 0
 	for range 5 {
 		err := collection(client).FindOne(t.Context(), bson.D{}).Err()
 		if err == nil {
+			admitted++
 			continue
 		}
 		var failure mongo.CommandError
@@ -168,15 +159,10 @@ func TestOverload(t *testing.T) {
 		assert.EqualValues(t, 462, failure.Code)
 		assert.ElementsMatch(t, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, failure.Labels)
 	}
-	assert.Positive(t, l.count(0, "find", rejected))
-	assert.EqualValues(t, 5, l.count(0, "find", rejected)+l.count(0, "find", admitted))
+	assert.Less(t, admitted, 5)
 
 	limit(t, client, false)
 	use(t, client)
-	w := httptest.NewRecorder()
-	l.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	assert.Contains(t, w.Body.String(), `lab_outcomes_total{command="insert",front="`+l.Hosts()[0]+`",outcome="admitted"} 1`)
-	assert.Contains(t, w.Body.String(), `lab_latency_seconds_total{command="insert"`)
 }
 
 // limit switches a limit of one request a second on or off.
@@ -188,24 +174,9 @@ func limit(t *testing.T, client *mongo.Client, on bool) {
 	}).Err())
 }
 
-func TestCapacity(t *testing.T) {
-	l := startLab(t, "standalone", Config{Capacity: &overload.CapacityConfig{RequestsPerSec: 20, RejectionShare: 0.1}})
-	client, _ := connect(t, l.Endpoints()[0].URI, options.Client().SetRetryReads(false))
-	start := time.Now()
-	use(t, client)
-	assert.GreaterOrEqual(t, time.Since(start), 100*time.Millisecond, "two requests at 20 a second")
-}
-
 func TestOpenRefuses(t *testing.T) {
 	_, err := Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}})
 	assert.ErrorContains(t, err, "needs a backend")
-	l := startLab(t, "standalone", Config{})
-	_, port, err := net.SplitHostPort(l.Hosts()[0])
-	require.NoError(t, err)
-	number, err := strconv.Atoi(port)
-	require.NoError(t, err)
-	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}, Port: number})
-	assert.ErrorContains(t, err, "choose another port")
 	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Members}})
 	assert.ErrorContains(t, err, "members and no others")
 }

@@ -2,7 +2,6 @@ package failpoint
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -13,7 +12,7 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// data is what a fail point does. The first fields are failCommand's.
+// data is what the fail point does.
 type data struct {
 	FailCommands      []string  `bson:"failCommands"`
 	AppName           *string   `bson:"appName"`
@@ -23,20 +22,14 @@ type data struct {
 	ErrorCode         *int32    `bson:"errorCode"`
 	ErrorLabels       *[]string `bson:"errorLabels"` // without it, those that the server itself would give
 	WriteConcernError bson.Raw  `bson:"writeConcernError"`
-
-	// onPrimaryTransactionalWrite's: without it, the write is committed and its reply is lost.
-	FailBeforeCommitExceptionCode *int32 `bson:"failBeforeCommitExceptionCode"`
 }
 
-var fields = map[string][]string{
-	failCommand: {
-		"failCommands", "appName", "blockConnection", "blockTimeMS", "closeConnection", "errorCode", "errorLabels", "writeConcernError",
-	},
-	onWrite: {"failBeforeCommitExceptionCode"},
+var fields = []string{
+	"failCommands", "appName", "blockConnection", "blockTimeMS", "closeConnection", "errorCode", "errorLabels", "writeConcernError",
 }
 
-// parseData reads the data of a fail point.
-func parseData(point string, value bson.RawValue) (data, error) {
+// parseData reads the data of the fail point.
+func parseData(value bson.RawValue) (data, error) {
 	var d data
 	if value.IsZero() {
 		return d, nil
@@ -47,11 +40,11 @@ func parseData(point string, value bson.RawValue) (data, error) {
 		err = value.Unmarshal(&d)
 	}
 	if err != nil {
-		return d, answer.Errorf(answer.CodeTypeMismatch, "%s: data is %v: %v", point, value, err)
+		return d, answer.Errorf(answer.CodeTypeMismatch, "%s: data is %v: %v", failCommand, value, err)
 	}
 	for _, element := range elements {
-		if !slices.Contains(fields[point], element.Key()) {
-			return d, answer.Errorf(answer.CodeInvalidOptions, "%s: the lab has no data.%s", point, element.Key())
+		if !slices.Contains(fields, element.Key()) {
+			return d, answer.Errorf(answer.CodeInvalidOptions, "%s: the lab has no data.%s", failCommand, element.Key())
 		}
 	}
 	return d, nil
@@ -80,97 +73,50 @@ func canonical(command string) string {
 
 // point is a fail point that is on or off.
 type point struct {
-	mu          sync.Mutex
-	skip, times int64   // the chances that are not taken at first, and those that are taken after that
-	probability float64 // of each chance
-	data        data
-	count       int64 // how often it has been taken
-	done        map[string]int64
+	mu    sync.Mutex
+	times int64 // how often it still is taken
+	data  data
+	count int64 // how often it has been taken
 }
 
 // configure sets the mode and the data, and returns how often the fail point had been taken until then. A mode that is refused
 // changes nothing.
 func (p *point) configure(mode bson.RawValue, d data) (int64, error) {
-	skip, times, probability, err := parseMode(mode)
+	times, err := parseMode(mode)
 	if err != nil {
 		return 0, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.skip, p.times, p.probability, p.data, p.done = skip, times, probability, d, map[string]int64{}
+	p.times, p.data = times, d
 	return p.count, nil
 }
 
-// parseMode reads "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability: p}.
-func parseMode(value bson.RawValue) (skip, times int64, probability float64, err error) {
-	refused := answer.Errorf(answer.CodeBadValue,
-		`mode is %v; give "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability: p}`, value)
-	if name, ok := value.StringValueOK(); ok {
-		switch name {
-		case "off":
-			return 0, 0, 0, nil
-		case "alwaysOn":
-			return 0, math.MaxInt64, 1, nil
-		}
-		return 0, 0, 0, refused
+// parseMode reads "off", "alwaysOn" or {times: n}. Some clients send a skip of 0 beside times, which is ignored.
+func parseMode(value bson.RawValue) (times int64, err error) {
+	switch name, _ := value.StringValueOK(); name {
+	case "off":
+		return 0, nil
+	case "alwaysOn":
+		return math.MaxInt64, nil
 	}
 	doc, _ := value.DocumentOK()
-	// Some clients send a skip of 0 beside times; like the server, this uses the first in that order and ignores the rest.
-	for _, name := range []string{"times", "skip", "activationProbability"} {
-		field, err := doc.LookupErr(name)
-		if err != nil {
-			continue
-		}
-		n, ok := bsondoc.Number(field)
-		switch {
-		case !ok || !(n >= 0 && n <= math.MaxInt32): // NaN, too, is refused
-			return 0, 0, 0, refused
-		case name == "activationProbability":
-			return 0, math.MaxInt64, n, nil
-		case name == "skip":
-			return int64(n), math.MaxInt64, 1, nil
-		default:
-			return 0, int64(n), 1, nil
-		}
+	n, ok := bsondoc.Number(doc.Lookup("times"))
+	if !ok || !(n >= 0 && n <= math.MaxInt32) { // NaN, too, is refused
+		return 0, answer.Errorf(answer.CodeBadValue, `mode is %v; give "off", "alwaysOn" or {times: n}`, value)
 	}
-	return 0, 0, 0, refused
+	return int64(n), nil
 }
 
-// take returns the data if one of these chances is taken, otherwise nil. Commands that do not match are no chances.
-func (p *point) take(chances int, matches func(*data) bool) *data {
+// take returns the data if the command fails, otherwise nil.
+func (p *point) take(req *proxy.Request) *data {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.times == 0 || !matches(&p.data) {
+	if p.times == 0 || !p.data.matches(req) {
 		return nil
 	}
-	var taken *data
-	for range chances {
-		switch {
-		case p.skip > 0:
-			p.skip--
-		case p.times > 0 && rand.Float64() < p.probability:
-			p.times--
-			p.count++
-			d := p.data
-			taken = &d
-		}
-	}
-	return taken
-}
-
-// remember keeps that a session's write has been done, while the fail point is on: its retry is no write.
-func (p *point) remember(session string, number int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.times > 0 {
-		p.done[session] = number
-	}
-}
-
-// has reports whether the write has been done. A session has one write at a time, so its last one suffices.
-func (p *point) has(session string, number int64) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	latest, known := p.done[session]
-	return known && latest == number
+	p.times--
+	p.count++
+	d := p.data
+	return &d
 }

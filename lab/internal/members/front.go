@@ -29,7 +29,7 @@ type Fronted struct {
 func (s *Set) Behind(hosts []string) *Fronted {
 	f := &Fronted{set: s, hosts: hosts, names: make(map[string]string)}
 	for i, m := range s.members {
-		f.names[m.host], f.names[m.backend.Address] = hosts[i], hosts[i]
+		f.names[m.host], f.names[m.address] = hosts[i], hosts[i]
 	}
 	return f
 }

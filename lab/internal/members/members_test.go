@@ -3,7 +3,6 @@ package members
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,9 +38,7 @@ func TestRename(t *testing.T) {
 
 // frontOf returns what makes a front the first of two members.
 func frontOf() proxy.Handler {
-	s := &Set{name: "rs0", members: []member{
-		{host: "real:1", backend: proxy.BackendAt("10.0.0.1:1", nil)}, {host: "real:2", backend: proxy.BackendAt("10.0.0.2", nil)},
-	}}
+	s := &Set{members: []member{{host: "real:1", address: "10.0.0.1:1"}, {host: "real:2", address: "10.0.0.2:27017"}}}
 	return s.Behind([]string{"front:1", "front:2"}).Handler(0)
 }
 
@@ -164,18 +161,9 @@ func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
-	s := &Set{name: "rs0", uri: "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1", members: []member{
-		{host: "127.0.0.1:1", backend: proxy.BackendAt("127.0.0.1:1", nil)},
-	}}
-	fronted := s.Behind([]string{"front:1"})
+func TestAMemberThatDoesNotAnswerIsDown(t *testing.T) {
+	s := &Set{members: []member{{host: "127.0.0.1:1", address: "127.0.0.1:1"}}}
 	assert.Equal(t, topology.Status{
 		Topology: "members:1", Members: []topology.MemberStatus{{Host: "front:1", Role: topology.RoleDown}},
-	}, fronted.Status())
-	assert.ErrorContains(t, fronted.StepDown(time.Second), "step down")
-	assert.ErrorIs(t, s.Process(t.Context(), 0, Kill), ErrNotOwn)
-	assert.ErrorIs(t, s.Partition(nil, 0), ErrNotOwn)
-	assert.NoError(t, s.Stop(), "there is nothing to stop")
-	_, err := Discover(t.Context(), "mongodb://")
-	assert.ErrorContains(t, err, "the backend's URI")
+	}, s.Behind([]string{"front:1"}).Status())
 }

@@ -8,15 +8,11 @@ import (
 	"time"
 
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/proxy"
 	"mongofork/tools/rig/server"
 )
 
 // SetName is the name of a replica set that the lab starts.
 const SetName = "lab"
-
-// ErrNotOwn is for actions that are impossible on members that the lab did not start.
-var ErrNotOwn = errors.New("the lab did not start the members; let it start them with --mongod")
 
 // ErrNoMember is returned for a member's number that is too high or below 0.
 var ErrNoMember = errors.New("there is no such member")
@@ -32,18 +28,15 @@ func Start(ctx context.Context, binary, dir string, count int) (*Set, error) {
 		links.close()
 		return nil, err
 	}
-	s := &Set{name: SetName, uri: deployment.URI(), deployment: deployment, links: links}
+	s := &Set{deployment: deployment, links: links}
 	for _, m := range deployment.Members() {
-		s.members = append(s.members, member{host: m.Host(), backend: proxy.BackendAt(m.Address(), nil)})
+		s.members = append(s.members, member{host: m.Host(), address: m.Address()})
 	}
 	return s, nil
 }
 
 // Stop ends the members that the lab started, and leaves nothing of them.
 func (s *Set) Stop() error {
-	if s.deployment == nil {
-		return nil
-	}
 	err := s.deployment.Stop()
 	s.links.close()
 	return err
@@ -68,9 +61,6 @@ const (
 
 // Process does something to the process of a member that the lab started.
 func (s *Set) Process(ctx context.Context, number int, action Action) error {
-	if s.deployment == nil {
-		return ErrNotOwn
-	}
 	if err := s.check(number); err != nil {
 		return err
 	}
@@ -92,9 +82,6 @@ func (s *Set) Process(ctx context.Context, number int, action Action) error {
 // Partition silences everything between these members and the others, and heals all other ways between members, for that time,
 // where it is more than 0. Without members it heals all.
 func (s *Set) Partition(numbers []int, duration time.Duration) error {
-	if s.deployment == nil {
-		return ErrNotOwn
-	}
 	for _, number := range numbers {
 		if err := s.check(number); err != nil {
 			return err

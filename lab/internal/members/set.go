@@ -4,18 +4,16 @@ package members
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
 	"mongofork/tools/rig/server"
@@ -34,49 +32,16 @@ const (
 type member struct {
 	// host is its name in the set's configuration.
 	host string
-	// backend is its own address.
-	backend proxy.Backend
+	// address is its own address.
+	address string
 }
 
-// Set is a real replica set. It is safe for concurrent use.
+// Set is a replica set that the lab started. It is safe for concurrent use.
 type Set struct {
-	name    string
-	uri     string
 	members []member
 
-	// These are of a set that the lab started.
 	deployment *server.Deployment
 	links      *links
-}
-
-// Discover asks the replica set that a connection string names for its members. Options such as TLS apply to the connections to
-// them.
-func Discover(ctx context.Context, uri string) (*Set, error) {
-	opts := options.Client().ApplyURI(uri)
-	if err := opts.Validate(); err != nil {
-		return nil, fmt.Errorf("the backend's URI: %w", err)
-	}
-	var hello struct {
-		SetName  string   `bson:"setName"`
-		Hosts    []string `bson:"hosts"`
-		Passives []string `bson:"passives"`
-		Arbiters []string `bson:"arbiters"`
-	}
-	err := withClient(ctx, uri, func(client *mongo.Client) error {
-		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}},
-			options.RunCmd().SetReadPreference(readpref.Nearest())).Decode(&hello)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ask the backend for the members of its replica set: %w", err)
-	}
-	if hello.SetName == "" {
-		return nil, errors.New(`the backend is not a member of a replica set; start it with --replSet, or give the topology "replicaset:3"`)
-	}
-	s := &Set{name: hello.SetName, uri: uri}
-	for _, host := range append(append(hello.Hosts, hello.Passives...), hello.Arbiters...) {
-		s.members = append(s.members, member{host: host, backend: proxy.BackendAt(host, opts.TLSConfig)})
-	}
-	return s, nil
 }
 
 func withClient(ctx context.Context, uri string, do func(*mongo.Client) error) error {
@@ -88,19 +53,16 @@ func withClient(ctx context.Context, uri string, do func(*mongo.Client) error) e
 	return do(client)
 }
 
-// Name returns the set's name.
-func (s *Set) Name() string { return s.name }
-
 // URI returns the connection string of the members themselves, past all fronts.
-func (s *Set) URI() string { return s.uri }
+func (s *Set) URI() string { return s.deployment.URI() }
 
 // Backends returns the members' own addresses.
-func (s *Set) Backends() []proxy.Backend {
-	var backends []proxy.Backend
+func (s *Set) Backends() []string {
+	var addresses []string
 	for _, m := range s.members {
-		backends = append(backends, m.backend)
+		addresses = append(addresses, m.address)
 	}
-	return backends
+	return addresses
 }
 
 // Status asks all members for their roles.
@@ -144,7 +106,7 @@ func (m *member) ask() (topology.Role, int64) {
 func (m *member) hello() (bson.Raw, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	conn, err := m.backend.Dial(ctx)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.address)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +137,7 @@ func (s *Set) StepDown(period time.Duration) error {
 		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
 		{Key: "secondaryCatchUpPeriodSecs", Value: min(seconds-1, int64(catchUp/time.Second))},
 	}
-	err := withClient(ctx, s.uri, func(client *mongo.Client) error {
+	err := withClient(ctx, s.URI(), func(client *mongo.Client) error {
 		return client.Database("admin").RunCommand(ctx, command).Err()
 	})
 	if err != nil {

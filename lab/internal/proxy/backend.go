@@ -2,64 +2,37 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/wire"
 )
 
-const (
-	defaultPort = "27017"
-	dialTimeout = 10 * time.Second
-)
+const defaultPort = "27017"
 
-// Backend is the server behind a front.
-type Backend struct {
-	Network string // "tcp" or "unix"
-	Address string
-	TLS     *tls.Config // nil for a server without TLS
-}
-
-// ParseBackend returns the server in a connection string of exactly one host, with the string's TLS options. Its other options
-// and its credentials concern clients, which talk to the server themselves.
-func ParseBackend(uri string) (Backend, error) {
+// ParseBackend returns the address in a connection string of exactly one host. Options and credentials concern clients, which talk to
+// the server themselves.
+func ParseBackend(uri string) (address string, err error) {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {
-		return Backend{}, fmt.Errorf("the backend's URI: %w", err)
+		return "", fmt.Errorf("the backend's URI: %w", err)
 	}
 	if len(opts.Hosts) != 1 {
-		return Backend{}, fmt.Errorf("the backend's URI names %d hosts; name one, such as mongodb://127.0.0.1:%s",
+		return "", fmt.Errorf("the backend's URI names %d hosts; name one, such as mongodb://127.0.0.1:%s",
 			len(opts.Hosts), defaultPort)
 	}
-	return BackendAt(opts.Hosts[0], opts.TLSConfig), nil
-}
-
-// BackendAt returns the server at a host as written in connection strings: a socket's path, or an address with or without a port.
-// TLS applies to addresses; nil means none.
-func BackendAt(host string, encryption *tls.Config) Backend {
-	if strings.HasSuffix(host, ".sock") {
-		return Backend{Network: "unix", Address: host}
+	if opts.TLSConfig != nil {
+		return "", errors.New("the backend's URI asks for TLS, which the lab does not speak")
 	}
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(strings.Trim(host, "[]"), defaultPort)
+	if address = opts.Hosts[0]; !strings.Contains(address[strings.LastIndex(address, "]")+1:], ":") {
+		address = net.JoinHostPort(strings.Trim(address, "[]"), defaultPort)
 	}
-	return Backend{Network: "tcp", Address: host, TLS: encryption}
-}
-
-// Dial connects, with TLS if the backend has it.
-func (b Backend) Dial(ctx context.Context) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: dialTimeout}
-	if b.TLS == nil {
-		return dialer.DialContext(ctx, b.Network, b.Address)
-	}
-	return (&tls.Dialer{NetDialer: dialer, Config: b.TLS}).DialContext(ctx, b.Network, b.Address)
+	return address, nil
 }
 
 // backendConn is a session's connection to the backend.

@@ -132,8 +132,8 @@ type lab struct {
 
 func startFront(t testing.TB, config Config, serve func(conversation)) *lab {
 	t.Helper()
-	if config.Backend.Address == "" {
-		config.Backend = Backend{Network: "tcp", Address: startServer(t, serve)}
+	if config.Backend == "" {
+		config.Backend = startServer(t, serve)
 	}
 	listener := listen(t)
 	l := &lab{log: &lockedBuffer{}, address: listener.Addr().String()}

@@ -13,7 +13,8 @@ import (
 
 // Config configures a front.
 type Config struct {
-	Backend Backend
+	// Backend is the address of the server behind the front.
+	Backend string
 	// Answer, unless nil, takes the place of the backend.
 	Answer Next
 	// Acceptors see new connections in this order; the first error ends the connection.
@@ -36,7 +37,7 @@ type Front struct {
 
 // New returns a front. It does not connect to the backend.
 func New(config Config) (*Front, error) {
-	if config.Answer == nil && config.Backend.Address == "" {
+	if config.Answer == nil && config.Backend == "" {
 		return nil, errors.New("a front needs a backend; ParseBackend makes one of a URI")
 	}
 	logger := config.Logger

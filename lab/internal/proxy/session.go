@@ -8,9 +8,12 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"mongofork/lab/internal/wire"
 )
+
+const dialTimeout = 10 * time.Second
 
 // errClientGone means that the client closed or lost its connection.
 var errClientGone = errors.New("the client is gone")
@@ -162,7 +165,8 @@ func (s *session) nextID() int32 {
 // forward sends the request to the backend and passes on its replies. It is the end of the chain of handlers.
 func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) error {
 	if s.backend == nil {
-		conn, err := s.front.config.Backend.Dial(ctx)
+		dialer := &net.Dialer{Timeout: dialTimeout}
+		conn, err := dialer.DialContext(ctx, "tcp", s.front.config.Backend)
 		if err != nil {
 			return fmt.Errorf("backend: %w", err)
 		}

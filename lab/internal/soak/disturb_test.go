@@ -15,7 +15,6 @@ import (
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/overload"
-	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 )
 
@@ -101,7 +100,7 @@ func TestDisturberTellsWhatFailed(t *testing.T) {
 
 // Each event of a front has its effect at every station, and leaves none.
 func TestFronts(t *testing.T) {
-	nobody := proxy.Backend{Network: "tcp", Address: "127.0.0.1:1"}
+	const nobody = "127.0.0.1:1"
 	d := &disturber{set: &fakeSet{primary: 1}, progress: &strings.Builder{}}
 	for range 2 {
 		l, err := deployment.Open(deployment.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 3}, Backend: nobody})

@@ -160,27 +160,12 @@ func (c *Cluster) StepDown(period time.Duration) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stepDownLocked(c.primary, period)
-}
-
-// stepDownLocked is StepDown for a given member.
-func (c *Cluster) stepDownLocked(front int, period time.Duration) error {
-	if front == noPrimary || c.primary != front {
+	if c.primary == noPrimary {
 		return ErrNoPrimary
 	}
-	c.members[front].electableAt = time.Now().Add(period)
+	c.members[c.primary].electableAt = time.Now().Add(period)
 	c.loseLocked()
 	return nil
-}
-
-// freeze keeps a member from being elected for that long; 0 makes it electable again.
-func (c *Cluster) freeze(front int, period time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.members[front].electableAt = time.Now().Add(period)
-	if c.primary == noPrimary {
-		c.planLocked()
-	}
 }
 
 // Down takes a member out. If it was primary, another is elected.

@@ -57,29 +57,11 @@ func TestStepDown(t *testing.T) {
 func TestStepDownOfTheOnlyMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, ReplicaSet, 1)
-		expectRefusal(t, c, 0, 95, e("replSetFreeze", 5))
-		b := &backend{}
-		assert.EqualValues(t, 1, b.send(t, c, 0, e("replSetStepDown", 10), e("force", true))["ok"])
+		require.NoError(t, c.StepDown(10*time.Second))
 		later(9 * time.Second)
 		assert.Equal(t, "S", roles(c))
 		later(time.Second)
 		assert.Equal(t, "P", roles(c))
-
-		require.NoError(t, c.StepDown(time.Hour))
-		b.send(t, c, 0, e("replSetFreeze", 0))
-		later(electionDelay)
-		assert.Equal(t, "P", roles(c), "it is not frozen any more")
-		assert.Empty(t, b.requests, "the backend's own set is left alone")
-	})
-}
-
-func TestFrozenMembersAreNotElected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, ReplicaSet, 3)
-		c.freeze(1, time.Minute)
-		require.NoError(t, c.StepDown(time.Minute))
-		later(electionDelay)
-		assert.Equal(t, "SSP", roles(c))
 	})
 }
 
@@ -111,14 +93,4 @@ func TestStepDownNeedsASet(t *testing.T) {
 	for _, kind := range []Kind{Sharded, LoadBalanced} {
 		assert.ErrorContains(t, newCluster(t, kind, 2).StepDown(time.Second), "only a replica set has a primary")
 	}
-}
-
-func TestSetCommands(t *testing.T) {
-	c := newCluster(t, ReplicaSet, 2)
-	for _, period := range []any{-1, "x", 1e12} {
-		expectRefusal(t, c, 0, 2, e("replSetStepDown", period))
-		expectRefusal(t, c, 1, 2, e("replSetFreeze", period))
-	}
-	expectRefusal(t, c, 0, 59, e("replSetReconfig", 1))
-	assert.Equal(t, "PS", roles(c), "bad input changes nothing")
 }

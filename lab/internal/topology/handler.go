@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -20,10 +19,6 @@ const (
 	// recoveryToken is the token that a router returns in a transaction, so that another one can find its outcome. Routers
 	// understand it, the backend does not.
 	recoveryToken = "recoveryToken"
-	// defaultStepDown is the time for which a member that stepped down is not elected, unless replSetStepDown gives one.
-	defaultStepDown = 60 * time.Second
-	// maxPeriod bounds the commands' periods, as in mongod.
-	maxPeriod = 365 * 24 * time.Hour
 )
 
 // Handler returns what makes a front into that member of the cluster.
@@ -61,23 +56,18 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 
 // answer returns the result of a command that does not concern the backend, or the error with which it is refused, or neither.
 func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
-	doc, ofSet := req.Document(), strings.HasPrefix(req.Command, "replSet")
-	switch m.cluster.spec.Kind {
-	case Standalone:
+	doc, kind := req.Document(), m.cluster.spec.Kind
+	collection, _ := doc.Lookup("find").StringValueOK()
+	switch {
+	case kind == Standalone:
 		return nil, refuseStandalone(req.Command, doc)
-	case ReplicaSet:
-		if ofSet {
-			return bson.D{}, m.administer(req.Command, doc)
-		}
+	case strings.HasPrefix(req.Command, "replSet"):
+		return nil, answer.Errorf(answer.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
+	case kind == ReplicaSet:
 		return nil, refuseSecondary(m.view(), req.Command, doc)
+	case req.Database == "config" && collection == "shards":
+		return m.shards(), nil
 	default:
-		collection, _ := doc.Lookup("find").StringValueOK()
-		switch {
-		case ofSet:
-			return nil, answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", req.Command)
-		case req.Database == "config" && collection == "shards":
-			return m.shards(), nil
-		}
 		return nil, nil
 	}
 }
@@ -184,34 +174,4 @@ func (v view) notPrimary(code int32, message string, doc bson.Raw) *answer.Error
 		Code: code, Message: message, Labels: answer.Labels(doc, code, 0, false),
 		Extra: bson.D{{Key: versionField, Value: bson.Raw(v.version.document())}},
 	}
-}
-
-// administer runs the commands that concern the set. Secondaries never lag, so a step-down's force makes no difference.
-func (m *member) administer(command string, doc bson.Raw) *answer.Error {
-	v := m.view()
-	n, isNumber := bsondoc.Int64(doc.Index(0).Value())
-	period := time.Duration(n) * time.Second
-	switch isPeriod := isNumber && n >= 0 && n <= int64(maxPeriod/time.Second); {
-	case command != "replSetStepDown" && command != "replSetFreeze":
-		return answer.Errorf(answer.CodeCommandNotFound, "%s is not supported by the lab's replica sets, but "+
-			"replSetStepDown and replSetFreeze are", command)
-	case command == "replSetStepDown" && v.role != RolePrimary:
-		return v.notWritablePrimary(doc)
-	case !isPeriod:
-		return answer.Errorf(answer.CodeBadValue, "a period is a number of seconds between 0 and %d", int64(maxPeriod/time.Second))
-	case command == "replSetFreeze" && v.role == RolePrimary && period > 0:
-		return answer.Errorf(answer.CodeNotSecondary, "cannot freeze the primary; step it down first")
-	case command == "replSetFreeze":
-		m.cluster.freeze(m.index, period)
-		return nil
-	}
-	if period == 0 {
-		period = defaultStepDown
-	}
-	m.cluster.mu.Lock()
-	defer m.cluster.mu.Unlock()
-	if m.cluster.stepDownLocked(m.index, period) != nil {
-		return v.notWritablePrimary(doc) // another step-down came first
-	}
-	return nil
 }

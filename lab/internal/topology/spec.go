@@ -25,13 +25,12 @@ const (
 // Spec describes a deployment.
 type Spec struct {
 	Kind Kind
-	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load balancer. For
-	// a real replica set 0 means to ask the set.
+	// Members counts the members of a replica set, the routers of a sharded cluster, or the services behind a load balancer.
 	Members int
 }
 
 // byDefault are the kinds and how many members they have without a number.
-var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2, Members: 0}
+var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2, Members: 3}
 
 // ParseSpec reads a Spec in the form of String; the number of members is optional.
 func ParseSpec(text string) (Spec, error) {

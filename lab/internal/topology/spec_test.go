@@ -15,7 +15,7 @@ func TestParseSpec(t *testing.T) {
 		"sharded:50":     {Sharded, 50},
 		"loadbalanced":   {LoadBalanced, 2},
 		"loadbalanced:3": {LoadBalanced, 3},
-		"members":        {Members, 0},
+		"members":        {Members, 3},
 		"members:3":      {Members, 3},
 	} {
 		got, err := ParseSpec(text)
@@ -35,7 +35,7 @@ func TestEndpoints(t *testing.T) {
 	hosts := []string{"h:1", "h:2"}
 	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/"}}, Spec{Sharded, 2}.Endpoints(hosts, SetName))
 	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=lab"}}, Spec{ReplicaSet, 2}.Endpoints(hosts, SetName))
-	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=rs0"}}, Spec{Members, 0}.Endpoints(hosts, "rs0"))
+	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=rs0"}}, Spec{Members, 3}.Endpoints(hosts, "rs0"))
 	assert.Equal(t, []Endpoint{
 		{"SINGLE_MONGOS_LB_URI", "mongodb://h:1/?loadBalanced=true"},
 		{"MULTI_MONGOS_LB_URI", "mongodb://h:2/?loadBalanced=true"},

@@ -46,11 +46,11 @@ func (w work) spec() []part {
 	return parts
 }
 
-// topologies runs the unified tests and the prose tests of the fork's revision, on a server and on each deployment that the lab
-// makes of one.
+// topologies runs the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
+// load balancer that the lab makes of one.
 func (w work) topologies() []part {
 	var parts []part
-	for _, topology := range []string{"", "standalone", "replicaset:3", "sharded:2", "loadbalanced:2"} {
+	for _, topology := range []string{"", "sharded:2", "loadbalanced:2"} {
 		name := topology
 		if name == "" {
 			name = "without the lab"
