@@ -6,7 +6,7 @@ import "context"
 
 // runUpdate runs a batch of updates.
 //
-//fork:wrap an upserted document that is none of the batch let the client panic
+//fork:wrap an upserted document that is none of the batch made the client panic
 func (bw *bulkWrite) runUpdate(ctx context.Context, batch bulkWriteBatch) (updateResult, error) {
 	res, err := bw.upstreamRunUpdate(ctx, batch)
 	for _, upserted := range res.Upserted {

@@ -7,9 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
-// withPatience returns a context for commands to which the client's Timeout does not apply: their backoffs end after it, unless the
+// limitBackoffs returns a context for commands to which the client's Timeout does not apply: their backoffs end after it, unless the
 // deadline of who waits for them is known.
-func withPatience(ctx context.Context, timeout *time.Duration) context.Context {
+func limitBackoffs(ctx context.Context, timeout *time.Duration) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -40,7 +40,7 @@ func withOwnCursor(ctx context.Context) context.Context {
 //
 //fork:wrap the client's Timeout does not apply to it
 func (c *Client) endSessions(ctx context.Context) {
-	c.upstreamEndSessions(withPatience(ctx, c.timeout))
+	c.upstreamEndSessions(limitBackoffs(ctx, c.timeout))
 }
 
 // Cursor knows whether it closes itself.
@@ -64,7 +64,7 @@ func (c *Cursor) timeout() *time.Duration {
 //fork:watch Cursor.Close
 func (c *Cursor) All(ctx context.Context, results any) error {
 	c.closesItself = true
-	return c.upstreamAll(withPatience(ctx, c.timeout()), results)
+	return c.upstreamAll(limitBackoffs(ctx, c.timeout()), results)
 }
 
 // The context's deadline or, if it has none, the client's Timeout ends the backoffs.
@@ -74,7 +74,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 	if c.closesItself {
 		ctx = withOwnCursor(ctx)
 	}
-	return c.upstreamClose(withPatience(ctx, c.timeout()))
+	return c.upstreamClose(limitBackoffs(ctx, c.timeout()))
 }
 
 // ChangeStream knows whether it closes itself.
@@ -108,7 +108,7 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	if cs.closesItself {
 		ctx = withOwnCursor(ctx)
 	}
-	return cs.upstreamClose(withPatience(ctx, cs.client.timeout))
+	return cs.upstreamClose(limitBackoffs(ctx, cs.client.timeout))
 }
 
 // Close closes the download stream. The deadline of the context with which it was opened or, if that has none, the client's

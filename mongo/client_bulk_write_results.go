@@ -21,7 +21,7 @@ type clientBulkWriteReply struct {
 
 // processResponse processes the reply to a batch, and reads each model's result from its cursor.
 //
-//fork:replace a result that is no model's let the client panic, or was lost
+//fork:replace a result that is no model's made the client panic, or was lost
 func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Document, info driver.ResponseInfo) error {
 	concernFailed := mb.keepWriteConcernError(info.Error)
 	if len(resp) == 0 {

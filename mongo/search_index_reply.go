@@ -10,7 +10,7 @@ import (
 // CreateOne creates a search index of the collection with the command createSearchIndexes, and returns its name. The server builds
 // the index later: the search index cannot be used at once. SearchIndexView.CreateMany has an example, and says more of the models.
 //
-//fork:replace a reply that names no index let the client panic
+//fork:replace a reply that names no index made the client panic
 func (siv SearchIndexView) CreateOne(
 	ctx context.Context, model SearchIndexModel, opts ...options.Lister[options.CreateSearchIndexesOptions],
 ) (string, error) {

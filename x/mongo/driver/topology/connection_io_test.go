@@ -24,7 +24,7 @@ func (b brokenConn) Write([]byte) (int, error) { return 0, b.err }
 func (b brokenConn) Close() error              { b.cancel(); return b.Conn.Close() }
 
 // The cause of an error is what failed, not what follows from closing the connection.
-func TestWireMessageErrorIsToldBeforeClose(t *testing.T) {
+func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 	for _, cause := range []error{io.EOF, context.DeadlineExceeded} {
 		for name, run := range map[string]func(context.Context, *connection) error{
 			"read":  func(ctx context.Context, c *connection) error { _, err := c.readWireMessage(ctx); return err },
