@@ -88,8 +88,8 @@ func TestReason(t *testing.T) {
 		upstream, fork []string
 		want           string
 	}{
-		"the context's error": {upstream: []string{failed}, fork: []string{wrapped}, want: "the deadline passes, or the context is cancelled, before a retry is sent"},
-		"and another line":    {upstream: []string{failed}, fork: []string{wrapped, "1.000 server a sees ping"}},
+		"the context's error":      {upstream: []string{failed}, fork: []string{wrapped}, want: "the deadline passes, or the context is cancelled, before a retry is sent"},
+		"and another line":         {upstream: []string{failed}, fork: []string{wrapped, "1.000 server a sees ping"}},
 		"a line of the fork alone": {fork: []string{"1.000 pool a: ConnectionCreated"}},
 		"details of its own": {
 			upstream: []string{failed, "1.000 call 1 insertOne detail write 91"}, fork: []string{wrapped, "1.000 call 1 insertOne detail write 64"},
