@@ -2,8 +2,6 @@ package cost
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"mongofork/tools/fakeserver"
 )
 
 const (
@@ -29,7 +27,7 @@ func replies() map[string]bson.D {
 		{Key: "helloOk", Value: true}, {Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true},
 		{Key: "setName", Value: replicaSet}, {Key: "setVersion", Value: 1},
 		{Key: "hosts", Value: bson.A{address}}, {Key: "primary", Value: address}, {Key: "me", Value: address},
-		{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: fakeserver.MaxMessageSize},
+		{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
 		{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
 		{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: maxWireVersion}, {Key: "readOnly", Value: false},
 		{Key: "ok", Value: 1.0},
