@@ -27,10 +27,7 @@ func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
 func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorResult {
-	rejected := backpressure.IsRetryableOverload(err)
-	_, throttle := s.Throttle()
-	throttle.Ended(rejected)
-	if rejected && s.Policy != nil {
+	if backpressure.IsRetryableOverload(err) && s.Policy != nil {
 		s.Policy.NoteRejection()
 	}
 	return driver.NoChange

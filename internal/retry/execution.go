@@ -86,6 +86,9 @@ func (e *Execution) decide(f Failure) Verdict {
 	if f.Refused {
 		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
 	}
+	if e.policy.Bucket.keepsFrom(f.Criticality) {
+		return Verdict{Reason: BucketEmpty}
+	}
 	if !e.policy.Bucket.consume() {
 		return Verdict{Reason: BucketEmpty}
 	}

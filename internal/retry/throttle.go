@@ -8,46 +8,53 @@ import (
 )
 
 // Throttling is the rule by which a client holds back attempts from a server that would most likely reject them: the adaptive
-// throttling of the book "Site Reliability Engineering", chapter "Handling Overload", with a multiplier that recovers and a
-// floor. It counts the attempts at a server and those that the server accepted, with weights that decay, and refuses an attempt
-// with the probability
+// throttling of the book "Site Reliability Engineering", chapter "Handling Overload", with a multiplier that recovers, classes,
+// and a floor. It counts the attempts at a server and those that the server accepted, with weights that decay, and refuses, of all
+// attempts, the share
 //
 //	(attempts - K*accepted) / (attempts + 1)
 //
-// docs/throttling.md says why.
+// the least critical first. docs/throttling.md says why.
 type Throttling struct {
 	// Slack is K after a rejection, above 1. The client sends that many times what is accepted, and so notices when the server
 	// accepts more.
 	Slack float64
-	// Patience is how long K stays constant after a rejection. After that it grows by the factor e per Recovery.
-	Patience, Recovery time.Duration
+	// Patience is how long K stays constant after a rejection, as the number of attempts that the client sends meanwhile, but at
+	// least ShortestPatience and at most LongestPatience. After that, K grows by the factor e in each two times that long. A client
+	// that sends little needs longer to learn that it may send more.
+	Patience                          int
+	ShortestPatience, LongestPatience time.Duration
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
-	// Floor is the share, below 1, of the first attempts of commands that is always sent. It bounds what a client loses to others
-	// that don't throttle.
-	Floor float64
+	// Floor is the share of the first attempts of commands that is always sent.
+	Floor Floor
+	// Exemption is for commands that the server accepts while it rejects others.
+	Exemption Exemption
 }
 
 // DefaultThrottling returns the rule of adaptiveThrottling.
 func DefaultThrottling() Throttling {
 	return Throttling{
-		Slack:    1.1,
-		Patience: 300 * time.Millisecond,
-		Recovery: 600 * time.Millisecond,
-		Memory:   time.Second,
-		Floor:    0.25,
+		Slack:            1.1,
+		Patience:         6,
+		ShortestPatience: 300 * time.Millisecond,
+		LongestPatience:  time.Second,
+		Memory:           3 * time.Second,
+		Floor:            defaultFloor(),
+		Exemption:        defaultExemption(),
 	}
 }
 
-// Spares reports whether a first attempt that all suitable servers refuse is sent nevertheless, given the random number in [0, 1)
-// for which the first of the servers refused it.
-func (r Throttling) Spares(first bool, draw float64) bool {
-	return first && draw >= 1-r.Floor
-}
-
-// forgottenAfter is how many times the longest of Patience, Recovery and Memory it takes to forget a rejection. Counts then have
-// the weight e^-8, too little to refuse anything.
+// forgottenAfter is how many times the Memory it takes to forget a rejection. Counts then have the weight e^-8, too little to refuse
+// anything.
 const forgottenAfter = 8
+
+// Attempt is an attempt to send a command, as a Throttle sees it.
+type Attempt struct {
+	Criticality Criticality
+	Command     Command
+	First       bool // of its command
+}
 
 // Throttle decides for one server of a client which attempts to hold back. As long as the server rejects nothing, commands only
 // read a flag: nothing is counted or refused, and no clock is read.
@@ -61,11 +68,18 @@ type Throttle struct {
 	active atomic.Bool     // there is a rejection not yet forgotten
 	_      [cacheLine]byte
 
-	mu       sync.Mutex
-	attempts float64   // the weight of the attempts that have ended, including refused ones
-	accepted float64   // the weight of those not rejected
-	updated  time.Time // when the weights had these values
-	rejected time.Time // the last rejection
+	mu    sync.Mutex
+	known throttleKnowledge
+}
+
+// throttleKnowledge is what a Throttle knows of its server since the first rejection.
+type throttleKnowledge struct {
+	classes  [classes]counts // the attempts that have ended, including refused ones
+	rejected time.Time       // the last rejection
+	sent     time.Time       // the end of the last attempt that was sent
+	gap      time.Duration   // between these ends, recently
+	floor    floorState
+	commands commandCounts
 }
 
 // NewThrottle returns the throttle of a server that has rejected nothing. now tells the time.
@@ -77,98 +91,103 @@ func NewThrottle(rule Throttling, now func() time.Time) *Throttle {
 func (t *Throttle) Active() bool { return t != nil && t.active.Load() }
 
 // Refuses reports whether to refuse an attempt, given a random number in [0, 1).
-func (t *Throttle) Refuses(draw float64) bool {
-	return t.Active() && draw < t.State().Probability
-}
-
-// Refused records an attempt that was refused.
-func (t *Throttle) Refused() {
-	if t.Active() {
-		t.count(1, 0)
-	}
-}
-
-// Ended records the end of an attempt that was sent, and whether the server rejected it.
-func (t *Throttle) Ended(rejected bool) {
-	if (rejected && t != nil) || t.Active() {
-		t.ended(rejected)
-	}
-}
-
-// ThrottleState is a Throttle's view of its server.
-type ThrottleState struct {
-	// Probability is the probability, below 1, of refusing an attempt. First attempts are refused less often, see
-	// Throttling.Spares.
-	Probability float64
-	// Rejected is the share of recent attempts that were rejected, or refused because others were.
-	Rejected float64
-}
-
-// State returns the present view of the server.
-func (t *Throttle) State() ThrottleState {
+func (t *Throttle) Refuses(a Attempt, draw float64) bool {
 	if !t.Active() {
-		return ThrottleState{}
+		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	since := t.decay().Sub(t.rejected)
-	if t.attempts == 0 {
-		return ThrottleState{}
-	}
-	grown := math.Max(0, float64(since-t.rule.Patience)/float64(t.rule.Recovery))
-	k := t.rule.Slack * math.Exp(grown)
-	return ThrottleState{
-		Probability: math.Max(0, (t.attempts-k*t.accepted)/(t.attempts+1)),
-		Rejected:    1 - t.accepted/t.attempts,
-	}
+	now := t.decay()
+	return draw < t.probability(now, a.Criticality) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
 }
 
-func (t *Throttle) count(attempts, accepted float64) {
+// Spares reports whether an attempt that all suitable servers refuse is sent nevertheless, given the random number for which this
+// one, the first of them, refused it.
+func (t *Throttle) Spares(a Attempt, draw float64) bool {
+	if !a.First || !t.Active() {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
 	t.decay()
-	t.attempts += attempts
-	t.accepted += accepted
+	return draw >= 1-t.spared(a.Criticality)
 }
 
-func (t *Throttle) ended(rejected bool) {
-	if !rejected {
-		t.count(1, 1)
+// Refused records an attempt that was refused.
+func (t *Throttle) Refused(a Attempt) {
+	if !t.Active() {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	t.rejected = t.decay()
-	t.attempts++
-	t.active.Store(true)
+	t.decay()
+	t.known.classes[a.Criticality.class()].add(false)
 }
 
-// decay lowers the weights to their present values, and returns the time.
+// Ended records the end of an attempt that was sent, and whether the server rejected it.
+func (t *Throttle) Ended(a Attempt, rejected bool) {
+	if (rejected && t != nil) || t.Active() {
+		t.ended(a, rejected)
+	}
+}
+
+func (t *Throttle) ended(a Attempt, rejected bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	now := t.decay()
+	k := &t.known
+	if rejected {
+		if !t.active.Load() {
+			k.sent, k.floor = now, t.rule.Floor.start()
+			t.active.Store(true)
+		}
+		k.rejected = now
+	}
+	k.classes[a.Criticality.class()].add(!rejected)
+	k.commands.add(a.Command, !rejected, now, t.rule.Exemption)
+
+	elapsed := now.Sub(k.sent)
+	k.sent = now
+	k.gap += (elapsed - k.gap) / time.Duration(t.rule.Patience)
+	k.floor.move(t.rule.Floor, !rejected, elapsed, k.gap)
+}
+
+// decay lowers the weights to their present values, or forgets everything. It returns the time.
 func (t *Throttle) decay() time.Time {
 	now := t.now()
-	if elapsed := now.Sub(t.updated); elapsed > 0 {
-		weight := math.Exp(-float64(elapsed) / float64(t.rule.Memory))
-		t.attempts *= weight
-		t.accepted *= weight
-		t.updated = now
-	}
-	if now.Sub(t.rejected) > t.rule.forgets() {
-		t.attempts, t.accepted = 0, 0
+	if t.active.Load() && now.Sub(t.known.rejected) > forgottenAfter*t.rule.Memory {
+		t.known = throttleKnowledge{}
 		t.active.Store(false)
+	}
+	for i := range t.known.classes {
+		t.known.classes[i].decay(now, t.rule.Memory)
 	}
 	return now
 }
 
-// forgets returns how long after the last rejection everything is forgotten.
-func (r Throttling) forgets() time.Duration {
-	longest := r.Memory
-	for _, d := range []time.Duration{r.Patience, r.Recovery} {
-		if d > longest {
-			longest = d
-		}
+// counts are the weights of attempts, and of those among them that the server accepted.
+type counts struct {
+	attempts, accepted float64
+	at                 time.Time // when the weights had these values
+}
+
+func (c *counts) add(accepted bool) {
+	c.attempts++
+	if accepted {
+		c.accepted++
 	}
-	return forgottenAfter * longest
+}
+
+// decay lowers the weights, which fall to 1/e in the time of the memory, to those of now.
+func (c *counts) decay(now time.Time, memory time.Duration) {
+	if elapsed := now.Sub(c.at); elapsed > 0 {
+		weight := math.Exp(-float64(elapsed) / float64(memory))
+		c.attempts *= weight
+		c.accepted *= weight
+		c.at = now
+	}
 }

@@ -20,6 +20,8 @@ type Failure struct {
 	// Refused is whether a Throttle refused the attempt: nothing was sent, and no server had any work. Overload and Retryable
 	// have to be set as well.
 	Refused bool
+	// Criticality is the class of the command.
+	Criticality Criticality
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
 	// ReadWriteOff is whether those specifications would retry if retryReads or retryWrites were on. It explains a refusal and

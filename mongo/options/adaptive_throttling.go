@@ -11,9 +11,12 @@ package options
 // last attempt that was sent, or if none was sent a CommandError with the labels SystemOverloadedError, RetryableError and
 // NoWritesPerformed.
 //
-// As long as a server rejects nothing, everything is sent to it. A quarter of the first attempts of commands is always sent.
-// Never held back are commitTransaction and abortTransaction, the commands of a transaction after its first, the getMore and
-// killCursors of cursors, unacknowledged writes, and commands that end sessions, monitor servers or establish connections.
+// As long as a server rejects nothing, everything is sent to it. The least critical operations are held back first, see
+// mongo.NewCriticalityContext. What a server accepts while it rejects other commands, or those for other collections, is not held
+// back; and if holding back does not help, because other clients do not, it ends. From a mongos or a load balancer, behind which
+// only one of many servers may be overloaded, only retries are held back. Never held back are commitTransaction and
+// abortTransaction, the commands of a transaction after its first, the getMore and killCursors of cursors, unacknowledged writes,
+// and commands that end sessions, monitor servers or establish connections.
 //
 // This is not part of any specification of MongoDB drivers.
 func (c *ClientOptions) SetAdaptiveThrottling(b bool) *ClientOptions {

@@ -54,7 +54,8 @@ type operationRun struct {
 	op       Operation // a copy: its name and write concern change with the attempts
 	overload *OverloadPolicy
 	kind     retry.Kind
-	limit    retry.Limit // by the Retryable Reads and Writes specifications, for each command
+	limit    retry.Limit   // by the Retryable Reads and Writes specifications, for each command
+	key      retry.Command // see commandKey
 
 	// The command being executed: all of its attempts.
 	retries       retry.Execution

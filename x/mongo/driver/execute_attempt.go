@@ -197,6 +197,7 @@ func (ex *operationRun) roundTrip(ctx context.Context) error {
 	unanswered := ex.sent.moreToCome && err == nil
 	if processor, ok := ex.srvr.(ErrorProcessor); ok && !unanswered {
 		_ = processor.ProcessError(err, ex.conn)
+		ex.tellThrottle(ctx, err)
 	}
 	return err
 }

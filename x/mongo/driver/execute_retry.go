@@ -44,6 +44,7 @@ func (ex *operationRun) describe(ctx context.Context, fail *failedAttempt) retry
 		Refused:      fail.stage == throttled,
 		Remaining:    ex.overload.remaining(ctx, ex.history.backoff),
 		ContextDone:  contextErr(ctx) != nil,
+		Criticality:  criticality(ctx),
 
 		FirstBackoff: serverFirstBackoff(fail.err),
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
@@ -18,11 +20,16 @@ type throttler interface {
 }
 
 // throttleOf returns the address and the throttle of a server, which are empty and nil if it has none.
-func throttleOf(server Server) (address.Address, *retry.Throttle) {
+func throttleOf(server any) (address.Address, *retry.Throttle) {
 	if t, ok := server.(throttler); ok {
 		return t.Throttle()
 	}
 	return "", nil
+}
+
+// Throttle implements the throttler interface: a cursor behind a load balancer knows the server only as what processes errors.
+func (lbcd *loadBalancedCursorDeployment) Throttle() (address.Address, *retry.Throttle) {
+	return throttleOf(lbcd.errorProcessor)
 }
 
 // deployment returns the deployment that selects the server for the next attempt: with adaptiveThrottling one that may refuse it,
@@ -31,7 +38,49 @@ func (ex *operationRun) deployment() Deployment {
 	if !ex.overload.Rejected() || ex.op.neverThrottled() {
 		return ex.op.Deployment
 	}
-	return &throttlingDeployment{Deployment: ex.op.Deployment, policy: &ex.overload.Policy, first: ex.retries.First()}
+	return &throttlingDeployment{Deployment: ex.op.Deployment, run: ex}
+}
+
+// throttledAttempt describes the present attempt to a throttle.
+func (ex *operationRun) throttledAttempt(ctx context.Context) retry.Attempt {
+	return retry.Attempt{
+		Criticality: criticality(ctx),
+		Command:     ex.commandKey(),
+		First:       ex.retries.First(),
+	}
+}
+
+// commandKey returns what the operation's commands are and where they go, by their first element. It builds one for that, once: no
+// server has been chosen yet, and one that knows everything refuses nothing.
+func (ex *operationRun) commandKey() retry.Command {
+	if ex.key.Name != "" {
+		return ex.key
+	}
+	ex.key = retry.Command{Name: ex.op.Name, Database: ex.op.Database}
+	knowing := description.SelectedServer{
+		Server: description.Server{WireVersion: &description.VersionRange{Max: driverutil.MaxWireVersion}},
+		Kind:   ex.op.Deployment.Kind(),
+	}
+	command, err := ex.op.CommandFn(nil, knowing)
+	if err != nil {
+		return ex.key
+	}
+	if first, _, ok := bsoncore.ReadElement(command); ok {
+		ex.key.Name = first.Key()
+		ex.key.Collection, _ = first.Value().StringValueOK()
+	}
+	return ex.key
+}
+
+// tellThrottle tells the server's throttle the end of an attempt.
+func (ex *operationRun) tellThrottle(ctx context.Context, err error) {
+	if !ex.overload.Rejected() {
+		return
+	}
+	_, throttle := throttleOf(ex.srvr)
+	if rejected := backpressure.IsRetryableOverload(err); rejected || throttle.Active() {
+		throttle.Ended(ex.throttledAttempt(ctx), rejected)
+	}
 }
 
 // neverThrottled reports whether the command is always sent: because work at the server would otherwise be lost or go on (the end
@@ -50,12 +99,11 @@ func (op Operation) neverThrottled() bool {
 // throttlingDeployment is the deployment of one attempt, which it may refuse.
 type throttlingDeployment struct {
 	Deployment
-	policy *retry.Policy
-	first  bool // the attempt is the first of its command
+	run *operationRun
 }
 
 // SelectServer implements the Deployment interface. It returns the selected server, or another that does not refuse the attempt if
-// that one does. If there is none, it fails with a refusal, except for a share of the first attempts of commands.
+// that one does. If there is none, it fails with a refusal, unless the attempt is spared.
 func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
 	server, err := d.Deployment.SelectServer(ctx, selector)
 	if err != nil {
@@ -65,24 +113,32 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	if !throttle.Active() {
 		return server, nil
 	}
-	draw := d.policy.Jitter()
-	if !throttle.Refuses(draw) {
+	attempt, draw := d.run.throttledAttempt(ctx), d.run.overload.Jitter()
+	if !throttle.Refuses(attempt, draw) {
 		return server, nil
 	}
-	if other := d.selectOther(ctx, &otherServers{suitable: selector, refused: []address.Address{addr}}); other != nil {
-		throttle.Refused()
+	others := &otherServers{suitable: selector, refused: []address.Address{addr}}
+	if other := d.selectOther(ctx, attempt, others); other != nil {
+		throttle.Refused(attempt)
 		return other, nil
 	}
-	if d.policy.Throttling.Spares(d.first, draw) {
+	if (attempt.First && d.routed()) || throttle.Spares(attempt, draw) {
 		return server, nil
 	}
-	throttle.Refused()
+	throttle.Refused(attempt)
 	return nil, refusal{addr, throttle.State()}
+}
+
+// routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded. Only retries are held
+// back from them.
+func (d *throttlingDeployment) routed() bool {
+	kind := d.Kind()
+	return kind == description.TopologyKindSharded || kind == description.TopologyKindLoadBalanced
 }
 
 // selectOther selects an equally suitable server that does not refuse the attempt; it returns nil if there is none. It does not
 // relax the read preference and the latency window.
-func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherServers) Server {
+func (d *throttlingDeployment) selectOther(ctx context.Context, attempt retry.Attempt, others *otherServers) Server {
 	for {
 		others.found = false // a load-balanced topology has only one server, and does not ask
 		server, err := d.Deployment.SelectServer(ctx, others)
@@ -90,7 +146,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherSer
 			return nil
 		}
 		addr, throttle := throttleOf(server)
-		if !throttle.Refuses(d.policy.Jitter()) {
+		if !throttle.Refuses(attempt, d.run.overload.Jitter()) {
 			return server
 		}
 		others.refused = append(others.refused, addr)

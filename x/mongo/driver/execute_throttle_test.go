@@ -27,7 +27,7 @@ import (
 // known to accept everything. The jitter of 0.5 is what is drawn, so that the first refuse each attempt.
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *overloadtest.Script {
 	s := overloadtest.New(t, replies...)
-	rule := retry.DefaultThrottling()
+	rule := throttling()
 	s.Policy.Policy.Throttling = &rule
 	s.Throttles = map[address.Address]*retry.Throttle{}
 	s.Servers = nil
@@ -42,15 +42,22 @@ func throttled(t *testing.T, replies []any, rejecting []string, accepting ...str
 	return s
 }
 
+// throttling is the rule without trials, which would be sent whatever a server rejects.
+func throttling() retry.Throttling {
+	rule := retry.DefaultThrottling()
+	rule.Exemption.Trials = 0
+	return rule
+}
+
 func newThrottle() *retry.Throttle {
 	now := time.Unix(1, 0)
-	return retry.NewThrottle(retry.DefaultThrottling(), func() time.Time { return now })
+	return retry.NewThrottle(throttling(), func() time.Time { return now })
 }
 
 func reject(s *overloadtest.Script, host string, n int) {
 	s.Policy.NoteRejection()
 	for i := 0; i < n; i++ {
-		s.Throttles[address.Address(host+":27017")].Ended(true)
+		s.Throttles[address.Address(host+":27017")].Ended(retry.Attempt{}, true)
 	}
 }
 
@@ -285,39 +292,40 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
-// TestThrottledBehindALoadBalancer: there is one server, whatever its throttle says, and no selector is asked for another.
-func TestThrottledBehindALoadBalancer(t *testing.T) {
-	for _, rejecting := range []bool{true, false} {
-		s := throttled(t, nil, nil, "a")
-		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
-		reject(s, "a", 9)
-		if !rejecting {
-			s.Throttles["a:27017"] = newThrottle()
-			s.Replies = []any{overloadtest.OK()}
-		}
-		const most = 2 * 6 // selections of six attempts: the load balancer, and the search for another server
-		selections := 0
-		s.OnSelect = func() error {
-			if selections++; selections > most {
-				return errors.New("too many selections")
+// TestThrottledBehindRouters: routers and load balancers stand for many servers, so only retries are held back from them. A load
+// balancer is the one server there is, whatever its throttle says, and no selector is asked for another.
+func TestThrottledBehindRouters(t *testing.T) {
+	for topology, server := range map[description.TopologyKind]description.ServerKind{
+		description.TopologyKindLoadBalanced: description.ServerKindLoadBalancer,
+		description.TopologyKindSharded:      description.ServerKindMongos,
+	} {
+		t.Run(topology.String(), func(t *testing.T) {
+			s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
+			s.Topology, s.Servers[0].Kind = topology, server
+			reject(s, "a", 9)
+			const most = 2 * 6 // selections of six attempts: the server, and the search for another
+			selections := 0
+			s.OnSelect = func() error {
+				if selections++; selections > most {
+					return errors.New("too many selections")
+				}
+				return nil
 			}
-			return nil
-		}
-		err := s.Execute(context.Background(), s.Read())
-		assert.Equal(t, rejecting, err != nil)
-		assert.True(t, selections <= most, "%d selections", selections)
-		if rejecting {
-			assert.Empty(t, s.Sent)
+			err := s.Execute(context.Background(), s.Read())
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries), "got %v", err)
+			assert.Equal(t, 5, retries.Throttled)
+			assert.Len(t, s.Sent, 1)
 			assert.Equal(t, all, s.Slept)
-		}
+		})
 	}
 }
 
 // TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
 func TestThrottleFloorOfFirstAttempts(t *testing.T) {
 	s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
-	s.Policy.Policy.Jitter = func() float64 { return 0.8 }
-	reject(s, "a", 99)
+	s.Policy.Policy.Jitter = func() float64 { return 0.995 }
+	reject(s, "a", 999)
 	err := s.Execute(context.Background(), s.Read())
 	var serverErr driver.Error
 	require.True(t, errors.As(err, &serverErr))

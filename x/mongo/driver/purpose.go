@@ -19,6 +19,11 @@ func contextErr(ctx context.Context) error {
 	return nil
 }
 
+// criticality returns the class of the commands that are sent with the context.
+func criticality(ctx context.Context) retry.Criticality {
+	return retry.Criticality(backpressure.CriticalityOf(ctx))
+}
+
 // remaining returns the time left for a backoff, after others that took the given time: until the command's deadline or that of
 // who waits for it, whichever comes first, but at least the rest of the grace.
 func (p *OverloadPolicy) remaining(ctx context.Context, spent time.Duration) time.Duration {

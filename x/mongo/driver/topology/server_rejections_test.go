@@ -179,7 +179,7 @@ func TestServerCountsRejections(t *testing.T) {
 			server := s.topology.servers["a"]
 			assert.Equal(t, driver.NoChange, server.ProcessError(tt.err, freshConnection{}))
 			assert.Equal(t, tt.want, server.load())
-			assert.Equal(t, tt.want > 0, server.throttle.Active())
+			assert.Equal(t, tt.want > 0, s.topology.OverloadPolicy().Rejected())
 			assert.Equal(t, int64(0), server.OperationCount(), "it counts operations")
 		})
 	}
@@ -209,20 +209,6 @@ func TestServerWithoutOverloadPolicy(t *testing.T) {
 	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
 	server.ProcessError(errRejected, freshConnection{})
 	assert.Equal(t, int64(0), server.load())
-}
-
-// TestKilledQueriesHoldNothingBack: where a quarter of the queries is killed for overload, the server has admitted all of them.
-func TestKilledQueriesHoldNothingBack(t *testing.T) {
-	s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
-	server := s.topology.servers["a"]
-	for i := 0; i < 100; i++ {
-		var err error
-		if i%4 == 0 {
-			err = driver.Error{Code: 473, Labels: []string{driver.ErrSystemOverloadedError}}
-		}
-		server.ProcessError(err, freshConnection{})
-	}
-	assert.Equal(t, map[string]float64{"a:27017": 0}, s.topology.ThrottleProbabilities())
 }
 
 // TestWithoutAdaptiveThrottling is about what no specification has: it is off unless the option is on, whatever a server rejects.

@@ -39,9 +39,7 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 //
 //fork:wrap every command passes here
 func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
-	rejected := backpressure.IsRetryableOverload(err)
-	s.throttle.Ended(rejected)
-	if rejected {
+	if backpressure.IsRetryableOverload(err) {
 		s.rejected()
 	}
 	return s.upstreamProcessError(err, describer)

@@ -1,0 +1,86 @@
+package retry
+
+import (
+	"math"
+	"time"
+)
+
+// Command is what a command is and where it goes. A server may reject one kind, or one collection, and accept all others.
+type Command struct{ Name, Database, Collection string }
+
+// Exemption is from being held back, for commands that the server accepts while it rejects others: of which it accepted at least the
+// Share, unless chance explains that, because as many of the others would all be accepted with a probability of at least Chance.
+type Exemption struct {
+	Share, Chance float64
+	// Trials is how many attempts of each command are exempt at first, so that something is known of it, and AllTrials how many of
+	// all commands.
+	Trials, AllTrials int
+	// Memory is the time in which the weight of an attempt falls to 1/e.
+	Memory time.Duration
+}
+
+func defaultExemption() Exemption {
+	return Exemption{Share: 0.97, Chance: 0.01, Trials: 4, AllTrials: 16, Memory: 10 * time.Second}
+}
+
+// maxCommands bounds what is remembered. The commands beyond it are counted together.
+const maxCommands = 256
+
+// commandCounts counts what was sent, by command.
+type commandCounts struct {
+	all     counts
+	command map[Command]*commandCount
+	trials  int
+}
+
+type commandCount struct {
+	counts
+	trials int
+}
+
+// of returns the count of a command.
+func (c *commandCounts) of(command Command) *commandCount {
+	known := c.command[command]
+	if known == nil && len(c.command) >= maxCommands {
+		command = Command{}
+		known = c.command[command]
+	}
+	if known == nil {
+		if c.command == nil {
+			c.command = make(map[Command]*commandCount)
+		}
+		known = new(commandCount)
+		c.command[command] = known
+	}
+	return known
+}
+
+// add records the end of an attempt that was sent.
+func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule Exemption) {
+	known := c.of(command)
+	known.decay(now, rule.Memory)
+	known.add(accepted)
+	c.all.decay(now, rule.Memory)
+	c.all.add(accepted)
+}
+
+// exempts reports whether an attempt that would be refused is sent because of its command.
+func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) bool {
+	known := c.of(command)
+	if known.trials < rule.Trials && c.trials < rule.AllTrials {
+		known.trials++
+		c.trials++
+		return true
+	}
+	known.decay(now, rule.Memory)
+	c.all.decay(now, rule.Memory)
+	if known.accepted < rule.Share*known.attempts {
+		return false
+	}
+	others := counts{attempts: c.all.attempts - known.attempts, accepted: c.all.accepted - known.accepted}
+	if others.attempts < 1 {
+		return false // there is nothing to compare with
+	}
+	accepted := (others.accepted + 0.5) / (others.attempts + 1)
+	return math.Pow(accepted, known.attempts) < rule.Chance
+}

@@ -1,0 +1,146 @@
+package retry
+
+import (
+	"math/rand"
+	"strconv"
+	"testing"
+	"time"
+)
+
+var find, count = Command{"find", "db", "a"}, Command{"count", "db", "a"}
+
+func TestExemptionSteps(t *testing.T) {
+	type outcomes struct {
+		command            Command
+		accepted, rejected int
+	}
+	tests := []struct {
+		name string
+		then []outcomes
+		want bool // find is exempt
+	}{
+		{name: "alone", then: []outcomes{{find, 100, 1}}, want: false},
+		{name: "others are rejected", then: []outcomes{{count, 0, 20}, {find, 10, 0}}, want: true},
+		{name: "it is rejected, too", then: []outcomes{{count, 0, 20}, {find, 10, 1}}, want: false},
+		{name: "it is rejected once in 50", then: []outcomes{{count, 0, 20}, {find, 49, 1}}, want: true},
+		{name: "chance explains it", then: []outcomes{{count, 50, 50}, {find, 6, 0}}, want: false},
+		{name: "chance does not explain it", then: []outcomes{{count, 50, 50}, {find, 7, 0}}, want: true},
+		{name: "others are accepted as well", then: []outcomes{{count, 99, 1}, {find, 100, 0}}, want: false},
+		{name: "nothing is known of it", then: []outcomes{{count, 0, 20}}, want: false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			throttle, _ := newThrottle()
+			throttle.Ended(Attempt{Command: tt.then[0].command}, true) // makes it count
+			for _, o := range tt.then {
+				repeat(o.accepted, func() { throttle.Ended(Attempt{Command: o.command}, false) })
+				repeat(o.rejected, func() { throttle.Ended(Attempt{Command: o.command}, true) })
+			}
+			rule := DefaultThrottling().Exemption
+			throttle.known.commands.trials = rule.AllTrials
+			if got := throttle.known.commands.exempts(find, throttle.now(), rule); got != tt.want {
+				t.Errorf("exempt is %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestExemptionTrials: at the beginning, some attempts of some commands are sent whatever is known.
+func TestExemptionTrials(t *testing.T) {
+	throttle, clock := newThrottle()
+	overload := func() {
+		repeat(99, func() { throttle.Ended(Attempt{Command: count}, true) })
+		sent := 0
+		for i := 0; i < 100; i++ {
+			command := Command{"find", "db", strconv.Itoa(i)}
+			trials := 0
+			for j := 0; j < 10; j++ {
+				if !throttle.Refuses(Attempt{Command: command}, 0) {
+					trials++
+				}
+			}
+			if sent += trials; trials > 4 {
+				t.Errorf("of a command %d attempts were sent", trials)
+			}
+		}
+		if sent != 16 {
+			t.Errorf("%d attempts were sent, want 16", sent)
+		}
+	}
+	overload()
+	clock.advance(time.Minute)
+	overload()
+}
+
+// TestExemptionIsBounded: of commands without end little is remembered.
+func TestExemptionIsBounded(t *testing.T) {
+	throttle, _ := newThrottle()
+	for i := 0; i < 10*maxCommands; i++ {
+		a := Attempt{Command: Command{"find", "db", strconv.Itoa(i)}}
+		throttle.Ended(a, true)
+		throttle.Refuses(a, 0)
+	}
+	if n := len(throttle.known.commands.command); n != maxCommands+1 {
+		t.Errorf("%d commands are remembered, want %d and one for the others", n, maxCommands)
+	}
+}
+
+// TestExemptionOfOneOfMany: whatever share of the commands is always rejected, the others are sent after the first second.
+func TestExemptionOfOneOfMany(t *testing.T) {
+	for _, part := range []int{2, 4, 10, 20} {
+		throttle, clock := newThrottle()
+		random := rand.New(rand.NewSource(1))
+		refused, others := 0, 0
+		for i := 0; i < 2000; i++ {
+			clock.advance(5 * time.Millisecond)
+			// A rejected command is retried five times, with and without others between.
+			if random.Intn(part) == 0 {
+				repeat(6, func() { attempt(throttle, random, Attempt{Command: count}, 0) })
+				continue
+			}
+			sent := attempt(throttle, random, Attempt{Command: find, First: true}, 1)
+			if i > 200 {
+				others++
+				if !sent {
+					refused++
+				}
+			}
+		}
+		if share := float64(refused) / float64(others); share > 0.01 {
+			t.Errorf("1/%d is always rejected: of the others %.3f were refused, want at most 0.01", part, share)
+		}
+	}
+}
+
+// TestExemptionIsRareInAnOverload: where all collections are rejected alike, hardly any is exempt.
+func TestExemptionIsRareInAnOverload(t *testing.T) {
+	const collections = 20
+	throttle, clock := newThrottle()
+	random := rand.New(rand.NewSource(1))
+	rule := DefaultThrottling().Exemption
+	exempt, all := 0, 0
+	var tokens float64
+	for i := 0; i < 30_000; i++ {
+		clock.advance(2 * time.Millisecond)
+		if tokens += 0.5; tokens > 20 {
+			tokens = 20
+		}
+		a := Attempt{Command: Command{"find", "db", strconv.Itoa(random.Intn(collections))}, First: true}
+		accepts := 0.0
+		if tokens >= 1 {
+			accepts = 1
+		}
+		if attempt(throttle, random, a, accepts) && accepts == 1 {
+			tokens--
+		}
+		if i > 1000 {
+			all++
+			if throttle.known.commands.exempts(a.Command, clock.time, rule) {
+				exempt++
+			}
+		}
+	}
+	if share := float64(exempt) / float64(all); share > 0.05 {
+		t.Errorf("%.3f of the attempts were exempt, want at most 0.05", share)
+	}
+}

@@ -1,0 +1,73 @@
+package retry
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+	"time"
+)
+
+func TestFloorSteps(t *testing.T) {
+	type step struct {
+		attempts int
+		every    time.Duration
+		accepted float64 // share, evenly
+		want     float64
+	}
+	const ms = time.Millisecond
+	tests := []struct {
+		name  string
+		steps []step
+	}{
+		{name: "at first", steps: []step{{want: 0.01}}},
+		{name: "not before its patience ends", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01}}},
+		{name: "it rises by a half in a second", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01}, {attempts: 60, every: 100 * ms, want: 1}}},
+		{name: "not for a client that sends little", steps: []step{{attempts: 100, every: 300 * ms, want: 0.01}}},
+		{name: "not while most is accepted", steps: []step{{attempts: 100, every: 100 * ms, accepted: 0.8, want: 0.01}}},
+		{name: "it stays between low and high", steps: []step{
+			{attempts: 100, every: 100 * ms, want: 1}, {attempts: 100, every: 100 * ms, accepted: 0.75, want: 1},
+		}},
+		{name: "it falls while nearly all is accepted", steps: []step{
+			{attempts: 100, every: 100 * ms, want: 1}, {attempts: 100, every: 100 * ms, accepted: 1, want: 0.01},
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rule := DefaultThrottling().Floor
+			floor := rule.start()
+			for i, s := range tt.steps {
+				due := 0.0
+				for j := 0; j < s.attempts; j++ {
+					due += s.accepted
+					accepted := due >= 1
+					if accepted {
+						due--
+					}
+					floor.move(rule, accepted, s.every, s.every)
+				}
+				if math.Abs(floor.share-s.want) > 0.05 {
+					t.Fatalf("step %d: the floor is %v, want %v", i+1, floor.share, s.want)
+				}
+			}
+		})
+	}
+}
+
+// TestThrottleFloor: of the first attempts at a server that rejects everything, the least floor is sent, and once it is clear that
+// holding back does not help, all.
+func TestThrottleFloor(t *testing.T) {
+	throttle, clock := newThrottle()
+	random := rand.New(rand.NewSource(1))
+	sent := make([]int, 30)
+	for i := range sent {
+		for j := 0; j < 1000; j++ {
+			clock.advance(time.Millisecond)
+			if attempt(throttle, random, Attempt{First: true}, 0) {
+				sent[i]++
+			}
+		}
+	}
+	if sent[2] > 50 || sent[29] != 1000 {
+		t.Errorf("in each second %v of 1000 were sent", sent)
+	}
+}

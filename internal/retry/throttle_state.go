@@ -1,0 +1,92 @@
+package retry
+
+import (
+	"math"
+	"time"
+)
+
+// ThrottleState is a Throttle's view of its server.
+type ThrottleState struct {
+	// Probability is the share, below 1, of attempts to refuse. What is critical is refused less often, and what is sheddable more
+	// often; first attempts are refused less often, see Throttle.Spares.
+	Probability float64
+	// Rejected is the share of recent attempts that were rejected, or refused because others were.
+	Rejected float64
+}
+
+// State returns the present view of the server.
+func (t *Throttle) State() ThrottleState {
+	if !t.Active() {
+		return ThrottleState{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	return t.state(t.decay())
+}
+
+func (t *Throttle) state(now time.Time) ThrottleState {
+	attempts, accepted := t.known.total()
+	if attempts == 0 {
+		return ThrottleState{}
+	}
+	patience := t.rule.patience(t.known.gap)
+	grown := math.Max(0, float64(now.Sub(t.known.rejected)-patience)/float64(2*patience))
+	k := t.rule.Slack * math.Exp(grown)
+	return ThrottleState{
+		Probability: math.Max(0, (attempts-k*accepted)/(attempts+1)),
+		Rejected:    1 - accepted/attempts,
+	}
+}
+
+// patience returns how long K stays constant after a rejection, for a client that sends an attempt in each gap.
+func (r Throttling) patience(gap time.Duration) time.Duration {
+	patience := time.Duration(r.Patience) * gap
+	switch {
+	case patience < r.ShortestPatience:
+		return r.ShortestPatience
+	case patience > r.LongestPatience:
+		return r.LongestPatience
+	default:
+		return patience
+	}
+}
+
+// total returns the counts of all classes.
+func (k *throttleKnowledge) total() (attempts, accepted float64) {
+	for _, c := range k.classes {
+		attempts += c.attempts
+		accepted += c.accepted
+	}
+	return attempts, accepted
+}
+
+// probability returns the probability of refusing an attempt of a class. What is to be refused is taken from the lowest class
+// first.
+func (t *Throttle) probability(now time.Time, c Criticality) float64 {
+	attempts, _ := t.known.total()
+	own := c.class()
+	return share(t.state(now).Probability*attempts, t.known.classes[:own], t.known.classes[own])
+}
+
+// spared returns the share of the first attempts of a class that is always sent. The floor is filled from the highest class.
+func (t *Throttle) spared(c Criticality) float64 {
+	attempts, _ := t.known.total()
+	own := c.class()
+	return share(t.known.floor.share*attempts, t.known.classes[own+1:], t.known.classes[own])
+}
+
+// share returns which share of a class's attempts is chosen if so many attempts are, those of other classes before its own.
+func share(chosen float64, before []counts, own counts) float64 {
+	for _, c := range before {
+		chosen -= c.attempts
+	}
+	switch {
+	case chosen <= 0:
+		return 0
+	case chosen >= own.attempts: // there may be no recent attempt of the class
+		return 1
+	default:
+		return chosen / own.attempts
+	}
+}

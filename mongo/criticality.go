@@ -1,0 +1,37 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+)
+
+// Criticality says how much an application needs an operation. When a server is overloaded, a client with the option
+// adaptiveThrottling or adaptiveRetries gives up the least critical operations first. Without these options it changes nothing.
+type Criticality int8
+
+// The classes of operations. An unknown value stands for Normal.
+const (
+	// Sheddable is background work that can be done later or not at all: it is given up first.
+	Sheddable Criticality = iota - 1
+	// Normal is what is not marked.
+	Normal
+	// Critical is what users wait for: it is given up last. If everything is critical, nothing is.
+	Critical
+)
+
+// NewCriticalityContext returns a context for operations of a class. It holds for all that is done with the context: all commands of
+// a transaction whose callback and commit get it, and the batches of a cursor that are fetched with it, whatever the context was
+// that the cursor was opened with.
+func NewCriticalityContext(parent context.Context, c Criticality) context.Context {
+	if c < Sheddable || c > Critical {
+		c = Normal
+	}
+	return backpressure.WithCriticality(parent, int8(c))
+}
+
+// CriticalityFromContext returns the class of operations that are done with the context: Normal, unless NewCriticalityContext has
+// set another.
+func CriticalityFromContext(ctx context.Context) Criticality {
+	return Criticality(backpressure.CriticalityOf(ctx))
+}
