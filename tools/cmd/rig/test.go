@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,7 +69,7 @@ func (r *repository) rig() (*suite.Rig, error) {
 	progress := log.New(os.Stderr, "", 0)
 	store := &specs.Store{
 		Root: r.root, Pins: pins, Local: os.Getenv("SPECIFICATIONS"),
-		Client: http.DefaultClient, Archive: specs.Archive, Progress: progress.Writer(),
+		Repository: specs.Repository, Run: command.Output, Progress: progress.Writer(),
 	}
 	return &suite.Rig{
 		Root: r.root, Base: r.base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),

@@ -27,7 +27,7 @@ const (
 type Options struct {
 	// Binary is the path of a mongod.
 	Binary string
-	// Dir is the folder below which a new one is made for data and logs. Folders there whose owners were killed are removed.
+	// Dir is the folder below which a new one is made for data and logs. Folders there that are a week old are removed.
 	Dir string
 	// Form is a standalone or a replica set.
 	Form Form
@@ -43,7 +43,7 @@ type Options struct {
 // Deployment is a running standalone or replica set. Its methods may be called from several goroutines.
 type Deployment struct {
 	options Options
-	dir     *runDir
+	dir     string
 	files   files
 	user    *url.Userinfo
 	members []*Member
@@ -96,7 +96,7 @@ func (d *Deployment) start(ctx context.Context) error {
 // prepare makes the files and the members, without starting them.
 func (d *Deployment) prepare() (err error) {
 	if d.options.Form.TLS {
-		if d.files, err = makeCertificates(d.dir.path); err != nil {
+		if d.files, err = makeCertificates(d.dir); err != nil {
 			return fmt.Errorf("make certificates: %w", err)
 		}
 	}
@@ -111,7 +111,7 @@ func (d *Deployment) prepare() (err error) {
 		return err
 	}
 	for i, address := range addresses {
-		m := &Member{deployment: d, number: i, dir: filepath.Join(d.dir.path, fmt.Sprint(i)), address: address, host: address}
+		m := &Member{deployment: d, number: i, dir: filepath.Join(d.dir, fmt.Sprint(i)), address: address, host: address}
 		if err := os.MkdirAll(filepath.Join(m.dir, "data"), 0o700); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (d *Deployment) prepare() (err error) {
 }
 
 // key is the file by which members recognize each other.
-func (d *Deployment) key() string { return filepath.Join(d.dir.path, "key") }
+func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
 
 // assemble makes the members a replica set, or leaves one alone, and creates the user.
 func (d *Deployment) assemble(ctx context.Context) (err error) {
@@ -293,5 +293,5 @@ func (d *Deployment) Stop() error {
 	for _, m := range d.members {
 		m.Kill()
 	}
-	return d.dir.remove()
+	return os.RemoveAll(d.dir)
 }

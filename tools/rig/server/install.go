@@ -180,9 +180,9 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 	if err := os.WriteFile(settings, nil, 0o600); err != nil {
 		return nil, err
 	}
-	running, err := openChild(cfg, executable(venv, "secantusd-py"), func(string) []string {
-		return []string{"--config", settings, "--host", loopback, "--port", strings.TrimPrefix(addresses[0], loopback+":"),
-			"--storage-path", ":memory:", "--enable-test-commands"}
+	running, err := openChild(cfg, executable(venv, "secantusd-py"), []string{
+		"--config", settings, "--host", loopback, "--port", strings.TrimPrefix(addresses[0], loopback+":"),
+		"--storage-path", ":memory:", "--enable-test-commands",
 	}, isolatedPython...)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -153,9 +152,7 @@ func openCluster(ctx context.Context, cfg Config, mongod string) (_ *Server, err
 		return nil, err
 	}
 	for _, address := range addresses {
-		router, err := openChild(cfg, mongos, func(string) []string {
-			return slices.Concat([]string{"--configdb", first[configReplicaSet]}, listen(address))
-		})
+		router, err := openChild(cfg, mongos, append([]string{"--configdb", first[configReplicaSet]}, listen(address)...))
 		if err != nil {
 			return nil, err
 		}
@@ -177,22 +174,22 @@ func openCluster(ctx context.Context, cfg Config, mongod string) (_ *Server, err
 // program is a child with a folder of its own.
 type program struct {
 	*child
-	dir *runDir
+	dir string
 }
 
 // Stop ends the program and removes its files.
-func (p program) Stop() error { return errors.Join(p.child.Stop(), p.dir.remove()) }
+func (p program) Stop() error { return errors.Join(p.child.Stop(), os.RemoveAll(p.dir)) }
 
 // openChild starts a program whose files, temporary ones included, are in a folder of its own.
-func openChild(cfg Config, path string, args func(dir string) []string, env ...string) (program, error) {
+func openChild(cfg Config, path string, args []string, env ...string) (program, error) {
 	dir, err := newRunDir(cfg.folder())
 	if err != nil {
 		return program{}, err
 	}
-	env = append([]string{"TMPDIR=" + dir.path, "TMP=" + dir.path, "TEMP=" + dir.path}, env...)
-	c, err := startChild(dir.path, env, path, args(dir.path)...)
+	env = append([]string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}, env...)
+	c, err := startChild(dir, env, path, args...)
 	if err != nil {
-		return program{}, errors.Join(err, dir.remove())
+		return program{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return program{c, dir}, nil
 }

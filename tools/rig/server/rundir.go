@@ -1,59 +1,26 @@
 package server
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
+	"time"
 )
 
-// ownerFile is locked while the owner of a folder lives.
-const ownerFile = "owner"
-
-// runDir is a folder for the data and logs of what is started.
-type runDir struct {
-	path  string
-	owner *os.File
-}
-
-// newRunDir makes a new folder below parent, and removes those there whose owners have ended.
-func newRunDir(parent string) (*runDir, error) {
+// newRunDir makes a new folder for data and logs below parent. It removes those there that are older than any test server gets: who
+// made them was killed.
+func newRunDir(parent string) (string, error) {
 	parent, err := filepath.Abs(parent)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, err
+		return "", err
 	}
-	sweep(parent)
-	path, err := os.MkdirTemp(parent, "new-run-")
-	if err != nil {
-		return nil, err
-	}
-	owner, err := os.Create(filepath.Join(path, ownerFile))
-	final := filepath.Join(parent, filepath.Base(path)[len("new-"):])
-	if err == nil {
-		tryLock(owner) // before it gets the name that sweepers see
-		err = os.Rename(path, final)
-	}
-	if err != nil {
-		return nil, errors.Join(err, owner.Close(), os.RemoveAll(path))
-	}
-	return &runDir{path: final, owner: owner}, nil
-}
-
-// sweep removes folders whose owners have ended. Folders that cannot be removed stay for the next time.
-func sweep(parent string) {
-	paths, _ := filepath.Glob(filepath.Join(parent, "run-*")) // the pattern is correct
-	for _, path := range paths {
-		owner, err := os.Open(filepath.Join(path, ownerFile))
-		if err != nil {
-			continue
+	old, _ := filepath.Glob(filepath.Join(parent, "run-*")) // the pattern is correct
+	for _, path := range old {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > certificateLife {
+			_ = os.RemoveAll(path) // or the next time
 		}
-		if tryLock(owner) {
-			_ = os.RemoveAll(path)
-		}
-		_ = owner.Close()
 	}
+	return os.MkdirTemp(parent, "run-")
 }
-
-func (d *runDir) remove() error { return errors.Join(os.RemoveAll(d.path), d.owner.Close()) }

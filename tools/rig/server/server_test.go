@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,20 +99,18 @@ esac`})
 	}
 }
 
-func TestSweepRemovesWhatNobodyOwns(t *testing.T) {
+func TestWhatWasLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
-	first, err := newRunDir(parent)
+	left, err := newRunDir(parent)
 	require.NoError(t, err)
-	require.NoError(t, first.owner.Close()) // as if its process had ended
-	second, err := newRunDir(parent)
+	used, err := newRunDir(parent)
 	require.NoError(t, err)
-	assert.NoDirExists(t, first.path)
-	third, err := newRunDir(parent)
+	require.NoError(t, os.Chtimes(left, time.Time{}, time.Now().Add(-certificateLife-time.Hour)))
+	_, err = newRunDir(parent)
 	require.NoError(t, err)
-	assert.DirExists(t, second.path)
-	require.NoError(t, second.remove())
-	require.NoError(t, third.remove())
+	assert.NoDirExists(t, left)
+	assert.DirExists(t, used)
 }
 
 func TestReadEnv(t *testing.T) {

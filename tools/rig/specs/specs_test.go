@@ -1,14 +1,9 @@
 package specs
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"mongofork/tools/command"
 )
 
 // TestEveryBase is about the repository's own files: a base without them can be built, but not tested.
@@ -71,7 +68,7 @@ func checkout(content string) map[string]string {
 }
 
 // pin returns the revision that the files are pinned as.
-func pin(t *testing.T, name string, files map[string]string) map[string]Revision {
+func pin(t *testing.T, name, commit string, files map[string]string) map[string]Revision {
 	t.Helper()
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(files)), func(name string) bool { return !wanted(name) })
 	hash, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) {
@@ -89,59 +86,47 @@ func write(t *testing.T, files map[string]string, dir string) {
 	}
 }
 
-// archive packs files like the public repository does, below one top folder.
-func archive(t *testing.T, files map[string]string) []byte {
+// publish makes a git repository of the files, and returns its commit.
+func publish(t *testing.T, files map[string]string) (repository, commit string) {
 	t.Helper()
-	var packed bytes.Buffer
-	compressed := gzip.NewWriter(&packed)
-	w := tar.NewWriter(compressed)
-	for name, text := range files {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: "top/" + name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text))}))
-		_, err := io.WriteString(w, text)
+	repository = t.TempDir()
+	write(t, files, repository)
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"config", "uploadpack.allowAnySHA1InWant", "true"}, {"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"},
+	} {
+		out, err := command.Output(t.Context(), repository, nil, "git", args...)
 		require.NoError(t, err)
+		commit = strings.TrimSpace(string(out))
 	}
-	require.NoError(t, w.Close())
-	require.NoError(t, compressed.Close())
-	return packed.Bytes()
+	return repository, commit
 }
 
-// serve returns a store that gets a status and a body from everywhere.
-func serve(t *testing.T, status int, body []byte, pins map[string]Revision) *Store {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write(body)
-	}))
-	t.Cleanup(server.Close)
+func newStore(t *testing.T, repository string, pins map[string]Revision) *Store {
 	return &Store{
-		Root: filepath.Join(t.TempDir(), "repository"), Pins: pins, Client: server.Client(), Progress: io.Discard,
-		Archive: func(commit string) string { return server.URL + "/" + commit },
+		Root: filepath.Join(t.TempDir(), "repository"), Pins: pins, Repository: repository, Run: command.Output, Progress: io.Discard,
 	}
 }
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	files := checkout("one")
-	whole := archive(t, files)
-	outside := maps.Clone(files)
-	outside["source/x/tests/../../../../y.json"] = "{}"
+	repository, published := publish(t, files)
 	for _, tt := range []struct {
 		name        string
-		status      int
-		body        []byte
+		repository  string
+		pins        map[string]Revision
 		want        string
 		unavailable bool
 	}{
-		{"good", http.StatusOK, whole, "", false},
-		{"other content", http.StatusOK, archive(t, checkout("two")), "are not the pinned ones", false},
-		{"truncated", http.StatusOK, whole[:len(whole)/2], "unexpected EOF", false},
-		{"no archive", http.StatusOK, []byte("<html>"), "read the archive", false},
-		{"path outside", http.StatusOK, archive(t, outside), "path escapes", false},
-		{"not found", http.StatusNotFound, nil, "404 Not Found; set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
+		{"good", repository, pin(t, "r1", published, files), "", false},
+		{"other content", repository, pin(t, "r1", published, checkout("two")), "are not the pinned ones", false},
+		{"no such commit", repository, pin(t, "r1", commit, files), "set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
+		{"no repository", t.TempDir(), pin(t, "r1", published, files), "set SPECIFICATIONS", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, tt.status, tt.body, pin(t, "r1", files))
+			s := newStore(t, tt.repository, tt.pins)
 			project, err := s.Project(t.Context(), "r1")
 			left, readErr := os.ReadDir(filepath.Join(s.Root, "build", "specifications"))
 			require.NoError(t, readErr)
@@ -149,7 +134,6 @@ func TestDownload(t *testing.T) {
 				assert.ErrorContains(t, err, tt.want)
 				assert.Equal(t, tt.unavailable, errors.Is(err, ErrUnavailable))
 				assert.Empty(t, left)
-				assert.NoFileExists(t, filepath.Join(s.Root, "build", "y.json"))
 				return
 			}
 			require.NoError(t, err)
@@ -159,7 +143,7 @@ func TestDownload(t *testing.T) {
 			assert.NoFileExists(t, filepath.Join(source, "crud", "schema.json"))
 
 			// The copy is used from then on, unless it was changed.
-			s.Archive = func(string) string { return "http://127.0.0.1:0/" }
+			s.Repository = filepath.Join(s.Root, "none")
 			_, err = s.Project(t.Context(), "r1")
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(source, "gridfs", "tests", "b.json"), []byte("[]"), 0o600))
@@ -177,7 +161,7 @@ func TestLocal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, http.StatusNotFound, nil, pin(t, "r1", checkout("one")))
+			s := newStore(t, filepath.Join(t.TempDir(), "none"), pin(t, "r1", commit, checkout("one")))
 			s.Local = filepath.Join(s.Root, "..", "local")
 			write(t, checkout("two"), s.Local)
 			write(t, checkout("one"), filepath.Join(s.Root, "..", folder))
@@ -189,6 +173,6 @@ func TestLocal(t *testing.T) {
 			}
 		})
 	}
-	_, err := serve(t, http.StatusOK, nil, nil).Project(t.Context(), "r3")
+	_, err := newStore(t, "", nil).Project(t.Context(), "r3")
 	assert.ErrorContains(t, err, `pins no revision "r3"`)
 }

@@ -1,28 +1,27 @@
 package specs
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"mongofork/tools/command"
 )
 
 // ErrUnavailable means that the specification tests are not available on this machine. The text of an error that wraps it is one
 // line with what to do about it.
 var ErrUnavailable = errors.New("no specification tests are available")
 
-// maxUnpacked bounds the test data of one revision, which has 16 MB in 2026.
-const maxUnpacked = 256 << 20
+// Repository is the public repository.
+const Repository = "https://github.com/mongodb/specifications"
 
 // Store provides specification tests. All fields are required.
 type Store struct {
@@ -32,16 +31,12 @@ type Store struct {
 	Pins map[string]Revision
 	// Local is the user's folder, or empty. It holds either a folder for each revision or one checkout.
 	Local string
-	// Client downloads archives, and Archive returns the address of that of a commit.
-	Client  *http.Client
-	Archive func(commit string) string
+	// Repository is the address of the public git repository.
+	Repository string
+	// Run runs git.
+	Run command.RunFunc
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
-}
-
-// Archive returns the address of the public repository's archive at a commit.
-func Archive(commit string) string {
-	return "https://codeload.github.com/mongodb/specifications/tar.gz/" + commit
 }
 
 // Project returns a folder that holds the tests of the named revision in testdata/specifications, where upstream's tests look for
@@ -89,61 +84,24 @@ func (s *Store) fill(ctx context.Context, revision Revision, dir string) error {
 			return copyTests(folder, dir)
 		}
 	}
-	address := s.Archive(revision.Commit)
-	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", revision.Name, address)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", revision.Name, s.Repository)
+	clone, err := os.MkdirTemp("", "specifications-")
 	if err != nil {
 		return err
 	}
-	response, err := s.Client.Do(request)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = errors.Join(errors.New(response.Status), response.Body.Close())
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%w: %s: %w; set SPECIFICATIONS to a checkout of mongodb/specifications at %s", ErrUnavailable, address, err, revision.Commit)
-	}
-	defer response.Body.Close()
-	return unpack(response.Body, dir)
-}
-
-// unpack writes the test files of a gzipped tar archive, whose entries share one top folder, to dir.
-func unpack(archive io.Reader, dir string) error {
-	root, err := os.OpenRoot(dir) // which nothing in the archive can leave
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	uncompressed, err := gzip.NewReader(archive)
-	if err != nil {
-		return fmt.Errorf("read the archive: %w", err)
-	}
-	entries := tar.NewReader(io.LimitReader(uncompressed, maxUnpacked))
-	for {
-		entry, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			return nil // the files are verified
-		}
-		if err != nil {
-			return fmt.Errorf("read the archive: %w", err)
-		}
-		_, name, _ := strings.Cut(entry.Name, "/")
-		if entry.Typeflag != tar.TypeReg || !wanted(name) {
-			continue
-		}
-		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return err
-		}
-		content, err := io.ReadAll(entries)
-		if err == nil {
-			err = root.WriteFile(name, content, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("unpack %s: %w", entry.Name, err)
+	defer os.RemoveAll(clone)
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit}, {"checkout", "--quiet", "FETCH_HEAD"},
+	} {
+		if _, err := s.Run(ctx, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("%w: %s: %s; set SPECIFICATIONS to a checkout of mongodb/specifications at %s",
+				ErrUnavailable, s.Repository, strings.TrimSpace(err.Error()), revision.Commit)
 		}
 	}
+	return copyTests(clone, dir)
 }
 
 // wanted reports whether a file of the specifications repository is test data: source/<specification>/.../tests/.../name.json.
