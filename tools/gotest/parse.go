@@ -16,48 +16,18 @@ type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
 
-// keptOutput bounds the output kept at either end: the head has the message of a panic, the tail that of a failed assertion.
-const keptOutput = 8 << 10
-
-// excerpt collects a test's output and drops the middle of a long one.
-type excerpt struct {
-	head, tail []byte
-	cut        bool
-}
-
-func (e *excerpt) add(output string) {
-	n := min(keptOutput-len(e.head), len(output))
-	e.head = append(e.head, output[:n]...)
-	e.tail = append(e.tail, output[n:]...)
-	if len(e.tail) > 2*keptOutput {
-		e.tail, e.cut = e.tail[len(e.tail)-keptOutput:], true
-	}
-}
-
-func (e *excerpt) lines() []string {
-	text := string(e.head)
-	if e.cut {
-		text += "\n[some output left out]\n"
-	}
-	if text = strings.TrimSuffix(text+string(e.tail), "\n"); text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
-}
-
 // parser accumulates the events of one stream.
 type parser struct {
 	outcomes map[Key]Outcome
-	outputs  map[Key]*excerpt
-	builds   map[string]*excerpt
-	stray    excerpt
-	onEnd    func(Key, Outcome)
+	outputs  map[Key]string
+	builds   map[string]string
+	stray    string
 }
 
-// Parse reads a stream of events to its end. It calls onEnd, which may be nil, whenever a test or package ends. A test without a
-// result at the end of the stream counts as failed, because its process died.
-func Parse(stream io.Reader, onEnd func(Key, Outcome)) (*Result, error) {
-	p := &parser{outcomes: map[Key]Outcome{}, outputs: map[Key]*excerpt{}, builds: map[string]*excerpt{}, onEnd: onEnd}
+// Parse reads a stream of events to its end. A test without a result at the end of the stream counts as failed, because its process
+// died.
+func Parse(stream io.Reader) (*Result, error) {
+	p := &parser{outcomes: map[Key]Outcome{}, outputs: map[Key]string{}, builds: map[string]string{}}
 	reader := bufio.NewReaderSize(stream, 1<<16)
 	for {
 		line, err := reader.ReadBytes('\n')
@@ -77,36 +47,34 @@ func Parse(stream io.Reader, onEnd func(Key, Outcome)) (*Result, error) {
 func (p *parser) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil || e.Action == "" {
-		p.stray.add(string(line))
+		p.stray += string(line)
 		return
 	}
 	key := e.key()
 	switch e.Action {
 	case "build-output":
-		output(p.builds, e.ImportPath).add(e.Output)
+		p.builds[e.ImportPath] += e.Output
 	case "start", "run":
 		if _, again := p.outcomes[key]; !again {
 			p.outcomes[key] = Missing
 		}
 	case "output":
-		output(p.outputs, key).add(e.Output)
+		p.outputs[key] += e.Output
 	case "pass":
 		p.end(key, Passed)
 	case "fail":
-		if e.FailedBuild != "" {
-			output(p.outputs, key).add(strings.Join(output(p.builds, e.FailedBuild).lines(), "\n"))
-		}
+		p.outputs[key] += p.builds[e.FailedBuild]
 		p.end(key, Failed)
 	case "skip":
 		p.end(key, Skipped)
 	}
 }
 
-func output[K comparable](all map[K]*excerpt, key K) *excerpt {
-	if all[key] == nil {
-		all[key] = new(excerpt)
+func lines(text string) []string {
+	if text == "" {
+		return nil
 	}
-	return all[key]
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // end notes an outcome. Names that differ only in a pointer are one key: its failure counts.
@@ -116,9 +84,6 @@ func (p *parser) end(key Key, outcome Outcome) {
 	}
 	if outcome == Passed {
 		delete(p.outputs, key)
-	}
-	if p.onEnd != nil {
-		p.onEnd(key, outcome)
 	}
 }
 
@@ -135,9 +100,9 @@ func (e event) key() Key {
 // result closes the books: tests without an outcome have failed.
 func (p *parser) result() *Result {
 	result := NewResult()
-	result.Stray = p.stray.lines()
+	result.Stray = lines(p.stray)
 	for key, outcome := range p.outcomes {
-		c := Case{Key: key, Outcome: outcome, Output: output(p.outputs, key).lines()}
+		c := Case{Key: key, Outcome: outcome, Output: lines(p.outputs[key])}
 		if outcome == Missing {
 			c.Outcome, c.Output = Failed, append(c.Output, unfinished)
 		}

@@ -2,7 +2,6 @@ package gotest
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -127,7 +126,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			result, err := Parse(strings.NewReader(script(t, tt.stream...)), nil)
+			result, err := Parse(strings.NewReader(script(t, tt.stream...)))
 			require.NoError(t, err)
 			var got []string
 			for _, c := range result.Cases() {
@@ -145,7 +144,7 @@ func TestParseBuildOutput(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL\tp [build failed]\n"}
 {"Action":"fail","Package":"p","Elapsed":0,"FailedBuild":"p [p.test]"}
 `
-	result, err := Parse(strings.NewReader(stream), nil)
+	result, err := Parse(strings.NewReader(stream))
 	require.NoError(t, err)
 	require.Len(t, result.Cases(), 1)
 	c := result.Cases()[0]
@@ -155,18 +154,10 @@ func TestParseBuildOutput(t *testing.T) {
 
 func TestParseKeepsLinesThatAreNoEvents(t *testing.T) {
 	stream := "warning: something\n" + script(t, "start p", "run p TestA", "pass p TestA", "pass p") + `{"half":`
-	result, err := Parse(strings.NewReader(stream), nil)
+	result, err := Parse(strings.NewReader(stream))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"warning: something", `{"half":`}, result.Stray)
 	assert.Equal(t, Counts{Passed: 1}, result.Count())
-}
-
-func TestParseReportsEnds(t *testing.T) {
-	var ended []string
-	_, err := Parse(strings.NewReader(script(t, "start p", "run p TestA", "skip p TestA", "pass p")),
-		func(key Key, outcome Outcome) { ended = append(ended, key.String()+" "+string(outcome)) })
-	require.NoError(t, err)
-	assert.Equal(t, []string{"p TestA skipped", "p passed"}, ended)
 }
 
 func TestReason(t *testing.T) {
@@ -191,17 +182,4 @@ func TestWhere(t *testing.T) {
 	c := Case{Output: []string{"=== RUN   TestA", "    a_test.go:7: setting up", "    a_test.go:12: wrong", "--- FAIL: TestA (0.00s)"}}
 	assert.Equal(t, "a_test.go:12", c.Where())
 	assert.Empty(t, Case{Output: []string{"panic: boom"}}.Where())
-}
-
-func TestOutputKeepsBothEnds(t *testing.T) {
-	var e excerpt
-	for i := range 5000 {
-		e.add(fmt.Sprintf("line %d\n", i))
-	}
-	e.add("no newline")
-	lines := e.lines()
-	assert.Less(t, len(lines), 4000)
-	assert.Equal(t, "line 0", lines[0])
-	assert.Contains(t, lines, "[some output left out]")
-	assert.Equal(t, "no newline", lines[len(lines)-1])
 }

@@ -41,9 +41,8 @@ func (c Command) Args() []string {
 	return append(args, c.Packages...)
 }
 
-// Go runs the command with the go command on the PATH, and calls onEnd, which may be nil, whenever a test or package ends. It is
-// an error if no test could be run, but not if tests fail.
-func Go(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, error) {
+// Go runs the command with the go command on the PATH. It is an error if no test could be run, but not if tests fail.
+func Go(ctx context.Context, c Command) (*Result, error) {
 	cmd := process.Command(ctx, c.Dir, c.Env, "go", c.Args()...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -55,7 +54,7 @@ func Go(ctx context.Context, c Command, onEnd func(Key, Outcome)) (*Result, erro
 		return nil, fmt.Errorf("run go test: %w", err)
 	}
 	defer process.Reap(cmd)
-	result, parseErr := Parse(stdout, onEnd)
+	result, parseErr := Parse(stdout)
 	waitErr := cmd.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("go test was interrupted: %w", err)

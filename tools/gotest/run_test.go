@@ -51,7 +51,7 @@ func TestFail(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken"
 
 func TestDie(t *testing.T) { os.Exit(3) }
 `)
-	result, err := Go(t.Context(), command, nil)
+	result, err := Go(t.Context(), command)
 	require.NoError(t, err)
 	outcome := func(test string) Outcome { return result.Outcome(Key{Package: "example.com/m", Test: test}) }
 	assert.Equal(t, Passed, outcome("TestPass"))
@@ -62,7 +62,7 @@ func TestDie(t *testing.T) { os.Exit(3) }
 }
 
 func TestGoReportsACompileErrorAsAFailedPackage(t *testing.T) {
-	result, err := Go(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"), nil)
+	result, err := Go(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
 	require.NoError(t, err)
 	require.Len(t, result.Cases(), 1)
 	c := result.Cases()[0]
@@ -73,14 +73,22 @@ func TestGoReportsACompileErrorAsAFailedPackage(t *testing.T) {
 func TestGoFailsWhenNothingCouldBeRun(t *testing.T) {
 	command := module(t, "")
 	command.Flags = []string{"-parallel=many"}
-	_, err := Go(t.Context(), command, nil)
+	_, err := Go(t.Context(), command)
 	assert.ErrorContains(t, err, "parallel")
 }
 
 func TestGoStopsWithItsContext(t *testing.T) {
-	command := module(t, "func TestA(t *testing.T) { select {} }\n\nfunc TestB(t *testing.T) {}\n")
+	command := module(t, "func TestA(t *testing.T) { os.WriteFile(\"started\", nil, 0o600); select {} }\n")
 	ctx, cancel := context.WithCancel(t.Context())
-	command.Run = "^TestB$"
-	_, err := Go(ctx, command, func(Key, Outcome) { cancel() })
+	go func() {
+		defer cancel()
+		for {
+			if _, err := os.Stat(filepath.Join(command.Dir, "started")); err == nil || ctx.Err() != nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, err := Go(ctx, command)
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -79,7 +79,7 @@ func (v *workTree) goTest(dir string, folders []string, flags ...string) (*gotes
 	}
 	args := slices.Concat([]string{"test", "-json", "-short", "-vet=off"}, flags, folders)
 	out, err := v.run(v.ctx, dir, goEnv, "go", args...)
-	result, parseErr := gotest.Parse(bytes.NewReader(out), nil)
+	result, parseErr := gotest.Parse(bytes.NewReader(out))
 	if err = errors.Join(err, parseErr); err == nil || (parseErr == nil && v.ctx.Err() == nil && result.Count().Failed > 0) {
 		return result, nil
 	}

@@ -135,7 +135,9 @@ func (j judge) appeal(ctx context.Context, r *Result, failed []gotest.Case) ([]g
 			return passes
 		})
 	}
-	r.remark("failed at first, and passed when repeated", steadied)
+	if len(steadied) > 0 {
+		r.Remarks = append(r.Remarks, "failed at first, and passed when repeated: "+strings.Join(steadied, ", "))
+	}
 	return failed, nil
 }
 

@@ -6,11 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"mongofork/tools/redact"
 )
@@ -66,26 +64,8 @@ func (r *Result) note(format string, args ...any) {
 	r.Note = strings.TrimPrefix(r.Note+"; "+fmt.Sprintf(format, args...), "; ")
 }
 
-// remark lists names under a title, or nothing if there are none.
-func (r *Result) remark(title string, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	shown := names[:min(len(names), namesShown)]
-	if more := len(names) - len(shown); more > 0 {
-		shown = append(slices.Clone(shown), fmt.Sprintf("and %d more", more))
-	}
-	r.Remarks = append(r.Remarks, fmt.Sprintf("%s (%d):\n  %s", title, len(names), strings.Join(shown, "\n  ")))
-}
-
-const (
-	// excerptLines is how much of a failed test's output is shown.
-	excerptLines = 30
-	// failuresShown is the number of failures of a suite that are shown with their output: further ones usually have the same cause.
-	failuresShown = 20
-	// namesShown is the number of names in a remark.
-	namesShown = 12
-)
+// excerptLines is how much of a failed test's output is shown.
+const excerptLines = 30
 
 // Write writes the table, the skips, the remarks, the failures and, as the last line, the totals, without the passwords that a
 // test's output may contain. It reports whether nothing failed.
@@ -103,13 +83,7 @@ func Write(w io.Writer, results []Result) (ok bool, err error) {
 		}
 	}
 	for _, r := range results {
-		for i, f := range r.Failures {
-			if i == failuresShown {
-				fmt.Fprintf(&b, "\nFurther failures of %s, without their output:\n", r.Name)
-			}
-			if i >= failuresShown {
-				f.Output = nil
-			}
+		for _, f := range r.Failures {
 			writeFailure(&b, r.Name, f)
 		}
 	}
@@ -119,19 +93,12 @@ func Write(w io.Writer, results []Result) (ok bool, err error) {
 }
 
 func writeTable(w io.Writer, results []Result) {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"suite", "passed", "failed", "skipped", "time", "note"})
-	configs := []table.ColumnConfig{{Name: "note", WidthMax: 60}}
-	for _, name := range []string{"passed", "failed", "skipped", "time"} {
-		configs = append(configs, table.ColumnConfig{Name: name, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(configs)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "\nsuite\tpassed\tfailed\tskipped\ttime\tnote\n")
 	for _, r := range results {
-		t.AppendRow(table.Row{r.Name, r.Passed, len(r.Failures), r.skipped(), r.Elapsed.Round(time.Second), r.Note})
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), r.skipped(), r.Elapsed.Round(time.Second), r.Note)
 	}
-	fmt.Fprintf(w, "\n%s\n", t.Render())
+	_ = t.Flush() // to memory
 }
 
 // writeSkips lists the most common reasons first.

@@ -23,9 +23,6 @@ import (
 	"mongofork/tools/rig/specs"
 )
 
-// progressInterval is the time between a running suite's progress reports.
-const progressInterval = 10 * time.Second
-
 // Rig runs suites. All fields but CI and Quick are required.
 type Rig struct {
 	// Root is the root of the repository, Base the version of upstream that the fork is built on.
@@ -46,7 +43,7 @@ type Rig struct {
 	// Open finds or starts a server.
 	Open func(context.Context, server.Config) (*server.Server, error)
 	// GoTest is gotest.Go.
-	GoTest func(context.Context, gotest.Command, func(gotest.Key, gotest.Outcome)) (*gotest.Result, error)
+	GoTest func(context.Context, gotest.Command) (*gotest.Result, error)
 	// Log receives progress messages.
 	Log *log.Logger
 
@@ -260,19 +257,10 @@ func (r *Rig) file(slashed ...string) string {
 // skipFile is the skip list's path below the root.
 func (r *Rig) skipFile() string { return "etc/bases/" + r.Base + "/skips" }
 
-// test runs a command of which the folder is below the root, and reports its progress.
+// test runs a command of which the folder is below the root, and reports the outcome.
 func (r *Rig) test(ctx context.Context, label, folder string, c gotest.Command, env ...string) (*gotest.Result, error) {
 	c.Dir, c.Env = r.file(folder), r.env(env...)
-	last, n := time.Now(), map[gotest.Outcome]int{}
-	result, err := r.GoTest(ctx, c, func(key gotest.Key, outcome gotest.Outcome) {
-		if key.Test != "" {
-			n[outcome]++
-		}
-		if time.Since(last) >= progressInterval {
-			last = time.Now()
-			r.Log.Printf("  %s: %d passed, %d failed, %d skipped so far (%s)", label, n[gotest.Passed], n[gotest.Failed], n[gotest.Skipped], key)
-		}
-	})
+	result, err := r.GoTest(ctx, c)
 	if err == nil {
 		n := result.Count()
 		r.Log.Printf("  %s: %d passed, %d failed, %d skipped", label, n.Passed, n.Failed, n.Skipped)
