@@ -21,17 +21,14 @@ type soakCmd struct {
 	Seed     uint64        `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
 	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
 	Duration time.Duration `default:"2m" help:"How long the applications work."`
-	Workers  int           `default:"1" placeholder:"N" help:"Workers of each kind in each application."`
-	Pace     time.Duration `default:"50ms" placeholder:"TIME" help:"Least wait of a worker between two operations."`
 	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling; this one by default."`
 	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
-	Markdown bool          `help:"Write the table as Markdown."`
 }
 
 // Run runs the soak and prints its report.
 func (c *soakCmd) Run(env *environment) error {
-	if c.Duration <= 0 || c.Workers < 1 || c.Pace <= 0 || c.Seeds < 1 {
-		return errors.New("--duration, --seeds, --workers and --pace have to be more than 0")
+	if c.Duration <= 0 || c.Seeds < 1 {
+		return errors.New("--duration and --seeds have to be more than 0")
 	}
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
@@ -41,12 +38,12 @@ func (c *soakCmd) Run(env *environment) error {
 		return err
 	}
 	config := soak.Config{
-		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds), Workers: c.Workers, Pace: c.Pace,
+		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds),
 		Arms: arms, Progress: env.stderr,
 	}
 	tally := soak.NewTally(arms)
 	// If a run fails, the results so far are reported too.
-	defer func() { fmt.Fprint(env.stdout, tally.Render(c.Markdown)) }()
+	defer func() { fmt.Fprint(env.stdout, tally.Render()) }()
 	for i := range c.Seeds {
 		config.Seed = c.Seed + uint64(i)
 		reports, err := soak.Run(env.ctx, config)

@@ -24,14 +24,14 @@ const (
 	patience = 60 * time.Second
 	// leavePatience bounds a client's clean-up after Disconnect.
 	leavePatience = 10 * time.Second
+	// pace is the least wait of a worker between two operations.
+	pace = 50 * time.Millisecond
 )
 
 // Assignment is what an application has to do.
 type Assignment struct {
 	Seed     uint64        `json:"seed"`
 	Duration time.Duration `json:"duration"`
-	Workers  int           `json:"workers"` // of each kind
-	Pace     time.Duration `json:"pace"`    // minimum wait of each worker between two operations
 	Start    time.Time     `json:"start"`
 	// URI is the connection string of the application's fronts, Direct that of the members. The database is dropped.
 	URI      string `json:"uri"`
@@ -48,8 +48,8 @@ type application struct {
 
 	jobs      []job
 	ledger    map[string]map[string]*stream // by collection and worker: what has to be there
-	inserters []*inserter
-	files     []*filer
+	inserter  *inserter
+	filer     *filer
 	watcher   *watcher
 	registers *registers
 	leave     []func(context.Context) // ends sessions
@@ -175,7 +175,7 @@ func (a *application) last(ctx context.Context) error {
 	for {
 		_, err := a.client.Database(a.Database).Collection("inserts").UpdateOne(ctx, bson.D{{Key: "worker", Value: lastWorker}},
 			bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}, options.UpdateOne().SetUpsert(true))
-		if err == nil || clock.Wait(ctx, a.Pace) != nil {
+		if err == nil || clock.Wait(ctx, pace) != nil {
 			return err
 		}
 	}
@@ -244,8 +244,8 @@ type worker struct {
 }
 
 // worker returns a worker. What its stream acknowledges has to be in that collection at the end, unless there is none.
-func (a *application) worker(kind string, i int, collection string) worker {
-	w := worker{application: a, name: fmt.Sprintf("%s %d", kind, i), stream: &stream{}}
+func (a *application) worker(name, collection string) worker {
+	w := worker{application: a, name: name, stream: &stream{}}
 	if collection != "" {
 		a.expect(collection, w.name, w.stream)
 	}
@@ -270,49 +270,41 @@ func (w *worker) comment() string {
 }
 
 func (a *application) hire(kind string, operate func(context.Context) error) {
-	a.jobs = append(a.jobs, job{kind, a.Pace, operate})
+	a.jobs = append(a.jobs, job{kind, pace, operate})
 }
 
 // assemble makes the workers.
-func (a *application) assemble() error {
-	a.watcher = &watcher{worker: a.worker("watcher", 0, ""), seen: make(map[string][]int64)}
+func (a *application) assemble() (err error) {
+	a.watcher = &watcher{worker: a.worker("watcher", ""), seen: make(map[string][]int64)}
 	a.registers = newRegisters()
-	for i := range a.Workers {
-		insert := &inserter{worker: a.worker("inserter", i, "inserts")}
-		var err error
-		if insert.session, err = a.client.StartSession(); err != nil {
-			return err
-		}
-		a.leave = append(a.leave, insert.session.EndSession)
-		a.inserters = append(a.inserters, insert)
-		update, transact := a.worker("updater", i, "updates"), a.worker("transactor", i, "entries")
-		read := &reader{worker: a.worker("reader", i, ""), writer: insert}
-		bulk := &bulker{worker: a.worker("bulker", i, "bulks"), pushes: &stream{}}
-		a.expect("bulks", bulk.array(), bulk.pushes)
-		modify := a.worker("modifier", i, "modified")
-		transfer := &transferrer{a.worker("transferrer", i, "transfers"), rand.New(rand.NewPCG(a.Seed, uint64(i)))}
-		audit, follow := a.worker("auditor", i, ""), &causal{worker: a.worker("causal", i, "")}
-		a.leave = append(a.leave, follow.end)
-		file := &filer{a.worker("filer", i, "")}
-		a.files = append(a.files, file)
+	insert := &inserter{worker: a.worker("inserter", "inserts")}
+	if insert.session, err = a.client.StartSession(); err != nil {
+		return err
+	}
+	a.inserter = insert
+	update, transact := a.worker("updater", "updates"), a.worker("transactor", "entries")
+	read := &reader{worker: a.worker("reader", ""), writer: insert}
+	bulk := &bulker{worker: a.worker("bulker", "bulks"), pushes: &stream{}}
+	a.expect("bulks", bulk.array(), bulk.pushes)
+	modify := a.worker("modifier", "modified")
+	transfer := &transferrer{a.worker("transferrer", "transfers"), rand.New(rand.NewPCG(a.Seed, 0))}
+	audit, follow := a.worker("auditor", ""), &causal{worker: a.worker("causal", "")}
+	a.filer = &filer{a.worker("filer", "")}
+	a.leave = append(a.leave, insert.session.EndSession, follow.end)
 
-		a.hire("insert", insert.insert)
-		a.hire("update", update.push)
-		a.hire("transaction", transact.transact)
-		a.hire("cursor", read.read)
-		a.hire("bulk write", bulk.write)
-		a.hire("findAndModify", modify.modify)
-		a.hire("transfer", transfer.transfer)
-		a.hire("snapshot", audit.audit)
-		a.hire("causal session", follow.step)
-		a.jobs = append(a.jobs, job{"file", 4 * a.Pace, file.store}) // a file is many operations
-		for k := range 2 {
-			number := 2*i + k
-			use := &accessor{
-				worker: a.worker("accessor", number, ""), number: number, random: rand.New(rand.NewPCG(a.Seed+1, uint64(number))),
-			}
-			a.hire("register", use.access)
-		}
+	a.hire("insert", insert.insert)
+	a.hire("update", update.push)
+	a.hire("transaction", transact.transact)
+	a.hire("cursor", read.read)
+	a.hire("bulk write", bulk.write)
+	a.hire("findAndModify", modify.modify)
+	a.hire("transfer", transfer.transfer)
+	a.hire("snapshot", audit.audit)
+	a.hire("causal session", follow.step)
+	a.jobs = append(a.jobs, job{"file", 4 * pace, a.filer.store}) // a file is many operations
+	for i := range 2 {
+		use := &accessor{worker: a.worker(fmt.Sprintf("accessor %d", i), ""), number: i, random: rand.New(rand.NewPCG(a.Seed+1, uint64(i)))}
+		a.hire("register", use.access)
 	}
 	return nil
 }
@@ -329,7 +321,7 @@ func (a *application) verify(ctx context.Context, db *mongo.Database) error {
 			s.check(collection+" of "+name, found[collection][name], a.report)
 		}
 	}
-	a.watcher.check(a.inserters, found["inserts"])
+	a.watcher.check(a.inserter, found["inserts"])
 	a.registers.check(a.report)
 	cursor, err := db.Collection("totals").Find(ctx, bson.D{})
 	if err != nil {
@@ -349,12 +341,10 @@ func (a *application) verify(ctx context.Context, db *mongo.Database) error {
 		return err
 	}
 	a.checkSum("the end", sum, count)
-	for _, f := range a.files {
-		_, acknowledged := f.stream.snapshot()
-		for n := range acknowledged {
-			if err := f.compare(ctx, bucket(db), n); err != nil {
-				return err
-			}
+	_, files := a.filer.stream.snapshot()
+	for n := range files {
+		if err := a.filer.compare(ctx, bucket(db), n); err != nil {
+			return err
 		}
 	}
 	return nil

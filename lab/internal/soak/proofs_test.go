@@ -104,7 +104,7 @@ func TestWatcherCheck(t *testing.T) {
 	} {
 		report := newReport()
 		w := &watcher{worker: worker{application: &application{report: report}}, seen: map[string][]int64{"w": test.seen}}
-		w.check([]*inserter{{worker: worker{name: "w", stream: written()}}}, map[string][]int64{"w": test.inserted})
+		w.check(&inserter{worker: worker{name: "w", stream: written()}}, map[string][]int64{"w": test.inserted})
 		assert.Equal(t, test.want, counted(report), name)
 	}
 }

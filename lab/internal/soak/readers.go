@@ -211,7 +211,7 @@ func (w *watcher) follow(ctx context.Context, stream *mongo.ChangeStream) error 
 		if w.ended {
 			return nil
 		}
-		if clock.Wait(ctx, w.Pace) != nil {
+		if clock.Wait(ctx, pace) != nil {
 			return errors.New("the change stream did not deliver the last insert in time")
 		}
 		stream, err = w.open(ctx)
@@ -239,28 +239,26 @@ func (w *watcher) drain(ctx context.Context, stream *mongo.ChangeStream) error {
 }
 
 // check compares the events with the collection. Each insert has one event; those of acknowledged inserts are in the order of
-// their numbers, because a worker waits for one before it makes the next.
-func (w *watcher) check(workers []*inserter, inserted map[string][]int64) {
-	for _, writer := range workers {
-		_, acknowledged := writer.stream.snapshot()
-		delivered := make(map[int64]bool)
-		var last int64
-		for _, n := range w.seen[writer.name] {
-			if delivered[n] {
-				w.report.violation(doubledEvents, "%s %d", writer.name, n)
-			}
-			delivered[n] = true
-			if acknowledged[n] {
-				if n < last {
-					w.report.violation(unorderedEvents, "%s: %d after %d", writer.name, n, last)
-				}
-				last = n
-			}
+// their numbers, because the worker waits for one before it makes the next.
+func (w *watcher) check(writer *inserter, inserted map[string][]int64) {
+	_, acknowledged := writer.stream.snapshot()
+	delivered := make(map[int64]bool)
+	var last int64
+	for _, n := range w.seen[writer.name] {
+		if delivered[n] {
+			w.report.violation(doubledEvents, "%s %d", writer.name, n)
 		}
-		for _, n := range inserted[writer.name] {
-			if !delivered[n] {
-				w.report.violation(missingEvents, "%s %d", writer.name, n)
+		delivered[n] = true
+		if acknowledged[n] {
+			if n < last {
+				w.report.violation(unorderedEvents, "%s: %d after %d", writer.name, n, last)
 			}
+			last = n
+		}
+	}
+	for _, n := range inserted[writer.name] {
+		if !delivered[n] {
+			w.report.violation(missingEvents, "%s %d", writer.name, n)
 		}
 	}
 }

@@ -52,10 +52,7 @@ type Config struct {
 	Mongod, Dir string
 	Seed        uint64
 	Duration    time.Duration
-	// Workers is the number of workers of each kind in each application, Pace the minimum wait of each between two operations.
-	Workers int
-	Pace    time.Duration
-	Arms    []Arm
+	Arms        []Arm
 	// Progress receives a line for each event.
 	Progress io.Writer
 }
@@ -103,7 +100,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 	for i, s := range d.stations {
 		group.Go(func() (err error) {
 			if reports[i], err = config.runArm(ctx, s, Assignment{
-				Seed: config.Seed, Duration: config.Duration, Workers: config.Workers, Pace: config.Pace, Start: start,
+				Seed: config.Seed, Duration: config.Duration, Start: start,
 				URI:    s.lab.Endpoints()[0].URI + impatient + "&" + s.Options,
 				Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 			}); err != nil {

@@ -5,31 +5,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // Tally adds up the applications' findings.
 type Tally struct {
 	arms  []Arm
-	sums  []sum // by arm
-	first []string
-}
-
-// sum is the result of one application.
-type sum struct {
-	operations, errors, held int64
-	most                     int
-	violations               map[string]int64
-	classes                  map[string]int64
+	sums  []*Report // by arm
+	first []string  // an example of each violation
 }
 
 // NewTally returns an empty tally.
 func NewTally(arms []Arm) *Tally {
-	t := &Tally{arms: arms, sums: make([]sum, len(arms))}
-	for i := range t.sums {
-		t.sums[i] = sum{violations: make(map[string]int64), classes: make(map[string]int64)}
+	t := &Tally{arms: arms}
+	for range arms {
+		t.sums = append(t.sums, newReport())
 	}
 	return t
 }
@@ -37,20 +26,19 @@ func NewTally(arms []Arm) *Tally {
 // Add adds the reports of a seed, in the order of the arms.
 func (t *Tally) Add(seed uint64, reports []*Report) {
 	for i, r := range reports {
-		s := &t.sums[i]
-		s.operations += r.Operations
+		sum := t.sums[i]
+		sum.Operations += r.Operations
+		sum.Most = max(sum.Most, r.Most)
+		sum.Held += r.Held
 		for class, n := range r.Errors {
-			s.errors += n
-			s.classes[class] += n
+			sum.Errors[class] += n
 		}
-		s.most = max(s.most, r.Most)
-		s.held += r.Held
 		for _, kind := range slices.Sorted(maps.Keys(r.Violations)) {
 			v := r.Violations[kind]
-			if s.violations[kind] == 0 {
+			if sum.Violations[kind].Count == 0 {
 				t.first = append(t.first, fmt.Sprintf("%s, seed %d, the first of %s: %.1000s", t.arms[i].Name, seed, kind, v.Example))
 			}
-			s.violations[kind] += v.Count
+			sum.Violations[kind] = Violation{Count: sum.Violations[kind].Count + v.Count}
 		}
 	}
 }
@@ -58,70 +46,39 @@ func (t *Tally) Add(seed uint64, reports []*Report) {
 // Failed reports whether an application that has to pass found a violation.
 func (t *Tally) Failed() bool {
 	for i, arm := range t.arms {
-		if !arm.Reference && len(t.sums[i].violations) > 0 {
+		if !arm.Reference && len(t.sums[i].Violations) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Render returns the tables, side by side, and an example of each violation.
-func (t *Tally) Render(markdown bool) string {
-	render := func(w table.Writer) string {
-		if markdown {
-			return w.RenderMarkdown() + "\n\n"
-		}
-		return w.Render() + "\n\n"
-	}
-	return render(t.violations()) + render(t.classes()) + strings.Join(append(t.first, ""), "\n")
-}
-
-func (t *Tally) table(title string) table.Writer {
-	w := table.NewWriter()
-	w.SetStyle(table.StyleLight)
-	w.Style().Format.Header = text.FormatDefault
-	header, columns := table.Row{title}, []table.ColumnConfig(nil)
-	for i, arm := range t.arms {
-		header = append(header, arm.Name)
-		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight})
-	}
-	w.AppendHeader(header)
-	w.SetColumnConfigs(columns)
-	return w
-}
-
-// row appends a row of one number for each application.
-func (t *Tally) row(w table.Writer, title string, of func(*sum) any) {
-	row := table.Row{title}
-	for i := range t.sums {
-		row = append(row, of(&t.sums[i]))
-	}
-	w.AppendRow(row)
-}
-
-func (t *Tally) violations() table.Writer {
-	w := t.table("")
-	t.row(w, "operations", func(s *sum) any { return s.operations })
-	t.row(w, "errors that are documented", func(s *sum) any { return s.errors })
-	t.row(w, "commands of one operation, at most", func(s *sum) any { return s.most })
-	t.row(w, "commits while the primary died", func(s *sum) any { return s.held })
-	w.AppendSeparator()
+// Render returns the tables, side by side, and an example of each violation, as Markdown.
+func (t *Tally) Render() string {
+	var b strings.Builder
+	t.row(&b, "", func(i int) any { return t.arms[i].Name })
+	t.row(&b, "---", func(int) any { return "---:" })
+	t.row(&b, "operations", func(i int) any { return t.sums[i].Operations })
+	t.row(&b, "commands of one operation, at most", func(i int) any { return t.sums[i].Most })
+	t.row(&b, "commits while the primary died", func(i int) any { return t.sums[i].Held })
 	for _, kind := range kinds {
-		t.row(w, kind, func(s *sum) any { return s.violations[kind] })
+		t.row(&b, kind, func(i int) any { return t.sums[i].Violations[kind].Count })
 	}
-	return w
+	classes := make(map[string]int64)
+	for _, sum := range t.sums {
+		maps.Copy(classes, sum.Errors)
+	}
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		t.row(&b, "documented errors: "+class, func(i int) any { return t.sums[i].Errors[class] })
+	}
+	return b.String() + "\n" + strings.Join(append(t.first, ""), "\n")
 }
 
-func (t *Tally) classes() table.Writer {
-	w := t.table("errors that are documented")
-	all := make(map[string]bool)
-	for _, s := range t.sums {
-		for class := range s.classes {
-			all[class] = true
-		}
+// row writes a row with one value for each application.
+func (t *Tally) row(b *strings.Builder, title string, of func(arm int) any) {
+	fmt.Fprintf(b, "| %s |", title)
+	for i := range t.arms {
+		fmt.Fprintf(b, " %v |", of(i))
 	}
-	for _, class := range slices.Sorted(maps.Keys(all)) {
-		t.row(w, class, func(s *sum) any { return s.classes[class] })
-	}
-	return w
+	b.WriteString("\n")
 }

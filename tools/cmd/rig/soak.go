@@ -12,7 +12,7 @@ import (
 
 type soakCmd struct {
 	ForkOnly bool     `help:"Run only with the fork of this base, not with the other forks and the untouched drivers."`
-	Flags    []string `arg:"" optional:"" passthrough:"" help:"Flags of \"lab soak\" (after --), such as --seed, --seeds, --duration and --markdown."`
+	Flags    []string `arg:"" optional:"" passthrough:"" help:"Flags of \"lab soak\" (after --), such as --seed, --seeds and --duration."`
 }
 
 // Run builds the lab with each driver and runs the soak. The forks decide on the exit code; the untouched drivers are there for
