@@ -95,12 +95,12 @@ func explain(plan trial.Plan, up, fork traces) (v verdict) {
 		return verdict{finding: different}
 	}
 	for u, f := best[0][most:], best[1][most:]; len(u)+len(f) > 0; {
-		var onlyU, onlyF []string
-		onlyU, onlyF, u, f = instant(u, f)
+		var onlyU, onlyF, all []string
+		onlyU, onlyF, all, u, f = instant(u, f)
 		if len(onlyU)+len(onlyF) == 0 {
 			continue
 		}
-		reason := trial.Reason(plan, onlyU, onlyF)
+		reason := trial.Reason(plan, onlyU, onlyF, all)
 		if a, b := chosen(onlyU), chosen(onlyF); reason == nil && len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
 			reason = &trial.Difference{Row: chance, Last: true}
 		}
@@ -134,11 +134,14 @@ func common(a, b []string) int {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
+	for n > 0 && (n < len(a) && a[n][:timeWidth] == a[n-1][:timeWidth] || n < len(b) && b[n][:timeWidth] == b[n-1][:timeWidth]) {
+		n-- // to the beginning of the instant
+	}
 	return n
 }
 
-// instant takes the lines of the first instant from both, and returns those that only one of them has.
-func instant(a, b []string) (onlyA, onlyB, restA, restB []string) {
+// instant takes the lines of the first instant from both, and returns those that only one of them has, and all of them.
+func instant(a, b []string) (onlyA, onlyB, all, restA, restB []string) {
 	at := ""
 	for _, lines := range [][]string{a, b} {
 		if len(lines) > 0 && (at == "" || lines[0][:timeWidth] < at) {
@@ -147,7 +150,7 @@ func instant(a, b []string) (onlyA, onlyB, restA, restB []string) {
 	}
 	a, restA = until(a, at)
 	b, restB = until(b, at)
-	return without(a, b), without(b, a), restA, restB
+	return without(a, b), without(b, a), slices.Concat(a, b), restA, restB
 }
 
 // timeWidth is the length of a line's time.
@@ -271,13 +274,13 @@ var rules = []rule{
 	{"a storm of connections", func(plan trial.Plan, up, fork traces) bool {
 		return fork.least(trial.Trace.Burst) > up.most(trial.Trace.Burst)+8*(1+len(plan.Workers()))
 	}},
-	{"a transaction is left open", func(_ trial.Plan, up, fork traces) bool {
+	{"a transaction is left open", func(plan trial.Plan, up, fork traces) bool {
 		open := func(t trial.Trace) int { return t.Unfinished }
-		return fork.least(open) > up.most(open)
+		return plan.Reachable() && fork.least(open) > up.most(open)
 	}},
 	{"a call fails that succeeds with upstream", func(plan trial.Plan, up, fork traces) bool {
-		if plan.Has("adaptive") || plan.Has("retry") || plan.Limits() {
-			return false
+		if plan.Has("adaptive") || plan.Has("retry") || plan.Limits() || !plan.Reachable() || plan.Has("timeoutMS") && plan.Has("withTransaction") {
+			return false // by chance; or by what differences.md has about connections and WithTransaction
 		}
 		return fork.everyCall(func(i int, f trial.Outcome) bool {
 			// Upstream v2.5.0 takes a rejection for a success.

@@ -10,85 +10,99 @@ import (
 type Difference struct {
 	// Row is the subject of the row of docs/differences.md that has the reason.
 	Row string
-	// Option restricts it to plans with the option.
-	Option string
+	// If restricts it to plans with this option, or with a call of this kind.
+	If string
 	// Hide matches what traces leave out, because it is always there; with First, only the first such line.
 	Hide  *regexp.Regexp
 	First bool
-	// Upstream and Fork match the lines that only one trace has at an instant, of which upstream has to have one. Needs matches one of the
-	// fork's, if it is given.
-	Upstream, Fork, Needs *regexp.Regexp
-	// Either matches one such line of either trace; the others follow from it.
+	// Upstream and Fork match the lines that only one trace has at an instant. Beside matches a line of the instant in either trace.
+	Upstream, Fork, Beside *regexp.Regexp
+	// Either matches one line that only one trace has; the others follow from it.
 	Either *regexp.Regexp
 	// Last is whether everything after the instant follows from it.
 	Last bool
 }
 
+var (
+	re       = regexp.MustCompile
+	no       = re(`^$`)
+	checkout = `(pool|log) .*(Connection|Server selection|Waiting for suitable server)`
+)
+
 // Differences are all of them.
 var Differences = []Difference{
-	{Row: "a new pool", First: true, Hide: regexp.MustCompile(`^pool \S+ ConnectionPoolReady .*`)},
-	{Row: "a new pool", First: true, Hide: regexp.MustCompile(`^log "Connection pool ready".*`)},
-	{Row: "a new pool", Option: "minPoolSize", Either: regexp.MustCompile(`^ +0\.000 .*ConnectionCreated`), Last: true},
-	{Row: "a new pool", Either: regexp.MustCompile(`^ +\d\.\d+ .*ConnectionPoolCleared`), Last: true}, // by the first heartbeat
-	{Row: "handshake", Hide: regexp.MustCompile(`, backpressure: (true|"2")`)},
+	{Row: "a new pool", First: true, Hide: re(`^pool \S+ ConnectionPoolReady .*`)},
+	{Row: "a new pool", First: true, Hide: re(`^log "Connection pool ready".*`)},
+	{Row: "a new pool", If: "minPoolSize", Either: re(`^ +0\.000 .*ConnectionCreated`), Last: true},
+	{Row: "a new pool", Either: re(`^ +\d\.\d+ .*ConnectionPoolCleared`), Last: true}, // by the first heartbeat
+	{Row: "handshake", Hide: re(`, backpressure: (true|"2")`)},
 	{
 		Row:  "name of the operation in lines about server selection, before the command is built",
-		Hide: regexp.MustCompile(`\boperation: (create|ping|aggregate)?, `),
+		Hide: re(`\boperation: (create|ping|aggregate)?, `),
 	},
-	{Row: "log lines", Hide: regexp.MustCompile(`^log "(Starting topology monitoring|The program requires a newer driver|Command retr(y|ies) ).*`)},
+	{Row: "log lines", Hide: re(`^log "(Starting topology monitoring|The program requires a newer driver|Command retr(y|ies) ).*`)},
 	{
-		Row:      "the deadline passes, or the context is cancelled, before a retry is sent",
-		Upstream: regexp.MustCompile(`call \d+ \w+ (error|is|detail)|pool \S+ ConnectionCheckOut(Started|Failed timeout)`),
-		Fork:     regexp.MustCompile(`call \d+ \w+ (error .*: no time for a retry: |is )|pool \S+ ConnectionCheckOut(Started|Failed timeout)`),
-		Needs:    regexp.MustCompile(`: no time for a retry: `),
+		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Beside: re(`: no time for a retry: `),
+		Upstream: re(`call \d+ \w+ (error|is|detail)|` + checkout), Fork: re(`call \d+ \w+ (error|is)|` + checkout),
 	},
 	{
-		Row:      "an interrupted write of many documents",
-		Upstream: regexp.MustCompile(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
-		Fork:     regexp.MustCompile(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error mongo\.interruptedWrite|is|detail|returns)`),
-		Needs:    regexp.MustCompile(`error mongo\.interruptedWrite`),
+		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "watch",
+		Upstream: re(`call \d+ watch (error|is|detail)|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
 	},
 	{
-		Row: "change streams, `retryReads=false` under a timeout", Option: "retryReads=false",
-		Either: regexp.MustCompile(`event started aggregate of call \d+ watch|call \d+ watch error`), Last: true,
+		Row: "an interrupted write of many documents", Beside: re(`error mongo\.interruptedWrite`),
+		Upstream: re(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
+		Fork:     re(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
 	},
-	{Row: "network error while a connection is established", Either: regexp.MustCompile(`ConnectionCheckOutFailed connectionError .*during connection handshake`), Last: true},
-	{Row: "`WithTransaction`, between transactions", Either: regexp.MustCompile(`event started insert of call \d+ withTransaction`), Last: true},
+	{
+		Row: "change streams, `retryReads=false` under a timeout", If: "retryReads=false",
+		Either: re(`event started aggregate of call \d+ watch|call \d+ watch error`), Last: true,
+	},
+	{Row: "network error while a connection is established", Either: re(`Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`), Last: true},
+	{Row: "pool cleared before the command asked for a connection", Either: re(`error topology\.poolClearedError`), Last: true},
+	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Either: re(`event started insert of call|transaction is not retried: `), Last: true},
+	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Upstream: re(checkout), Fork: no, Last: true},
 	{
 		Row:    "`WithTransaction`, context with a deadline",
-		Either: regexp.MustCompile(`call \d+ withTransaction error .*(calculated server-side timeout|context deadline exceeded)`), Last: true,
+		Either: re(`call \d+ withTransaction error .*(calculated server-side timeout|context deadline exceeded)`), Last: true,
 	},
 	{
-		Row:      "retried abortTransaction",
-		Upstream: regexp.MustCompile(`event started abortTransaction|Waiting for suitable server .*abortTransaction`),
-		Fork:     regexp.MustCompile(`(pool|log) .*(Connection|abortTransaction)`), Last: true,
+		Row: "a commit's result is unknown", Beside: re(`event (failed|succeeded) commitTransaction`),
+		Upstream: re(`event started commitTransaction|server \S+ sees commitTransaction|log .*(commitTransaction|Connection)`), Fork: re(checkout), Last: true,
 	},
 	{
-		Row: "`retryWrites=false`, client bulk write in an explicit session", Option: "retryWrites=false",
-		Upstream: regexp.MustCompile(`sees .* txnNumber: .*autocommit: false`), Fork: regexp.MustCompile(`sees .* txnNumber: .*autocommit: false`),
+		Row: "retried abortTransaction", Beside: re(`event (failed|started) abortTransaction|log .*abortTransaction`),
+		Upstream: re(`event started abortTransaction|log .*(abortTransaction|Connection)`), Fork: re(checkout + `|log .*abortTransaction`), Last: true,
 	},
 	{
-		Row:      "write concern error of a batch, none in the next",
-		Upstream: regexp.MustCompile(`call \d+ bulkWrite returns .*no error`), Fork: regexp.MustCompile(`call \d+ bulkWrite (returns|error|detail|is) .*`),
+		Row: "`retryWrites=false`, client bulk write in an explicit session", If: "retryWrites=false",
+		Upstream: re(`sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`),
+		Fork:     re(`sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`),
+	},
+	{
+		Row: "write concern error of a batch, none in the next", Beside: re(`call \d+ bulkWrite returns .*no error`),
+		Upstream: re(`call \d+ bulkWrite returns`), Fork: re(`call \d+ bulkWrite (returns|error|detail|is)`),
 	},
 }
 
-// Reason returns the difference that explains why only upstream has the former lines of an instant, and only the fork the latter,
-// or nil.
-func Reason(plan Plan, upstream, fork []string) *Difference {
+// Reason returns the difference that explains why only upstream has the former of the lines of an instant, and only the fork the
+// latter, or nil.
+func Reason(plan Plan, upstream, fork, all []string) *Difference {
 	i := slices.IndexFunc(Differences, func(d Difference) bool {
 		matches := func(lines []string, pattern *regexp.Regexp) bool {
 			return !slices.ContainsFunc(lines, func(line string) bool { return !pattern.MatchString(line) && !wraps(line, upstream) })
 		}
 		switch {
-		case d.Option != "" && !plan.Has(d.Option):
+		case d.If != "" && !plan.Has(d.If):
 			return false
 		case d.Either != nil:
 			return slices.ContainsFunc(slices.Concat(upstream, fork), d.Either.MatchString)
-		case d.Upstream != nil && len(upstream) > 0:
-			return matches(upstream, d.Upstream) && matches(fork, d.Fork) && (d.Needs == nil || slices.ContainsFunc(fork, d.Needs.MatchString))
+		case d.Upstream == nil:
+			return false
+		case d.Beside != nil && !slices.ContainsFunc(all, d.Beside.MatchString):
+			return false
 		}
-		return false
+		return matches(upstream, d.Upstream) && matches(fork, d.Fork)
 	})
 	if i < 0 {
 		return nil

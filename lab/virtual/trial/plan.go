@@ -101,7 +101,16 @@ func (p Plan) Limits() bool {
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again.
 func (p Plan) OnlyOverloads() bool {
-	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return !f.overloads() && f.What != Slow })
+	return !slices.ContainsFunc(p.Faults, func(f Fault) bool {
+		return f.What == Stop || f.What == Away || f.What == Silent || !f.overloads() && f.What != Slow
+	})
+}
+
+// Reachable reports whether a server that exists can be reached at any time.
+func (p Plan) Reachable() bool {
+	return !slices.ContainsFunc(p.Faults, func(f Fault) bool {
+		return f.overloads() && f.What != Reject && f.What != Capacity && f.What != Requests
+	})
 }
 
 // Workers returns the numbers of the plan's workers.
@@ -125,9 +134,10 @@ func (p Plan) limit() int {
 	return limit
 }
 
-// Has reports whether the plan has an option.
-func (p Plan) Has(option string) bool {
-	return slices.ContainsFunc(p.Options, func(o string) bool { return strings.HasPrefix(o, option) })
+// Has reports whether the plan has an option, or a call of a kind.
+func (p Plan) Has(what string) bool {
+	return slices.ContainsFunc(p.Options, func(o string) bool { return strings.HasPrefix(o, what) }) ||
+		slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Kind == what })
 }
 
 // End returns when the last fault has ended, or 0 if one begins with a command, so that it ends at different times.

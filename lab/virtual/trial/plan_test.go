@@ -3,6 +3,7 @@ package trial
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,7 +107,7 @@ func TestReason(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reason := Reason(tt.plan, tt.upstream, tt.fork)
+			reason := Reason(tt.plan, tt.upstream, tt.fork, slices.Concat(tt.upstream, tt.fork))
 			if tt.want == "" {
 				assert.Nil(t, reason)
 				return

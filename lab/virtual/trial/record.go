@@ -114,7 +114,7 @@ func (r *recorder) command(c virtual.Command) {
 			if r.ordered {
 				fields = append(fields, fmt.Sprintf("lsid: %d", n))
 			}
-		case c.Name == "endSessions":
+		case e.Key() == "txnNumber" && !r.ordered, c.Name == "endSessions":
 			fields = append(fields, e.Key())
 		default:
 			fields = append(fields, fmt.Sprintf("%s: %v", e.Key(), e.Value()))
