@@ -71,6 +71,9 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 func (c *Cursor) Close(ctx context.Context) error {
+	if c.bc.ID() == 0 { // there is nothing to close at the server
+		return c.upstreamClose(ctx)
+	}
 	if c.closesItself {
 		ctx = withOwnCursor(ctx)
 	}

@@ -1,8 +1,11 @@
 package mongo
 
 import (
+	"context"
 	"errors"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -10,12 +13,26 @@ import (
 //
 //fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's; labels of the outer error
 func wrapErrors(err error) error {
-	var interrupted driver.InterruptedWriteError
-	if err == nil || !errors.As(err, &interrupted) {
-		return withOuterLabel(upstreamWrapErrors(err), err)
+	if err == nil {
+		return nil
 	}
-	_, exception := processWriteError(interrupted.WriteCommandError)
-	return interruptedWrite{error: exception, interruption: interrupted}
+	if interruption, ok := err.(backpressure.Interruption); ok {
+		_, exception := upstreamProcessWriteError(interruption.Err)
+		return interruption.Around(exception)
+	}
+	return withOuterLabel(upstreamWrapErrors(err), err)
+}
+
+// processWriteError converts the error of a write.
+//
+//fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's
+func processWriteError(err error) (returnResult, error) {
+	interruption, ok := err.(backpressure.Interruption)
+	if !ok {
+		return upstreamProcessWriteError(err)
+	}
+	result, exception := upstreamProcessWriteError(interruption.Err)
+	return result, interruption.Around(exception)
 }
 
 // withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. CommandErrors take the labels of the
@@ -29,46 +46,41 @@ func withOuterLabel(wrapped, err error) error {
 	return e
 }
 
-// interruptedWrite is the error of a write that a server executed with an error, without time for a retry. It wraps the
-// WriteException; errors.Is also finds the context's error in it.
-type interruptedWrite struct {
-	error
-	interruption driver.InterruptedWriteError
+// withOutcome returns a context that tells how a command ended. Writes of many documents need it, because the exceptions that
+// upstream makes of their commands' errors have no place for another error.
+func withOutcome(ctx context.Context) (context.Context, *backpressure.Outcome) {
+	purpose := backpressure.PurposeOf(ctx)
+	purpose.Outcome = &backpressure.Outcome{}
+	return backpressure.WithPurpose(ctx, purpose), purpose.Outcome
 }
 
-// Error implements the error interface.
-func (e interruptedWrite) Error() string {
-	return e.error.Error() + ": " + e.interruption.Interruption()
-}
-
-// Unwrap returns the WriteException.
-func (e interruptedWrite) Unwrap() error { return e.error }
-
-// Is lets errors.Is find the context's error.
-func (e interruptedWrite) Is(target error) bool {
-	return errors.Is(e.interruption.Unwrap(), target)
-}
-
-// As lets errors.As find the error type that methods for many documents return.
-func (e interruptedWrite) As(target any) bool {
-	var exception WriteException
-	if !errors.As(e.error, &exception) {
-		return false
+// exceptionOf returns the exception of a write of many documents, and with it why a command was not retried for lack of time.
+func exceptionOf(err error, outcome *backpressure.Outcome) error {
+	var known backpressure.Interruption
+	if err == nil || outcome.Interruption == nil || errors.As(err, &known) {
+		return err
 	}
-	switch target := target.(type) {
-	case *BulkWriteException:
-		*target = BulkWriteException{WriteConcernError: exception.WriteConcernError, Labels: exception.Labels}
-		for _, writeError := range exception.WriteErrors {
-			target.WriteErrors = append(target.WriteErrors, BulkWriteError{WriteError: writeError})
-		}
-		return true
-	case *ClientBulkWriteException:
-		*target = ClientBulkWriteException{}
-		if exception.WriteConcernError != nil {
-			target.WriteConcernErrors = []WriteConcernError{*exception.WriteConcernError}
-		}
-		return true
-	default:
-		return false
+	return outcome.Interruption.Around(err)
+}
+
+//fork:wrap an interrupted write tells the context's error as well
+func (coll *Collection) InsertMany(
+	ctx context.Context,
+	documents any,
+	opts ...options.Lister[options.InsertManyOptions],
+) (*InsertManyResult, error) {
+	if ctx == nil {
+		ctx = context.Background()
 	}
+	ctx, outcome := withOutcome(ctx)
+	result, err := coll.upstreamInsertMany(ctx, documents, opts...)
+	return result, exceptionOf(err, outcome)
+}
+
+// execute executes the bulk write.
+//
+//fork:wrap an interrupted write tells the context's error as well
+func (bw *bulkWrite) execute(ctx context.Context) error {
+	ctx, outcome := withOutcome(ctx)
+	return exceptionOf(bw.upstreamExecute(ctx), outcome)
 }

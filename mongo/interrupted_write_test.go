@@ -20,6 +20,13 @@ func TestInterruptedWrite(t *testing.T) {
 		{Key: "errmsg", Value: "scripted"},
 		{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	}})
+	single := func(err error) *WriteConcernError {
+		var exception WriteException
+		if errors.As(err, &exception) {
+			return exception.WriteConcernError
+		}
+		return nil
+	}
 	bulk := func(err error) *WriteConcernError {
 		var exception BulkWriteException
 		if errors.As(err, &exception) {
@@ -31,52 +38,52 @@ func TestInterruptedWrite(t *testing.T) {
 	tests := []struct {
 		name string
 		run  func(context.Context, *Collection) error
-		// also finds the write concern error in the exception that the method returns if it is none of its own.
-		also func(error) *WriteConcernError
+		// found finds the write concern error in the exception that the method returns.
+		found func(error) *WriteConcernError
 	}{
 		{
-			name: "InsertOne",
-			run:  func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
-			also: nil,
+			name:  "InsertOne",
+			run:   func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
+			found: single,
 		},
 		{name: "InsertMany", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.InsertMany(ctx, []any{bson.D{}})
 			return err
-		}, also: bulk},
+		}, found: bulk},
 		{
-			name: "DeleteOne",
-			run:  func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
-			also: nil,
+			name:  "DeleteOne",
+			run:   func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
+			found: single,
 		},
 		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
 			return err
-		}, also: nil},
+		}, found: single},
 		{
-			name: "FindOneAndDelete",
-			run:  func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
-			also: nil,
+			name:  "FindOneAndDelete",
+			run:   func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
+			found: single,
 		},
 		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
 			return err
-		}, also: bulk},
+		}, found: bulk},
 		{name: "client BulkWrite", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
 			})
 			return err
-		}, also: func(err error) *WriteConcernError {
+		}, found: func(err error) *WriteConcernError {
 			var exception ClientBulkWriteException
 			if errors.As(err, &exception) && len(exception.WriteConcernErrors) == 1 {
 				return &exception.WriteConcernErrors[0]
 			}
 			return nil
 		}},
-		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, also: nil},
+		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, found: single},
 		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
 			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
-		}, also: nil},
+		}, found: single},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -90,15 +97,39 @@ func TestInterruptedWrite(t *testing.T) {
 			require.Error(t, err)
 			assert.True(t, IsTimeout(err), "%v is no timeout", err)
 			assert.True(t, errors.Is(err, context.DeadlineExceeded))
-			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
-			var exception WriteException
-			require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-			assert.Equal(t, 462, exception.WriteConcernError.Code)
-			if tt.also != nil {
-				found := tt.also(err)
-				require.NotNil(t, found, "not found in the exception of this method")
-				assert.Equal(t, 462, found.Code)
+			if !errors.As(err, &ClientBulkWriteException{}) { // which has no labels
+				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
 			}
+			found := tt.found(err)
+			require.NotNil(t, found, "got %T (%v)", err, err)
+			assert.Equal(t, 462, found.Code)
 		})
 	}
+}
+
+// TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
+// which model has failed.
+func TestInterruptedBulkWrite(t *testing.T) {
+	failed := overloadtest.OK(
+		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},
+		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
+	)
+	models := []WriteModel{
+		NewDeleteOneModel().SetFilter(bson.D{}),
+		NewInsertOneModel().SetDocument(bson.D{}),
+	}
+	ctx := overloadtest.NewContext()
+	s := overloadtest.New(t, overloadtest.OK(), failed)
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models)
+	s.Finish()
+
+	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v does not wrap the context's error", err)
+	var exception BulkWriteException
+	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+	require.Len(t, exception.WriteErrors, 1)
+	assert.Equal(t, 1, exception.WriteErrors[0].Index)
+	assert.Equal(t, models[1], exception.WriteErrors[0].Request)
+	assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, exception.Labels)
 }

@@ -2,9 +2,11 @@ package mongo
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 //fork:wrap the result of its killCursors is ignored
@@ -18,9 +20,16 @@ func (db *Database) ListCollectionNames(
 
 // execute sends the bulk write and reads its results.
 //
-//fork:wrap the result of its killCursors is ignored
+//fork:wrap the result of its killCursors is ignored; an interrupted write tells the context's error as well
 func (bw *clientBulkWrite) execute(ctx context.Context) error {
-	return bw.upstreamExecute(withOwnCursor(ctx))
+	ctx, outcome := withOutcome(withOwnCursor(ctx))
+	err := bw.upstreamExecute(ctx)
+	var failed driver.WriteCommandError
+	if outcome.Interruption != nil && errors.As(err, &failed) && failed.WriteConcernError != nil {
+		concern := convertDriverWriteConcernError(failed.WriteConcernError)
+		return outcome.Interruption.Around(ClientBulkWriteException{WriteConcernErrors: []WriteConcernError{*concern}})
+	}
+	return exceptionOf(err, outcome)
 }
 
 // cryptKeys reads data keys from the key vault.

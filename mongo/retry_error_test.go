@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestRetryErrorOfOperations(t *testing.T) {
 			commandErr, ok := err.(CommandError)
 			require.True(t, ok, "got %T, want a CommandError", err)
 			assert.Equal(t, int32(462), commandErr.Code)
-			assert.Equal(t, driver.Error{Code: 462, Message: "scripted"}.Error(), err.Error())
+			assert.Equal(t, "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)", strings.TrimSpace(err.Error()))
 			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 			assert.False(t, IsTimeout(err))
 			assert.Equal(t, []int{462}, ErrorCodes(err))
@@ -134,4 +135,46 @@ func TestRetryTokens(t *testing.T) {
 		_, ok := connectScript(t, s).RetryTokens()
 		assert.False(t, ok)
 	})
+}
+
+// TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
+func TestErrorsTellOnce(t *testing.T) {
+	network := errors.New("connection(a) incomplete read")
+	tests := []struct {
+		name    string
+		replies []any
+		end     error // of the context, during the last backoff
+		want    string
+	}{
+		{"at once", []any{overloadtest.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
+		{
+			"rejected, then something else", []any{overloadtest.Overloaded(), overloadtest.Failure(11)}, nil,
+			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)",
+		},
+		{
+			"no time after a rejection", []any{overloadtest.Overloaded()}, context.DeadlineExceeded,
+			"scripted: interrupted during the backoff before a retry: context deadline exceeded" +
+				" (no further retry after 1 attempts and 50ms of backoff: contextDone)",
+		},
+		{
+			"a broken connection, and no time after a rejection", []any{network, overloadtest.Rejected()}, context.Canceled,
+			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
+				" (no further retry after 2 attempts and 100ms of backoff: contextDone)",
+		},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := overloadtest.NewContext()
+			s := overloadtest.New(t, tt.replies...)
+			s.OnSleep = func() {
+				if len(s.Sent) == len(tt.replies) {
+					ctx.End(tt.end)
+				}
+			}
+			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+			require.Error(t, err)
+			assert.Equal(t, tt.want, strings.TrimSpace(err.Error()))
+		})
+	}
 }

@@ -26,6 +26,6 @@ func ExampleRetryError() {
 		fmt.Printf("%d attempts, %v of backoff, then: %s\n", retries.Attempts, retries.Backoff, retries.Reason)
 	}
 	// Output:
-	// (IngressRequestRateLimitExceeded) too many requests
+	// (IngressRequestRateLimitExceeded) too many requests (no further retry after 6 attempts and 1.55s of backoff: limit)
 	// 6 attempts, 1.55s of backoff, then: limit
 }

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand"
 	"time"
 
@@ -181,7 +180,7 @@ func (r *transactionRetries) wait(ctx context.Context, d time.Duration, last err
 		return r.timeout(last)
 	}
 	if err := r.clock.Sleep(ctx, nil, d); err != nil {
-		return transactionRetryError{last: last, cause: err}
+		return backpressure.Interruption{Err: last, When: notRunAgain, Cause: err}
 	}
 	return nil
 }
@@ -197,22 +196,8 @@ func (r *transactionRetries) timeout(last error) error {
 	if IsTimeout(last) {
 		return last
 	}
-	return transactionRetryError{last: last, cause: context.DeadlineExceeded}
+	return backpressure.Interruption{Err: last, When: notRunAgain, Cause: context.DeadlineExceeded}
 }
 
-// transactionRetryError ends the retries of a transaction when time is up. It wraps the last error, and so has its labels;
-// errors.Is also finds the context's error in it, and IsTimeout is true if that is a timeout.
-type transactionRetryError struct {
-	last, cause error
-}
-
-// Error implements the error interface.
-func (e transactionRetryError) Error() string {
-	return fmt.Sprintf("transaction is not retried: %v: %v", e.cause, e.last)
-}
-
-// Unwrap returns the last error.
-func (e transactionRetryError) Unwrap() error { return e.last }
-
-// Is reports whether the target is the error of the context that ended the retries.
-func (e transactionRetryError) Is(target error) bool { return errors.Is(e.cause, target) }
+// notRunAgain says that time was up before another attempt at a transaction.
+const notRunAgain = "no time to try the transaction again"

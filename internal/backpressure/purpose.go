@@ -29,6 +29,8 @@ type Purpose struct {
 type Outcome struct {
 	// Unsent is whether its last attempt was not sent.
 	Unsent bool
+	// Interruption is set if there was no time to retry it.
+	Interruption *Interruption
 }
 
 type purposeKey struct{}

@@ -7,7 +7,7 @@ package bsoncore
 //fork:wrap an embedded document or array with a stated length shorter than the length itself made it panic
 func (d Document) LookupErr(key ...string) (Value, error) {
 	for len(key) > 1 {
-		val, err := d.upstreamLookupErr(key[0])
+		val, err := d.upstreamLookupErr(key[:1]...)
 		if err != nil {
 			return Value{}, err
 		}

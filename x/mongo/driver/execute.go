@@ -138,7 +138,7 @@ func (ex *operationRun) command(ctx context.Context) error {
 			}
 		}
 		if verdict.Reason == retry.ContextDone {
-			return ex.interrupted(ex.errs.toReturn(fail), contextErr(ctx), noTime)
+			return ex.interrupted(ctx, ex.errs.toReturn(fail), contextErr(ctx), noTime)
 		}
 		if !verdict.Retry {
 			return ex.giveUp(ctx, fail)

@@ -15,7 +15,7 @@ func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt) error {
 	}
 	switch {
 	case fail.outOfTime != nil && ex.errs.first != nil:
-		return ex.interrupted(ex.errs.toReturn(fail), fail.outOfTime, noTime)
+		return ex.interrupted(ctx, ex.errs.toReturn(fail), fail.outOfTime, noTime)
 	case fail.stage != sending:
 		return ex.errs.toReturn(fail)
 	case ex.unsupportedStorageEngine(fail.err):

@@ -153,7 +153,7 @@ func hasCode(code int32) func(*testing.T, error) {
 
 func hasWriteConcernError(t *testing.T, err error) {
 	t.Helper()
-	var interrupted driver.InterruptedWriteError
-	require.True(t, errors.As(err, &interrupted), "got %T (%v)", err, err)
-	assert.Equal(t, int64(91), interrupted.WriteCommandError.WriteConcernError.Code)
+	var failed driver.WriteCommandError
+	require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
+	assert.Equal(t, int64(91), failed.WriteConcernError.Code)
 }

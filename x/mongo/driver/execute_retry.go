@@ -69,7 +69,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 	}
 	if verdict.Backoff > 0 {
 		if err := ex.backOff(ctx, verdict.Backoff); err != nil {
-			return ex.interrupted(ex.errs.toReturn(fail), err, duringBackoff)
+			return ex.interrupted(ctx, ex.errs.toReturn(fail), err, duringBackoff)
 		}
 	}
 	ex.history.retried()

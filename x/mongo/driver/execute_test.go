@@ -404,10 +404,10 @@ func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
 	t.Run("that has labels of its own", func(t *testing.T) {
 		err := cancelled(overloadedWriteConcern)
 		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-		var interrupted driver.InterruptedWriteError
-		require.True(t, errors.As(err, &interrupted), "got %T (%v)", err, err)
-		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, interrupted.WriteCommandError.Labels)
-		assert.Equal(t, int64(462), interrupted.WriteCommandError.WriteConcernError.Code)
+		var failed driver.WriteCommandError
+		require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
+		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, failed.Labels)
+		assert.Equal(t, int64(462), failed.WriteConcernError.Code)
 	})
 	t.Run("of establishing a connection", func(t *testing.T) {
 		err := cancelled(establishmentError{server: "a:27017", cause: io.EOF})

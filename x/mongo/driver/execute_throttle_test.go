@@ -85,7 +85,7 @@ func TestThrottledOperations(t *testing.T) {
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
 			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this client's attempts "+
-				"(adaptiveThrottling)", err.Error())
+				"(adaptiveThrottling) (no further retry after 6 attempts and 1.55s of backoff: throttled)", err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed}, serverErr.Labels)
 			var retries *driver.RetryError
 			require.True(t, errors.As(err, &retries))

@@ -7,8 +7,8 @@ import (
 
 // RetryError describes the attempts that an operation made before it failed. errors.As finds it in errors of operations that were
 // retried, or would have been but for a limit, a deadline, an option, a missing label or an empty token bucket. It only describes
-// another error: no operation returns it, and errors.Unwrap never leads to it, so error strings, types and comparisons are the
-// same as without it.
+// another error: no operation returns it, and errors.Unwrap never leads to it, so types and comparisons are the same as without it.
+// If there was a backoff, the other error's message ends with what this one says.
 //
 // Errors that hold the result of a write do not have one, nor do sentinel values such as mongo.ErrClientDisconnected.
 type RetryError struct {
@@ -31,7 +31,15 @@ func (e *RetryError) Error() string {
 	if reason == "" {
 		reason = "executed"
 	}
-	return fmt.Sprintf("no further retry after %d attempts and %v of backoff: %s", e.Attempts, e.Backoff, reason)
+	return fmt.Sprintf("no further retry after %d attempts and %v of backoff: %s", e.Attempts, e.Backoff.Round(time.Millisecond), reason)
+}
+
+// Tell returns the message of an error that holds the RetryError, which may be nil. Without a backoff the message is upstream's.
+func (e *RetryError) Tell(message string) string {
+	if e == nil || e.Backoff == 0 {
+		return message
+	}
+	return message + " (" + e.Error() + ")"
 }
 
 // retryDescriber is implemented by errors that can hold a RetryError.
@@ -58,6 +66,11 @@ var _ retryDescriber = Error{}
 type Error struct {
 	retries *RetryError
 }
+
+// Its end says how often the command was tried, if there was a backoff.
+//
+//fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
+func (e Error) Error() string { return e.retries.Tell(e.upstreamError()) }
 
 // DescribeRetries implements the retryDescriber interface.
 func (e Error) DescribeRetries(retries *RetryError) error {

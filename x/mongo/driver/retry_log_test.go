@@ -141,7 +141,8 @@ func TestRetryLogKeys(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"commandName": "anything", "databaseName": "db", "message": "Command retries ended",
 		"operationId": first.OperationID, "requestId": last.RequestID,
-		"attempts": 6, "backoffMS": int64(50), "reason": "limit", "failure": first.Failure.Error(), "tokens": 1000.0,
+		"attempts": 6, "backoffMS": int64(50), "reason": "limit", "tokens": 1000.0,
+		"failure": first.Failure.Error() + " (no further retry after 6 attempts and 50ms of backoff: limit)",
 	}, sink.keys[6])
 }
 

@@ -12,6 +12,9 @@ import (
 //
 //fork:wrap a $clusterTime of another type made it panic
 func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
+	if len(clusterTime) == 0 {
+		return 0, 0
+	}
 	if outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK(); ok {
 		if _, _, ok := outer.Lookup("clusterTime").TimestampOK(); ok {
 			return upstreamGetClusterTime(clusterTime)

@@ -13,3 +13,8 @@ func (e ConnectionError) DescribeRetries(retries *driver.RetryError) error {
 
 // As lets errors.As find the driver.RetryError.
 func (e ConnectionError) As(target any) bool { return e.retries.As(target) }
+
+// Its end says how often the command was tried, if there was a backoff.
+//
+//fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
+func (e ConnectionError) Error() string { return e.retries.Tell(e.upstreamError()) }

@@ -1,0 +1,46 @@
+package backpressure
+
+import (
+	"errors"
+	"strings"
+)
+
+// Interruption is an operation's error together with why there was no time for a retry. The specifications disagree about that case:
+// retryable-reads.md and retryable-writes.md return the previous attempt's error; client-side-operations-timeout.md, "Errors", wants
+// a timeout error that exposes the underlying one. It is both: errors.As finds the operation's error with its type, code and labels,
+// and errors.Is the context's.
+type Interruption struct {
+	// Err is what the operation would have returned otherwise. It may be nil.
+	Err error
+	// When says when the operation was interrupted. It is empty if the error around this one says so, and what Err says.
+	When string
+	// Cause is the context's error.
+	Cause error
+}
+
+// Error implements the error interface.
+func (e Interruption) Error() string {
+	if e.When == "" {
+		return e.Cause.Error()
+	}
+	var parts []string
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	return strings.Join(append(parts, e.When, e.Cause.Error()), ": ")
+}
+
+// Unwrap returns the operation's error.
+func (e Interruption) Unwrap() error { return e.Err }
+
+// Is lets errors.Is find the cause.
+func (e Interruption) Is(target error) bool { return errors.Is(e.Cause, target) }
+
+// HasErrorLabel reports whether the operation's error has the label.
+func (e Interruption) HasErrorLabel(label string) bool { return HasLabel(e.Err, label) }
+
+// Around returns the interruption of an operation that would have returned the error otherwise.
+func (e Interruption) Around(err error) Interruption {
+	e.Err = err
+	return e
+}
