@@ -98,9 +98,3 @@ func (g *Repository) CommitChanges(before, after filetree.Tree, message string) 
 	g.Run("add", "--all", "--force", ".")
 	g.Run("commit", "--quiet", "--no-verify", "--message", message)
 }
-
-// AbortApply restores the tree after a patch that could not be applied.
-func (g *Repository) AbortApply() {
-	g.Err = nil
-	g.Run("am", "--abort")
-}

@@ -189,3 +189,16 @@ func Write(dir string, patches []Patch) error {
 	}
 	return nil
 }
+
+// changedBy returns the files of a tree that some patch changes or adds: git has no use for the others.
+func changedBy(patches []Patch, t filetree.Tree) filetree.Tree {
+	some := filetree.Tree{}
+	for _, patch := range patches {
+		for _, name := range patch.Changed {
+			if data, ok := t[name]; ok {
+				some[name] = data
+			}
+		}
+	}
+	return some
+}
