@@ -1,0 +1,57 @@
+//fork:base <v2.10.0
+
+package mongo
+
+import "strconv"
+
+// reservedSize are the bytes of a message that upstream keeps for the rest of the command.
+const reservedSize = 1000
+
+// Models that no longer fit when all bytes of their namespaces count are left to the next batch.
+//
+//fork:wrap only a namespace's name was counted, so many of them exceeded the limit of a message
+func (mb *modelBatches) appendBatches(fn functionSet, dst []byte, maxCount, totalSize int) (int, []byte, error) {
+	count := newDocumentCount(totalSize - reservedSize)
+	n, message, err := mb.upstreamAppendBatches(count.documents(fn), dst, maxCount, totalSize)
+	if err == nil && count.fitting < n {
+		return mb.upstreamAppendBatches(fn, dst, count.fitting, totalSize)
+	}
+	return n, message, err
+}
+
+// documentCount counts the bytes of the documents that a batch consists of: each model's and, if its namespace is new, the namespace's.
+type documentCount struct {
+	size, limit int
+	// fitting is the number of models that stay below the limit.
+	fitting int
+	full    bool
+}
+
+func newDocumentCount(limit int) *documentCount { return &documentCount{limit: limit} }
+
+// documents returns functions that count what they append.
+func (c *documentCount) documents(fn functionSet) functionSet {
+	counted := fn
+	counted.appendStart = func(dst []byte, identifier string) (int32, []byte) {
+		idx, dst := fn.appendStart(dst, identifier)
+		c.size += len(dst)
+		return idx, dst
+	}
+	counted.appendDocument = func(dst []byte, index string, doc []byte) []byte {
+		c.add(index, len(doc))
+		return fn.appendDocument(dst, index, doc)
+	}
+	return counted
+}
+
+// add counts a document of the model with an index.
+func (c *documentCount) add(index string, size int) {
+	model, _ := strconv.Atoi(index)
+	c.size += size
+	c.full = c.full || c.size >= c.limit
+	if !c.full {
+		c.fitting = model + 1
+	} else if c.fitting > model {
+		c.fitting = model // its namespace is what does not fit
+	}
+}
