@@ -3,7 +3,11 @@ package fork
 import (
 	"context"
 	"errors"
+	"os"
+	"path"
 	"path/filepath"
+
+	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
@@ -19,8 +23,6 @@ type AcceptOptions struct {
 	Keys []syntax.Key
 	// All accepts every touched and watched declaration.
 	All bool
-	// Specifications, if not empty, becomes the lock's specification commit.
-	Specifications string
 }
 
 // Accepted is the lock after Accept.
@@ -49,9 +51,6 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 	if err := lock.Accept(plan, opt.Keys, opt.All); err != nil {
 		return nil, err
 	}
-	if opt.Specifications != "" {
-		lock.Specifications = opt.Specifications
-	}
 	open := lock.Check(plan, p.LockFile(), true)
 	if len(open) == 0 {
 		a, err := assemble.Build(plan)
@@ -65,32 +64,22 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 	return &Accepted{lock, open}, p.writeLock(lock)
 }
 
-// NewLockOptions says what a new lock begins with.
-type NewLockOptions struct {
-	// Module is the path of the upstream module.
-	Module string
-	// From is the base whose unchanged entries are taken over; none if empty,
-	// or if it has no lock.
-	From string
-	// Specifications is the specification commit of the new base, if known.
-	Specifications string
-}
-
 // NewLock records a base that has no lock yet: the hashes and the go directive
 // of the module at that version. Fingerprints that are the same as in the lock
-// of opt.From are taken over; the others stay to be reviewed and accepted.
-func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*plan.Lock, error) {
+// of the highest base below are taken over, with the other files of that base;
+// the rest stays to be reviewed and accepted.
+func (p *Project) NewLock(ctx context.Context, module string) (*plan.Lock, error) {
 	if err := p.checkBase(); err != nil {
 		return nil, err
 	}
 	if p.hasLock() {
 		return nil, problem.List{{File: p.LockFile(), Message: "the lock exists already", Mend: "go run ./tools/cmd/mongofork accept --all, or remove the file first"}}
 	}
-	m, err := p.Source.Module(ctx, opt.Module, p.Base)
+	m, err := p.Source.Module(ctx, module, p.Base)
 	if err != nil {
 		return nil, err
 	}
-	lock := &plan.Lock{Module: opt.Module, Version: p.Base, Specifications: opt.Specifications, Entries: map[plan.Entry]syntax.Fingerprint{}}
+	lock := &plan.Lock{Module: module, Version: p.Base, Entries: map[plan.Entry]syntax.Fingerprint{}}
 	if lock.Sum, lock.GoModSum, err = m.Sums(); err != nil {
 		return nil, err
 	}
@@ -100,13 +89,25 @@ func (p *Project) NewLock(ctx context.Context, opt NewLockOptions) (*plan.Lock, 
 	if problems, err := plan.VerifyModule(m, lock, p.LockFile()); err != nil || len(problems) > 0 {
 		return nil, errors.Join(err, problems.OrNil())
 	}
-	if err := p.carryOver(lock, m, opt.From); err != nil {
+	if err := p.carryOver(lock, m, p.below()); err != nil {
 		return nil, err
 	}
 	return lock, p.writeLock(lock)
 }
 
-// carryOver takes from another base's lock what is unchanged in m.
+// below returns the highest base below the project's, or "".
+func (p *Project) below() string {
+	bases, _ := p.Bases() // there is none yet when the first one is made
+	below := ""
+	for _, base := range bases {
+		if semver.Compare(base, p.Base) < 0 {
+			below = base
+		}
+	}
+	return below
+}
+
+// carryOver takes from another base's lock what is unchanged in m, and copies the base's other files unless they exist.
 func (p *Project) carryOver(lock *plan.Lock, m *upstream.Module, from string) error {
 	other := Project{Root: p.Root, Base: from}
 	if from == "" || !other.hasLock() {
@@ -129,7 +130,23 @@ func (p *Project) carryOver(lock *plan.Lock, m *upstream.Module, from string) er
 			lock.Entries[e] = hash
 		}
 	}
-	return nil
+	return p.copyFiles(&other)
+}
+
+// copyFiles copies the files of another base that the new one does not have.
+func (p *Project) copyFiles(other *Project) error {
+	files := func(p *Project) string { return filepath.Join(p.Root, filepath.FromSlash(path.Dir(p.LockFile()))) }
+	tree, err := filetree.Read(files(other))
+	if err != nil {
+		return err
+	}
+	delete(tree, path.Base(other.LockFile()))
+	for name := range tree {
+		if _, err := os.Lstat(filepath.Join(files(p), name)); err == nil {
+			delete(tree, name)
+		}
+	}
+	return tree.Write(files(p))
 }
 
 func (p *Project) writeLock(lock *plan.Lock) error {

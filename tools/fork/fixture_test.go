@@ -31,7 +31,7 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 	require.NoError(t, all.Write(root))
 	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t)}
 	if _, has := files[p.LockFile()]; !has {
-		_, err := p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
+		_, err := p.NewLock(t.Context(), forktest.Module)
 		require.NoError(t, err)
 	}
 	return p

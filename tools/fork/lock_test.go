@@ -87,39 +87,31 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 		want := fmt.Sprintf("base %q is not a version such as v2.5.0; there are v2.0.0", base)
 		_, err := p.ReadLock()
 		require.EqualError(t, err, want)
-		_, err = p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
+		_, err = p.NewLock(t.Context(), forktest.Module)
 		require.EqualError(t, err, want)
 	}
 	_, err := (&Project{Root: t.TempDir()}).ReadLock()
 	require.EqualError(t, err, `base "" is not a version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
 }
 
-func TestAcceptSpecifications(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
-	_, err := p.Accept(t.Context(), AcceptOptions{Specifications: "de684cf1"})
-	require.NoError(t, err)
-	require.Contains(t, p.read(t, p.LockFile()), "\nspecifications de684cf1\n")
-}
-
 // A new base takes over what is unchanged; the rest has to be reviewed.
 func TestNewLock(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("//fork:remove lease nobody leases\n//fork:remove newLease nobody leases\n\n"+lockedOverlay))
-	_, err := p.NewLock(t.Context(), NewLockOptions{Module: forktest.Module})
+	_, err := p.NewLock(t.Context(), forktest.Module)
 	require.ErrorContains(t, err, "the lock exists already")
 
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	_, err = next.Plan(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name another base (v2.0.0); "+
 		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
-	lock, err := next.NewLock(t.Context(), NewLockOptions{Module: forktest.Module, From: forktest.Base, Specifications: "ea6be202"})
+	p.put(t, "etc/bases/v2.0.0/skips", "# none")
+	lock, err := next.NewLock(t.Context(), forktest.Module)
 	require.NoError(t, err)
 	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Replace, Key: syntax.Key{Package: "pool", Name: "retryable"}}, "moved to another file, but unchanged")
 	require.NotContains(t, lock.Entries, plan.Entry{How: syntax.Watch, Key: syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
-	require.Equal(t, "ea6be202", lock.Specifications)
-
 	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Remove, Key: syntax.Key{Package: "pool", Name: "lease"}}, "a type with its methods")
-	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), NewLockOptions{Module: forktest.Module, From: forktest.Base, Specifications: "ea6be202"})
+	require.Equal(t, "# none", p.read(t, "etc/bases/v2.1.0/skips"))
+	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), forktest.Module)
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

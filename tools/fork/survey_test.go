@@ -15,6 +15,8 @@ func TestSurvey(t *testing.T) {
 
 import "context"
 
+// Get lends a connection. It does not wait until there is one.
+//
 //fork:replace its body changes
 func (p *Pool) Get(ctx context.Context, name string) (int, error) { return 1, nil }
 
@@ -33,7 +35,7 @@ func surveyed() {}
 	require.True(t, rows[0].Locked())
 
 	newer := &Project{Root: p.Root, Base: "v2.1.0", Source: source}
-	_, err = newer.NewLock(t.Context(), NewLockOptions{Module: forktest.Module, From: forktest.Base})
+	_, err = newer.NewLock(t.Context(), forktest.Module)
 	require.NoError(t, err)
 	rows, err = p.Survey(t.Context())
 	require.NoError(t, err)

@@ -8,11 +8,9 @@ import (
 )
 
 type acceptCmd struct {
-	Keys           []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
-	All            bool     `help:"Accept every touched and watched declaration."`
-	New            bool     `help:"Create the lock of a base: download the module and record its hashes."`
-	From           string   `placeholder:"VERSION" help:"With --new: keep the entries that are unchanged since this base (default ${base})."`
-	Specifications string   `placeholder:"COMMIT" help:"Pin the specification tests' commit."`
+	Keys []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
+	All  bool     `help:"Accept every touched and watched declaration."`
+	New  bool     `help:"Make a base of this version. What is unchanged since the highest base below it is accepted."`
 }
 
 func (acceptCmd) Help() string {
@@ -21,7 +19,7 @@ func (acceptCmd) Help() string {
 }
 
 func (c *acceptCmd) Run(a *app) error {
-	opt := fork.AcceptOptions{All: c.All, Specifications: c.Specifications}
+	opt := fork.AcceptOptions{All: c.All}
 	for _, s := range c.Keys {
 		key, err := syntax.ParseKey(s)
 		if err != nil {
@@ -30,12 +28,7 @@ func (c *acceptCmd) Run(a *app) error {
 		opt.Keys = append(opt.Keys, key)
 	}
 	if c.New {
-		from := c.From
-		if from == "" {
-			from = defaultBase
-		}
-		first := fork.NewLockOptions{Module: modulePath, From: from, Specifications: c.Specifications}
-		if _, err := a.project.NewLock(a.ctx, first); err != nil {
+		if _, err := a.project.NewLock(a.ctx, modulePath); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "%s: created\n", a.project.LockFile())

@@ -18,6 +18,8 @@ import "context"
 
 //fork:watch /event.Kind single Pool
 
+// Get lends a connection. It does not wait until there is one.
+//
 //fork:replace its body changes
 func (p *Pool) Get(ctx context.Context, name string) (int, error) { return 1, nil }
 

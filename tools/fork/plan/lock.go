@@ -24,9 +24,6 @@ type Lock struct {
 	// Go is the version in the module's go directive: the language that the
 	// overlay has to be written in.
 	Go string
-	// Specifications is the commit of the specification tests that belong to
-	// this base; empty when none is pinned.
-	Specifications string
 	// Output is the "h1:" hash of the built tree; empty until a build passed.
 	Output string
 	// Entries holds the fingerprint of upstream's declaration for everything
@@ -102,8 +99,6 @@ func (l *Lock) parseLine(fields []string, n int) error {
 		return set(&l.GoModSum)
 	case "go":
 		return set(&l.Go)
-	case "specifications":
-		return set(&l.Specifications)
 	case "output":
 		return set(&l.Output)
 	case string(syntax.Replace), string(syntax.Wrap), string(syntax.Extend), string(syntax.Remove), string(syntax.Watch):
@@ -141,7 +136,6 @@ func (l *Lock) Format() []byte {
 	line("sum", l.Sum)
 	line("gomod", l.GoModSum)
 	line("go", l.Go)
-	line("specifications", l.Specifications)
 	line("output", l.Output)
 	for _, e := range sortedEntries(l.Entries) {
 		fmt.Fprintf(&b, "%s %s\n", e, l.Entries[e])
