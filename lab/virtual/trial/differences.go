@@ -50,7 +50,7 @@ var Differences = []Difference{
 		Upstream: re(`call \d+ watch (error|is|detail)|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
 	},
 	{
-		Row: "an interrupted write of many documents", Beside: re(`error mongo\.interruptedWrite`),
+		Row: "an interrupted write of many documents", Beside: re(`error backpressure\.Interruption`),
 		Upstream: re(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
 		Fork:     re(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
 	},
@@ -60,7 +60,7 @@ var Differences = []Difference{
 	},
 	{Row: "network error while a connection is established", Either: re(`Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`), Last: true},
 	{Row: "pool cleared before the command asked for a connection", Either: re(`error topology\.poolClearedError`), Last: true},
-	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Either: re(`event started insert of call|transaction is not retried: `), Last: true},
+	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Either: re(`event started insert of call|no time to try the transaction again: `), Last: true},
 	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Upstream: re(checkout), Fork: no, Last: true},
 	{
 		Row:    "`WithTransaction`, context with a deadline",

@@ -57,7 +57,10 @@ func (ex *operationRun) interrupted(ctx context.Context, err, cause error, when 
 	case WriteCommandError:
 		return interruption
 	case Error:
-		e.Message += ": " + when
+		if e.Message != "" {
+			e.Message += ": "
+		}
+		e.Message += when
 		e.Wrapped = backpressure.Interruption{Err: e.Wrapped, Cause: cause}
 		return e
 	default:
