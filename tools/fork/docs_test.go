@@ -60,6 +60,18 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	}
 }
 
+// The README's table of versions is the one place in the documents that names the newest base.
+func TestReadmeNamesTheBases(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(repositoryRoot, "README.md"))
+	require.NoError(t, err)
+	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	require.NoError(t, err)
+	for _, base := range bases {
+		require.Regexp(t, `(?m)^\|[^|]* `+regexp.QuoteMeta(base)+` \| `+regexp.QuoteMeta(base)+` \|`, string(readme))
+	}
+}
+
 // TestPackagesAreInLayers holds the table of docs/builder.md, the folders and the imports together: each package is listed, and
 // imports only those above it.
 func TestPackagesAreInLayers(t *testing.T) {
