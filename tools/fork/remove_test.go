@@ -31,7 +31,7 @@ func TestRemovedChanges(t *testing.T) {
 	for _, row := range rows {
 		got[row.Subject] = row.Class
 	}
-	require.Equal(t, map[string]drift.Class{"pool taken": drift.Gone, "pool retryable": drift.Moved, "pool upstreamTaken": drift.Gone, "pool/overlay.go": drift.Collides}, got)
+	require.Equal(t, map[string]drift.Class{"pool taken": drift.Gone, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone, "pool/overlay.go": drift.Collides}, got)
 
 	source := forktest.Versions(t)
 	source[forktest.Base]["pool/pool.go"] = append(source[forktest.Base]["pool/pool.go"], "\nfunc more() {}\n"...)

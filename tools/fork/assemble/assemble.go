@@ -38,9 +38,6 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 			return nil, err
 		}
 	}
-	if err := as.checkRemoved(); err != nil {
-		return nil, err
-	}
 	return as.out, as.problems.OrNil()
 }
 

@@ -27,9 +27,6 @@ func InPlace(p *plan.Plan) (filetree.Tree, error) {
 			return nil, err
 		}
 	}
-	if err := as.checkRemoved(); err != nil {
-		return nil, err
-	}
 	return as.out, as.problems.OrNil()
 }
 

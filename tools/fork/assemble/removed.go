@@ -4,9 +4,6 @@ import (
 	"go/ast"
 	"maps"
 	"slices"
-	"strings"
-
-	"mongofork/tools/fork/upstream"
 )
 
 // removeTheirs takes out of upstream's files what is removed.
@@ -47,22 +44,4 @@ func (fe *fileEdits) cutRemoved() {
 // empty reports whether nothing is left of a file, so that it goes as a whole.
 func (fe *fileEdits) empty() bool {
 	return len(fe.removed) > 0 && len(fe.removed) == len(fe.source.Decls) && fe.source.AST.Doc == nil
-}
-
-// checkRemoved looks for uses of what was removed.
-func (as *assembler) checkRemoved() error {
-	if len(as.plan.Removed) == 0 {
-		return nil
-	}
-	out := &upstream.Module{Path: as.plan.Module.Path, Version: as.plan.Module.Version, Tree: as.out}
-	for _, r := range as.plan.Removed {
-		at, err := out.UsesOf(r.Key)
-		if err != nil {
-			return err
-		}
-		if len(at) > 0 {
-			as.problems.Add(r.File.Path, r.Line, "remove what uses it, too, or the directive", "//fork:remove %s: it is used (%s)", r.Key.Name, strings.Join(at, ", "))
-		}
-	}
-	return nil
 }

@@ -1,9 +1,7 @@
 package drift
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mongofork/tools/fork/filetree"
@@ -17,9 +15,7 @@ type Class string
 
 // The classes of drift, from none to the worst.
 const (
-	Same      Class = "same"      // token for token, comments included
-	Moved     Class = "moved"     // in another file of its package
-	Comment   Class = "comment"   // comments or layout differ, no token does
+	Same      Class = "same"      // token for token, wherever it stands
 	Body      Class = "body"      // the same signature or kind says something else
 	Signature Class = "signature" // callers see a difference
 	Gone      Class = "gone"      // the package does not declare it any more
@@ -28,9 +24,7 @@ const (
 
 // NeedsReview reports whether the change has to be reviewed before the overlay
 // can be used with the other version.
-func (c Class) NeedsReview() bool {
-	return slices.Contains([]Class{Body, Signature, Gone, Collides}, c)
-}
+func (c Class) NeedsReview() bool { return c != Same }
 
 // Row is the drift of one declaration or file of the overlay.
 type Row struct {
@@ -110,7 +104,7 @@ func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was 
 		if others := d.target.SameName(key); others != "" {
 			row.Hint = "the name is declared in " + others
 		}
-	case Comment, Body, Signature:
+	case Body, Signature:
 		row.Diff = filetree.Diff(row.Was, texts(was), row.Now, texts(now))
 	}
 	d.add(row)
@@ -125,10 +119,6 @@ func (d *drifter) classify(was, now []*syntax.Decl) Class {
 			return Signature
 		}
 		return Body
-	case !slices.EqualFunc(was, now, func(a, b *syntax.Decl) bool { return a.File.Path == b.File.Path }):
-		return Moved
-	case !bytes.Equal(texts(was), texts(now)):
-		return Comment
 	}
 	return Same
 }

@@ -245,7 +245,7 @@ func TestSeriesMerges(t *testing.T) {
 	require.NotContains(t, tree, "pool/policy.go")
 	pool, policy := string(tree["pool/pool.go"]), string(tree["pool/names.go"])
 	require.True(t, strings.HasSuffix(pool, "\n\nvar calls = limit\n"), pool)
-	require.Contains(t, pool, "// lend lends a connection")
+	require.Contains(t, pool, "func (p *Pool) lend(")
 	require.True(t, strings.HasPrefix(policy, "package pool\n\nimport \"strings\"\n\n// States of a connection.\n"), policy)
 	require.Contains(t, policy, "\n\n// limit is the limit.\nconst limit = 3\n")
 
