@@ -59,6 +59,8 @@ type RetryDecidedEvent struct {
 	WillRetry bool
 	Backoff   time.Duration
 	Reason    string
+	// Criticality is the class of the operation, see mongo.NewCriticalityContext: "sheddable", "normal" or "critical".
+	Criticality string
 	// Tokens is the number of tokens that the client had left after the decision, from 0 to 1000. It is nil without
 	// adaptiveRetries.
 	Tokens *float64
@@ -83,6 +85,8 @@ type RetryFinishedEvent struct {
 	// Reason is why there was no further retry, one of the RetryReason constants. It is empty if the server executed the
 	// last command, even if with write errors.
 	Reason string
+	// Criticality is that of the operation's RetryDecidedEvents.
+	Criticality string
 	// Tokens is the number of tokens that the client has left, from 0 to 1000. It is nil without adaptiveRetries.
 	Tokens *float64
 }

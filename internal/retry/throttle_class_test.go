@@ -15,15 +15,15 @@ func TestShare(t *testing.T) {
 		own    float64
 		want   float64
 	}{
-		{chosen: 0, own: 10, want: 0},
-		{chosen: 3, own: 10, want: 0.3},
-		{chosen: 12, own: 10, want: 1},
-		{chosen: 3, before: []float64{5}, own: 10, want: 0},
-		{chosen: 8, before: []float64{5}, own: 10, want: 0.3},
-		{chosen: 8, before: []float64{2, 3}, own: 10, want: 0.3},
+		{chosen: 0, own: 9, want: 0},
+		{chosen: 3, own: 9, want: 0.3},
+		{chosen: 12, own: 9, want: 1},
+		{chosen: 3, before: []float64{5}, own: 9, want: 0},
+		{chosen: 8, before: []float64{5}, own: 9, want: 0.3},
+		{chosen: 8, before: []float64{2, 3}, own: 9, want: 0.3},
 		{chosen: 8, before: []float64{5}, own: 0, want: 1},
+		{chosen: 0.3, own: 0, want: 0.3},
 		{chosen: 5, before: []float64{5}, own: 0, want: 0},
-		{chosen: 0, own: 0, want: 0},
 	} {
 		before := make([]counts, len(tt.before))
 		for i, attempts := range tt.before {
@@ -35,30 +35,41 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestThrottleClasses: as many are refused in all as without classes, the least critical first.
+// TestThrottleClasses: what is too much is taken from the least critical first.
 func TestThrottleClasses(t *testing.T) {
-	throttle, clock := newThrottle()
-	class := map[Criticality]int{Critical: 20, Normal: 30, Sheddable: 50}
-	for c, n := range class {
-		accepted := n / 2
-		repeat(accepted, func() { throttle.Ended(Attempt{Criticality: c}, false) })
-		repeat(n-accepted, func() { throttle.Ended(Attempt{Criticality: c}, true) })
+	type probabilities map[Criticality]float64
+	tests := []struct {
+		name     string
+		accepted int // of 100 attempts, in the order of the classes: 50, 30 and 20
+		want     probabilities
+	}{
+		// 100 - 1.1*80 = 12 are too many.
+		{name: "some of the lowest", accepted: 80, want: probabilities{Sheddable: 12.0 / 51, Normal: 0, Critical: 0}},
+		{name: "all of it and some of the next", accepted: 40, want: probabilities{Sheddable: 1, Normal: 6.0 / 31, Critical: 0}},
+		{name: "some of what is critical", accepted: 10, want: probabilities{Sheddable: 1, Normal: 1, Critical: 9.0 / 21}},
+		{name: "nearly everything", accepted: 0, want: probabilities{Sheddable: 1, Normal: 1, Critical: 20.0 / 21}},
+		{name: "nothing", accepted: 95, want: probabilities{Sheddable: 0, Normal: 0, Critical: 0}},
 	}
-	// What was accepted before the first rejection is not known: that makes 100 attempts less those of the first class.
-	attempts, _ := throttle.known.total()
-	refused := throttle.State().Probability * attempts
-	sum := 0.0
-	for c := range class {
-		sum += throttle.probability(clock.time, c) * throttle.known.classes[c.class()].attempts
-	}
-	if math.Abs(sum-refused) > 1e-9 {
-		t.Errorf("%v are refused, want %v", sum, refused)
-	}
-	if p := throttle.probability(clock.time, Critical); p != 0 {
-		t.Errorf("of what is critical %v is refused, want none", p)
-	}
-	if p := throttle.probability(clock.time, Sheddable); p < 0.5 {
-		t.Errorf("of what is sheddable only %v is refused", p)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			throttle, clock := newThrottle()
+			throttle.Ended(Attempt{Criticality: Sheddable}, true)
+			i := 1
+			for _, class := range []struct {
+				Criticality
+				attempts int
+			}{{Sheddable, 49}, {Normal, 30}, {Critical, 20}} {
+				repeat(class.attempts, func() {
+					throttle.Ended(Attempt{Criticality: class.Criticality}, i > tt.accepted)
+					i++
+				})
+			}
+			for c, want := range tt.want {
+				if got := throttle.probability(clock.time, c); math.Abs(got-want) > 1e-9 {
+					t.Errorf("of what is %v %v is refused, want %v", c, got, want)
+				}
+			}
+		})
 	}
 }
 

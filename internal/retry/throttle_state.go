@@ -30,13 +30,19 @@ func (t *Throttle) state(now time.Time) ThrottleState {
 	if attempts == 0 {
 		return ThrottleState{}
 	}
+	return ThrottleState{Probability: t.excess(now) / (attempts + 1), Rejected: 1 - accepted/attempts}
+}
+
+// excess returns how many of the recent attempts are too many for the server.
+func (t *Throttle) excess(now time.Time) float64 {
+	attempts, accepted := t.known.total()
+	if attempts == 0 {
+		return 0
+	}
 	patience := t.rule.patience(t.known.gap)
 	grown := math.Max(0, float64(now.Sub(t.known.rejected)-patience)/float64(2*patience))
 	k := t.rule.Slack * math.Exp(grown)
-	return ThrottleState{
-		Probability: math.Max(0, (attempts-k*accepted)/(attempts+1)),
-		Rejected:    1 - accepted/attempts,
-	}
+	return math.Max(0, attempts-k*accepted)
 }
 
 // patience returns how long K stays constant after a rejection, for a client that sends an attempt in each gap.
@@ -61,32 +67,24 @@ func (k *throttleKnowledge) total() (attempts, accepted float64) {
 	return attempts, accepted
 }
 
-// probability returns the probability of refusing an attempt of a class. What is to be refused is taken from the lowest class
-// first.
+// probability returns the probability of refusing an attempt of a class. What is too much is taken from the lowest class first.
 func (t *Throttle) probability(now time.Time, c Criticality) float64 {
-	attempts, _ := t.known.total()
 	own := c.class()
-	return share(t.state(now).Probability*attempts, t.known.classes[:own], t.known.classes[own])
+	return share(t.excess(now), t.known.classes[:own], t.known.classes[own])
 }
 
 // spared returns the share of the first attempts of a class that is always sent. The floor is filled from the highest class.
 func (t *Throttle) spared(c Criticality) float64 {
 	attempts, _ := t.known.total()
 	own := c.class()
-	return share(t.known.floor.share*attempts, t.known.classes[own+1:], t.known.classes[own])
+	return share(t.known.floor.share*(attempts+1), t.known.classes[own+1:], t.known.classes[own])
 }
 
-// share returns which share of a class's attempts is chosen if so many attempts are, those of other classes before its own.
+// share returns which share of a class's attempts, with the next one, is chosen if so many attempts are, those of other classes
+// before its own.
 func share(chosen float64, before []counts, own counts) float64 {
 	for _, c := range before {
 		chosen -= c.attempts
 	}
-	switch {
-	case chosen <= 0:
-		return 0
-	case chosen >= own.attempts: // there may be no recent attempt of the class
-		return 1
-	default:
-		return chosen / own.attempts
-	}
+	return math.Min(1, math.Max(0, chosen/(own.attempts+1)))
 }

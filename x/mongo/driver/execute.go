@@ -128,7 +128,7 @@ func (ex *operationRun) command(ctx context.Context) error {
 		var verdict retry.Verdict
 		if !fail.executed {
 			verdict = ex.retries.Failed(ex.describe(ctx, fail))
-			ex.decided(fail, verdict)
+			ex.decided(ctx, fail, verdict)
 		} else {
 			ex.retries.Succeeded()
 		}

@@ -37,7 +37,7 @@ func (h *history) startAttempt(requestID int32) {
 }
 
 // decided records and logs the decision after a failed attempt.
-func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
+func (ex *operationRun) decided(ctx context.Context, fail *failedAttempt, verdict retry.Verdict) {
 	if ex.overload == nil {
 		return
 	}
@@ -73,6 +73,7 @@ func (ex *operationRun) decided(fail *failedAttempt, verdict retry.Verdict) {
 		WillRetry:     verdict.Retry,
 		Backoff:       verdict.Backoff,
 		Reason:        string(reason),
+		Criticality:   criticality(ctx).String(),
 		Tokens:        ex.overload.tokens(),
 	}
 	if log {
@@ -126,6 +127,8 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 			Throttled: h.throttled,
 			Backoff:   h.backoff,
 			Reason:    string(h.reason),
+
+			Criticality: marked(criticality(ctx).String()),
 		})
 	}
 	if h.announced {
@@ -154,6 +157,7 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		Backoff:      ex.history.backoff,
 		Failure:      err,
 		Reason:       string(ex.history.reason),
+		Criticality:  criticality(ctx).String(),
 		Tokens:       ex.overload.tokens(),
 	}
 	if log {

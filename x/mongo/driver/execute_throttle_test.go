@@ -531,17 +531,18 @@ func TestThrottledTransactionStarts(t *testing.T) {
 	assert.Equal(t, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, start)
 }
 
-// TestThrottlingAllocatesNothing: as long as nothing is rejected, the option costs no allocation.
+// TestThrottlingAllocatesNothing: as long as nothing is rejected, neither the option nor a mark costs an allocation.
 func TestThrottlingAllocatesNothing(t *testing.T) {
 	allocations := func(throttling bool) float64 {
-		s := throttled(t, nil, nil, "a")
+		s, ctx := throttled(t, nil, nil, "a"), marked(retry.Critical)
 		if !throttling {
 			s.Policy.Policy.Throttling, s.Throttles = nil, nil
+			ctx = context.Background()
 		}
 		run := func() {
 			s.Replies = append(s.Replies[:0], overloadtest.OK())
 			s.Sent, s.Selected = s.Sent[:0], s.Selected[:0]
-			require.NoError(t, s.Execute(context.Background(), s.Read()))
+			require.NoError(t, s.Execute(ctx, s.Read()))
 		}
 		// Pools make the number vary by a part of one, which the whole numbers of testing.AllocsPerRun would show as one.
 		const runs = 500

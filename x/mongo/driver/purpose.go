@@ -24,6 +24,14 @@ func criticality(ctx context.Context) retry.Criticality {
 	return retry.Criticality(backpressure.CriticalityOf(ctx))
 }
 
+// marked returns the name of a class, or nothing if it is that of operations without a mark.
+func marked(criticality string) string {
+	if criticality == retry.Normal.String() {
+		return ""
+	}
+	return criticality
+}
+
 // remaining returns the time left for a backoff, after others that took the given time: until the command's deadline or that of
 // who waits for it, whichever comes first, but at least the rest of the grace.
 func (p *OverloadPolicy) remaining(ctx context.Context, spent time.Duration) time.Duration {

@@ -23,6 +23,8 @@ type RetryError struct {
 	// Reason is why there was no further retry, one of the event.RetryReason constants. It is empty if the server executed
 	// the last command.
 	Reason string
+	// Criticality is the class of the operation, "sheddable" or "critical". It is empty if the operation is a normal one.
+	Criticality string
 }
 
 // Error implements the error interface.

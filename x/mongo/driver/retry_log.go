@@ -25,6 +25,8 @@ const (
 	keyBackoffMS  = "backoffMS"
 	keyTokens     = "tokens"
 	keySuppressed = "suppressed"
+
+	keyCriticality = "criticality" // unless it is normal
 )
 
 // The levels: a retry is normal, a refused one is what an operator looks for.
@@ -65,6 +67,7 @@ func (p *OverloadPolicy) logDecision(decision *event.RetryDecidedEvent, conn *mn
 	p.log(level, message, retryLine{
 		command: decision.CommandName, database: decision.DatabaseName,
 		operationID: decision.OperationID, requestID: decision.RequestID, tokens: decision.Tokens,
+		criticality: marked(decision.Criticality),
 	}, keys)
 }
 
@@ -78,6 +81,7 @@ func (p *OverloadPolicy) logFinished(finished *event.RetryFinishedEvent, request
 	p.log(levelEnded, commandRetriesEnded, retryLine{
 		command: finished.CommandName, database: finished.DatabaseName,
 		operationID: finished.OperationID, requestID: requestID, tokens: finished.Tokens,
+		criticality: marked(finished.Criticality),
 	}, keys)
 }
 
@@ -86,6 +90,7 @@ type retryLine struct {
 	command, database      string
 	operationID, requestID int64
 	tokens                 *float64
+	criticality            string
 }
 
 // log logs a line with additional keys, unless there have been too many lines.
@@ -101,6 +106,9 @@ func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine,
 	keys.Add(logger.KeyRequestID, line.requestID)
 	if line.tokens != nil {
 		keys.Add(keyTokens, *line.tokens)
+	}
+	if line.criticality != "" {
+		keys.Add(keyCriticality, line.criticality)
 	}
 	if suppressed > 0 {
 		keys.Add(keySuppressed, suppressed)

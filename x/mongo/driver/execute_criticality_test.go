@@ -1,0 +1,166 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+func marked(c retry.Criticality) context.Context {
+	return backpressure.WithCriticality(context.Background(), int8(c))
+}
+
+// learning returns a script with a server that has rejected something, but refuses nothing while the policy learns.
+func learning(t *testing.T) (s *overloadtest.Script, learn func(reply any, times int, run func() error)) {
+	s = throttled(t, nil, nil, "a")
+	reject(s, "a", 1)
+	s.Policy.Policy.RetryReads = false
+	return s, func(reply any, times int, run func() error) {
+		s.Policy.Policy.Jitter = func() float64 { return 0.999 }
+		for i := 0; i < times; i++ {
+			s.Replies = []any{reply}
+			_ = run()
+		}
+		s.Policy.Policy.Jitter = func() float64 { return 0.1 }
+	}
+}
+
+// isRefused reports whether an attempt is held back. One that is sent is accepted.
+func isRefused(s *overloadtest.Script, run func() error) bool {
+	s.Replies = []any{overloadtest.OK()}
+	var refused driver.Error
+	return errors.As(run(), &refused) && refused.Name == "Throttled"
+}
+
+// TestThrottledClasses: operations are counted by their class, and the least critical are held back first.
+func TestThrottledClasses(t *testing.T) {
+	s, learn := learning(t)
+	read := func(c retry.Criticality) func() error {
+		return func() error { return s.Read().Execute(marked(c)) }
+	}
+	learn(overloadtest.OK(), 20, read(retry.Normal)) // that the server has rejected one thing holds nothing back
+	learn(overloadtest.OK(), 30, read(retry.Sheddable))
+	learn(overloadtest.OK(), 10, read(retry.Critical))
+	learn(overloadtest.Overloaded(), 30, read(retry.Sheddable))
+	require.Equal(t, 90, len(s.Sent))
+
+	assert.True(t, isRefused(s, read(retry.Sheddable)))
+	assert.False(t, isRefused(s, read(retry.Normal)))
+	assert.False(t, isRefused(s, read(retry.Critical)))
+}
+
+// TestThrottledCommands: what a server accepts while it rejects other commands, or those for other collections, is not held back.
+func TestThrottledCommands(t *testing.T) {
+	tests := []struct {
+		name               string
+		rejected, accepted func(*driver.Operation)
+	}{
+		{name: "by name", rejected: command("count", "a"), accepted: command("find", "a")},
+		{name: "by collection", rejected: command("find", "a"), accepted: command("find", "b")},
+		{name: "by database", rejected: command("find", "a"), accepted: func(op *driver.Operation) {
+			command("find", "a")(op)
+			op.Database = "other"
+		}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s, learn := learning(t)
+			run := func(set func(*driver.Operation)) func() error {
+				return func() error {
+					op := s.Read()
+					set(&op)
+					return op.Execute(context.Background())
+				}
+			}
+			learn(overloadtest.Overloaded(), 60, run(tt.rejected))
+			learn(overloadtest.OK(), 10, run(tt.accepted))
+			assert.True(t, isRefused(s, run(tt.rejected)))
+			assert.False(t, isRefused(s, run(tt.accepted)))
+		})
+	}
+}
+
+// command makes an operation send a command for a collection.
+func command(name, collection string) func(*driver.Operation) {
+	return func(op *driver.Operation) {
+		op.CommandFn = func(dst []byte, desc description.SelectedServer) ([]byte, error) {
+			if desc.WireVersion == nil {
+				return nil, errors.New("the version of the server is not known")
+			}
+			return bsoncore.AppendStringElement(dst, name, collection), nil
+		}
+	}
+}
+
+// TestCommandsAreNotBuiltTwice: as long as nothing is rejected, nothing is done to know what a command is.
+func TestCommandsAreNotBuiltTwice(t *testing.T) {
+	s := throttled(t, []any{overloadtest.OK()}, nil, "a")
+	built := 0
+	op := s.Read()
+	op.CommandFn = func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+		built++
+		return bsoncore.AppendStringElement(dst, "find", "a"), nil
+	}
+	require.NoError(t, s.Execute(context.Background(), op))
+	assert.Equal(t, 1, built)
+}
+
+// TestThrottleLearnsOfPinnedCursors: behind a load balancer a cursor knows its server only as what processes errors.
+func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
+	opened := overloadtest.OK(bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+	}})
+	s := throttled(t, []any{opened, overloadtest.Failure(43)}, nil, "a")
+	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+	reject(s, "a", 1)
+	assert.Error(t, getMore(openCursor(t, s)))
+	assert.InDelta(t, 1.0/3, s.Throttles["a:27017"].State().Rejected, 1e-9)
+}
+
+// TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
+func TestCriticalityIsTold(t *testing.T) {
+	for class, inErrors := range map[retry.Criticality]string{
+		retry.Sheddable: "sheddable", retry.Normal: "", retry.Critical: "critical",
+	} {
+		class, inErrors := class, inErrors
+		t.Run(class.String(), func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+			var told []string
+			s.Policy.Monitor = &event.RetryMonitor{
+				Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { told = append(told, e.Criticality) },
+				Finished: func(_ context.Context, e *event.RetryFinishedEvent) { told = append(told, e.Criticality) },
+			}
+			sink := logTo(t, s, logger.LevelDebug)
+			err := s.Execute(marked(class), s.Read())
+
+			assert.Len(t, told, 7)
+			for _, name := range told {
+				assert.Equal(t, class.String(), name)
+			}
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries))
+			assert.Equal(t, inErrors, retries.Criticality)
+			assert.Len(t, sink.keys, 7)
+			for _, keys := range sink.keys {
+				got, found := keys["criticality"]
+				assert.Equal(t, inErrors != "", found)
+				if found {
+					assert.Equal(t, inErrors, got)
+				}
+			}
+		})
+	}
+}
