@@ -118,7 +118,7 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
-drift: ## Show what upstream's releases changed under the overlay; in detail with TO=VERSION
+drift: ## Show what upstream's newest release changed under the overlay, or another one: make drift TO=VERSION
 	$(MONGOFORK) drift $(TO)
 
 # The version that a release has to have, if it is given; version/fork.go says which one it is.

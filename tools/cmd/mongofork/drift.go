@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
-	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/drift"
 )
 
 type driftCmd struct {
-	Version string `arg:"" optional:"" help:"The version to compare with, such as v2.10.0. Without it every release since the lowest base is compared with the nearest base below it, and summarized."`
+	Version string `arg:"" optional:"" help:"The version to compare with, such as v2.10.0. Without it the newest release is compared with the newest base."`
 	Diff    bool   `short:"v" help:"Print upstream's change of each declaration."`
 }
 
@@ -19,7 +20,17 @@ func (driftCmd) Help() string {
 
 func (c *driftCmd) Run(a *app) error {
 	if c.Version == "" {
-		return c.survey(a)
+		bases, err := a.project.Bases()
+		if err != nil {
+			return err
+		}
+		if c.Version, err = a.project.NewestRelease(a.ctx); err != nil {
+			return err
+		}
+		if a.project.Base = bases[len(bases)-1]; semver.Compare(c.Version, a.project.Base) <= 0 {
+			fmt.Fprintf(a.out, "%s is the newest release, and a base\n", c.Version)
+			return nil
+		}
 	}
 	rows, err := a.project.Drift(a.ctx, c.Version)
 	if err != nil {
@@ -61,33 +72,4 @@ func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
 		}
 	}
 	return review
-}
-
-// survey summarizes the drift of every release. A release above all bases that needs review is a finding; those between bases are
-// informational.
-func (c *driftCmd) survey(a *app) error {
-	rows, err := a.project.Survey(a.ctx)
-	if err != nil {
-		return err
-	}
-	advisories, err := a.project.ReadAdvisories()
-	if err != nil {
-		return err
-	}
-	var waiting []string
-	for _, row := range rows {
-		if row.Locked() {
-			fmt.Fprintf(a.out, "%-9s is a base", row.Version)
-		} else {
-			fmt.Fprintf(a.out, "%-9s %d of %d to review since %s", row.Version, row.Review, row.Total, row.Base)
-		}
-		fmt.Fprintf(a.out, "; has %d of %d advisories\n", len(advisories.Affecting(row.Version)), len(advisories))
-		if row.Newest && row.Review > 0 {
-			waiting = append(waiting, row.Version)
-		}
-	}
-	if len(waiting) > 0 {
-		return findings{"newer than every base, and need review: " + strings.Join(waiting, ", ")}
-	}
-	return nil
 }

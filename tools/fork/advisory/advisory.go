@@ -204,19 +204,16 @@ func isTest(name string) bool {
 	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz")
 }
 
-// ids returns the IDs of those in one of the states for a version.
-func (as List) ids(version string, states ...State) []string {
+// ids returns the IDs of those in a state for a version.
+func (as List) ids(version string, state State) []string {
 	var ids []string
 	for _, a := range as {
-		if slices.Contains(states, a.State(version)) {
+		if a.State(version) == state {
 			ids = append(ids, a.ID)
 		}
 	}
 	return ids
 }
-
-// Affecting returns the IDs of those that upstream's own release of that version has.
-func (as List) Affecting(version string) []string { return as.ids(version, MendedHere, Open) }
 
 // Summary summarizes in a line the advisories' states for a version.
 func (as List) Summary(version string) string {
