@@ -17,13 +17,9 @@ func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt output.Pat
 	return output.Patch(ctx, run, plan, opt)
 }
 
-// Release writes the fork as module version into dir, as a folder that serves
-// as a GOPROXY, and the adapters with it. A version that is there with another
-// content is a problem.
-func (p *Project) Release(ctx context.Context, dir, version string) (*output.Release, error) {
-	if err := output.CheckVersion(p.Base, version); err != nil {
-		return nil, err
-	}
+// Release writes the fork into dir, as a folder that serves as a GOPROXY, and the adapters with it. A version that is there with
+// another content is a problem.
+func (p *Project) Release(ctx context.Context, dir string) (*output.Release, error) {
 	plan, a, err := p.Assemble(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +28,7 @@ func (p *Project) Release(ctx context.Context, dir, version string) (*output.Rel
 	if err != nil {
 		return nil, err
 	}
-	return output.Fork{Root: p.Root, Plan: plan, Tree: a, Advisories: advisories}.Release(dir, version)
+	return output.Fork{Root: p.Root, Plan: plan, Tree: a, Advisories: advisories}.Release(dir)
 }
 
 // ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.

@@ -3,7 +3,6 @@ package fork
 import (
 	"archive/zip"
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,11 +17,25 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
+func forkFile(level string) string { return "package version\n\nconst Fork = \"" + level + "\"\n" }
+
+// releasable adds the patch level to an overlay.
+func releasable(level string, files filetree.Tree) filetree.Tree {
+	folders := "pool\nversion\n"
+	for name := range files {
+		if strings.HasPrefix(name, "x/") {
+			folders = "x\nversion\n"
+		}
+	}
+	files[plan.FoldersFile], files["version/fork.go"] = []byte(folders), []byte(forkFile(level))
+	return files
+}
+
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, overlayOf("func added() {}\n"))
+	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	r, err := p.Release(t.Context(), dir)
 	require.NoError(t, err)
 	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
 	require.Equal(t, []string{base + ".cdx.json", base + ".info", base + ".mod", base + ".zip"}, r.Files)
@@ -40,16 +53,17 @@ func TestRelease(t *testing.T) {
 		require.Contains(t, string(first["SHA256SUMS"]), filetree.Digest(first[name])+"  "+name+"\n")
 	}
 
-	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	_, err = p.Release(t.Context(), dir)
 	require.NoError(t, err, "the same again is no change")
 	second, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
-	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	_, err = p.Release(t.Context(), dir)
 	require.ErrorContains(t, err, base+".zip: this version was released with different content\n  fix: raise Fork in version/fork.go, then make lock")
-	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.10")
+	p.put(t, "version/fork.go", forkFile("fork.10"))
+	_, err = p.Release(t.Context(), dir)
 	require.NoError(t, err)
 	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
 	require.NoError(t, err)
@@ -64,7 +78,8 @@ func TestRelease(t *testing.T) {
 	require.Equal(t, 4, strings.Count(string(both), "\n"))
 
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "example.com")))
-	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.2")
+	p.put(t, "version/fork.go", forkFile("fork.2"))
+	_, err = p.Release(t.Context(), dir)
 	require.NoError(t, err, "nothing of that version is left")
 	replaced, err := os.ReadFile(filepath.Join(dir, "go.sum"))
 	require.NoError(t, err)
@@ -72,54 +87,29 @@ func TestRelease(t *testing.T) {
 	require.NotContains(t, string(replaced), r.Sum)
 }
 
-func TestReleaseVersions(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf("func added() {}\n"))
-	for _, version := range []string{
-		"", "2.0.0-fork.1", "v2.0-fork.1", "v2.0.0-fork.1+local", "v2.0.0-", "v2.0.0-fork.01", "v3.0.0-fork.1", "v1.0.0-fork.1",
-		"v2.0.0", "v2.0.1", "v2.0.1-fork.1",
-	} {
-		dir := t.TempDir()
-		_, err := p.Release(t.Context(), dir, version)
-		require.EqualError(t, err, fmt.Sprintf("version %q: want a version of the fork of v2.0.0, such as --version v2.0.0-fork.1", version))
-		tree, err := filetree.Read(dir)
-		require.NoError(t, err)
-		require.Empty(t, tree, version)
-	}
-}
-
 // What the fork calls itself, in handshakes and logs, is what it is released as.
 func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
-		plan.FoldersFile: []byte("pool\nversion\n"), "version/fork.go": []byte("package version\n\nconst Fork = \"acme.3\"\n")})
-	version, err := p.ReleaseVersion(t.Context())
+	p := builtProject(t, releasable("acme.3", overlayOf("func added() {}\n")))
+	r, err := p.Release(t.Context(), t.TempDir())
 	require.NoError(t, err)
-	require.Equal(t, "v2.0.0-acme.3", version)
-	dir := t.TempDir()
-	_, err = p.Release(t.Context(), dir, "v2.0.0-fork.3")
-	require.EqualError(t, err, "version/fork.go: the fork calls itself v2.0.0-acme.3, not v2.0.0-fork.3\n"+
-		"  fix: leave --version out, or change the constant Fork and go run ./tools/cmd/mongofork accept on every base")
-	r, err := p.Release(t.Context(), dir, version)
-	require.NoError(t, err)
-	require.Equal(t, version, r.Version)
-
+	require.Equal(t, "v2.0.0-acme.3", r.Version)
 	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
 		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
 		_, err = p.ReleaseVersion(t.Context())
-		require.EqualError(t, err, "version/fork.go does not name the patch level by a constant Fork; give --version", code)
+		require.EqualError(t, err, "version/fork.go does not name the patch level by a constant Fork", code)
 	}
 }
 
 // Adapters are released with the fork, without what is for work in the repository.
 func TestReleaseOfAdapters(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
+	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
 		"contrib/a/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
 		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
-		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")})
+		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, "v2.0.0-fork.7")
+	r, err := p.Release(t.Context(), dir)
 	require.NoError(t, err)
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
 	require.Contains(t, r.Files, base+".zip")
@@ -142,9 +132,9 @@ func TestReleaseOfAdapters(t *testing.T) {
 // An application can use the release through the proxy protocol alone.
 func TestRealReleaseThroughProxy(t *testing.T) {
 	t.Parallel()
-	p := realProject(t, filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")})
+	p := realProject(t, releasable("fork.1", filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")}))
 	dir := t.TempDir()
-	_, err := p.Release(t.Context(), dir, realBase+"-fork.1")
+	_, err := p.Release(t.Context(), dir)
 	require.NoError(t, err)
 
 	goSum, binary := buildWithRelease(t, dir, realBase, realBase+"-fork.1",
@@ -183,7 +173,6 @@ func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 	const program = `package main
 
 import (
-	"fmt"
 
 	"mongofork.internal/otel"
 	"mongofork.internal/prometheus"
@@ -229,9 +218,7 @@ func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
 	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
-	version, err := p.ReleaseVersion(t.Context())
-	require.NoError(t, err)
-	_, err = p.Release(t.Context(), dir, version)
+	_, err := p.Release(t.Context(), dir)
 	require.NoError(t, err)
 	return dir
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -28,7 +27,6 @@ func (a *app) author() string {
 }
 
 type patchCmd struct {
-	Output  string `short:"o" placeholder:"FILE" help:"Write to this file instead of the standard output."`
 	Subject string `default:"Client backpressure" help:"First line of the commit message."`
 }
 
@@ -40,15 +38,8 @@ func (c *patchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Output == "" {
-		_, err = a.out.Write(text)
-		return err
-	}
-	if err := os.WriteFile(c.Output, text, 0o644); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "%s: written; apply it with: git am %s\n", c.Output, c.Output)
-	return nil
+	_, err = a.out.Write(text)
+	return err
 }
 
 type seriesCmd struct {
@@ -96,7 +87,7 @@ func (c *seriesCmd) verify(a *app) error {
 
 type releaseCmd struct {
 	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
-	Version string `placeholder:"VERSION" help:"The release's version (default: the fork's own, <base>-<version.Fork>)."`
+	Version string `placeholder:"VERSION" help:"Refuse any other version than this one, which <base>-<version.Fork> has to be."`
 }
 
 func (releaseCmd) Help() string {
@@ -105,17 +96,18 @@ func (releaseCmd) Help() string {
 }
 
 func (c *releaseCmd) Run(a *app) error {
-	version, dir := c.Version, a.folder(c.Output, "release").Dir
-	var err error
-	if version == "" {
-		if version, err = a.project.ReleaseVersion(a.ctx); err != nil {
-			return err
-		}
-	}
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	r, err := a.project.Release(a.ctx, dir, version)
+	version, err := a.project.ReleaseVersion(a.ctx)
+	if err != nil {
+		return err
+	}
+	if c.Version != "" && c.Version != version {
+		return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go, then make lock", version, c.Version)}
+	}
+	dir := a.folder(c.Output, "release").Dir
+	r, err := a.project.Release(a.ctx, dir)
 	if err != nil {
 		return err
 	}

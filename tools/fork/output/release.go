@@ -43,13 +43,13 @@ type Fork struct {
 	Advisories advisory.List
 }
 
-// Release writes the fork as module version into dir, and the adapters with it, in the layout of the module proxy protocol, with
-// SBOMs, the lines for go.sum and SHA256SUMS beside it. A version that is there with another content is a problem: the checksum
-// database and users' go.sum never forget a version.
-func (f Fork) Release(dir, version string) (*Release, error) {
-	if want := ownVersion(f.Plan); want != "" && version != want {
-		return nil, problem.List{{File: patchLevelFile, Message: fmt.Sprintf("the fork calls itself %s, not %s", want, version),
-			Mend: "leave --version out, or change the constant Fork and go run ./tools/cmd/mongofork accept on every base"}}
+// Release writes the fork into dir, and the adapters with it, in the layout of the module proxy protocol, with SBOMs, the lines for
+// go.sum and SHA256SUMS beside it. A version that is there with another content is a problem: the checksum database and users' go.sum
+// never forget a version.
+func (f Fork) Release(dir string) (*Release, error) {
+	version, err := ReleaseVersion(f.Plan)
+	if err != nil {
+		return nil, err
 	}
 	adapters, err := adaptersIn(f.Root, level(f.Plan.Module.Version, version))
 	if err != nil {
