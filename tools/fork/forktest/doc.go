@@ -1,2 +1,2 @@
-// Package forktest has what the tests of the builder's packages share: a made-up module, repositories with an overlay, work trees.
+// Package forktest has what the tests of the builder's packages share: a made-up module, and repositories with an overlay.
 package forktest

@@ -10,7 +10,6 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
 )
 
 // A byte that is not the fork's, a file too many and a missing one are found after the last patch.
@@ -36,7 +35,7 @@ func TestSeriesCompared(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := planSeries(t, forktest.SeriesOverlay())
+			s := planSeries(t, seriesOverlay())
 			patches, _ := patchesOf(t, s)
 			goal, err := s.goal()
 			require.NoError(t, err)
@@ -58,7 +57,7 @@ func TestSeriesCompared(t *testing.T) {
 // The goal is of the overlay alone, without the files that are listed as left out.
 func TestSeriesGoalIsOfTheOverlay(t *testing.T) {
 	t.Parallel()
-	s := planSeries(t, forktest.SeriesOverlay())
+	s := planSeries(t, seriesOverlay())
 	_, last := patchesOf(t, s)
 	goal, err := s.goal()
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func patchesOf(t *testing.T, s *Series) ([]Patch, filetree.Tree) {
 // A series has one commit for each step that brings something, and each holds what its step brings and nothing else.
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	s := planSeries(t, forktest.SeriesOverlay())
+	s := planSeries(t, seriesOverlay())
 	patches, tree := patchesOf(t, s)
 	var names []string
 	for _, patch := range patches {
@@ -73,29 +73,29 @@ func TestSeriesRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, text, want string
 	}{
-		{name: "unlisted", file: "etc/series/2-calls.yaml", text: string(forktest.StepFile("Count calls", "files: []\n")),
+		{name: "unlisted", file: "etc/series/2-calls.yaml", text: string(stepFile("Count calls", "files: []\n")),
 			want: "no step of the series brings this file"},
-		{name: "twice", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "files: [pool/get.go]\n")),
+		{name: "twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "files: [pool/get.go]\n")),
 			want: "pool/get.go is listed twice in the series"},
-		{name: "no such file", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "files: [pool/none.go]\n")),
+		{name: "no such file", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "files: [pool/none.go]\n")),
 			want: "the overlay has no file pool/none.go"},
 		{name: "no message", file: "etc/series/0-absent.yaml", text: "title: Count\nwhy: it is\nusers: x\nspecification: x\n",
 			want: "the step has no tests"},
-		{name: "long title", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile(strings.Repeat("long ", 13), "")),
+		{name: "long title", file: "etc/series/0-absent.yaml", text: string(stepFile(strings.Repeat("long ", 13), "")),
 			want: "the title is longer than a line of 60 bytes"},
-		{name: "no order", file: "etc/series/2-calls.yaml", text: string(forktest.StepFile("Count", "files: [pool/own.go, pool/get.go]\n")),
+		{name: "no order", file: "etc/series/2-calls.yaml", text: string(stepFile("Count", "files: [pool/own.go, pool/get.go]\n")),
 			want: "the files are not in order"},
-		{name: "no key", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "declarations: [shout]\n")),
+		{name: "no key", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "declarations: [shout]\n")),
 			want: "declarations: key"},
-		{name: "key twice", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "declarations: [pool shout]\n")),
+		{name: "key twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "declarations: [pool shout]\n")),
 			want: "pool shout is listed twice in the series"},
-		{name: "no such key", file: "etc/series/0-absent.yaml", text: string(forktest.StepFile("Count", "declarations: [pool whisper]\n")),
+		{name: "no such key", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "declarations: [pool whisper]\n")),
 			want: "no base of the overlay declares pool whisper"},
 		{name: "unknown fragment", file: "etc/series/2-calls.yaml",
-			text: string(forktest.StepFile("Count", "files: [pool/get.go]\nfragments:\n  - {file: pool/policy.go, lines: none}\n")),
+			text: string(stepFile("Count", "files: [pool/get.go]\nfragments:\n  - {file: pool/policy.go, lines: none}\n")),
 			want: "a fragment of pool/policy.go is there 0 times, not once"},
 		{name: "fragment of a later file", file: "etc/series/1-limit.yaml",
-			text: string(forktest.StepFile("Count", "files: [pool/policy.go]\nfragments:\n  - {file: pool/get.go, lines: calls++}\n")),
+			text: string(stepFile("Count", "files: [pool/policy.go]\nfragments:\n  - {file: pool/get.go, lines: calls++}\n")),
 			want: "a fragment of pool/get.go, which no earlier step brings"},
 		{name: "unknown field", file: "etc/series/1-limit.yaml", text: "titel: x\n", want: "the file cannot be read: "},
 		{name: "no reason for a finding", file: "etc/series/series.yaml",
@@ -114,7 +114,7 @@ func TestSeriesRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			files := forktest.SeriesOverlay()
+			files := seriesOverlay()
 			files[tt.file] = []byte(tt.text)
 			s, err := New(forktest.Plan(t, files))
 			if err == nil {
@@ -136,9 +136,9 @@ func TestSeriesSize(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			files := forktest.SeriesOverlay()
+			files := seriesOverlay()
 			files[tt.file] = []byte(long)
-			files["etc/series/3-long.yaml"] = forktest.StepFile("Be long", "files: ["+tt.file+"]\n"+tt.more)
+			files["etc/series/3-long.yaml"] = stepFile("Be long", "files: ["+tt.file+"]\n"+tt.more)
 			_, _, err := planSeries(t, files).Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
 			if tt.want == "" {
 				require.NoError(t, err)
@@ -238,7 +238,7 @@ func TestNames(t *testing.T) {
 func TestSeriesMerges(t *testing.T) {
 	t.Parallel()
 	const setup = "title: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nwrapped: {pool Pool.Get: lend}\n"
-	files := forktest.SeriesOverlay()
+	files := seriesOverlay()
 	files["etc/series/series.yaml"] = []byte(setup + "merged: {pool/get.go: pool/pool.go, pool/policy.go: pool/names.go}\n")
 	_, tree := patchesOf(t, planSeries(t, files))
 	require.NotContains(t, tree, "pool/get.go")

@@ -13,13 +13,12 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
 )
 
 // Applied in order, the patches lead to the fork's own tree.
 func TestSeriesApplies(t *testing.T) {
 	t.Parallel()
-	s := planSeries(t, forktest.SeriesOverlay())
+	s := planSeries(t, seriesOverlay())
 	dir := t.TempDir()
 	var out bytes.Buffer
 	verified, err := s.Verify(t.Context(), withoutGo(command.Output), Check{Dir: dir, Out: &out})
@@ -47,7 +46,7 @@ func withoutGo(run command.RunFunc) command.RunFunc {
 // A commit after which the tree does not compile is named.
 func TestSeriesWithABrokenStep(t *testing.T) {
 	t.Parallel()
-	s := planSeries(t, forktest.SeriesOverlay())
+	s := planSeries(t, seriesOverlay())
 	broken := func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 		if name == "go" && args[0] == "vet" {
 			return nil, io.ErrUnexpectedEOF
@@ -70,7 +69,7 @@ func TestVerifiedFrom(t *testing.T) {
 		3: "no commit was checked by itself",
 		9: "no commit was checked by itself",
 	} {
-		s := planSeries(t, forktest.SeriesOverlay())
+		s := planSeries(t, seriesOverlay())
 		verified, err := s.Verify(t.Context(), withoutGo(command.Output), Check{Dir: t.TempDir(), From: from, Out: io.Discard})
 		require.NoError(t, err)
 		require.Equal(t, want, verified.String(), "from %d of 2", from)

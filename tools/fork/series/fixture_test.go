@@ -1,17 +1,17 @@
-package forktest
+package series
 
 import (
 	"mongofork/tools/fork/filetree"
 )
 
-// StepFile is a step of a series that says everything and brings what more says.
-func StepFile(title, more string) []byte {
+// stepFile is a step of a series that says everything and brings what more says.
+func stepFile(title, more string) []byte {
 	return []byte("title: " + title + "\nwhy: |\n  It was wrong.\n\n  It is right now.\nusers: nothing\nspecification: none\ntests: its own\n" + more)
 }
 
-// SeriesOverlay is an overlay whose one file of two subjects two steps bring, with a fragment, a wrapped declaration and an import
+// seriesOverlay is an overlay whose one file of two subjects two steps bring, with a fragment, a wrapped declaration and an import
 // that only the later step needs.
-func SeriesOverlay() filetree.Tree {
+func seriesOverlay() filetree.Tree {
 	return filetree.Tree{
 		"pool/policy.go": []byte(`package pool
 
@@ -45,9 +45,9 @@ func (p *Pool) Get(ctx context.Context, name string) (int, error) {
 var calls = limit
 `),
 		"pool/own.go":              []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
-		"etc/series/1-limit.yaml":  StepFile("Have a limit", "files: [pool/policy.go]\n"),
-		"etc/series/2-calls.yaml":  StepFile("Count calls", "files: [pool/get.go]\ndeclarations: [pool shout]\nfragments:\n  - file: pool/policy.go\n    lines: |2\n      \tname = strings.ToUpper(name)\n"),
+		"etc/series/1-limit.yaml":  stepFile("Have a limit", "files: [pool/policy.go]\n"),
+		"etc/series/2-calls.yaml":  stepFile("Count calls", "files: [pool/get.go]\ndeclarations: [pool shout]\nfragments:\n  - file: pool/policy.go\n    lines: |2\n      \tname = strings.ToUpper(name)\n"),
 		"etc/series/series.yaml":   []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\nwrapped: {pool Pool.Get: lend}\n"),
-		"etc/series/0-absent.yaml": StepFile("Change another base", ""),
+		"etc/series/0-absent.yaml": stepFile("Change another base", ""),
 	}
 }
