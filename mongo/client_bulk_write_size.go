@@ -4,7 +4,7 @@ package mongo
 
 import "strconv"
 
-// reservedSize are the bytes of a message that upstream keeps for the rest of the command.
+// reservedSize are the bytes of a message that are kept for the rest of the command.
 const reservedSize = 1000
 
 // Models that no longer fit when all bytes of their namespaces count are left to the next batch.

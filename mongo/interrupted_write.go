@@ -47,7 +47,7 @@ func withOuterLabel(wrapped, err error) error {
 }
 
 // withOutcome returns a context that tells how a command ended. Writes of many documents need it, because the exceptions that
-// upstream makes of their commands' errors have no place for another error.
+// are made of their commands' errors have no place for another error.
 func withOutcome(ctx context.Context) (context.Context, *backpressure.Outcome) {
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Outcome = &backpressure.Outcome{}

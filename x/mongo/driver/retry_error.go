@@ -36,7 +36,7 @@ func (e *RetryError) Error() string {
 	return fmt.Sprintf("no further retry after %d attempts and %v of backoff: %s", e.Attempts, e.Backoff.Round(time.Millisecond), reason)
 }
 
-// Tell returns the message of an error that holds the RetryError, which may be nil. Without a backoff the message is upstream's.
+// Tell returns the message of an error that holds the RetryError, which may be nil. Without a backoff the message stays as it is.
 func (e *RetryError) Tell(message string) string {
 	if e == nil || e.Backoff == 0 {
 		return message
