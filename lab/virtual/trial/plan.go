@@ -275,7 +275,10 @@ func (s source) ended(p *Plan) {
 func (s source) storm(p *Plan) {
 	p.Topology = pick(s, "loadbalanced:1", "replicaset:1", "sharded:1")
 	p.Options = append(p.Options, "maxIdleTimeMS=1", pick(s, "adaptiveRetries=true", "maxAdaptiveRetries=0", "appName=storm"))
-	s.calls(p, 1, 1, pick(s, "withTransaction", "transaction"))
+	s.calls(p, 1, 1, pick(s, "withTransaction", "withTransaction", "transaction"))
+	if s.chance(2) {
+		p.Calls[0].Deadline = s.between(100, 2000)
+	}
 	p.Faults = []Fault{{What: pick(s, Drop, Drop, Close), On: "update", Nth: 1, Times: 1}, {What: pick(s, Closing, Refusing), On: "update", Nth: 1, For: s.between(500, 4000)}}
 }
 
