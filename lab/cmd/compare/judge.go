@@ -41,8 +41,8 @@ type traces []trial.Trace
 const (
 	different = "the traces differ"
 	crashes   = "the fork crashes, or does not end"
-	// chance is the reason where no two runs agree as the driver chooses servers at random.
-	chance = "(by chance: servers are chosen at random)"
+	// chance is the reason where no two runs agree as the drivers choose servers at random, and goroutines race.
+	chance = "(by chance: which server, or which call is the first)"
 )
 
 // judge compares the drivers by a plan. What chance may do has to show in all runs.
@@ -101,7 +101,7 @@ func explain(plan trial.Plan, up, fork traces) (v verdict) {
 			continue
 		}
 		reason := trial.Reason(plan, onlyU, onlyF, all)
-		if a, b := chosen(onlyU), chosen(onlyF); reason == nil && len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
+		if reason == nil && byChance(plan, onlyU, onlyF) {
 			reason = &trial.Difference{Row: chance, Last: true}
 		}
 		if reason == nil {
@@ -117,16 +117,29 @@ func explain(plan trial.Plan, up, fork traces) (v verdict) {
 	return v
 }
 
-var checkout = regexp.MustCompile(`pool (\S+): ConnectionCheckOutStarted`)
+var (
+	server = regexp.MustCompile(`pool (\S+): ConnectionCheckOutStarted`)
+	call   = regexp.MustCompile(`event started \w+ of call (\d+)`)
+)
 
-// chosen returns the servers that were chosen for commands.
-func chosen(lines []string) (hosts []string) {
+// byChance reports whether the drivers chose different servers, or of several calls that wait for a server or a connection, another one
+// was the first.
+func byChance(plan trial.Plan, a, b []string) bool {
+	differ := func(what *regexp.Regexp) bool {
+		as, bs := named(what, a), named(what, b)
+		return len(as) > 0 && len(bs) > 0 && !slices.Equal(as, bs)
+	}
+	return differ(server) || len(plan.Workers()) > 1 && differ(call)
+}
+
+// named returns what the lines name.
+func named(what *regexp.Regexp, lines []string) (names []string) {
 	for _, line := range lines {
-		if match := checkout.FindStringSubmatch(line); match != nil {
-			hosts = append(hosts, match[1])
+		if match := what.FindStringSubmatch(line); match != nil {
+			names = append(names, match[1])
 		}
 	}
-	return hosts
+	return names
 }
 
 func common(a, b []string) int {

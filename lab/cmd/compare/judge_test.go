@@ -78,6 +78,18 @@ func TestAfterAReason(t *testing.T) {
 	assert.Equal(t, []string{"the deadline passes, or the context is cancelled, before a retry is sent"}, v.reasons)
 }
 
+func TestByChance(t *testing.T) {
+	t.Parallel()
+	first, second := []string{"1.000 event started find of call 1 findOne"}, []string{"1.000 event started find of call 2 findOne"}
+	one, two := trial.Plan{Calls: []trial.Call{{ID: 1}, {ID: 2}}}, trial.Plan{Calls: []trial.Call{{ID: 1}, {ID: 2, Worker: 1}}}
+	assert.True(t, byChance(two, first, second))
+	assert.False(t, byChance(one, first, second), "calls of one worker follow each other")
+	assert.False(t, byChance(two, first, nil), "a command that only one of them sends")
+	a, b := []string{"1.000 pool a:1: ConnectionCheckOutStarted"}, []string{"1.000 pool b:1: ConnectionCheckOutStarted"}
+	assert.True(t, byChance(one, a, b))
+	assert.False(t, byChance(one, a, a))
+}
+
 func TestOneRunThatAgreesIsEnough(t *testing.T) {
 	t.Parallel()
 	assert.True(t, traces{{Digest: "a"}, {Digest: "b"}}.agree(traces{{Digest: "c"}, {Digest: "b"}}))

@@ -50,11 +50,6 @@ var Differences = []Difference{
 		Upstream: re(`call \d+ watch (error|is|detail)|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
 	},
 	{
-		Row: "an interrupted write of many documents", Beside: re(`error backpressure\.Interruption`),
-		Upstream: re(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
-		Fork:     re(`call \d+ (insertMany|bulkWrite|clientBulkWrite) (error|is|detail|returns)`),
-	},
-	{
 		Row: "change streams, `retryReads=false` under a timeout", If: "retryReads=false",
 		Either: re(`event started aggregate of call \d+ watch|call \d+ watch error`), Last: true,
 	},
@@ -72,7 +67,7 @@ var Differences = []Difference{
 	},
 	{
 		Row: "retried abortTransaction", Beside: re(`event (failed|started) abortTransaction|log .*abortTransaction`),
-		Upstream: re(`event started abortTransaction|log .*(abortTransaction|Connection)`), Fork: re(checkout + `|log .*abortTransaction`), Last: true,
+		Upstream: re(`event started abortTransaction|log .*(abortTransaction|Connection)`), Fork: re(checkout + `|(log|event started) .*abortTransaction`), Last: true,
 	},
 	{
 		Row: "`retryWrites=false`, client bulk write in an explicit session", If: "retryWrites=false",
