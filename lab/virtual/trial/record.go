@@ -143,11 +143,10 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			call, _ := ctx.Value(callKey{}).(Call)
 			r.mu.Lock()
 			this := attempt{call.ID, e.CommandName}
-			if r.attempts[this] > 1 {
-				r.tokens--
+			if r.attempts[this] > 1 && hasLabel(e.Failure, "SystemOverloadedError") {
+				r.tokens-- // a retry that fails for another reason returns its token
 			}
-			var labelled mongo.LabeledError
-			if errors.As(e.Failure, &labelled) && labelled.HasErrorLabel("NoWritesPerformed") {
+			if hasLabel(e.Failure, "NoWritesPerformed") {
 				r.rejected[this]++
 			}
 			r.mu.Unlock()
@@ -262,15 +261,20 @@ func properties(err error) string {
 			found = append(found, target.Error())
 		}
 	}
-	var labelled mongo.LabeledError
-	if errors.As(err, &labelled) {
-		for _, label := range []string{"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed", "SystemOverloadedError", "RetryableError", "ResumableChangeStreamError"} {
-			if labelled.HasErrorLabel(label) {
-				found = append(found, label)
-			}
+	for _, label := range []string{
+		"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed", "SystemOverloadedError",
+		"RetryableError", "ResumableChangeStreamError",
+	} {
+		if hasLabel(err, label) {
+			found = append(found, label)
 		}
 	}
 	return strings.Join(found, ", ")
+}
+
+func hasLabel(err error, label string) bool {
+	var labelled mongo.LabeledError
+	return errors.As(err, &labelled) && labelled.HasErrorLabel(label)
 }
 
 // details returns the fields of the errors of package mongo.
