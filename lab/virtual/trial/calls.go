@@ -181,7 +181,7 @@ var kinds = map[string]kind{
 		if err != nil {
 			return nil, err
 		}
-		defer session.EndSession(context.Background())
+		defer a.end(c, session)
 		times := 0
 		return session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 			if times++; times > 10 {
@@ -226,6 +226,14 @@ func (a *application) writes(ctx context.Context, c Call) error {
 	return err
 }
 
+// end ends a session. It takes the time that it takes, and the call has none of it: applications give EndSession no deadline.
+func (a *application) end(c Call, session *mongo.Session) {
+	a.mu.Lock()
+	a.returned[c.ID] = a.recorder.now()
+	a.mu.Unlock()
+	session.EndSession(context.Background())
+}
+
 var errGivenUp = errors.New("given up")
 
 func (a *application) transaction(ctx context.Context, c Call, commit bool) (any, error) {
@@ -233,7 +241,7 @@ func (a *application) transaction(ctx context.Context, c Call, commit bool) (any
 	if err != nil {
 		return nil, err
 	}
-	defer session.EndSession(context.Background())
+	defer a.end(c, session)
 	if err := session.StartTransaction(); err != nil {
 		return nil, err
 	}

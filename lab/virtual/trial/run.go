@@ -92,7 +92,8 @@ type application struct {
 	recorder *recorder
 
 	mu       sync.Mutex
-	arrived  map[int]int // commands that a fault concerned, by its number
+	arrived  map[int]int           // commands that a fault concerned, by its number
+	returned map[int]time.Duration // when calls returned that then ended their session
 	outcomes []Outcome
 }
 
@@ -102,7 +103,7 @@ func Run(t *testing.T, plan Plan, lines bool) Trace {
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
-	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
+	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.recorder.watch(cluster.Client(plan.Options...), plan.Logs))
 	if err != nil {
@@ -167,6 +168,9 @@ func (a *application) call(c Call) {
 	a.recorder.line("call %d %s returns %s, %s", c.ID, c.Kind, printed(result), outcome)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if at, ok := a.returned[c.ID]; ok {
+		o.End = at
+	}
 	a.outcomes = append(a.outcomes, o)
 }
 
