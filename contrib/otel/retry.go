@@ -5,15 +5,17 @@
 //
 //	mongodb.driver.retry.decisions     counter of decisions after failed attempts, with the attributes
 //	                                   mongodb.retry.verdict ("retry" or "refused") and mongodb.retry.reason (one of the
-//	                                   event.RetryReason constants); errors that no policy covers (notRetryable)
-//	                                   are not counted
+//	                                   event.RetryReason constants) and mongodb.retry.criticality; errors that no
+//	                                   policy covers (notRetryable) are not counted
 //	mongodb.driver.retry.backoff       histogram of the backoffs before retries, in seconds
-//	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attribute
-//	                                   mongodb.retry.outcome ("succeeded" or "failed")
+//	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attributes
+//	                                   mongodb.retry.outcome ("succeeded" or "failed") and mongodb.retry.criticality
 //	mongodb.driver.retry.tokens        gauge of the tokens left, only for clients with adaptiveRetries
 //	mongodb.driver.throttle.probability
-//	                                   gauge of the probability with which a retry is not sent to a server, with the attributes
+//	                                   gauge of the share of attempts that is not sent to a server, with the attributes
 //	                                   server.address and server.port, only for clients with adaptiveThrottling
+//
+// The criticality is "sheddable", "normal" or "critical", see mongo.NewCriticalityContext.
 //
 // The span of an operation's context, if it is recorded, gets the event "mongodb.retry.decided" for each decision that is counted, and
 // "mongodb.retry.finished" when an operation ends after retries.
@@ -42,6 +44,8 @@ const (
 	AttemptsKey = attribute.Key("mongodb.retry.attempts")
 	BackoffKey  = attribute.Key("mongodb.retry.backoff") // in seconds
 	TokensKey   = attribute.Key("mongodb.retry.tokens")
+
+	CriticalityKey = attribute.Key("mongodb.retry.criticality")
 )
 
 // backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller boundaries because a
@@ -99,17 +103,20 @@ func New(opts ...Option) (*Retries, error) {
 // counts with which an overload begins.
 func (r *Retries) startAtZero() {
 	ctx := context.Background()
-	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(true), ReasonKey.String(reason)))
-	}
-	for _, reason := range []string{
-		event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
-		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
-	} {
-		r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(false), ReasonKey.String(reason)))
-	}
-	for _, failed := range []bool{false, true} {
-		r.operations.Add(ctx, 0, r.attributes, metric.WithAttributes(outcome(failed)))
+	for _, name := range []string{"sheddable", "normal", "critical"} {
+		class := CriticalityKey.String(name)
+		for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
+			r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(true), ReasonKey.String(reason), class))
+		}
+		for _, reason := range []string{
+			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
+		} {
+			r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(false), ReasonKey.String(reason), class))
+		}
+		for _, failed := range []bool{false, true} {
+			r.operations.Add(ctx, 0, r.attributes, metric.WithAttributes(outcome(failed), class))
+		}
 	}
 }
 
@@ -132,7 +139,7 @@ func (r *Retries) createInstruments() (err error) {
 		return err
 	}
 	r.throttling, err = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
-		metric.WithDescription("Probability with which a retry is not sent to an overloaded server."))
+		metric.WithDescription("Share of attempts that is not sent to an overloaded server."))
 	return err
 }
 
@@ -167,8 +174,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
-	r.decisions.Add(ctx, 1, r.attributes,
-		metric.WithAttributes(verdict(decision.WillRetry), ReasonKey.String(decision.Reason)))
+	r.decisions.Add(ctx, 1, r.attributes, metric.WithAttributes(
+		verdict(decision.WillRetry), ReasonKey.String(decision.Reason), CriticalityKey.String(decision.Criticality)))
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
@@ -176,7 +183,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 }
 
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
-	r.operations.Add(ctx, 1, r.attributes, metric.WithAttributes(outcome(finished.Failure != nil)))
+	r.operations.Add(ctx, 1, r.attributes, metric.WithAttributes(
+		outcome(finished.Failure != nil), CriticalityKey.String(finished.Criticality)))
 	addFinished(ctx, finished)
 }
 

@@ -47,22 +47,37 @@ func sum(points ...metricdata.DataPoint[int64]) metricdata.Sum[int64] {
 	return metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: points}
 }
 
-// publish publishes the events of an operation that is retried twice and then fails, and of one with an ordinary error.
+// classes returns the points of all classes, of which only what is critical has counts other than zero.
+func classes(
+	points func(class attribute.KeyValue, count func(int64) int64) []metricdata.DataPoint[int64],
+) (all []metricdata.DataPoint[int64]) {
+	for _, name := range []string{"sheddable", "normal", "critical"} {
+		all = append(all, points(mongootel.CriticalityKey.String(name), func(n int64) int64 {
+			if name == "critical" {
+				return n
+			}
+			return 0
+		})...)
+	}
+	return all
+}
+
+// publish publishes the events of a critical operation that is retried twice and then fails, and of one with an ordinary error.
 func publish(ctx context.Context, monitor *event.RetryMonitor) {
 	left := 999.0
 	overloaded := errors.New("overloaded")
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Attempt: 1, ServerAddress: "a:27017", Failure: overloaded,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 1, ServerAddress: "a:27017", Failure: overloaded,
 		WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Attempt: 3, ServerAddress: "/tmp/mongodb.sock", Reason: event.RetryReasonLimit,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 3, ServerAddress: "/tmp/mongodb.sock", Reason: event.RetryReasonLimit,
 	})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{
-		CommandName: "find", DatabaseName: "shop", Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
 		Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{CommandName: "drop", Attempt: 1, Reason: event.RetryReasonNotRetryable})
@@ -72,20 +87,24 @@ func TestMetrics(t *testing.T) {
 	client := attribute.String("client", "orders")
 	retries, reader := start(t, mongootel.WithAttributes(client))
 	decisions := func(overloaded, retryable, limit int64) metricdata.Sum[int64] {
-		point := func(verdict, reason string, value int64) metricdata.DataPoint[int64] {
-			return metricdata.DataPoint[int64]{Value: value, Attributes: attribute.NewSet(client,
-				mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
-		}
-		return sum(point("retry", "overloaded", overloaded), point("retry", "retryable", retryable),
-			point("refused", "labelMissing", 0), point("refused", "optionOff", 0), point("refused", "limit", limit),
-			point("refused", "deadline", 0), point("refused", "bucketEmpty", 0), point("refused", "contextDone", 0),
-			point("retry", "throttled", 0), point("refused", "throttled", 0))
+		return sum(classes(func(class attribute.KeyValue, count func(int64) int64) []metricdata.DataPoint[int64] {
+			point := func(verdict, reason string, value int64) metricdata.DataPoint[int64] {
+				return metricdata.DataPoint[int64]{Value: count(value), Attributes: attribute.NewSet(client, class,
+					mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
+			}
+			return []metricdata.DataPoint[int64]{point("retry", "overloaded", overloaded), point("retry", "retryable", retryable),
+				point("refused", "labelMissing", 0), point("refused", "optionOff", 0), point("refused", "limit", limit),
+				point("refused", "deadline", 0), point("refused", "bucketEmpty", 0), point("refused", "contextDone", 0),
+				point("retry", "throttled", 0), point("refused", "throttled", 0)}
+		})...)
 	}
 	operations := func(failed, succeeded int64) metricdata.Sum[int64] {
-		point := func(outcome string, value int64) metricdata.DataPoint[int64] {
-			return metricdata.DataPoint[int64]{Value: value, Attributes: attribute.NewSet(client, mongootel.OutcomeKey.String(outcome))}
-		}
-		return sum(point("failed", failed), point("succeeded", succeeded))
+		return sum(classes(func(class attribute.KeyValue, count func(int64) int64) []metricdata.DataPoint[int64] {
+			point := func(outcome string, value int64) metricdata.DataPoint[int64] {
+				return metricdata.DataPoint[int64]{Value: count(value), Attributes: attribute.NewSet(client, class, mongootel.OutcomeKey.String(outcome))}
+			}
+			return []metricdata.DataPoint[int64]{point("failed", failed), point("succeeded", succeeded)}
+		})...)
 	}
 	assertSum := func(want metricdata.Sum[int64], got metricdata.Metrics) {
 		metricdatatest.AssertEqual(t, want, got.Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
@@ -95,7 +114,7 @@ func TestMetrics(t *testing.T) {
 	assertSum(operations(0, 0), metrics["mongodb.driver.retried.operations"])
 
 	publish(context.Background(), retries.Monitor())
-	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Attempts: 2, Retries: 1})
+	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: "critical", Attempts: 2, Retries: 1})
 	metrics = collect(t, reader)
 	assertSum(decisions(1, 1, 1), metrics["mongodb.driver.retry.decisions"])
 	assertSum(operations(1, 1), metrics["mongodb.driver.retried.operations"])
@@ -159,25 +178,26 @@ func TestSpanEvents(t *testing.T) {
 
 	events := spans.Ended()[0].Events()
 	require.Len(t, events, 4)
+	critical := mongootel.CriticalityKey.String("critical")
 	find := []attribute.KeyValue{attribute.String("db.operation.name", "find"), attribute.String("db.namespace", "shop")}
 	assert.Equal(t, "mongodb.retry.decided", events[0].Name)
 	assert.Equal(t, append(find[:2:2],
 		mongootel.AttemptKey.Int(1), mongootel.VerdictKey.String("retry"), mongootel.ReasonKey.String("overloaded"),
-		mongootel.BackoffKey.Float64(0.03), attribute.String("server.address", "a"), attribute.Int("server.port", 27017),
+		mongootel.BackoffKey.Float64(0.03), critical, attribute.String("server.address", "a"), attribute.Int("server.port", 27017),
 		attribute.String("exception.message", "overloaded"), mongootel.TokensKey.Float64(999),
 	), events[0].Attributes)
 	assert.Equal(t, append(find[:2:2],
 		mongootel.AttemptKey.Int(2), mongootel.VerdictKey.String("retry"), mongootel.ReasonKey.String("retryable"),
-		mongootel.BackoffKey.Float64(0),
+		mongootel.BackoffKey.Float64(0), critical,
 	), events[1].Attributes)
 	assert.Equal(t, append(find[:2:2],
 		mongootel.AttemptKey.Int(3), mongootel.VerdictKey.String("refused"), mongootel.ReasonKey.String("limit"),
-		mongootel.BackoffKey.Float64(0), attribute.String("server.address", "/tmp/mongodb.sock"),
+		mongootel.BackoffKey.Float64(0), critical, attribute.String("server.address", "/tmp/mongodb.sock"),
 	), events[2].Attributes)
 	assert.Equal(t, "mongodb.retry.finished", events[3].Name)
 	assert.Equal(t, append(find[:2:2],
 		mongootel.AttemptsKey.Int(3), mongootel.BackoffKey.Float64(0.03), mongootel.OutcomeKey.String("failed"),
-		mongootel.ReasonKey.String("limit"), mongootel.TokensKey.Float64(999),
+		critical, mongootel.ReasonKey.String("limit"), mongootel.TokensKey.Float64(999),
 	), events[3].Attributes)
 }
 

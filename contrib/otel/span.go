@@ -25,6 +25,7 @@ func addDecided(ctx context.Context, decision *event.RetryDecidedEvent) {
 		verdict(decision.WillRetry),
 		ReasonKey.String(decision.Reason),
 		BackoffKey.Float64(decision.Backoff.Seconds()),
+		CriticalityKey.String(decision.Criticality),
 	}
 	attributes = append(attributes, server(decision.ServerAddress)...)
 	if decision.Failure != nil {
@@ -46,6 +47,7 @@ func addFinished(ctx context.Context, finished *event.RetryFinishedEvent) {
 		AttemptsKey.Int(finished.Attempts),
 		BackoffKey.Float64(finished.Backoff.Seconds()),
 		outcome(finished.Failure != nil),
+		CriticalityKey.String(finished.Criticality),
 	}
 	if finished.Reason != "" {
 		attributes = append(attributes, ReasonKey.String(finished.Reason))

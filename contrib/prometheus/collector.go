@@ -2,14 +2,18 @@
 //
 // The metrics are
 //
-//	mongodb_driver_retry_decisions_total{verdict, reason}  decisions after failed attempts; the verdict is "retry" or
-//	                                                       "refused", the reason one of the event.RetryReason constants;
-//	                                                       errors that no policy covers (notRetryable) are not counted
-//	mongodb_driver_retry_backoff_seconds                   histogram of the backoffs before retries
-//	mongodb_driver_retried_operations_total{outcome}       operations that ended after retries, "succeeded" or "failed"
-//	mongodb_driver_retry_tokens                            tokens left, only for clients with adaptiveRetries
-//	mongodb_driver_throttle_probability{server}            probability with which a retry is not sent to the server, only for
-//	                                                       clients with adaptiveThrottling
+//	mongodb_driver_retry_decisions_total{verdict, reason, criticality}
+//	                                              decisions after failed attempts; the verdict is "retry" or "refused", the
+//	                                              reason one of the event.RetryReason constants; errors that no policy
+//	                                              covers (notRetryable) are not counted
+//	mongodb_driver_retry_backoff_seconds          histogram of the backoffs before retries
+//	mongodb_driver_retried_operations_total{outcome, criticality}
+//	                                              operations that ended after retries, "succeeded" or "failed"
+//	mongodb_driver_retry_tokens                   tokens left, only for clients with adaptiveRetries
+//	mongodb_driver_throttle_probability{server}   share of attempts that is not sent to the server, only for clients with
+//	                                              adaptiveThrottling
+//
+// The criticality is "sheddable", "normal" or "critical", see mongo.NewCriticalityContext.
 //
 // The series of the counters are there from the start, at zero.
 package mongoprom
@@ -57,7 +61,7 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "retry_decisions_total", ConstLabels: labels,
 			Help: "Decisions whether to retry a command whose attempt failed.",
-		}, []string{"verdict", "reason"}),
+		}, []string{"verdict", "reason", "criticality"}),
 		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "retry_backoff_seconds", ConstLabels: labels,
 			Help:    "Backoffs before retries after overload errors.",
@@ -66,11 +70,11 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "retried_operations_total", ConstLabels: labels,
 			Help: "Operations that ended after retries.",
-		}, []string{"outcome"}),
+		}, []string{"outcome", "criticality"}),
 		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
 			"Tokens left for retries after overload errors.", nil, labels),
 		throttling: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "throttle_probability"),
-			"Probability with which a retry is not sent to an overloaded server.", []string{"server"}, labels),
+			"Share of attempts that is not sent to an overloaded server.", []string{"server"}, labels),
 	}
 	c.startAtZero()
 	return c
@@ -79,17 +83,19 @@ func NewCollector(labels prometheus.Labels) *Collector {
 // startAtZero creates the series of all label values. Prometheus' rate ignores the first value of a new series, and these are the
 // counts with which an overload begins.
 func (c *Collector) startAtZero() {
-	for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-		c.decisions.WithLabelValues(verdictRetry, reason)
+	for _, class := range []string{"sheddable", "normal", "critical"} {
+		for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
+			c.decisions.WithLabelValues(verdictRetry, reason, class)
+		}
+		for _, reason := range []string{
+			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
+		} {
+			c.decisions.WithLabelValues(verdictRefused, reason, class)
+		}
+		c.operations.WithLabelValues(outcomeSucceeded, class)
+		c.operations.WithLabelValues(outcomeFailed, class)
 	}
-	for _, reason := range []string{
-		event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
-		event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
-	} {
-		c.decisions.WithLabelValues(verdictRefused, reason)
-	}
-	c.operations.WithLabelValues(outcomeSucceeded)
-	c.operations.WithLabelValues(outcomeFailed)
 }
 
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.
@@ -117,7 +123,7 @@ func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent
 	if decision.WillRetry {
 		verdict = verdictRetry
 	}
-	c.decisions.WithLabelValues(verdict, decision.Reason).Inc()
+	c.decisions.WithLabelValues(verdict, decision.Reason, decision.Criticality).Inc()
 	if decision.Backoff > 0 {
 		c.backoff.Observe(decision.Backoff.Seconds())
 	}
@@ -128,7 +134,7 @@ func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEve
 	if finished.Failure != nil {
 		outcome = outcomeFailed
 	}
-	c.operations.WithLabelValues(outcome).Inc()
+	c.operations.WithLabelValues(outcome, finished.Criticality).Inc()
 }
 
 // Describe implements the prometheus.Collector interface.

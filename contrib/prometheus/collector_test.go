@@ -16,32 +16,36 @@ import (
 	mongoprom "mongofork.internal/prometheus"
 )
 
-// publish publishes the events of an operation that is retried twice and then succeeds, of one that is refused a retry, and
+// publish publishes the events of a critical operation that is retried twice and then succeeds, of one that is refused a retry, and
 // of one with an ordinary error.
 func publish(monitor *event.RetryMonitor) {
 	ctx := context.Background()
 	for _, decision := range []event.RetryDecidedEvent{
-		{Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded},
-		{Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable},
+		{Criticality: "critical", Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded},
+		{Criticality: "critical", Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable},
 	} {
 		monitor.Decided(ctx, &decision)
 	}
-	monitor.Finished(ctx, &event.RetryFinishedEvent{Attempts: 3, Retries: 2})
-	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonBucketEmpty})
+	monitor.Finished(ctx, &event.RetryFinishedEvent{Criticality: "critical", Attempts: 3, Retries: 2})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{Criticality: "critical", Attempt: 1, Reason: event.RetryReasonBucketEmpty})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 
 func TestCollector(t *testing.T) {
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	publish(collector.Monitor())
-	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Failure: errors.New("overloaded")})
+	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: "critical", Failure: errors.New("overloaded")})
 	collector.ObserveTokens(func() (float64, bool) { return 998.5, true })
 
 	want := `
 # HELP mongodb_driver_retried_operations_total Operations that ended after retries.
 # TYPE mongodb_driver_retried_operations_total counter
-mongodb_driver_retried_operations_total{client="orders",outcome="failed"} 1
-mongodb_driver_retried_operations_total{client="orders",outcome="succeeded"} 1
+mongodb_driver_retried_operations_total{client="orders",criticality="critical",outcome="failed"} 1
+mongodb_driver_retried_operations_total{client="orders",criticality="normal",outcome="failed"} 0
+mongodb_driver_retried_operations_total{client="orders",criticality="sheddable",outcome="failed"} 0
+mongodb_driver_retried_operations_total{client="orders",criticality="critical",outcome="succeeded"} 1
+mongodb_driver_retried_operations_total{client="orders",criticality="normal",outcome="succeeded"} 0
+mongodb_driver_retried_operations_total{client="orders",criticality="sheddable",outcome="succeeded"} 0
 # HELP mongodb_driver_retry_backoff_seconds Backoffs before retries after overload errors.
 # TYPE mongodb_driver_retry_backoff_seconds histogram
 mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="0.025"} 0
@@ -59,16 +63,36 @@ mongodb_driver_retry_backoff_seconds_sum{client="orders"} 0.03
 mongodb_driver_retry_backoff_seconds_count{client="orders"} 1
 # HELP mongodb_driver_retry_decisions_total Decisions whether to retry a command whose attempt failed.
 # TYPE mongodb_driver_retry_decisions_total counter
-mongodb_driver_retry_decisions_total{client="orders",reason="bucketEmpty",verdict="refused"} 1
-mongodb_driver_retry_decisions_total{client="orders",reason="contextDone",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="deadline",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="labelMissing",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="limit",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="optionOff",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="overloaded",verdict="retry"} 1
-mongodb_driver_retry_decisions_total{client="orders",reason="retryable",verdict="retry"} 1
-mongodb_driver_retry_decisions_total{client="orders",reason="throttled",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",reason="throttled",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="bucketEmpty",verdict="refused"} 1
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="bucketEmpty",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="bucketEmpty",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="contextDone",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="contextDone",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="contextDone",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="deadline",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="deadline",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="deadline",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="labelMissing",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="labelMissing",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="labelMissing",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="limit",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="limit",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="limit",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="optionOff",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="optionOff",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="optionOff",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="overloaded",verdict="retry"} 1
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="overloaded",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="overloaded",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="retryable",verdict="retry"} 1
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="retryable",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="retryable",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="throttled",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="throttled",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="throttled",verdict="refused"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="throttled",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="throttled",verdict="retry"} 0
+mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="throttled",verdict="retry"} 0
 # HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
 # TYPE mongodb_driver_retry_tokens gauge
 mongodb_driver_retry_tokens{client="orders"} 998.5
@@ -122,7 +146,7 @@ func TestCollectorThrottling(t *testing.T) {
 	collector.ObserveThrottling(func() map[string]float64 { return probabilities })
 	probabilities["b:27017"] = 0.5
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
-# HELP mongodb_driver_throttle_probability Probability with which a retry is not sent to an overloaded server.
+# HELP mongodb_driver_throttle_probability Share of attempts that is not sent to an overloaded server.
 # TYPE mongodb_driver_throttle_probability gauge
 mongodb_driver_throttle_probability{server="a:27017"} 0
 mongodb_driver_throttle_probability{server="b:27017"} 0.5
