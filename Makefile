@@ -156,4 +156,4 @@ WHAT ?= overload
 
 .PHONY: bench
 bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
-	$(if $(filter lab,$(WHAT)),go -C lab build -o ../build/ ./cmd/lab && $(RIG) server --topology standalone -- )go -C bench run ./cmd/bench $(WHAT)
+	$(if $(filter lab,$(WHAT)),$(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT)

@@ -47,6 +47,11 @@ func runJob(t *testing.T, job Job) (result Result) {
 		r := newRun(job, &realServers{uri: job.URI})
 		defer r.disconnect()
 		require.NoError(t, r.connect(t.Context()))
+		require.NoError(t, r.clients[0].Database("admin").RunCommand(t.Context(), bson.D{
+			{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: true},
+			{Key: "ingressRequestAdmissionRatePerSec", Value: job.Scenario.Limit},
+			{Key: "ingressRequestAdmissionBurstCapacitySecs", Value: limitBurst},
+		}).Err())
 		r.load(t.Context())
 		return r.result()
 	}
@@ -117,17 +122,29 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 		}
 		cluster.Intercept(nil)
 	}
-	each := s.Capacity / float64(len(cluster.Hosts()))
-	err := cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: Queue(each), RejectionCost: s.RejectionCost})
-	if s.MemberLoad > 0 {
-		err = errors.Join(err, cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), 0.1, 0))
-	}
-	if err != nil {
+	if err := limit(s, cluster); err != nil {
 		return Result{}, err
 	}
 	cluster.Intercept(rejects(s.Classes))
 	r.load(ctx)
 	return r.result(), nil
+}
+
+// limitBurst is for how many seconds a limit can be saved up.
+const limitBurst = 0.1
+
+// limit gives the servers their capacity or limits.
+func limit(s Scenario, cluster *virtual.Cluster) error {
+	if s.Limit > 0 {
+		return cluster.LimitRequests(s.Limit, limitBurst)
+	}
+	// What may wait is the work of a tenth of a second.
+	each := s.Capacity / float64(len(cluster.Hosts()))
+	err := cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: s.RejectionCost})
+	if s.MemberLoad > 0 {
+		err = errors.Join(err, cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0))
+	}
+	return err
 }
 
 // rejects returns what rejects the commands of the classes that are always rejected, which the documents or filters name; nil if

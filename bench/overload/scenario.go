@@ -19,6 +19,9 @@ type Scenario struct {
 	Capacity float64
 	// RejectionCost is the work of a rejection as a share of that of a request that is served.
 	RejectionCost float64
+	// Limit is the number of requests per second that each server admits, in the place of a capacity: what is admitted waits for nothing, and
+	// rejections cost nothing. 0 stands for no limit.
+	Limit int32
 	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
 	Warmup, Duration time.Duration
 	// Topology is a topology of the lab; a standalone if it is empty.
@@ -106,9 +109,6 @@ type Job struct {
 	// Throttler puts failsafe-go's PriorityThrottler around each call.
 	Throttler bool
 	Seed      uint64
-	// URI names servers in real time, the capacity of which has been set; empty for servers in virtual time.
+	// URI names a lab in real time, which has limits, but no capacity; empty for servers in virtual time.
 	URI string
 }
-
-// Queue is the number of requests that may wait for a server of that capacity: those of a tenth of a second.
-func Queue(capacity float64) int { return int(capacity / 10) }

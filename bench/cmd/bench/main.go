@@ -18,7 +18,7 @@ Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
 type cli struct {
 	Overload overloadCmd `cmd:"" default:"withargs" help:"Measure all drivers under overload, in virtual time."`
-	Lab      labCmd      `cmd:"" help:"Measure one overload in real time, too, before the lab and the server that $MONGODB_URI names."`
+	Lab      labCmd      `cmd:"" help:"Measure one overload in real time, too, on the lab that $MONGODB_URI names: make bench WHAT=lab."`
 	Cost     costCmd     `cmd:"" help:"Measure what operations cost when all is well; the machine has to be idle."`
 }
 

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +20,7 @@ type overloadCmd struct {
 	Only  string `placeholder:"REGEXP" help:"Measure only scenarios whose names match, print the results and leave the pages alone. What matches nothing prints all names."`
 	Arm   string `placeholder:"REGEXP" help:"The same with only the drivers whose names match."`
 	Seeds int    `placeholder:"N" help:"How many runs each of the two gets; a scenario's own number if it is not given."`
-	From  string `placeholder:"FILE" help:"Write the pages from the results of an earlier run."`
+	From  string `placeholder:"FILE" help:"Write the pages from the results of an earlier run, build/bench/overload.json, but for what --only and --arm select: that is measured anew."`
 }
 
 // Run measures all drivers under overload, in virtual time.
@@ -26,29 +29,33 @@ func (c *overloadCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
+	all, part := measured{}, c.Only != "" || c.Arm != "" || c.Seeds != 0
 	if c.From != "" {
-		all, err := read(c.From)
+		if all, err = read(c.From); err != nil {
+			return err
+		}
+	}
+	if part || c.From == "" {
+		entries, err := c.selected(arms)
 		if err != nil {
 			return err
 		}
-		return c.write(arms, all)
-	}
-	entries, err := c.selected(arms)
-	if err != nil {
-		return err
-	}
-	all, err := c.measure(ctx, console, entries, c.Seeds)
-	if err != nil {
-		return err
-	}
-	if c.Only != "" || c.Arm != "" || c.Seeds != 0 {
-		for _, e := range entries {
-			fmt.Fprintf(console.Out, "%s\n\n%s\n", e.Name, armTable(all, e.Name, e.columns(), e.arms...))
+		anew, err := c.measure(ctx, console, entries, c.Seeds)
+		if err != nil {
+			return err
 		}
-		return nil
-	}
-	if err := all.save(c.file("build", "bench", "overload.json")); err != nil {
-		return err
+		maps.Copy(all, anew)
+		if part {
+			for _, e := range entries {
+				fmt.Fprintf(console.Out, "%s\n\n%s\n", e.Name, armTable(all, e.Name, e.columns(), e.arms...))
+			}
+		}
+		if part && c.From == "" {
+			return nil
+		}
+		if err := all.save(c.file("build", "bench", "overload.json")); err != nil {
+			return err
+		}
 	}
 	return c.write(arms, all)
 }
@@ -109,7 +116,7 @@ func (m measured) save(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, encoded, 0o600)
+	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, encoded, 0o600))
 }
 
 func read(file string) (measured, error) {

@@ -19,7 +19,7 @@ type entry struct {
 func (e entry) runs(a arm) int {
 	n := e.Seeds
 	if a.newest {
-		n *= 2
+		n = max(n, briefSeeds)
 	}
 	if a.fork && a.options == "" {
 		n = max(1, n/2)
@@ -33,7 +33,7 @@ const capacity = 200
 // The number of runs with different arrivals. What lasts differs little between them.
 const (
 	lastingSeeds = 2
-	briefSeeds   = 5
+	briefSeeds   = 3
 )
 
 // scenarios returns all scenarios. A new one is a few lines here, and a row in a table or goal.
@@ -118,7 +118,8 @@ func (a arms) brief() []entry {
 	var entries []entry
 	for _, n := range []int{1, 10, 100} {
 		share := func(s *overload.Scenario) { s.Clients, s.Seeds = n, briefSeeds }
-		arms, spiked := []arm{a.noRetry, a.full, a.throttled, a.newerFull, a.newerThrottled}, []arm{a.noRetry, a.full, a.throttled, a.newerFull, a.newerThrottled}
+		arms := []arm{a.noRetry, a.full, a.throttled, a.newerFull, a.newerThrottled}
+		spiked := slices.Clone(arms)
 		if n == 10 {
 			spiked = append(spiked, a.twoRetries, a.fork)
 		}
@@ -131,12 +132,11 @@ func (a arms) brief() []entry {
 
 // Neighbours' options: no retries, and what the base does by default, which is five or two.
 const (
-	neverRetry   = "retryReads=false"
-	retryAlways  = "retryReads=true"
-	besideNone   = "beside no retries"
-	besideRetry  = "beside retries"
-	besideNone4  = "beside no retries, 4 ×"
-	besideRetry4 = "beside retries, 4 ×"
+	neverRetry  = "retryReads=false"
+	retryAlways = "retryReads=true"
+	besideNone  = "beside no retries"
+	besideRetry = "beside retries"
+	besideNone4 = "beside no retries, 4 ×"
 )
 
 // neighbours are fleets of which every other client has other options.
@@ -145,7 +145,7 @@ func (a arms) neighbours() []entry {
 	for _, c := range []struct {
 		name, options string
 		load          float64
-	}{{besideNone, neverRetry, 2}, {besideRetry, retryAlways, 2}, {besideNone4, neverRetry, 4}, {besideRetry4, retryAlways, 4}} {
+	}{{besideNone, neverRetry, 2}, {besideRetry, retryAlways, 2}, {besideNone4, neverRetry, 4}} {
 		entries = append(entries, entry{scenario(c.name, overload.Load{Base: c.load}, 10*time.Second, func(s *overload.Scenario) {
 			s.Warmup, s.Neighbours = 2*time.Second, c.options
 		}), []arm{a.throttled, a.fork, a.newerThrottled, a.newerFork}})

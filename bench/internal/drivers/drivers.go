@@ -78,7 +78,7 @@ func (d Driver) Compile(ctx context.Context, module, pkg, temp string) (string, 
 	}
 	program := filepath.Join(folder, filepath.Base(pkg)+".test")
 	args := []string{"test", "-c", "-mod=mod", "-modfile", modfile, "-o", program}
-	if _, err := os.Stat(filepath.Join(built, "mongo", "criticality.go")); err == nil {
+	if d.Fork { // what uses the fork's own API
 		args = append(args, "-tags=criticality")
 	}
 	// A driver of another version may need other modules than the module's go.mod has, hence -mod.
