@@ -49,6 +49,10 @@ func DefaultThrottling() Throttling {
 // anything.
 const forgottenAfter = 8
 
+// gapSample is the number of attempts after which the weight of the gap before one falls to 1/e. With fewer, chance makes a client too
+// patient.
+const gapSample = 20
+
 // Attempt is an attempt to send a command, as a Throttle sees it.
 type Attempt struct {
 	Criticality Criticality
@@ -152,7 +156,7 @@ func (t *Throttle) ended(a Attempt, rejected bool) {
 
 	elapsed := now.Sub(k.sent)
 	k.sent = now
-	k.gap += (elapsed - k.gap) / time.Duration(t.rule.Patience)
+	k.gap += (elapsed - k.gap) / gapSample
 	k.floor.move(t.rule.Floor, !rejected, elapsed, k.gap)
 }
 

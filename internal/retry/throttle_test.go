@@ -52,7 +52,7 @@ func TestThrottleSteps(t *testing.T) {
 			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5}},
 			{after: 900 * ms, want: ThrottleState{0, 0.5}},
 		}},
-		// A gap of 10 s, weighed by 1/6, is of 1.7 s and so longer than the longest patience, 1 s. After that K is as it was, and
+		// A gap of 10 s, weighed by 1/20, makes six of them 3 s, longer than the longest patience, 1 s. After that K is as it was, and
 		// after 2 s more it is 1.1*e. The weight of the first attempt is then e^(-10/3) = 0.035674.
 		{name: "K is more patient with a client that sends little", steps: []throttleStep{
 			{rejected: 1, want: ThrottleState{0.5, 1}},
