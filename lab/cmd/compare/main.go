@@ -61,7 +61,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 		return show(ctx, programs, c.Show, out)
 	}
 	var mu sync.Mutex
-	reasons, findings := map[string]int{}, 0
+	reasons, findings, judged := map[string]int{}, 0, 0
 	seeds := make(chan uint64)
 	var working sync.WaitGroup
 	for range max(1, c.Parallel) {
@@ -76,6 +76,9 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 					text = p.report(plan, v)
 				}
 				mu.Lock()
+				if ctx.Err() == nil {
+					judged++
+				}
 				for _, reason := range v.reasons {
 					reasons[reason]++
 				}
@@ -95,7 +98,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	}
 	close(seeds)
 	working.Wait()
-	fmt.Fprintf(out, "%d plans from seed %d\n", c.Seeds, c.Seed)
+	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(out, "%6d differ: %s\n", reasons[reason], reason)
 	}
