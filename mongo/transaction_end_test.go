@@ -190,3 +190,39 @@ func TestAbortAfterTheCall(t *testing.T) {
 		})
 	}
 }
+
+// TestTimedOutCommitIsNotAborted is about a commit whose time is up after an attempt that the server may have executed: the end of the
+// session does not abort the transaction, and the application may commit again.
+func TestTimedOutCommitIsNotAborted(t *testing.T) {
+	for name, again := range map[string]bool{"end of the session": false, "another commit": true} {
+		again := again
+		t.Run(name, func(t *testing.T) {
+			ctx := overloadtest.NewContext()
+			s := overloadtest.New(t, overloadtest.OK(), overloadtest.ShuttingDown())
+			s.OnSelect = func() error {
+				if len(s.Sent) == 2 {
+					ctx.End(context.DeadlineExceeded)
+				}
+				return nil
+			}
+			client := connectScript(t, s)
+			session, err := client.StartSession()
+			require.NoError(t, err)
+			require.NoError(t, session.StartTransaction())
+			_, err = client.Database("db").Collection("coll").InsertOne(NewSessionContext(context.Background(), session), bson.D{})
+			require.NoError(t, err)
+
+			err = session.CommitTransaction(ctx)
+			require.True(t, IsTimeout(err), "got %v", err)
+			assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+			want := []string{"insert", "commitTransaction"}
+			s.OnSelect = nil
+			if again {
+				s.Replies, want = append(s.Replies, overloadtest.OK()), append(want, "commitTransaction")
+				require.NoError(t, session.CommitTransaction(context.Background()))
+			}
+			session.EndSession(context.Background())
+			assert.Equal(t, want, commandNames(t, s))
+		})
+	}
+}
