@@ -106,9 +106,9 @@ func (t *Throttle) Refuses(a Attempt, draw float64) bool {
 	return draw < t.probability(now, a.Criticality) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
 }
 
-// Spares reports whether an attempt that all suitable servers refuse is sent nevertheless, given the random number for which this
+// Admits reports whether an attempt that all suitable servers refuse is sent nevertheless, given the random number for which this
 // one, the first of them, refused it.
-func (t *Throttle) Spares(a Attempt, draw float64) bool {
+func (t *Throttle) Admits(a Attempt, draw float64) bool {
 	if !a.First || !t.Active() {
 		return false
 	}

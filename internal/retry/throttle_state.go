@@ -8,7 +8,7 @@ import (
 // ThrottleState is a Throttle's view of its server.
 type ThrottleState struct {
 	// Probability is the share, below 1, of attempts to refuse. What is critical is refused less often, and what is sheddable more
-	// often; first attempts are refused less often, see Throttle.Spares.
+	// often; first attempts are refused less often, see Throttle.Admits.
 	Probability float64
 	// Rejected is the share of recent attempts that were rejected, or refused because others were.
 	Rejected float64

@@ -195,7 +195,7 @@ func TestThrottleNeverRefusesWithoutRejections(t *testing.T) {
 
 // attempt lets a client attempt a command at a server that accepts it with some probability, and reports whether it was sent.
 func attempt(throttle *Throttle, random *rand.Rand, a Attempt, accepts float64) bool {
-	if draw := random.Float64(); throttle.Refuses(a, draw) && !throttle.Spares(a, draw) {
+	if draw := random.Float64(); throttle.Refuses(a, draw) && !throttle.Admits(a, draw) {
 		throttle.Refused(a)
 		return false
 	}
@@ -294,7 +294,7 @@ func TestThrottleIsFair(t *testing.T) {
 		client := random.Intn(clients)
 		draw := random.Float64()
 		first := Attempt{First: true}
-		if throttles[client].Refuses(first, draw) && !throttles[client].Spares(first, draw) {
+		if throttles[client].Refuses(first, draw) && !throttles[client].Admits(first, draw) {
 			throttles[client].Refused(first)
 			continue
 		}

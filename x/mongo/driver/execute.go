@@ -39,7 +39,7 @@ func (op Operation) Execute(ctx context.Context) error {
 	defer ex.release()
 	for {
 		err := ex.command(ctx)
-		ex.tellDecided(ctx)
+		ex.reportDecision(ctx)
 		if err != nil {
 			return ex.finish(ctx, err)
 		}

@@ -84,9 +84,9 @@ func (ex *operationRun) decided(ctx context.Context, fail *failedAttempt, verdic
 	}
 }
 
-// tellDecided reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
+// reportDecision reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
 // one.
-func (ex *operationRun) tellDecided(ctx context.Context) {
+func (ex *operationRun) reportDecision(ctx context.Context) {
 	decision := ex.history.untold
 	if decision == nil {
 		return

@@ -62,7 +62,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 		return err
 	}
 	ex.reset(fail)
-	ex.tellDecided(ctx)
+	ex.reportDecision(ctx)
 
 	if fail.contextDone() {
 		return ex.errs.toReturn(fail)

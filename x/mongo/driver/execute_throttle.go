@@ -122,7 +122,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 		throttle.Refused(attempt)
 		return other, nil
 	}
-	if (attempt.First && d.routed()) || throttle.Spares(attempt, draw) {
+	if (attempt.First && d.routed()) || throttle.Admits(attempt, draw) {
 		return server, nil
 	}
 	throttle.Refused(attempt)
