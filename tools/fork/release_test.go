@@ -173,6 +173,7 @@ func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 	const program = `package main
 
 import (
+	"fmt"
 
 	"mongofork.internal/otel"
 	"mongofork.internal/prometheus"

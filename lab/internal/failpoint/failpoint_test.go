@@ -80,6 +80,8 @@ func TestModes(t *testing.T) {
 		`{"times": 2}`:                      "XX...",
 		`{"times": 2, "skip": 0}`:           "XX...",
 		`{"times": 0}`:                      ".....",
+		`{"skip": 3}`:                       "...XX",
+		`{"skip": 0}`:                       "XXXXX",
 		`{"times": {"$numberDouble": "1"}}`: "X....",
 	} {
 		b := newBench()

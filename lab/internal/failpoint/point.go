@@ -74,6 +74,7 @@ func canonical(command string) string {
 // point is a fail point that is on or off.
 type point struct {
 	mu    sync.Mutex
+	skip  int64 // how often it is not taken before that
 	times int64 // how often it still is taken
 	data  data
 	count int64 // how often it has been taken
@@ -82,30 +83,38 @@ type point struct {
 // configure sets the mode and the data, and returns how often the fail point had been taken until then. A mode that is refused
 // changes nothing.
 func (p *point) configure(mode bson.RawValue, d data) (int64, error) {
-	times, err := parseMode(mode)
+	skip, times, err := parseMode(mode)
 	if err != nil {
 		return 0, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.times, p.data = times, d
+	p.skip, p.times, p.data = skip, times, d
 	return p.count, nil
 }
 
-// parseMode reads "off", "alwaysOn" or {times: n}. Some clients send a skip of 0 beside times, which is ignored.
-func parseMode(value bson.RawValue) (times int64, err error) {
+// parseMode reads "off", "alwaysOn", {times: n} or {skip: n}. Some clients send a skip of 0 beside times; like the server, this uses
+// times.
+func parseMode(value bson.RawValue) (skip, times int64, err error) {
 	switch name, _ := value.StringValueOK(); name {
 	case "off":
-		return 0, nil
+		return 0, 0, nil
 	case "alwaysOn":
-		return math.MaxInt64, nil
+		return 0, math.MaxInt64, nil
 	}
 	doc, _ := value.DocumentOK()
-	n, ok := bsondoc.Number(doc.Lookup("times"))
-	if !ok || !(n >= 0 && n <= math.MaxInt32) { // NaN, too, is refused
-		return 0, answer.Errorf(answer.CodeBadValue, `mode is %v; give "off", "alwaysOn" or {times: n}`, value)
+	for _, name := range []string{"times", "skip"} {
+		n, ok := bsondoc.Number(doc.Lookup(name))
+		switch {
+		case !ok || !(n >= 0 && n <= math.MaxInt32): // NaN, too, is refused
+			continue
+		case name == "skip":
+			return int64(n), math.MaxInt64, nil
+		default:
+			return 0, int64(n), nil
+		}
 	}
-	return int64(n), nil
+	return 0, 0, answer.Errorf(answer.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, value)
 }
 
 // take returns the data if the command fails, otherwise nil.
@@ -113,6 +122,10 @@ func (p *point) take(req *proxy.Request) *data {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.times == 0 || !p.data.matches(req) {
+		return nil
+	}
+	if p.skip > 0 {
+		p.skip--
 		return nil
 	}
 	p.times--
