@@ -19,6 +19,8 @@ type counts struct {
 	errors         atomic.Int64
 	overloadErrors atomic.Int64
 	commands       atomic.Int64
+	reports        atomic.Int64
+	reportErrors   atomic.Int64
 
 	mu sync.Mutex
 	// texts holds one error of each kind of operation.
@@ -26,6 +28,14 @@ type counts struct {
 }
 
 func (c *counts) command(context.Context, *event.CommandStartedEvent) { c.commands.Add(1) }
+
+// report counts a report and what it returned.
+func (c *counts) report(err error) {
+	c.reports.Add(1)
+	if err != nil {
+		c.reportErrors.Add(1)
+	}
+}
 
 // operation counts an operation and what it returned.
 func (c *counts) operation(name string, err error) {
@@ -58,6 +68,8 @@ func (c *counts) summary() *summary {
 		Errors:         c.errors.Load(),
 		OverloadErrors: c.overloadErrors.Load(),
 		Commands:       c.commands.Load(),
+		Reports:        c.reports.Load(),
+		ReportErrors:   c.reportErrors.Load(),
 	}
 }
 

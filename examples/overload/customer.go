@@ -143,8 +143,10 @@ func (c *customer) countOrders(ctx context.Context) error {
 	return err
 }
 
-func (c *customer) sumOrders(ctx context.Context) error {
-	cursor, err := c.history.Aggregate(ctx, mongo.Pipeline{
+func (c *customer) sumOrders(ctx context.Context) error { return c.sum(ctx, c.history) }
+
+func (c *customer) sum(ctx context.Context, orders *mongo.Collection) error {
+	cursor, err := orders.Aggregate(ctx, mongo.Pipeline{
 		{{Key: "$match", Value: bson.D{{Key: "customer", Value: c.name}}}},
 		{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: nil}, {Key: "amount", Value: bson.D{{Key: "$sum", Value: "$amount"}}},

@@ -8,15 +8,16 @@ driver=go.mongodb.org/mongo-driver/v2
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 
-build() { # NAME [EDIT OF GO.MOD]
+build() { # NAME [EDIT OF GO.MOD], with TAGS
 	cp go.mod "$temp/$1.mod" && cp go.sum "$temp/$1.sum"
 	go mod edit -require="$driver@$BASE" "${@:2}" "$temp/$1.mod"
-	go build -mod=mod -modfile="$temp/$1.mod" -o "$temp/$1" .
+	go build -tags="${TAGS:-}" -mod=mod -modfile="$temp/$1.mod" -o "$temp/$1" .
 }
 echo "building the shop with $driver $BASE, and with the fork by one more line in its go.mod:" >&2
 echo "  replace $driver => $(cd ../.. && pwd)/build/$BASE" >&2
 build upstream
 build fork -replace="$driver=$(cd ../.. && pwd)/build/$BASE"
+TAGS=criticality build marked -replace="$driver=$(cd ../.. && pwd)/build/$BASE"
 go build -o "$temp/shed" ./shed
 
 field() { sed -E "s/.*\"$1\":(\"([^\"]*)\"|([0-9.]+)).*/\2\3/" <<<"$result"; }
@@ -37,6 +38,23 @@ for scenario in "every member:-rate=60" "one secondary:-rate=1 -one-secondary"; 
 done
 echo "$table"
 echo "upstream: ${errors[0]} errors, ${lost[0]} lost writes; the fork: ${errors[1]} errors, ${lost[1]} lost writes"
+
+separator=$([[ $MONGODB_URI == *\?* ]] && echo "&" || echo "?")
+table="every member sheds load, adaptiveThrottling=true  operations  errors  reports  errors of reports"
+failed=()
+for arm in fork marked; do
+	name=$([[ $arm == fork ]] && echo "nothing is marked" || echo "reports are sheddable")
+	echo "every member sheds load; eight writers of reports beside the customers, $name:" >&2
+	result=$(MONGODB_URI="$MONGODB_URI${separator}adaptiveThrottling=true" "$temp/shed" -rate=60 -for=10s "$temp/$arm" -reports=8 \
+		-operations "${OPERATIONS:-1200}")
+	table+=$(printf '\n%-48s %11s  %6s  %7s  %17s' "$name" "$(field operations)" "$(field errors)" "$(field reports)" "$(field reportErrors)")
+	failed+=("$(field errors)")
+done
+echo "$table"
+if ((failed[1] > failed[0])); then
+	echo "The customers did not do better with sheddable reports."
+	exit 1
+fi
 if ((lost[1] > 0 || errors[1] >= errors[0] + lost[0])); then
 	echo "The fork did not do better."
 	exit 1

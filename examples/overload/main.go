@@ -26,6 +26,7 @@ import (
 type settings struct {
 	workers    int
 	operations int
+	reports    int
 	seed       int64
 	pause      time.Duration
 	appName    string
@@ -41,6 +42,9 @@ type summary struct {
 	// Errors is how many of them returned an error, OverloadErrors how many of those said that the server is overloaded.
 	Errors         int64 `json:"errors"`
 	OverloadErrors int64 `json:"overloadErrors"`
+	// Reports is how many reports were written beside them, ReportErrors how many of those failed.
+	Reports      int64 `json:"reports"`
+	ReportErrors int64 `json:"reportErrors"`
 	// LostWrites is how many writes were acknowledged and did not take place.
 	LostWrites int64 `json:"lostWrites"`
 	// Commands is how many commands went to the server for them.
@@ -53,8 +57,8 @@ func (s settings) check(uri string) error {
 	if uri == "" {
 		return errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as mongodb://127.0.0.1:27017/?replicaSet=rs0")
 	}
-	if s.workers < 1 || s.operations < 0 {
-		return errors.New("there must be at least one worker, and no negative number of operations")
+	if s.workers < 1 || s.operations < 0 || s.reports < 0 {
+		return errors.New("there must be at least one worker, and no negative number of operations or reports")
 	}
 	return nil
 }
@@ -63,6 +67,7 @@ func main() {
 	var s settings
 	flag.IntVar(&s.workers, "workers", 8, "how many customers use the shop at the same time")
 	flag.IntVar(&s.operations, "operations", 2000, "how many operations they do in all")
+	flag.IntVar(&s.reports, "reports", 0, "how many writers of reports read at the same time; with -tags=criticality the driver holds them back first")
 	flag.Int64Var(&s.seed, "seed", 1, "what their choices are drawn from")
 	flag.DurationVar(&s.pause, "pause", 20*time.Millisecond, "how long each of them pauses after an operation")
 	flag.StringVar(&s.appName, "app-name", "overload-shop", "application name that the server is told")
@@ -141,6 +146,7 @@ func open(ctx context.Context, s settings, uri, database string) (*summary, []*b
 func work(ctx context.Context, s settings, database *mongo.Database, counts *counts) []*book {
 	stopProgress := counts.showProgress(os.Stderr, int64(s.operations))
 	defer stopProgress()
+	defer startReports(ctx, s, database, counts)()
 
 	// Whoever is free does the next operation, so that all are busy until the end.
 	remaining := make(chan struct{}, s.operations)

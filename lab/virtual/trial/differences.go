@@ -54,6 +54,10 @@ var Differences = []Difference{
 		Either: re(`event started aggregate of call \d+ watch|call \d+ watch error`), Last: true,
 	},
 	{Row: "network error while a connection is established", Either: re(`Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`), Last: true},
+	{ // of two calls that fail at one instant, one clears the pool before or after the other asks for a connection
+		Row: "pool cleared before the command asked for a connection", Beside: re(`ConnectionPoolCleared`),
+		Upstream: re(`event started|` + checkout), Fork: re(`event started|` + checkout), Last: true,
+	},
 	{Row: "pool cleared before the command asked for a connection", Either: re(`error topology\.poolClearedError`), Last: true},
 	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Either: re(`event started insert of call|no time to try the transaction again: `), Last: true},
 	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Upstream: re(checkout), Fork: no, Last: true},
