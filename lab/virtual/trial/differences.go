@@ -45,6 +45,9 @@ var Differences = []Difference{
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Beside: re(`: no time for a retry: `),
 		Upstream: re(`call \d+ \w+ (error|is|detail)|` + checkout), Fork: re(`call \d+ \w+ (error|is)|` + checkout),
 	},
+	{ // by chance, a connection that a retry asked for when its time was up
+		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "timeoutMS", Either: re(`server \S+ sees hello`), Last: true,
+	},
 	{
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "watch",
 		Upstream: re(`call \d+ watch (error|is|detail)|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
