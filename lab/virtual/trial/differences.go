@@ -46,7 +46,7 @@ var Differences = []Difference{
 		Upstream: re(`call \d+ \w+ (error|is|detail)|` + checkout), Fork: re(`call \d+ \w+ (error|is)|` + checkout),
 	},
 	{ // by chance, a connection that a retry asked for when its time was up
-		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "timeoutMS", Either: re(`server \S+ sees hello`), Last: true,
+		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "timeoutMS", Either: re(`server \S+ sees hello|ConnectionCreated`), Last: true,
 	},
 	{
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "watch",
@@ -71,6 +71,14 @@ var Differences = []Difference{
 	{
 		Row: "a commit's result is unknown", Beside: re(`event (failed|succeeded) commitTransaction`),
 		Upstream: re(`event started commitTransaction|server \S+ sees commitTransaction|log .*(commitTransaction|Connection)`), Fork: re(checkout), Last: true,
+	},
+	{
+		Row: "that error of a commit; a commit that finds no server", If: "withTransaction",
+		Upstream: re(`call \d+ withTransaction (error|is|detail|returns)|` + checkout), Fork: re(`event started commitTransaction|` + checkout), Last: true,
+	},
+	{
+		Row:      "write without a connection, `retryWrites` on",
+		Upstream: re(`call \d+ \w+ is `), Fork: re(`call \d+ \w+ is .*RetryableWriteError`),
 	},
 	{
 		Row: "retried abortTransaction", Beside: re(`event (failed|started) abortTransaction|log .*abortTransaction`),
