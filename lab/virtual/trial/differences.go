@@ -77,6 +77,10 @@ var Differences = []Difference{
 		Upstream: re(`call \d+ withTransaction (error|is|detail|returns)|` + checkout), Fork: re(`event started commitTransaction|` + checkout), Last: true,
 	},
 	{
+		Row: "that error of a commit; a commit that finds no server", If: "transaction", Beside: re(`call \d+ transaction is .*UnknownTransactionCommitResult`),
+		Upstream: re(`call \d+ transaction (error|is|detail)`), Fork: re(`call \d+ transaction (error|is|detail)`), Last: true,
+	},
+	{
 		Row:      "write without a connection, `retryWrites` on",
 		Upstream: re(`call \d+ \w+ is `), Fork: re(`call \d+ \w+ is .*RetryableWriteError`),
 	},

@@ -61,7 +61,7 @@ func (ex *operationRun) interrupted(ctx context.Context, err, cause error, when 
 			e.Message += ": "
 		}
 		e.Message += when
-		e.Wrapped = backpressure.Interruption{Err: e.Wrapped, Cause: cause}
+		e.Wrapped, e.told = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
 		return e
 	default:
 		return Error{Message: err.Error() + ": " + when, Labels: labelsOf(err), Wrapped: backpressure.Interruption{Err: err, Cause: cause}}

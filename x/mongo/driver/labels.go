@@ -27,7 +27,7 @@ func withLabel(err error, label string) error {
 		if labeler, ok := err.(retryableWriteLabeler); ok && label == RetryableWriteError {
 			return labeler.WithRetryableWriteError()
 		}
-		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err}
+		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err, told: true}
 	}
 }
 

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -48,6 +49,7 @@ func TestWithLabelWraps(t *testing.T) {
 	cause := errors.New("no server")
 	err := withLabel(cause, TransientTransactionError)
 	assert.True(t, errors.Is(err, cause))
+	assert.Equal(t, "no server", strings.TrimSpace(err.Error()))
 	assert.Equal(t, []string{TransientTransactionError}, labelsOf(err))
 	assert.Equal(t, cause, withoutLabel(cause, TransientTransactionError))
 	assert.Empty(t, labelsOf(withoutLabel(err, TransientTransactionError)))

@@ -67,12 +67,18 @@ var _ retryDescriber = Error{}
 //fork:extend wrapping a RetryError would change the message
 type Error struct {
 	retries *RetryError
+	told    bool // the message is that of the wrapped error
 }
 
-// Its end says how often the command was tried, if there was a backoff.
+// A message that only repeats the wrapped error's is told once. Its end says how often the command was tried, if there was a backoff.
 //
 //fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
-func (e Error) Error() string { return e.retries.Tell(e.upstreamError()) }
+func (e Error) Error() string {
+	if e.told {
+		e.Wrapped = nil
+	}
+	return e.retries.Tell(e.upstreamError())
+}
 
 // DescribeRetries implements the retryDescriber interface.
 func (e Error) DescribeRetries(retries *RetryError) error {
