@@ -31,6 +31,24 @@ func withLabel(err error, label string) error {
 	}
 }
 
+// Error can hold a RetryError, and knows whether its message is that of the error that it wraps.
+//
+//fork:extend wrapping a RetryError would change the message; an error that gets a label would be told twice
+type Error struct {
+	retries *RetryError
+	told    bool
+}
+
+// A message that only repeats the wrapped error's is told once. Its end says how often the command was tried, if there was a backoff.
+//
+//fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
+func (e Error) Error() string {
+	if e.told {
+		e.Wrapped = nil
+	}
+	return e.retries.Tell(e.upstreamError())
+}
+
 // withoutLabel returns the error without the label, if it has a type that driver code labels.
 func withoutLabel(err error, label string) error {
 	e, ok := err.(Error)

@@ -62,24 +62,6 @@ func withRetryError(err error, retries *RetryError) error {
 
 var _ retryDescriber = Error{}
 
-// Error can hold a RetryError.
-//
-//fork:extend wrapping a RetryError would change the message
-type Error struct {
-	retries *RetryError
-	told    bool // the message is that of the wrapped error
-}
-
-// A message that only repeats the wrapped error's is told once. Its end says how often the command was tried, if there was a backoff.
-//
-//fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
-func (e Error) Error() string {
-	if e.told {
-		e.Wrapped = nil
-	}
-	return e.retries.Tell(e.upstreamError())
-}
-
 // DescribeRetries implements the retryDescriber interface.
 func (e Error) DescribeRetries(retries *RetryError) error {
 	e.retries = retries
