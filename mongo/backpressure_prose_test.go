@@ -38,7 +38,7 @@ func assertOverloadError(t *testing.T, err error) {
 func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
 		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
-		s.Policy.Policy.Jitter = func() float64 { return jitter }
+		s.Policy.Jitter = func() float64 { return jitter }
 		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{{Key: "a", Value: 1}})
 		assert.True(t, errors.As(err, &CommandError{}), "got %T (%v)", err, err)
 
@@ -60,7 +60,7 @@ func TestBackpressureProse2(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = client.Disconnect(context.Background()) }()
 
-	bucket := client.deployment.(driver.OverloadRetrier).OverloadPolicy().Policy.Bucket
+	bucket := client.deployment.(driver.OverloadRetrier).OverloadPolicy().Bucket
 	assert.Equal(t, 1000.0, bucket.Tokens())
 	require.NoError(t, client.Ping(context.Background(), nil))
 	assert.Equal(t, 1000.0, bucket.Tokens())
@@ -76,20 +76,20 @@ func TestBackpressureProse3(t *testing.T) {
 // client-backpressure/tests, "Test 4: Adaptive Retries are Limited by Token Bucket Tokens".
 func TestBackpressureProse4(t *testing.T) {
 	s := overloadtest.New(t)
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	client := connectScript(t, s)
-	for s.Policy.Policy.Bucket.Tokens() > 5 {
+	for s.Policy.Bucket.Tokens() > 5 {
 		s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
 		assertOverloadError(t, findOne(s, client))
 	}
 	// A command whose context is cancelled during its first backoff has taken one token.
-	for s.Policy.Policy.Bucket.Tokens() > 2 {
+	for s.Policy.Bucket.Tokens() > 2 {
 		ctx, cancel := context.WithCancel(context.Background())
 		s.Replies, s.OnSleep = []any{overloadtest.Overloaded()}, cancel
 		_ = client.Ping(ctx, nil)
 	}
 	s.OnSleep, s.Sent = nil, nil
-	require.Equal(t, 2.0, s.Policy.Policy.Bucket.Tokens())
+	require.Equal(t, 2.0, s.Policy.Bucket.Tokens())
 
 	s.Replies = overloadtest.Repeat(3, overloadtest.Overloaded())
 	assertOverloadError(t, findOne(s, client))

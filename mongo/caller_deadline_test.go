@@ -25,9 +25,9 @@ const (
 func newImpatientScript(t *testing.T, replies ...any) *overloadtest.Script {
 	s := overloadtest.New(t, replies...)
 	s.Rest = overloadtest.Overloaded()
-	s.Policy.Policy.FirstBackoff = retry.MaxBackoff
-	s.Policy.Policy.Jitter = func() float64 { return float64(longBackoff) / float64(retry.MaxBackoff) }
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.FirstBackoff = retry.MaxBackoff
+	s.Policy.Jitter = func() float64 { return float64(longBackoff) / float64(retry.MaxBackoff) }
+	s.Policy.Bucket = retry.NewTokenBucket()
 	return s
 }
 
@@ -237,7 +237,7 @@ func TestCleanUpEndsWithTheDeadline(t *testing.T) {
 			assert.Equal(t, tt.commands, commandNames(t, s))
 			assert.LessOrEqual(t, s.Elapsed, patience)
 			spent := float64(len(s.Slept))
-			assert.InDelta(t, 1000-spent, s.Policy.Policy.Bucket.Tokens(), 1, "tokens are spent for retries alone")
+			assert.InDelta(t, 1000-spent, s.Policy.Bucket.Tokens(), 1, "tokens are spent for retries alone")
 		}
 		t.Run(tt.name+"/deadline", func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -254,7 +254,7 @@ func TestCleanUpEndsWithTheDeadline(t *testing.T) {
 
 			assert.Equal(t, tt.fails, err != nil, "got %v", err)
 			assert.LessOrEqual(t, len(s.Slept), 1, "no backoff follows the one that was cancelled")
-			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Policy.Bucket.Tokens(), 1, "nor is a token spent")
+			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "nor is a token spent")
 		})
 		t.Run(tt.name+"/timeout", func(t *testing.T) {
 			check(t, context.Background(), options.Client().SetTimeout(patience))

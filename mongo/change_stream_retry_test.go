@@ -111,7 +111,7 @@ func TestChangeStreamRetries(t *testing.T) {
 
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Overloaded())
-	s.Policy.Policy.Jitter = func() float64 { return 1 }
+	s.Policy.Jitter = func() float64 { return 1 }
 	_, err := connectScript(t, s, options.Client().SetTimeout(50*time.Millisecond)).Watch(context.Background(), Pipeline{})
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)

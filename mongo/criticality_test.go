@@ -153,7 +153,7 @@ func TestCriticalityDoesNothingByItself(t *testing.T) {
 // TestCriticalityAndTokens: what is sheddable is not retried any more when half of the tokens are spent.
 func TestCriticalityAndTokens(t *testing.T) {
 	s := overloadtest.New(t)
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	s.Rest = overloadtest.Overloaded()
 	coll := connectScript(t, s).Database("db").Collection("coll")
 	retries := func(class Criticality, operations int) int {

@@ -152,7 +152,7 @@ func checkOverloaded(t *testing.T, s *overloadtest.Script, method sendingMethod,
 		assert.LessOrEqual(t, len(s.Slept), 1, "backoffs %v of %v", s.Slept, names)
 	}
 	spent := float64(len(s.Slept))
-	assert.InDelta(t, 1000-spent, s.Policy.Policy.Bucket.Tokens(), 0.5, "a token is spent for each backoff")
+	assert.InDelta(t, 1000-spent, s.Policy.Bucket.Tokens(), 0.5, "a token is spent for each backoff")
 
 	if method.silent {
 		assert.NoError(t, err)

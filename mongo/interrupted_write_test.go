@@ -12,14 +12,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// TestInterruptedWrite is about a write that the server executed, but could not replicate for overload, and a context that ends
-// during the backoff: an application has to see both.
-func TestInterruptedWrite(t *testing.T) {
-	executed := overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+// executedButOverloaded is the reply to a write that the server executed, but could not replicate for overload.
+func executedButOverloaded() bson.D {
+	return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 462},
 		{Key: "errmsg", Value: "scripted"},
 		{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	}})
+}
+
+// TestInterruptedWrite is about a context that ends during the backoff after that: an application has to see both.
+func TestInterruptedWrite(t *testing.T) {
 	single := func(err error) *WriteConcernError {
 		var exception WriteException
 		if errors.As(err, &exception) {
@@ -68,18 +71,6 @@ func TestInterruptedWrite(t *testing.T) {
 			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
 			return err
 		}, found: bulk},
-		{name: "client BulkWrite", run: func(ctx context.Context, c *Collection) error {
-			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
-				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-			})
-			return err
-		}, found: func(err error) *WriteConcernError {
-			var exception ClientBulkWriteException
-			if errors.As(err, &exception) && len(exception.WriteConcernErrors) == 1 {
-				return &exception.WriteConcernErrors[0]
-			}
-			return nil
-		}},
 		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, found: single},
 		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
 			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
@@ -89,7 +80,7 @@ func TestInterruptedWrite(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := overloadtest.NewContext()
-			s := overloadtest.New(t, executed)
+			s := overloadtest.New(t, executedButOverloaded())
 			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
 			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
 			s.Finish()
@@ -97,14 +88,30 @@ func TestInterruptedWrite(t *testing.T) {
 			require.Error(t, err)
 			assert.True(t, IsTimeout(err), "%v is no timeout", err)
 			assert.True(t, errors.Is(err, context.DeadlineExceeded))
-			if !errors.As(err, &ClientBulkWriteException{}) { // which has no labels
-				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
-			}
+			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
 			found := tt.found(err)
 			require.NotNil(t, found, "got %T (%v)", err, err)
 			assert.Equal(t, 462, found.Code)
 		})
 	}
+}
+
+// TestInterruptedClientBulkWrite is TestInterruptedWrite for an exception that has no labels.
+func TestInterruptedClientBulkWrite(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	s := overloadtest.New(t, executedButOverloaded())
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	_, err := connectScript(t, s).BulkWrite(ctx, []ClientBulkWrite{
+		{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
+	})
+	s.Finish()
+
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	assert.True(t, errors.Is(err, context.DeadlineExceeded))
+	var exception ClientBulkWriteException
+	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+	require.Len(t, exception.WriteConcernErrors, 1)
+	assert.Equal(t, 462, exception.WriteConcernErrors[0].Code)
 }
 
 // TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide

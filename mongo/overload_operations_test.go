@@ -224,7 +224,7 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 		run := run
 		t.Run(name, func(t *testing.T) {
 			s := overloadtest.New(t, overloadtest.Rejected())
-			s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = false, false
+			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
 			err := run(connectScript(t, s).Database("db").Collection("coll"))
 			s.Finish()
 			require.Error(t, err)

@@ -114,7 +114,7 @@ func TestRetryTokens(t *testing.T) {
 	ctx := context.Background()
 	t.Run("with adaptiveRetries", func(t *testing.T) {
 		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
-		s.Policy.Policy.Bucket = retry.NewTokenBucket()
+		s.Policy.Bucket = retry.NewTokenBucket()
 		client := connectScript(t, s)
 		tokens, ok := client.RetryTokens()
 		assert.True(t, ok)

@@ -98,7 +98,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
 			require.NoError(t, err)
 			defer func() { _ = client.Disconnect(context.Background()) }()
-			client.deployment.(driver.OverloadRetrier).OverloadPolicy().Policy.Jitter = func() float64 { return 0 }
+			client.deployment.(driver.OverloadRetrier).OverloadPolicy().Jitter = func() float64 { return 0 }
 
 			next := 0
 			answer := func(command string) any {

@@ -21,15 +21,15 @@ func TestWithTransactionRefusedCommit(t *testing.T) {
 	refused := map[string]func(*overloadtest.Script) (context.Context, int){
 		"limit": func(*overloadtest.Script) (context.Context, int) { return context.Background(), 6 },
 		"no retries": func(s *overloadtest.Script) (context.Context, int) {
-			s.Policy.Policy.MaxRetries = retry.Never
+			s.Policy.MaxRetries = retry.Never
 			return context.Background(), 1
 		},
 		"bucket empty": func(s *overloadtest.Script) (context.Context, int) {
-			s.Policy.Policy.Bucket = spentBucket(t)
+			s.Policy.Bucket = spentBucket(t)
 			return context.Background(), 1
 		},
 		"deadline": func(s *overloadtest.Script) (context.Context, int) {
-			s.Policy.Policy.FirstBackoff = retry.MaxBackoff
+			s.Policy.FirstBackoff = retry.MaxBackoff
 			ctx := overloadtest.NewContext()
 			ctx.Until = time.Now().Add(2 * time.Second)
 			return ctx, 1
@@ -64,7 +64,8 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 	bucket := retry.NewTokenBucket()
 	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
 	command := policy.Start(retry.Read, retry.Never)
-	for command.Failed(retry.Failure{Overload: true, Retryable: true}).Retry {
+	for again := true; again; {
+		again = command.Failed(retry.Failure{Overload: true, Retryable: true}).Retry
 	}
 	require.Equal(t, 0.0, bucket.Tokens())
 	return bucket

@@ -271,7 +271,7 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
 		s := overloadtest.New(t)
-		s.Policy.Policy.Jitter = func() float64 { return jitter }
+		s.Policy.Jitter = func() float64 { return jitter }
 		for i := 0; i < 13; i++ {
 			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
 		}

@@ -50,6 +50,7 @@ func (tt tokenTest) run(t *testing.T) {
 
 func TestExecutionTokens(t *testing.T) {
 	tests := []tokenTest{
+		{name: "an attempt that is not made returns none", tokens: 500, outcomes: []*Failure{&overloaded, &outOfTime}, last: ContextDone, want: 490},
 		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: "", want: 501},
 		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: "", want: 500 - 10 + 11},
 		{

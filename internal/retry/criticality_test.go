@@ -4,7 +4,7 @@ import "testing"
 
 func TestCriticality(t *testing.T) {
 	var none Criticality
-	if none != Normal || !(Sheddable < Normal && Normal < Critical) {
+	if none != Normal || Sheddable >= Normal || Normal >= Critical {
 		t.Error("what is not marked is Normal, between the others")
 	}
 	for c, want := range map[Criticality]string{Sheddable: "sheddable", Normal: "normal", Critical: "critical"} {

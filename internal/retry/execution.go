@@ -28,6 +28,9 @@ func (e *Execution) Succeeded() {
 
 // Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
+	if f.OutOfTime {
+		return Verdict{Reason: ContextDone}
+	}
 	if f.Refused {
 		return e.refused(f)
 	}
@@ -63,6 +66,9 @@ func (e *Execution) decide(f Failure) Verdict {
 	}
 	if Limit(e.attempt) > e.limit {
 		return Verdict{Reason: LimitReached}
+	}
+	if f.Interrupted {
+		return Verdict{Reason: ContextDone}
 	}
 	if !overload {
 		return Verdict{Retry: true, Reason: RetryableReadWrite}

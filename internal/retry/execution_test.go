@@ -36,6 +36,13 @@ func gone(grace time.Duration) Failure {
 	return Failure{Overload: true, Retryable: true, ContextDone: true, Remaining: grace}
 }
 
+// Attempts that the operation's context ended, and one that was not made because it had ended.
+var (
+	interruptedReadWrite = Failure{ReadWrite: true, Interrupted: true, ContextDone: true, Remaining: NoDeadline}
+	interruptedOther     = Failure{Interrupted: true, ContextDone: true, Remaining: NoDeadline}
+	outOfTime            = Failure{OutOfTime: true, ContextDone: true}
+)
+
 // step is one failed attempt and the verdict that has to follow.
 type step struct {
 	fails Failure
@@ -183,6 +190,20 @@ func TestExecutionFailed(t *testing.T) {
 		}},
 		{name: "a retry without backoff does not mind the deadline", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: within(readWrite, 0), want: again},
+		}},
+		{name: "no retry after the context ended the attempt", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: interruptedReadWrite, want: refused(ContextDone)},
+		}},
+		{name: "which says nothing of what is not retried anyway", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: interruptedOther, want: refused(NotRetryable)},
+		}},
+		{name: "or has been retried as often as it may", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: readWrite, want: again},
+			{fails: interruptedReadWrite, want: refused(LimitReached)},
+		}},
+		{name: "no time to make an attempt", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: readWrite, want: again},
+			{fails: outOfTime, want: refused(ContextDone)},
 		}},
 		{name: "nothing is retried that nobody waits for", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},

@@ -110,3 +110,31 @@ func TestThrottleFloorIsFilledFromTheTop(t *testing.T) {
 		t.Errorf("%v were sent", sent)
 	}
 }
+
+// TestThrottleReserve: a client of which the server has accepted nothing sends what is critical instead of what is not.
+func TestThrottleReserve(t *testing.T) {
+	for _, tt := range []struct {
+		name                        string
+		sheddable, normal, critical int
+		want                        map[Criticality]float64 // shares that are always sent
+	}{
+		{"a little is critical", 70, 15, 15, map[Criticality]float64{Critical: 1, Normal: 5.0 / 16, Sheddable: 0}},
+		{"much is critical", 60, 0, 40, map[Criticality]float64{Critical: 20.0 / 41, Sheddable: 0}},
+		{"no more than others give up", 5, 0, 95, map[Criticality]float64{Critical: 5.0 / 96}},
+		{"there are no others", 0, 0, 100, map[Criticality]float64{Critical: 0.01}},
+		{"nothing is marked", 0, 100, 0, map[Criticality]float64{Normal: 0.01}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			throttle, clock := newThrottle()
+			throttle.known.floor = DefaultThrottling().Floor.start()
+			for i, n := range []int{tt.sheddable, tt.normal, tt.critical} {
+				throttle.known.classes[i] = counts{attempts: float64(n), at: clock.time}
+			}
+			for c, want := range tt.want {
+				if got := throttle.spared(c); math.Abs(got-want) > 1e-4 {
+					t.Errorf("of what is %v %v is always sent, want %v", c, got, want)
+				}
+			}
+		})
+	}
+}

@@ -11,11 +11,16 @@ import (
 type Floor struct {
 	// Least is the share without others.
 	Least float64
-	// Low and High are shares of the accepted among what is sent. The floor rises once less than Low has been accepted for as long
-	// as Patience, and falls while more than High is. Between clients that hold back, 1/K is accepted, which is more.
+	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
+	// up. Without it, a client whose share of the capacity has become small by chance would lose what is critical, too, though the
+	// others send what is not.
+	Reserve float64
+	// Low and High are shares of the accepted among what is sent. While less than Low is accepted, the Reserve is given up, and once
+	// that has lasted as long as Patience, the floor rises. While more than High is, the floor falls, and then the Reserve comes back.
+	// Between clients that hold back, 1/K is accepted, which is more.
 	Low, High float64
 	Patience  time.Duration
-	// Pace is by how much the floor rises or falls in a second.
+	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second.
 	Pace float64
 	// Sample is the number of attempts that the share of the accepted is known by. A client that sends fewer within Patience does
 	// not know enough, and its floor stays.
@@ -23,18 +28,19 @@ type Floor struct {
 }
 
 func defaultFloor() Floor {
-	return Floor{Least: 0.01, Low: 0.65, High: 0.8, Patience: 4 * time.Second, Pace: 0.5, Sample: 20}
+	return Floor{Least: 0.01, Reserve: 0.2, Low: 0.65, High: 0.8, Patience: 4 * time.Second, Pace: 0.5, Sample: 20}
 }
 
 // floorState is the present floor.
 type floorState struct {
 	share    float64
+	reserve  float64       // the part of the Reserve that is kept
 	accepted float64       // share of recently sent attempts
 	low      time.Duration // for how long that has been low
 }
 
 // start returns the floor at a first rejection.
-func (f Floor) start() floorState { return floorState{share: f.Least, accepted: 1} }
+func (f Floor) start() floorState { return floorState{share: f.Least, reserve: 1, accepted: 1} }
 
 // move raises or lowers the floor at the end of an attempt that was sent, given the time since the last one and what that usually
 // is.
@@ -49,12 +55,19 @@ func (s *floorState) move(rule Floor, accepted bool, elapsed, gap time.Duration)
 	step := rule.Pace * elapsed.Seconds()
 	switch {
 	case s.accepted < rule.Low:
-		if s.low += elapsed; s.low > rule.Patience {
+		s.low += elapsed
+		if s.reserve > 0 {
+			s.reserve = math.Max(0, s.reserve-step)
+		} else if s.low > rule.Patience {
 			s.share = math.Min(1, s.share+step)
 		}
 	case s.accepted > rule.High:
 		s.low = 0
-		s.share = math.Max(rule.Least, s.share-step)
+		if s.share > rule.Least {
+			s.share = math.Max(rule.Least, s.share-step)
+		} else {
+			s.reserve = math.Min(1, s.reserve+step)
+		}
 	case s.share <= rule.Least:
 		s.low = 0
 	}

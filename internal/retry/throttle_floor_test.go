@@ -13,6 +13,7 @@ func TestFloorSteps(t *testing.T) {
 		every    time.Duration
 		accepted float64 // share, evenly
 		want     float64
+		givenUp  float64 // of the reserve
 	}
 	const ms = time.Millisecond
 	tests := []struct {
@@ -20,15 +21,23 @@ func TestFloorSteps(t *testing.T) {
 		steps []step
 	}{
 		{name: "at first", steps: []step{{want: 0.01}}},
-		{name: "not before its patience ends", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01}}},
-		{name: "it rises by a half in a second", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01}, {attempts: 60, every: 100 * ms, want: 1}}},
+		{name: "not before its patience ends", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01, givenUp: 1}}},
+		{name: "it rises by a half in a second", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01, givenUp: 1}, {attempts: 60, every: 100 * ms, want: 1, givenUp: 1}}},
+		{name: "the reserve is given up at once, by a half in a second", steps: []step{
+			{attempts: 8, every: 100 * ms, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.01, givenUp: 0.5},
+			{attempts: 10, every: 100 * ms, want: 0.01, givenUp: 1},
+		}},
+		{name: "and comes back after the floor has fallen", steps: []step{
+			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 50, every: 100 * ms, accepted: 1, want: 0.01, givenUp: 1},
+			{attempts: 21, every: 100 * ms, accepted: 1, want: 0.01},
+		}},
 		{name: "not for a client that sends little", steps: []step{{attempts: 100, every: 300 * ms, want: 0.01}}},
 		{name: "not while most is accepted", steps: []step{{attempts: 100, every: 100 * ms, accepted: 0.8, want: 0.01}}},
 		{name: "it stays between low and high", steps: []step{
-			{attempts: 100, every: 100 * ms, want: 1}, {attempts: 100, every: 100 * ms, accepted: 0.75, want: 1},
+			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 100, every: 100 * ms, accepted: 0.75, want: 1, givenUp: 1},
 		}},
 		{name: "it falls while nearly all is accepted", steps: []step{
-			{attempts: 100, every: 100 * ms, want: 1}, {attempts: 100, every: 100 * ms, accepted: 1, want: 0.01},
+			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 100, every: 100 * ms, accepted: 1, want: 0.01},
 		}},
 	}
 	for _, tt := range tests {
@@ -47,6 +56,9 @@ func TestFloorSteps(t *testing.T) {
 				}
 				if math.Abs(floor.share-s.want) > 0.05 {
 					t.Fatalf("step %d: the floor is %v, want %v", i+1, floor.share, s.want)
+				}
+				if math.Abs(1-floor.reserve-s.givenUp) > 0.04 {
+					t.Fatalf("step %d: %v of the reserve is given up, want %v", i+1, 1-floor.reserve, s.givenUp)
 				}
 			}
 		})

@@ -73,18 +73,26 @@ func (t *Throttle) probability(now time.Time, c Criticality) float64 {
 	return share(t.excess(now), t.known.classes[:own], t.known.classes[own])
 }
 
-// spared returns the share of the first attempts of a class that is always sent. The floor is filled from the highest class.
+// spared returns the share of the first attempts of a class that is always sent. The floor is filled from the highest class, and so
+// is the reserve, as far as there is less critical work in its place.
 func (t *Throttle) spared(c Criticality) float64 {
 	attempts, _ := t.known.total()
 	own := c.class()
-	return share(t.known.floor.share*(attempts+1), t.known.classes[own+1:], t.known.classes[own])
+	floor := t.known.floor.share * (attempts + 1)
+	reserve := math.Min(t.rule.Floor.Reserve*t.known.floor.reserve*attempts, attemptsOf(t.known.classes[:own]))
+	return share(math.Max(floor, reserve), t.known.classes[own+1:], t.known.classes[own])
 }
 
 // share returns which share of a class's attempts, with the next one, is chosen if so many attempts are, those of other classes
 // before its own.
 func share(chosen float64, before []counts, own counts) float64 {
-	for _, c := range before {
-		chosen -= c.attempts
+	return math.Min(1, math.Max(0, (chosen-attemptsOf(before))/(own.attempts+1)))
+}
+
+// attemptsOf returns the attempts of some classes.
+func attemptsOf(classes []counts) (attempts float64) {
+	for _, c := range classes {
+		attempts += c.attempts
 	}
-	return math.Min(1, math.Max(0, chosen/(own.attempts+1)))
+	return attempts
 }

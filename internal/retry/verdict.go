@@ -29,8 +29,12 @@ type Failure struct {
 	ReadWriteOff bool
 	// Remaining is the time left for a backoff, or NoDeadline.
 	Remaining time.Duration
-	// ContextDone is whether nobody waits for a retry any longer. There is none then, unless time Remains.
+	// ContextDone is whether nobody waits for a retry any longer. After an overload error there is none then, unless time Remains.
 	ContextDone bool
+	// Interrupted is whether that ended the attempt. There is no retry then.
+	Interrupted bool
+	// OutOfTime is whether the attempt was not made for that reason, after another had failed. It is no failure to decide about.
+	OutOfTime bool
 }
 
 // Verdict is the decision after a failed attempt. If Retry is false, return the error.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
@@ -69,12 +70,21 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.file.Module.Mod.Path, err)
 		}
+		if slices.ContainsFunc(s.file.Exclude, func(e *modfile.Exclude) bool { return e.Mod == module.Version{Path: a.Driver, Version: base} }) {
+			return nil, fmt.Errorf("%s excludes %s of the driver, which the fork is built on: remove that line first", s.file.Syntax.Name, base)
+		}
 		target, err := plan.Target(ctx, base)
 		if err != nil {
 			return nil, err
 		}
 		if target.Version == "" {
 			target.Path = relative(a.Dir, s.app.Dir, target.Path)
+		}
+		if s.file.Go == nil {
+			// Go mod tidy would add its own version, and change what the language means.
+			if err := s.file.AddGoStmt("1.16"); err != nil {
+				return nil, err
+			}
 		}
 		if err := putFork(s.file, module.Version{Path: a.Driver, Version: base}, target); err != nil {
 			return nil, err
@@ -86,7 +96,7 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 		if c.Edits, err = s.edits(); err != nil {
 			return nil, err
 		}
-		if now, err := parse(s.at); err == nil && s.file.Go != nil && now.Go.Version != s.file.Go.Version {
+		if now, err := parse(s.at); err == nil && now.Go.Version != s.file.Go.Version {
 			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
 				": whoever builds the application, or imports it, needs that version of Go"}
 		}
@@ -196,8 +206,8 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 		return "", errors.Join(err, s.app.keep(before))
 	}
 	if effect, _, err = s.app.check(ctx); err != nil {
-		if s.workspace != "" {
-			err = fmt.Errorf("%w: the workspace %s decides", err, s.workspace)
+		if s.work.file != "" {
+			err = fmt.Errorf("%w: the workspace %s decides", err, s.work.file)
 		}
 		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), apply(s.app.Dir, reversed(c.Edits)), s.app.keep(before))
 	}

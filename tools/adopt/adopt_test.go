@@ -320,6 +320,31 @@ func TestUndoIsTheWayBack(t *testing.T) {
 	}
 }
 
+// The folders that Use removes have their modes again after Undo.
+func TestUndoKeepsModesOfFolders(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", withVendor)
+	names := map[string]os.FileMode{"vendor": 0o775, "vendor/old": 0o700, "vendor/old/deep": 0o770, "vendor/old/deep/file.go": 0o600}
+	modes := func() map[string]os.FileMode {
+		found := map[string]os.FileMode{}
+		for name := range names {
+			info, err := os.Stat(filepath.Join(app.Dir, filepath.FromSlash(name)))
+			require.NoError(t, err)
+			found[name] = info.Mode()
+		}
+		return found
+	}
+	for name, mode := range names {
+		require.NoError(t, os.Chmod(filepath.Join(app.Dir, filepath.FromSlash(name)), mode))
+	}
+	before := modes()
+	use(t, app, target)
+	require.NoDirExists(t, filepath.Join(app.Dir, "vendor", "old"))
+	undo(t, app)
+	requireFiles(t, app, withVendor)
+	require.Equal(t, before, modes())
+}
+
 // What has changed since Use is not lost: Undo takes the fork out of it, and says what else differs from before.
 func TestUndoAfterOtherChanges(t *testing.T) {
 	t.Parallel()
@@ -342,6 +367,80 @@ func TestUndoAfterOtherChanges(t *testing.T) {
 	use(t, app, target)
 	require.NoError(t, app.keep(nil), "as in another clone of the fork")
 	require.Contains(t, undo(t, app).Notes[0], "there is no record")
+}
+
+// The go command adds to go.work.sum at will, which a look at an application does not.
+func TestCheckKeepsTheWorkspace(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")})
+	work := filepath.Join(app.Dir, "go.work")
+	run := app.Run
+	app.Run = func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+		if args[0] == "env" && args[1] == "GOWORK" {
+			return []byte(work + "\n"), nil
+		}
+		require.NoError(t, os.WriteFile(work+".sum", []byte("more sums\n"), 0o600))
+		return run(ctx, dir, env, name, args...)
+	}
+	_, err := app.Check(t.Context())
+	require.ErrorContains(t, err, "upstream's driver")
+	require.NoFileExists(t, work+".sum")
+	require.NoError(t, os.WriteFile(work+".sum", []byte("sums\n"), 0o600))
+	_, err = app.Check(t.Context())
+	require.ErrorContains(t, err, "upstream's driver")
+	sums, err := os.ReadFile(work + ".sum")
+	require.NoError(t, err)
+	require.Equal(t, "sums\n", string(sums))
+}
+
+// In a folder below a go.work file that does not list the module, the go command knows none of its dependencies.
+func TestNotInTheWorkspace(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")})
+	app.Run = func(_ context.Context, _ string, _ []string, _ string, args ...string) ([]byte, error) {
+		switch line := strings.Join(args, " "); {
+		case line == "env GOWORK":
+			return []byte(filepath.Join(app.Dir, "..", "go.work")), nil
+		case line == "list -m":
+			return []byte("example.com/other\n"), nil
+		case strings.HasPrefix(line, "list -m -json"):
+			return nil, errors.New("go: module " + driver + ": not a known dependency")
+		}
+		return []byte("v2.5.0\n"), nil
+	}
+	_, err := app.Check(t.Context())
+	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
+	_, err = app.Use(t.Context(), target)
+	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
+}
+
+func TestExcludedBase(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.4.2\n\nexclude " + driver + " v2.5.0\n")})
+	_, err := app.Use(t.Context(), target)
+	require.ErrorContains(t, err, "excludes v2.5.0 of the driver")
+}
+
+// An application whose own code uses v1 can have v2 from a dependency, and is told that this is all that the fork replaces.
+func TestNoteOfV1(t *testing.T) {
+	t.Parallel()
+	for comment, told := range map[string]bool{"": true, " // indirect": false} {
+		app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver v1.17.9" + comment + "\n\nrequire " + driver + " v2.5.0 // indirect\n")})
+		use(t, app, target)
+		effect, err := app.Check(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, told, strings.Contains(effect, "also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
+	}
+}
+
+// A go.mod file without a go line means Go 1.16.
+func TestNoGoLine(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")})
+	use(t, app, target)
+	with, err := os.ReadFile(filepath.Join(app.Dir, "go.mod"))
+	require.NoError(t, err)
+	require.Contains(t, string(with), "\ngo 1.16\n")
 }
 
 // A build that fails says whether the application builds without the fork and, on the way back, with it.

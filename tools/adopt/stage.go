@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,30 +28,21 @@ type stage struct {
 	forked   bool          // whether they have the fork
 	vendored bool
 	env      []string
-	// workspace is the go.work file that is in effect, if any, and workSum what is in its go.work.sum. The go command adds to that
-	// at will.
-	workspace string
-	workSum   []byte
+	work     workspace
 }
 
 func newStage(ctx context.Context, app Application, file *modfile.File) (*stage, error) {
 	s := &stage{app: app, file: file, forked: hasOurs(file, app.Driver, app.Dir)}
-	flags, err := s.goEnv(ctx, "GOFLAGS")
+	flags, err := app.goEnv(ctx, "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
 	s.env = []string{"GOWORK=off", "GOFLAGS=" + withoutModFlags(flags)}
-	if s.workspace, err = s.goEnv(ctx, "GOWORK"); err != nil {
+	if s.work, err = app.workspace(ctx); err != nil {
 		return nil, err
 	}
-	if s.workspace == "off" {
-		s.workspace = ""
-	}
-	if s.workSum, err = os.ReadFile(s.workSumFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if s.workspace != "" && vendored(filepath.Dir(s.workspace)) {
-		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, and run that after", s.workspace)
+	if s.work.file != "" && vendored(filepath.Dir(s.work.file)) {
+		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, and run that after", s.work.file)
 	}
 	s.vendored = vendored(app.Dir)
 	if s.before, err = tree(app.Dir, s.vendored); err != nil {
@@ -80,32 +70,8 @@ func withoutModFlags(flags string) string {
 	}), " ")
 }
 
-// goEnv returns a setting of the go command for the application.
-func (s *stage) goEnv(ctx context.Context, name string) (string, error) {
-	out, err := s.app.Run(ctx, s.app.Dir, nil, "go", "env", name)
-	return strings.TrimSpace(string(out)), err
-}
-
 // close removes the copies, and what the go command has added to go.work.sum meanwhile.
-func (s *stage) close() error {
-	err := os.RemoveAll(s.at)
-	now, readErr := os.ReadFile(s.workSumFile())
-	switch {
-	case readErr != nil || bytes.Equal(now, s.workSum):
-		return err
-	case s.workSum == nil:
-		return errors.Join(err, os.Remove(s.workSumFile()))
-	}
-	return errors.Join(err, filetree.Replace(s.workSumFile(), s.workSum))
-}
-
-// workSumFile is the place of the workspace's go.work.sum; empty, which is no file, without a workspace.
-func (s *stage) workSumFile() string {
-	if s.workspace == "" {
-		return ""
-	}
-	return s.workspace + ".sum"
-}
+func (s *stage) close() error { return errors.Join(os.RemoveAll(s.at), s.work.restore()) }
 
 func (s *stage) modFile() string { return filepath.Join(s.at, "go.mod") }
 
@@ -129,9 +95,9 @@ func (s *stage) required(ctx context.Context) (string, error) {
 	}
 	version, err := s.goRun(ctx, "list", "-m", "-mod=mod", "-modfile="+s.modFile(), "-f", "{{.Version}}", s.app.Driver)
 	if err != nil {
-		return "", s.app.explain(err, s.file)
+		return "", s.app.explain(ctx, err, s.file)
 	}
-	if s.workspace == "" {
+	if s.work.file == "" {
 		return version, nil
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
@@ -144,9 +110,9 @@ func (s *stage) required(ctx context.Context) (string, error) {
 	there, err := s.app.selected(ctx, "-mod=readonly", "-overlay="+name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("in the workspace %s: %w", s.workspace, err)
+		return "", fmt.Errorf("in the workspace %s: %w", s.work.file, s.app.explain(ctx, err, s.file))
 	case there.Replace != nil && there.fork(s.app) == "":
-		return "", fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", s.workspace, there.replacement())
+		return "", fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", s.work.file, there.replacement())
 	case semver.Compare(there.Version, version) > 0:
 		return there.Version, nil
 	}
@@ -181,7 +147,7 @@ func (s *stage) edits() ([]Edit, error) {
 	for _, path := range filetree.Changed(s.before, now) {
 		e := Edit{Path: path, Before: s.before[path], After: now[path], Mode: 0o644}
 		if info, err := os.Stat(filepath.Join(s.app.Dir, filepath.FromSlash(path))); err == nil {
-			e.Mode = info.Mode().Perm()
+			e.Mode, e.Folders = info.Mode().Perm(), folders(s.app.Dir, path)
 		}
 		edits = append(edits, e)
 	}

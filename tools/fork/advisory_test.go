@@ -55,9 +55,9 @@ func TestSecurityPage(t *testing.T) {
 	require.NoError(t, p.WriteSecurityPage())
 	page := p.read(t, SecurityPage)
 	for _, want := range []string{
-		"| CVE-1 | A title | >=v1.0.0 <v2.0.1 or =v2.2.0, fixed in v2.0.1 | **open**, built nevertheless: nobody uses it |\n",
-		"| slug | A title | >=v1.0.0 <v2.0.1 or =v2.2.0, fixed in v2.0.1 | fixed by the fork |\n",
-		"| old | A title | <v2.0.0, fixed in v2.0.1 | fixed by upstream |\n",
+		"| CVE-1 | A title | >=v1.0.0 <v2.0.1 or =v2.2.0; v2.0.1 | **open**, built nevertheless: nobody uses it |\n",
+		"| slug | A title | >=v1.0.0 <v2.0.1 or =v2.2.0; v2.0.1 | fork |\n",
+		"| old | A title | <v2.0.0; v2.0.1 | upstream |\n",
 	} {
 		require.Contains(t, page, want)
 	}

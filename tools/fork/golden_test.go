@@ -31,22 +31,16 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// Each archive in testdata/built is an overlay, and the files that it changes
-// in a build (under "built/") and in place (under "inplace/").
+// Each archive in testdata/built is an overlay, and the files that it changes (under "built/").
 func TestBuilt(t *testing.T) {
 	forEachArchive(t, "built", func(t *testing.T, archive *txtar.Archive) map[string]string {
-		files, _ := archiveFiles(archive, "built/", "inplace/")
+		files, _ := archiveFiles(archive, "built/")
 		p := builtProject(t, files)
 		plan, a, err := p.Assemble(t.Context())
 		require.NoError(t, err)
-		inPlace, err := assemble.InPlace(plan)
-		require.NoError(t, err)
-		pristine := assemble.Pristine(plan.Module)
 		results := map[string]string{}
-		for prefix, tree := range map[string]filetree.Tree{"built/": a, "inplace/": inPlace} {
-			for _, path := range filetree.Changed(pristine, tree) {
-				results[prefix+path] = string(tree[path])
-			}
+		for _, path := range filetree.Changed(assemble.Pristine(plan.Module), a) {
+			results["built/"+path] = string(a[path])
 		}
 		return results
 	})
@@ -81,7 +75,7 @@ func forEachArchive(t *testing.T, folder string, run func(*testing.T, *txtar.Arc
 }
 
 func isResult(name string) bool {
-	return name == "want" || strings.HasPrefix(name, "built/") || strings.HasPrefix(name, "inplace/")
+	return name == "want" || strings.HasPrefix(name, "built/")
 }
 
 // withResults replaces the results in an archive.

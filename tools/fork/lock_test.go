@@ -41,7 +41,7 @@ func TestLockDisagrees(t *testing.T) {
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool taken", 1))
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
-		"  fix: go run ./tools/cmd/mongofork diff 'pool retryable', then go run ./tools/cmd/mongofork accept 'pool retryable'")
+		"  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'")
 	require.ErrorContains(t, err, p.LockFile()+":6: replace pool taken is locked, but no directive of the overlay names it\n"+
 		"  fix: go run ./tools/cmd/mongofork accept 'pool taken'")
 
@@ -94,10 +94,9 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 	require.EqualError(t, err, `base "" is not a version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
 }
 
-// A new base takes over what is unchanged; the rest has to be reviewed.
 func TestNewLock(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, overlayOf("//fork:remove lease nobody leases\n//fork:remove newLease nobody leases\n\n"+lockedOverlay))
+	p := builtProject(t, overlayOf(lockedOverlay))
 	_, err := p.NewLock(t.Context(), forktest.Module)
 	require.ErrorContains(t, err, "the lock exists already")
 
@@ -105,13 +104,9 @@ func TestNewLock(t *testing.T) {
 	_, err = next.Plan(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name another base (v2.0.0); "+
 		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
-	p.put(t, "etc/bases/v2.0.0/skips", "# none")
 	lock, err := next.NewLock(t.Context(), forktest.Module)
 	require.NoError(t, err)
-	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Replace, Key: syntax.Key{Package: "pool", Name: "retryable"}}, "moved to another file, but unchanged")
-	require.NotContains(t, lock.Entries, plan.Entry{How: syntax.Watch, Key: syntax.Key{Package: "pool", Name: "Open"}}, "changed in v2.1.0")
-	require.Contains(t, lock.Entries, plan.Entry{How: syntax.Remove, Key: syntax.Key{Package: "pool", Name: "lease"}}, "a type with its methods")
-	require.Equal(t, "# none", p.read(t, "etc/bases/v2.1.0/skips"))
+	require.Empty(t, lock.Entries, "all of it has to be accepted")
 	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), forktest.Module)
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

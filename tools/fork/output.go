@@ -3,8 +3,13 @@ package fork
 import (
 	"context"
 
+	"golang.org/x/mod/semver"
+
 	"mongofork/tools/command"
+	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/output"
+	"mongofork/tools/fork/series"
 )
 
 // Patch returns the overlay as one commit on top of the upstream module, in
@@ -24,11 +29,7 @@ func (p *Project) Release(ctx context.Context, dir string) (*output.Release, err
 	if err != nil {
 		return nil, err
 	}
-	advisories, err := p.ReadAdvisories()
-	if err != nil {
-		return nil, err
-	}
-	return output.Fork{Root: p.Root, Plan: plan, Tree: a, Advisories: advisories}.Release(dir)
+	return output.WriteRelease(p.Root, plan, a, dir)
 }
 
 // ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.
@@ -38,4 +39,61 @@ func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return output.ReleaseVersion(plan)
+}
+
+// SeriesPatches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
+// lead to.
+func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author string) ([]series.Patch, filetree.Tree, error) {
+	s, err := p.series(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Patches(ctx, run, author)
+}
+
+// VerifySeries applies the series to upstream's tree, one patch after another as git am does, and checks the tree after each.
+func (p *Project) VerifySeries(ctx context.Context, run command.RunFunc, c series.Check) error {
+	s, err := p.series(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Verify(ctx, run, c)
+}
+
+// series reads the steps and finds each part of the overlay in one of them.
+func (p *Project) series(ctx context.Context) (*series.Series, error) {
+	plan, err := p.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return series.New(p.Root, plan)
+}
+
+// Drift compares the overlay's upstream declarations with those of another version. The overlay itself is read as for the project's
+// base.
+func (p *Project) Drift(ctx context.Context, version string) ([]drift.Row, error) {
+	plan, err := p.Match(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target, err := p.Source.Module(ctx, plan.Module.Path, version)
+	if err != nil {
+		return nil, err
+	}
+	return drift.Compare(plan, target)
+}
+
+// NewestRelease returns the highest version of upstream that is no pre-release.
+func (p *Project) NewestRelease(ctx context.Context) (newest string, err error) {
+	lock, err := p.ReadLock()
+	if err != nil {
+		return "", err
+	}
+	releases, err := p.Source.Versions(ctx, lock.Module)
+	for _, release := range releases {
+		if semver.Prerelease(release) == "" && semver.Compare(release, newest) > 0 {
+			newest = release
+		}
+	}
+	return newest, err
 }

@@ -3,14 +3,12 @@ package fork
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/syntax"
 )
 
 func TestVerify(t *testing.T) {
@@ -43,30 +41,6 @@ func TestEmptyOverlay(t *testing.T) {
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, want, pristine)
-}
-
-func TestCompareDecl(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf(`//fork:wrap counts
-//fork:watch platform
-func retryable(err error) bool {
-	return upstreamRetryable(err)
-}
-
-func added() {}
-`))
-	matched, err := p.Plan(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "0 replaced, 1 wrapped, 0 extended, 1 added, 1 watched", matched.Counts())
-
-	text, err := matched.CompareDecl(syntax.Key{Package: "pool", Name: "retryable"})
-	require.NoError(t, err)
-	require.Contains(t, text, "--- upstream/pool/pool.go:53\n+++ overlay/pool/overlay.go:5\n")
-	text, err = matched.CompareDecl(syntax.Key{Package: "pool", Name: "platform"})
-	require.NoError(t, err)
-	require.Equal(t, 2, strings.Count(text, "func platform()"), "both build constraints")
-	_, err = matched.CompareDecl(syntax.Key{Package: "pool", Name: "Open"})
-	require.ErrorContains(t, err, "pool Open is neither touched nor watched")
 }
 
 func TestOverlayLinkIsRefused(t *testing.T) {

@@ -159,7 +159,7 @@ func TestRealSelfReplacement(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
 	require.Greater(t, len(plan.Touches), 4000)
-	a, err := assemble.InPlace(plan)
+	a, err := assemble.Build(plan)
 	require.NoError(t, err)
 	for name, data := range assemble.Pristine(m) {
 		if !bytes.Equal(data, a[name]) {
@@ -275,7 +275,7 @@ func TestRealPatch(t *testing.T) {
 
 	plan, err := p.Plan(t.Context())
 	require.NoError(t, err)
-	inPlace, err := assemble.InPlace(plan)
+	inPlace, err := assemble.Build(plan)
 	require.NoError(t, err)
 	for name, data := range assemble.Licensed(pristine, inPlace) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,4 +88,75 @@ func AnyOf(functions []string) string {
 		quoted[i] = regexp.QuoteMeta(function)
 	}
 	return "^(" + strings.Join(quoted, "|") + ")$"
+}
+
+// Only returns the command for some tests alone.
+func (c Command) Only(cases []Case) Command {
+	c.Packages = nil
+	patterns := make([]string, len(cases))
+	for i, test := range cases {
+		patterns[i] = Pattern(test.Test)
+		c.Packages = append(c.Packages, test.Package)
+	}
+	slices.Sort(c.Packages)
+	c.Packages = slices.Compact(c.Packages)
+	c.Run = strings.Join(patterns, "|")
+	return c
+}
+
+// attempts is how often upstream's tests that fail in the fork are repeated before they count.
+const attempts = 3
+
+// Appeal is what happens to tests of upstream's that failed in the fork. They are repeated alone, in the untouched module and in the
+// fork, until each has failed in the one in the same way, or has passed in the other, or was run often enough.
+type Appeal struct {
+	// Command ran the tests. Pristine and Fork run a command in the trees.
+	Command        Command
+	Pristine, Fork func(Command) (*Result, error)
+}
+
+// Hear returns the cases that fail in the untouched module, too; those that passed at last; and those that the fork is to blame for.
+func (a Appeal) Hear(failed []Case) (theirs, passed, blamed []Case, err error) {
+	for range attempts {
+		if len(failed) == 0 {
+			break
+		}
+		pristine, err := a.Pristine(a.Command.Only(failed))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		failed = split(failed, &theirs, func(c Case) bool {
+			other, ok := pristine.cases[c.Key]
+			return ok && other.Outcome == Failed && other.Where() == c.Where()
+		})
+		if len(failed) == 0 {
+			break
+		}
+		fork, err := a.Fork(a.Command.Only(failed))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		failed = split(failed, &passed, func(c Case) bool { return fork.Outcome(c.Key) == Passed })
+	}
+	return theirs, passed, failed, nil
+}
+
+// split moves the cases that are so to a list, and returns the others.
+func split(cases []Case, to *[]Case, is func(Case) bool) []Case {
+	return slices.DeleteFunc(cases, func(c Case) bool {
+		if is(c) {
+			*to = append(*to, c)
+			return true
+		}
+		return false
+	})
+}
+
+// Names names cases, for a message.
+func Names(cases []Case) string {
+	names := make([]string, len(cases))
+	for i, c := range cases {
+		names[i] = c.Key.String()
+	}
+	return strings.Join(names, ", ")
 }

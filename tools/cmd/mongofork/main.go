@@ -31,7 +31,6 @@ type cli struct {
 
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
-	Diff    diffCmd    `cmd:"" help:"Show declarations of upstream beside ours, regardless of the lock."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
 	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations and the output's hash in the lock."`
 	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`

@@ -109,7 +109,7 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &out, &errs))
 	_, list, _ := strings.Cut(out.String(), "Commands:\n")
 	names := regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(list, -1)
-	require.Len(t, names, 9)
+	require.Len(t, names, 8)
 	for _, name := range names {
 		out.Reset()
 		require.Equal(t, command.ExitOK, run(t.Context(), []string{name[1], "--help"}, &out, &errs), name)

@@ -24,8 +24,8 @@ func TestCommandLine(t *testing.T) {
 		stdout, stderr string
 	}{
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
-		{[]string{"test", "--help"}, command.ExitOK, "modules, fork, upstream,", ""},
-		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `there is no suite "everything"; there are modules, fork,`},
+		{[]string{"test", "--help"}, command.ExitOK, "fork, upstream,", ""},
+		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `there is no suite "everything"; there are fork,`},
 		{[]string{"--base", "v9.9.9", "server"}, command.ExitUsage, "", `there is no base "v9.9.9"; name one with BASE or --base: v2.5.0`},
 		{[]string{"server", "--topology", "ring"}, command.ExitUsage, "", `topology "ring": want standalone`},
 	} {

@@ -23,8 +23,8 @@ import (
 )
 
 type testCmd struct {
-	Only  []string `sep:"," placeholder:"SUITE" help:"Run only these suites: ${suites}. The last three run only if they are named."`
-	Quick bool     `help:"Leave out the race detector."`
+	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: ${suites}. The last three run only if they are named."`
+	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
 }
 
 // Validate is called by kong.
@@ -46,12 +46,29 @@ func (c *testCmd) Run(ctx context.Context, r *repository, stdout io.Writer) erro
 	if err != nil {
 		return err
 	}
-	rig.Quick = c.Quick
+	rig.Race = c.Race
 	start := time.Now()
 	ok, err := suite.Write(stdout, rig.Run(ctx, c.Only))
 	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))
 	if err == nil && !ok {
 		return errFailed
+	}
+	return err
+}
+
+type specificationsCmd struct {
+	For string `arg:"" enum:"upstream,fork" help:"Whose tests: of upstream, or of what the fork implements."`
+}
+
+// Run prints the folder.
+func (c *specificationsCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
+	rig, err := r.rig()
+	if err != nil {
+		return err
+	}
+	project, err := rig.Project(ctx, map[string]string{"upstream": rig.Revisions.Upstream, "fork": rig.Revisions.Fork}[c.For])
+	if err == nil {
+		_, err = fmt.Fprintln(stdout, project)
 	}
 	return err
 }
@@ -73,36 +90,28 @@ func (r *repository) rig() (*suite.Rig, error) {
 	}
 	return &suite.Rig{
 		Root: r.root, Base: r.base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
-		Build: func(ctx context.Context) ([]string, error) {
-			overlay, err := r.build(ctx, r.base)
-			return overlay, errors.Join(err, output.Below(r.root, r.base).Link())
+		Build: func(ctx context.Context) error {
+			return errors.Join(r.build(ctx, r.base), output.Below(r.root, r.base).Link())
 		},
 		Project: store.Project, Open: server.Open, GoTest: gotest.Go, Log: progress,
 	}, nil
 }
 
-// build writes the fork of a base to build/<base>, and the untouched module to build/pristine/<base>. It returns the paths of
-// the overlay's files in the fork.
-func (r *repository) build(ctx context.Context, base string) (overlay []string, err error) {
+// build writes the fork of a base to build/<base>, and the untouched module to build/pristine/<base>.
+func (r *repository) build(ctx context.Context, base string) error {
 	project := &fork.Project{Root: r.root, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
 	if err := project.RefuseOpen(); err != nil {
-		return nil, err
+		return err
 	}
-	plan, forked, err := project.Assemble(ctx)
+	_, forked, err := project.Assemble(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("build the fork of %s: %w", base, err)
+		return fmt.Errorf("build the fork of %s: %w", base, err)
 	}
 	pristine, err := project.Pristine(ctx)
 	if err != nil {
-		return nil, err
-	}
-	for _, file := range plan.Overlay.Files {
-		// A file of nothing but directives leaves none.
-		if _, found := forked[file.Path]; found {
-			overlay = append(overlay, file.Path)
-		}
+		return err
 	}
 	_, err = output.Below(r.root, base).Write(forked, false)
 	_, pristineErr := output.Below(r.root, "pristine", base).Write(pristine, false)
-	return overlay, errors.Join(err, pristineErr)
+	return errors.Join(err, pristineErr)
 }

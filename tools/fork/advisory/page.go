@@ -27,12 +27,12 @@ func (as List) Page(name string, old []byte, bases []string) ([]byte, error) {
 // markdown returns a table of the advisories.
 func (as List) markdown(bases []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| advisory | what it is | upstream | %s |\n|---|---|---|%s\n", strings.Join(bases, " | "), strings.Repeat("---|", len(bases)))
+	fmt.Fprintf(&b, "| advisory | what it is | affected; fixed in | fixed on %s by |\n|---|---|---|%s\n", strings.Join(bases, " by | on "), strings.Repeat("---|", len(bases)))
 	for _, a := range as {
-		fmt.Fprintf(&b, "| %s | %s | %s, fixed in %s |", a.ID, a.Title, strings.Join(a.Affected, " or "), a.Fixed)
+		fmt.Fprintf(&b, "| %s | %s | %s; %s |", a.ID, a.Title, strings.Join(a.Affected, " or "), a.Fixed)
 		for _, base := range bases {
 			state := a.State(base)
-			text := map[State]string{MendedUpstream: "fixed by upstream", MendedHere: "fixed by the fork", Open: "**open**"}[state]
+			text := map[State]string{MendedUpstream: "upstream", MendedHere: "fork", Open: "**open**"}[state]
 			if reason := a.Accepted[base]; state == Open && reason != "" {
 				text += ", built nevertheless: " + strings.TrimSpace(reason)
 			}

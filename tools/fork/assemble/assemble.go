@@ -1,7 +1,10 @@
+// Package assemble lays a plan's overlay over its module, in memory: as a build does, with our declarations in our files, or in place, as
+// upstream itself would make the change.
 package assemble
 
 import (
 	"fmt"
+	"go/ast"
 	"go/format"
 	"maps"
 	"path"
@@ -23,24 +26,6 @@ type fileEdits struct {
 	ours    *syntax.Decl    // the last declaration of ours, for messages
 }
 
-// Build lays the plan's overlay over its module. The error is a problem.List if
-// ours and upstream's do not fit together.
-func Build(p *plan.Plan) (filetree.Tree, error) {
-	as := newAssembler(p)
-	for _, t := range p.Touches {
-		as.touch(t)
-	}
-	if err := as.finishAllTheirs(); err != nil {
-		return nil, err
-	}
-	for _, f := range p.Overlay.Files {
-		if err := as.finishOurs(f); err != nil {
-			return nil, err
-		}
-	}
-	return as.out, as.problems.OrNil()
-}
-
 type assembler struct {
 	plan     *plan.Plan
 	out      filetree.Tree
@@ -48,7 +33,6 @@ type assembler struct {
 	problems problem.List
 	theirs   map[string]*fileEdits
 	consumed map[*syntax.File][]Edit // declarations of ours that went into upstream's files
-	comments map[*syntax.File][]Edit // upstream's comments on what ours wraps
 }
 
 func newAssembler(p *plan.Plan) *assembler {
@@ -58,7 +42,6 @@ func newAssembler(p *plan.Plan) *assembler {
 		names:    plan.PackageNames(p.Module, p.Overlay),
 		theirs:   map[string]*fileEdits{},
 		consumed: map[*syntax.File][]Edit{},
-		comments: map[*syntax.File][]Edit{},
 	}
 }
 
@@ -79,26 +62,13 @@ func (as *assembler) editsIn(file *syntax.File) *fileEdits {
 	return fe
 }
 
-// touch turns one directive into edits of upstream's file.
-func (as *assembler) touch(t plan.Touch) {
+// extend adds our fields or elements to upstream's declaration.
+func (as *assembler) extend(t plan.Touch) {
 	fe := as.editsOf(t)
-	switch t.How {
-	case syntax.Replace:
-		fe.cuts = append(fe.cuts, Cut(t.Theirs))
-	case syntax.Wrap:
-		fe.edits = append(fe.edits, rename(t.Theirs))
-		if carriesComment(t) {
-			fe.edits = append(fe.edits, takeComment(t))
-			start, _ := t.Ours.Extent()
-			above := Edit{Start: start, End: start, Text: commentAbove(t, t.Ours.File.Src[start:])}
-			as.comments[t.Ours.File] = append(as.comments[t.Ours.File], above)
-		}
-	case syntax.Extend:
-		fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
-		start, end := t.Ours.Extent()
-		fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
-		as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
-	}
+	fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
+	start, end := t.Ours.Extent()
+	fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
+	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
 }
 
 // rename gives a wrapped function the name under which ours calls it.
@@ -124,12 +94,7 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 		delete(as.out, name)
 		return nil
 	}
-	added, err := AddImports(as.names, fe.source, fe.needed)
-	if err != nil {
-		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
-		return nil
-	}
-	edits := slices.Concat(fe.cuts, pruneImports(as.names, fe.source, fe.cuts, fe.needed), added)
+	edits := fe.cuts
 	for _, e := range fe.edits {
 		if !e.fields {
 			edits = append(edits, e)
@@ -138,40 +103,12 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 		before, after := separators(fe.source.Src, e)
 		edits = append(edits, Edit{Start: e.Start, End: e.Start, Text: before}, e, Edit{Start: e.Start, End: e.Start, Text: after})
 	}
-	return as.put(name, fe.source.Src, edits)
+	return as.put(name, fe.source.Src, edits, fe)
 }
 
-// finishOurs writes one overlay file without the declarations that went into
-// upstream's, and with upstream's comments on what it wraps. A file without anything left is dropped.
-func (as *assembler) finishOurs(f *plan.File) error {
-	cuts := as.consumed[f.Source]
-	comments := as.comments[f.Source]
-	if f.Source == nil || len(cuts)+len(comments) == 0 {
-		as.out[f.Path] = f.Data
-		return nil
-	}
-	edits := slices.Concat(cuts, comments, pruneImports(as.names, f.Source, cuts, nil))
-	if len(cuts) == len(f.Decls) && as.importsUsed(f) {
-		return nil
-	}
-	return as.put(f.Path, f.Data, edits)
-}
-
-// importsUsed reports whether some declaration uses each import of the file, so
-// that nothing is imported for its effects.
-func (as *assembler) importsUsed(f *plan.File) bool {
-	uses := syntax.PackageUses(f.Source)
-	for _, ref := range as.names.Imports(f.Source) {
-		if len(uses[ref.Name]) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// put splices a file into the output. The result has to parse; if the source
-// was formatted, the result is too.
-func (as *assembler) put(name string, src []byte, edits []Edit) error {
+// put splices a file into the output, with the imports that the edits of one of upstream's need. The result has to parse; if the
+// source was formatted, the result is too.
+func (as *assembler) put(name string, src []byte, edits []Edit, fe *fileEdits) error {
 	text, err := Splice(src, edits)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -183,6 +120,49 @@ func (as *assembler) put(name string, src []byte, edits []Edit) error {
 	if syntax.IsFormatted(src) {
 		text = formatted
 	}
-	as.out[name] = text
-	return nil
+	if as.out[name], err = WithImports(as.names, name, text, fe.needed); err != nil && fe.ours != nil {
+		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
+		return nil
+	}
+	return err
+}
+
+// removeTheirs takes out of upstream's files what is removed.
+func (as *assembler) removeTheirs() {
+	for _, r := range as.plan.Removed {
+		for _, d := range r.Theirs {
+			fe := as.editsIn(d.File)
+			if !slices.Contains(fe.removed, d) {
+				fe.removed = append(fe.removed, d)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(as.theirs)) {
+		as.theirs[name].cutRemoved()
+	}
+}
+
+// cutRemoved cuts what is removed; parentheses go with the last of their declarations.
+func (fe *fileEdits) cutRemoved() {
+	gone := map[*ast.GenDecl]int{}
+	for _, d := range fe.removed {
+		gone[d.Gen]++
+		switch {
+		case d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1:
+			fe.cuts = append(fe.cuts, Cut(d))
+		default:
+			from := d.Gen.Pos()
+			if d.Gen.Doc != nil {
+				from = d.Gen.Doc.Pos()
+			}
+			start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
+			fe.cuts = slices.DeleteFunc(fe.cuts, func(e Edit) bool { return start <= e.Start && e.End <= end+1 })
+			fe.cuts = append(fe.cuts, CutLines(d.File.Src, start, end))
+		}
+	}
+}
+
+// empty reports whether nothing is left of a file, so that it goes as a whole.
+func (fe *fileEdits) empty() bool {
+	return len(fe.removed) > 0 && len(fe.removed) == len(fe.source.Decls) && fe.source.AST.Doc == nil
 }

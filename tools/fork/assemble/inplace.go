@@ -10,11 +10,12 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// InPlace lays the overlay over the module as upstream itself would
+// Build lays the plan's overlay over its module as upstream itself would
 // make the change: a replaced declaration stands where the old one stood, a
 // wrapper before the one that it wraps, and only what is new stays in our
-// files. Directives are left out.
-func InPlace(p *plan.Plan) (filetree.Tree, error) {
+// files. Directives are left out. The error is a problem.List if ours and
+// upstream's do not fit together.
+func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := newAssembler(p)
 	for _, t := range p.Touches {
 		as.moveIn(t)
@@ -33,7 +34,7 @@ func InPlace(p *plan.Plan) (filetree.Tree, error) {
 // moveIn puts our declaration into upstream's file.
 func (as *assembler) moveIn(t plan.Touch) {
 	if t.How == syntax.Extend {
-		as.touch(t) // builds put fields in place anyway
+		as.extend(t)
 		return
 	}
 	fe := as.editsOf(t)
@@ -65,16 +66,20 @@ func (as *assembler) leaveRest(f *plan.File) error {
 		return nil
 	}
 	cuts := as.consumed[f.Source]
-	if len(cuts)+len(f.Removals) > 0 && len(cuts) == len(f.Decls) && as.importsUsed(f) {
-		return nil
-	}
-	edits := slices.Concat(cuts, pruneImports(as.names, f.Source, cuts, nil))
+	edits := slices.Clone(cuts)
 	for _, e := range directiveEdits(f.Source) {
 		if !slices.ContainsFunc(cuts, func(c Edit) bool { return c.Start <= e.Start && e.Start < c.End }) {
 			edits = append(edits, e)
 		}
 	}
-	return as.put(f.Path, f.Data, edits)
+	if err := as.put(f.Path, f.Data, edits, &fileEdits{}); err != nil {
+		return err
+	}
+	left, err := syntax.Parse(f.Path, as.out[f.Path])
+	if err == nil && len(cuts)+len(f.Removals) > 0 && len(left.AST.Decls) == 0 {
+		delete(as.out, f.Path)
+	}
+	return err
 }
 
 // withoutDirectives returns [start, end) of a file without directive lines.
@@ -128,4 +133,26 @@ func wholeGroup(s *syntax.File, group *ast.CommentGroup) Edit {
 func isDirective(c *ast.Comment) bool {
 	_, ok, _ := syntax.ParseDirective(c.Text)
 	return ok
+}
+
+// carriesComment reports whether upstream's comment moves to our wrapper: users read it there, and a wrapper only adds to what it
+// says.
+func carriesComment(t plan.Touch) bool {
+	return ast.IsExported(t.Theirs.Bare()) && t.Theirs.Func.Doc != nil
+}
+
+// takeComment takes the comment from upstream's declaration.
+func takeComment(t plan.Touch) Edit {
+	d := t.Theirs
+	return Edit{Start: d.File.Offset(d.Func.Doc.Pos()), End: d.File.Offset(d.Func.Pos())}
+}
+
+// commentAbove returns upstream's comment as it stands above ours, which follows as further paragraphs.
+func commentAbove(t plan.Touch, ours []byte) []byte {
+	doc := t.Theirs.Func.Doc
+	text := bytes.Clone(t.Theirs.File.Text(doc.Pos(), doc.End()))
+	if bytes.HasPrefix(ours, []byte("//")) {
+		text = append(text, "\n//"...)
+	}
+	return append(text, '\n')
 }

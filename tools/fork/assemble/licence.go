@@ -2,11 +2,13 @@ package assemble
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/upstream"
 )
 
 // Licensed gives each Go file that upstream does not have the licence comment
@@ -54,4 +56,13 @@ func isLicence(text []byte) bool {
 		}
 	}
 	return bytes.Contains(text, []byte("Copyright"))
+}
+
+// Pristine returns the module as it is, without its workspace files: they name modules that are not in the module zip, and every go
+// command in the output would fail on them.
+func Pristine(m *upstream.Module) filetree.Tree {
+	tree := maps.Clone(m.Tree)
+	delete(tree, "go.work")
+	delete(tree, "go.work.sum")
+	return tree
 }

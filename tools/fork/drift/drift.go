@@ -1,3 +1,4 @@
+// Package drift tells what another version of the module changed beneath an overlay.
 package drift
 
 import (
@@ -100,10 +101,6 @@ func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was 
 	row := Row{Subject: key.String(), How: string(how), Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
 	row.Class = d.classify(was, now)
 	switch row.Class {
-	case Gone:
-		if others := d.target.SameName(key); others != "" {
-			row.Hint = "the name is declared in " + others
-		}
 	case Body, Signature:
 		row.Diff = filetree.Diff(row.Was, texts(was), row.Now, texts(now))
 	}

@@ -66,7 +66,7 @@ func free() {}
 		{"pool Pool.upstreamPut", "wrap", "collides", "pool/pool.go:34", ""},
 		{"pool Open", "wrap", "signature", "pool/pool.go:30", ""},
 		{"pool retryable", "wrap", "same", "pool/more.go:4", ""},
-		{"pool taken", "replace", "gone", "", "the name is declared in conn"},
+		{"pool taken", "replace", "gone", "", ""},
 		{"pool Config", "extend", "body", "pool/pool.go:7", ""},
 		{"pool Config.Retry", "extend", "collides", "pool/pool.go:7", ""},
 		{"event Kind", "watch", "same", "event/event.go:4", ""},

@@ -1,3 +1,4 @@
+// Package git makes git repositories of the builder's own, in which patches come about and are tried.
 package git
 
 import (
@@ -72,29 +73,17 @@ func (g *Repository) Run(args ...string) []byte {
 	return out
 }
 
-// Commit makes the tree the content of the repository and commits it.
-func (g *Repository) Commit(t filetree.Tree, message string) {
-	g.Run("rm", "-r", "--quiet", "--ignore-unmatch", ".")
+// Stage makes the tree the content of the repository's index and folder.
+func (g *Repository) Stage(t filetree.Tree) {
+	g.Run("rm", "-r", "--force", "--quiet", "--ignore-unmatch", ".")
 	if g.Err == nil {
 		g.Err = t.Write(g.Dir)
 	}
 	g.Run("add", "--all", "--force", ".")
-	g.Run("commit", "--quiet", "--no-verify", "--message", message)
 }
 
-// CommitChanges commits what differs between the tree that the repository holds and another.
-func (g *Repository) CommitChanges(before, after filetree.Tree, message string) {
-	changed := filetree.Tree{}
-	for _, path := range filetree.Changed(before, after) {
-		if data, ok := after[path]; ok {
-			changed[path] = data
-		} else {
-			g.Run("rm", "--quiet", path)
-		}
-	}
-	if g.Err == nil {
-		g.Err = changed.Write(g.Dir)
-	}
-	g.Run("add", "--all", "--force", ".")
+// Commit makes the tree the content of the repository and commits it.
+func (g *Repository) Commit(t filetree.Tree, message string) {
+	g.Stage(t)
 	g.Run("commit", "--quiet", "--no-verify", "--message", message)
 }

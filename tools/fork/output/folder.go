@@ -1,3 +1,4 @@
+// Package output writes what was assembled: the module tree with its manifest, a patch, or a release.
 package output
 
 import (
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -58,34 +58,21 @@ func (o Folder) unwritable(err error) error {
 	return fmt.Errorf("the output %s cannot be written: %w (make %s writable, or choose another folder with -o)", o.Label, err, filepath.Dir(o.Label))
 }
 
-// edited reads the directory and lists the files that differ from its manifest. A directory without a manifest is a problem: the
-// builder did not make it.
-func (o Folder) edited() (filetree.Tree, []string, error) {
-	have, err := filetree.Read(o.Dir)
+// read reads the directory, and reports whether it differs from its manifest. A directory without a manifest is a problem: the builder
+// did not make it.
+func (o Folder) read() (have filetree.Tree, edited bool, err error) {
+	have, err = filetree.Read(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil // nothing there: nothing to lose
+		return nil, false, nil // nothing there: nothing to lose
 	}
 	if err != nil || len(have) == 0 {
-		return have, nil, err
+		return have, false, err
 	}
 	recorded, err := os.ReadFile(o.manifestFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
+		return nil, false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
 	}
-	odd := map[string]bool{} // lines of only one of the manifests
-	for _, text := range []string{string(recorded), manifest(have)} {
-		for line := range strings.Lines(text) {
-			odd[line] = !odd[line]
-		}
-	}
-	var paths []string
-	for line, differs := range odd {
-		if _, path, _ := strings.Cut(line, "  "); differs {
-			paths = append(paths, strings.TrimSuffix(path, "\n"))
-		}
-	}
-	slices.Sort(paths)
-	return have, slices.Compact(paths), err
+	return have, string(recorded) != manifest(have), err
 }
 
 // manifest lists the SHA-256 of each file of a tree in the format of sha256sum, so that "sha256sum -c" in the folder checks it.
@@ -97,28 +84,21 @@ func manifest(t filetree.Tree) string {
 	return b.String()
 }
 
-// Write makes the tree the content of the directory, whole or not at all. An
-// output with edits that the tree lacks is refused unless force is set; written
-// is false if the directory had this content already.
+// Write makes the tree the content of the directory, whole or not at all. An output with edits is refused unless force is set, or the
+// tree is just what is there; written is false if the directory had this content already.
 func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 	release, err := o.hold()
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	have, edited, err := o.edited()
+	have, edited, err := o.read()
 	if err != nil {
 		return false, err
 	}
-	var lost problem.List
-	for _, path := range edited {
-		was, is := have[path]
-		if will, stays := t[path]; !force && (is != stays || !bytes.Equal(was, will)) {
-			lost.Add(o.Label+"/"+path, 0, "copy the edit to the overlay, then go run ./tools/cmd/mongofork build --force", "it differs from what was built")
-		}
-	}
-	if err := lost.OrNil(); err != nil {
-		return false, err
+	if edited && !force && !maps.EqualFunc(have, t, bytes.Equal) {
+		return false, problem.List{{File: o.Label, Message: "the folder has edits that this build lacks (sha256sum --check with its manifest lists them)",
+			Mend: "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
 	}
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
 		// An edit that the overlay has by now left an old manifest.
@@ -147,4 +127,24 @@ func (o Folder) swap(t filetree.Tree) error {
 		return errors.Join(err, os.Rename(old, o.Dir))
 	}
 	return errors.Join(os.Rename(fresh, o.Dir), os.RemoveAll(old))
+}
+
+// LinkName is the link beside the forks that the go.mod files of this repository name.
+const LinkName = "fork"
+
+// Link makes the link beside the output lead to it.
+func (o Folder) Link() error {
+	link, target := filepath.Join(filepath.Dir(o.Dir), LinkName), filepath.Base(o.Dir)
+	if found, err := os.Readlink(link); err == nil {
+		if found == target {
+			return nil
+		}
+		if err := os.Remove(link); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink(target, link); err != nil {
+		return fmt.Errorf("%w (if %s is no link, move it away)", err, link)
+	}
+	return nil
 }

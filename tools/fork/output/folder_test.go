@@ -67,16 +67,10 @@ func TestOutputEdited(t *testing.T) {
 	edited := filetree.Tree{"a/one": []byte("edited"), "notes": {}}
 
 	_, err = o.Write(newTree, false)
-	require.EqualError(t, err, `out/a/one: it differs from what was built
-  fix: copy the edit to the overlay, then go run ./tools/cmd/mongofork build --force
-out/notes: it differs from what was built
-  fix: copy the edit to the overlay, then go run ./tools/cmd/mongofork build --force`)
+	require.ErrorContains(t, err, "out: the folder has edits that this build lacks")
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
-
-	_, err = o.Write(oldTree, false)
-	require.ErrorContains(t, err, "out/two: it differs from what was built")
 
 	_, err = o.Write(newTree, true)
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ type PatchOptions struct {
 // Patch returns a plan's overlay as one commit on top of the upstream module, in
 // the format of git format-patch.
 func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOptions) ([]byte, error) {
-	a, err := assemble.InPlace(p)
+	a, err := assemble.Build(p)
 	if err != nil {
 		return nil, err
 	}

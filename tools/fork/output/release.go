@@ -9,14 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
-	"golang.org/x/mod/semver"
 	"golang.org/x/mod/zip"
 
-	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
@@ -32,33 +29,23 @@ type Release struct {
 	Files []string
 }
 
-// Fork is what a release is made of.
-type Fork struct {
-	// Root is the repository's folder, which holds the adapters.
-	Root string
-	Plan *plan.Plan
-	// Tree is the output of a build.
-	Tree filetree.Tree
-	// Advisories are those that the SBOM lists.
-	Advisories advisory.List
-}
-
-// Release writes the fork into dir, and the adapters with it, in the layout of the module proxy protocol, with SBOMs, the lines for
-// go.sum and SHA256SUMS beside it. A version that is there with another content is a problem: the checksum database and users' go.sum
-// never forget a version.
-func (f Fork) Release(dir string) (*Release, error) {
-	version, err := ReleaseVersion(f.Plan)
+// WriteRelease makes a plan's fork, as it was built, and the adapters of the repository in root the content of dir, in the layout of the
+// module proxy protocol, with the lines for go.sum and SHA256SUMS. If this version is there with another content, that is a problem:
+// the checksum database and users' go.sum never forget a version.
+func WriteRelease(root string, plan *plan.Plan, built filetree.Tree, dir string) (*Release, error) {
+	version, err := ReleaseVersion(plan)
 	if err != nil {
 		return nil, err
 	}
-	adapters, err := adaptersIn(f.Root, level(f.Plan.Module.Version, version))
+	modules, err := adaptersIn(root, level(plan.Module.Version, version))
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Path: f.Plan.Module.Path, Version: version}
-	all, indexes := filetree.Tree{}, map[string][]string{}
-	for i, m := range append([]adapter{{module.Version{Path: r.Path, Version: version}, f.Tree}}, adapters...) {
-		files, err := f.files(m, i == 0)
+	r := &Release{Path: plan.Module.Path, Version: version}
+	modules = append([]adapter{{module.Version{Path: r.Path, Version: version}, built}}, modules...)
+	all, goSum := filetree.Tree{}, ""
+	for _, m := range modules {
+		files, err := proxyFiles(m)
 		if err != nil {
 			return nil, err
 		}
@@ -66,36 +53,20 @@ func (f Fork) Release(dir string) (*Release, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 {
+		if r.Sum == "" {
 			r.Sum = sum
 		}
 		maps.Copy(all, files)
-		indexes["go.sum"] = append(indexes["go.sum"], m.Path+" "+m.Version.Version+" "+sum, m.Path+" "+m.Version.Version+"/go.mod "+goModSum)
-		indexes[path.Join(path.Dir(files.Paths()[0]), "list")] = []string{m.Version.Version}
+		goSum += fmt.Sprintf("%[1]s %[2]s %[3]s\n%[1]s %[2]s/go.mod %[4]s\n", m.Path, m.Version.Version, sum, goModSum)
 		r.Files = append(r.Files, files.Paths()...)
 	}
-	if err := released(dir, all); err != nil {
-		return nil, err
-	}
-	for name, data := range all {
-		indexes["SHA256SUMS"] = append(indexes["SHA256SUMS"], filetree.Digest(data)+"  "+name)
-	}
-	for name, lines := range indexes {
-		if all[name], err = merged(filepath.Join(dir, filepath.FromSlash(name)), lines); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range all.Paths() {
-		if err := filetree.Replace(filepath.Join(dir, filepath.FromSlash(name)), all[name]); err != nil {
-			return nil, fmt.Errorf("the release cannot be written: %w", err)
-		}
-	}
-	return r, nil
+	all["SHA256SUMS"], all["go.sum"] = []byte(manifest(all)), []byte(goSum)
+	return r, replaceRelease(dir, all)
 }
 
-// files returns the files of one version as the proxy protocol wants them, and its SBOM. The .info has no time, so that the same
-// sources give the same files.
-func (f Fork) files(m adapter, isFork bool) (filetree.Tree, error) {
+// proxyFiles returns the files of one version as the proxy protocol wants them. The .info has no time, so that the same sources give
+// the same files.
+func proxyFiles(m adapter) (filetree.Tree, error) {
 	if err := module.Check(m.Path, m.Version.Version); err != nil {
 		return nil, err
 	}
@@ -107,71 +78,43 @@ func (f Fork) files(m adapter, isFork bool) (filetree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	var members []zip.File
-	for _, p := range m.tree.Paths() {
-		members = append(members, zipMember{p, m.tree[p]})
-	}
-	var archive bytes.Buffer
-	if err := zip.Create(&archive, m.Version, members); err != nil {
-		return nil, err
-	}
-	bom, err := newSBOM(m.Version, m.tree["go.mod"], archive.Bytes())
+	dir, err := os.MkdirTemp("", "mongofork-release-")
 	if err != nil {
 		return nil, err
 	}
-	if isFork {
-		bom.forkOf(module.Version{Path: f.Plan.Module.Path, Version: f.Plan.Module.Version}, f.Advisories)
+	defer os.RemoveAll(dir)
+	if err := m.tree.Write(dir); err != nil {
+		return nil, err
 	}
-	text, err := bom.encode()
+	var archive bytes.Buffer
+	err = zip.CreateFromDir(&archive, m.Version, dir)
 	base := path.Join(escaped, "@v", escapedVersion)
 	return filetree.Tree{
-		base + ".cdx.json": text,
-		base + ".info":     fmt.Appendf(nil, "{%q:%q}\n", "Version", m.Version.Version),
-		base + ".mod":      m.tree["go.mod"],
-		base + ".zip":      archive.Bytes(),
+		path.Join(escaped, "@v", "list"): []byte(m.Version.Version + "\n"),
+		base + ".info":                   fmt.Appendf(nil, "{%q:%q}\n", "Version", m.Version.Version),
+		base + ".mod":                    m.tree["go.mod"],
+		base + ".zip":                    archive.Bytes(),
 	}, err
 }
 
-// released reports files of the version that exist with another content.
-func released(dir string, files filetree.Tree) error {
-	var ps problem.List
-	for _, name := range files.Paths() {
-		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && !bytes.Equal(have, files[name]) {
-			ps.Add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock", "this version was released with different content")
-		}
-	}
-	return ps.OrNil()
-}
-
-// merged returns an index, one line for each version or file, with these lines added: it may have those of other releases.
-func merged(index string, lines []string) ([]byte, error) {
-	old, err := os.ReadFile(index)
+// replaceRelease makes the files the content of a folder, unless that has another release of the same version.
+func replaceRelease(dir string, files filetree.Tree) error {
+	have, err := filetree.Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return err
 	}
-	about := map[string]string{} // the line by what it is about, which is all but its hash
-	for _, line := range append(strings.FieldsFunc(string(old), func(r rune) bool { return r == '\n' }), lines...) {
-		sum, name, isSum := strings.Cut(line, "  ")
-		if !isSum {
-			name, _, _ = strings.Cut(line, " h1:")
-		} else if len(sum) != len(filetree.Digest(nil)) {
-			continue
+	var ps problem.List
+	if len(have) > 0 && have["SHA256SUMS"] == nil {
+		ps.Add(filepath.ToSlash(dir), 0, "choose another folder with -o", "the folder has something else than a release")
+	}
+	for name, data := range have {
+		if will, ok := files[name]; ok && strings.Contains(name, "/@v/v") && !bytes.Equal(data, will) {
+			ps.Add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock, or remove the folder",
+				"this version was released with different content")
 		}
-		about[name] = line
 	}
-	names := slices.SortedFunc(maps.Keys(about), func(a, b string) int {
-		if semver.IsValid(a) && semver.IsValid(b) {
-			return semver.Compare(a, b)
-		}
-		return strings.Compare(a, b)
-	})
-	var b bytes.Buffer
-	for _, name := range names {
-		b.WriteString(about[name] + "\n")
+	if err := ps.OrNil(); err != nil {
+		return err
 	}
-	return b.Bytes(), nil
+	return errors.Join(os.RemoveAll(dir), files.Write(dir))
 }

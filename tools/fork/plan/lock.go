@@ -1,15 +1,13 @@
 package plan
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -47,22 +45,23 @@ func (e Entry) compare(other Entry) int {
 
 var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+// head returns where the values of the lines go that are not about a declaration.
+func (l *Lock) head() map[string][]*string {
+	return map[string][]*string{
+		"module": {&l.Module, &l.Version}, "sum": {&l.Sum}, "gomod": {&l.GoModSum}, "go": {&l.Go}, "output": {&l.Output},
+	}
+}
+
 // ParseLock reads a lock. Each mistake is reported with its line.
 func ParseLock(file string, data []byte) (*Lock, error) {
 	l := &Lock{Entries: map[Entry]syntax.Fingerprint{}, lines: map[Entry]int{}}
 	var problems problem.List
-	scan := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; scan.Scan(); n++ {
-		fields := strings.Fields(scan.Text())
-		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
-			continue
+	for i, line := range strings.Split(string(data), "\n") {
+		fields := strings.Fields(line)
+		if len(fields) > 0 && !strings.HasPrefix(fields[0], "#") && !l.parseLine(fields, i+1) {
+			problems.Add(file, i+1, "restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all",
+				"the lock line %q is wrong", fields[0])
 		}
-		if err := l.parseLine(fields, n); err != nil {
-			problems.Add(file, n, "restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all", "%v", err)
-		}
-	}
-	if err := scan.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if l.Module == "" || l.Sum == "" || l.GoModSum == "" || l.Go == "" {
 		problems.Add(file, 0, "restore the file from version control", "the lock lacks one of its lines module, sum, gomod and go")
@@ -70,57 +69,24 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 	return l, problems.OrNil()
 }
 
-func (l *Lock) parseLine(fields []string, n int) error {
-	word, args := fields[0], fields[1:]
-	set := func(targets ...*string) error {
-		if len(args) != len(targets) {
-			return fmt.Errorf("lock line %q has %d values, want %d", word, len(args), len(targets))
-		}
-		for i, t := range targets {
-			if *t != "" {
-				return fmt.Errorf("lock line %q appears twice", word)
+func (l *Lock) parseLine(fields []string, n int) bool {
+	if targets, ok := l.head()[fields[0]]; ok {
+		for i, target := range targets {
+			if len(fields) != len(targets)+1 || *target != "" {
+				return false
 			}
-			*t = args[i]
+			*target = fields[i+1]
 		}
-		return nil
+		return true
 	}
-	switch word {
-	case "module":
-		if err := set(&l.Module, &l.Version); err != nil {
-			return err
-		}
-		if !semver.IsValid(l.Version) {
-			return fmt.Errorf("lock line %q: %q is not a version", word, l.Version)
-		}
-		return nil
-	case "sum":
-		return set(&l.Sum)
-	case "gomod":
-		return set(&l.GoModSum)
-	case "go":
-		return set(&l.Go)
-	case "output":
-		return set(&l.Output)
-	case string(syntax.Replace), string(syntax.Wrap), string(syntax.Extend), string(syntax.Remove), string(syntax.Watch):
-		return l.parseEntry(syntax.Verb(word), args, n)
+	if len(fields) != 4 || !fingerprintForm.MatchString(fields[3]) {
+		return false
 	}
-	return fmt.Errorf("unknown lock line %q", word)
-}
-
-func (l *Lock) parseEntry(how syntax.Verb, args []string, n int) error {
-	if len(args) != 3 || !fingerprintForm.MatchString(args[2]) {
-		return fmt.Errorf("lock line %q: want a folder, a name and sha256:<64 hexadecimal digits>", how)
-	}
-	key, err := syntax.ParseKey(args[0] + " " + args[1])
-	if err != nil {
-		return err
-	}
-	e := Entry{how, key}
-	if _, twice := l.Entries[e]; twice {
-		return fmt.Errorf("%s is locked twice", e)
-	}
-	l.Entries[e], l.lines[e] = syntax.Fingerprint(args[2]), n
-	return nil
+	key, err := syntax.ParseKey(fields[1] + " " + fields[2])
+	e := Entry{syntax.Verb(fields[0]), key}
+	_, twice := l.Entries[e]
+	l.Entries[e], l.lines[e] = syntax.Fingerprint(fields[3]), n
+	return err == nil && !twice
 }
 
 // Format returns the lock's text: the base first, then one line per entry in
@@ -150,4 +116,59 @@ func sortedEntries[V any](m map[Entry]V) []Entry {
 	}
 	slices.SortFunc(entries, Entry.compare)
 	return entries
+}
+
+// Accept takes over the plan's present fingerprints of the chosen keys, or of all. An entry that no directive names any more is removed
+// when it is accepted. Keys that neither a directive nor the lock names are an error.
+func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
+	now := plan.fingerprints()
+	if err := knownKeys(keys, now, l.Entries); err != nil {
+		return err
+	}
+	accepted := func(e Entry) bool { return all || slices.Contains(keys, e.Key) }
+	for e := range l.Entries {
+		if _, still := now[e]; !still && accepted(e) {
+			delete(l.Entries, e)
+		}
+	}
+	for e, hash := range now {
+		if accepted(e) {
+			l.Entries[e] = hash
+		}
+	}
+	return nil
+}
+
+// fingerprints returns the entries that the plan's directives ask for.
+func (p *Plan) fingerprints() map[Entry]syntax.Fingerprint {
+	now := map[Entry]syntax.Fingerprint{}
+	for _, t := range p.Touches {
+		now[Entry{t.How, t.Key}] = t.Hash
+	}
+	for _, r := range p.Removed {
+		now[Entry{syntax.Remove, r.Key}] = r.Hash
+	}
+	for _, w := range p.Watched {
+		now[Entry{syntax.Watch, w.Key}] = w.Hash
+	}
+	return now
+}
+
+// knownKeys reports keys that neither a directive nor the lock names.
+func knownKeys(keys []syntax.Key, sets ...map[Entry]syntax.Fingerprint) error {
+	var errs []error
+	for _, key := range keys {
+		known := slices.ContainsFunc(sets, func(set map[Entry]syntax.Fingerprint) bool {
+			for e := range set {
+				if e.Key == key {
+					return true
+				}
+			}
+			return false
+		})
+		if !known {
+			errs = append(errs, fmt.Errorf("%s is neither touched nor watched, nor in the lock", key))
+		}
+	}
+	return errors.Join(errs...)
 }

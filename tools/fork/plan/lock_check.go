@@ -17,7 +17,7 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 		e := Entry{how, key}
 		seen[e] = true
 		locked, ok := l.Entries[e]
-		accept := fmt.Sprintf("go run ./tools/cmd/mongofork diff '%s', then go run ./tools/cmd/mongofork accept '%s'", key, key)
+		accept := fmt.Sprintf("read upstream's declaration, then go run ./tools/cmd/mongofork accept '%s'", key)
 		switch {
 		case !ok:
 			ps.Add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Version, theirs)

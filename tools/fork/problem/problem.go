@@ -1,3 +1,4 @@
+// Package problem reports what stops the builder: where, what, and the cure.
 package problem
 
 import (

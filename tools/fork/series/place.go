@@ -1,3 +1,5 @@
+// Package series tells the overlay as a series of patches: which step brings what, the tree after each step, and whether each patch
+// stands by itself.
 package series
 
 import (
@@ -32,7 +34,6 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.checkDecls(&ps)
 	for _, f := range whole.Overlay.Files {
 		if _, ok := s.files[f.Path]; !ok {
 			ps.Add(f.Path, 0, "list it in a file of "+Folder, "no step of the series brings this file")
@@ -68,11 +69,9 @@ func (s *Series) place(ps *problem.List) {
 			ps.Add(Folder+"/"+Setup, 0, "say why", "files are left out without a reason")
 		}
 	}
-	for _, named := range []map[string]string{s.Options.Files, s.Options.Merged} {
-		for _, file := range slices.Sorted(maps.Keys(named)) {
-			if !hasFile(s.root, file) {
-				ps.Add(Folder+"/"+Setup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
-			}
+	for _, file := range slices.Sorted(maps.Keys(s.Options.Files)) {
+		if !hasFile(s.root, file) {
+			ps.Add(Folder+"/"+Setup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 		}
 	}
 	for _, finding := range s.Options.Findings {

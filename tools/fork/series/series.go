@@ -14,22 +14,15 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 )
 
 // Patch is one patch of a series, or its cover letter.
 type Patch struct {
 	// Name is that of the file.
 	Name string
-	// Step is the name of the step that it is made of; empty for the cover letter.
-	Step string
 	Data []byte
 	// Changed are the paths of the files that it changes, in order.
 	Changed []string
-	// Added and Removed count lines, those in tests and test data apart.
-	Added, Removed, AddedTests int
-
-	large string // why it may be large
 }
 
 // Patches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
@@ -47,7 +40,7 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 		if len(changes) == 0 {
 			continue
 		}
-		patches = append(patches, Patch{Step: step.Name, Changed: changes, large: step.Large})
+		patches = append(patches, Patch{Changed: changes})
 		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
 	}
 	if len(patches) == 0 {
@@ -60,7 +53,7 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 	defer done()
 	g.Commit(changedBy(patches, trees[0]), s.plan.Module.String())
 	for i, message := range messages {
-		g.CommitChanges(trees[i], trees[i+1], message)
+		g.Commit(changedBy(patches, trees[i+1]), message)
 	}
 	out, err := s.format(g, patches)
 	return out, trees[len(trees)-1], err
@@ -79,7 +72,7 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.OrNil())
 	}
-	a, err := assemble.InPlace(plan)
+	a, err := assemble.Build(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +93,6 @@ func (s *Series) format(g *git.Repository, patches []Patch) ([]Patch, error) {
 			return nil, err
 		}
 		patches[i].Name, patches[i].Data = filepath.Base(name), data
-		patches[i].count()
-		if err := patches[i].size(); err != nil {
-			return nil, err
-		}
 	}
 	letter := s.letter(g, n)
 	return append([]Patch{letter}, patches...), g.Err
@@ -120,45 +109,9 @@ func (s *Series) letter(g *git.Repository, n string) Patch {
 	return Patch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
 }
 
-// maxStepLines is how many lines a patch may add, tests apart, that reviewers are to read at one sitting.
-const maxStepLines = 800
-
-// size checks that a patch is not too large, or says why it is.
-func (sp *Patch) size() error {
-	if sp.Added <= maxStepLines || sp.large != "" {
-		return nil
-	}
-	return problem.List{{
-		File: Folder + "/" + sp.Step + ".yaml", Message: fmt.Sprintf("the step adds %d lines, tests apart; %d is the most", sp.Added, maxStepLines),
-		Mend: "divide it, or say under large why it cannot be divided",
-	}}
-}
-
-// count counts the lines that a patch adds and removes.
-func (sp *Patch) count() {
-	test := false
-	for line := range strings.Lines(string(sp.Data)) {
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			name := strings.TrimSpace(line[strings.LastIndex(line, " b/")+3:])
-			test = strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "overloadtest/")
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "---"):
-		case strings.HasPrefix(line, "+") && test:
-			sp.AddedTests++
-		case strings.HasPrefix(line, "+"):
-			sp.Added++
-		case strings.HasPrefix(line, "-"):
-			sp.Removed++
-		}
-	}
-}
-
 // named gives files and wrapped declarations the names that they have in upstream's tree.
 func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) {
 	out := maps.Clone(t)
-	if err := s.merge(out); err != nil {
-		return nil, err
-	}
 	for from, to := range s.Options.Files {
 		if data, ok := out[from]; ok {
 			if _, taken := out[to]; taken {
@@ -168,7 +121,7 @@ func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) 
 			out[to] = data
 		}
 	}
-	return out, s.nameWrapped(plan, out)
+	return out, nameWrapped(plan, out)
 }
 
 // Write writes a series to a folder, in the place of the series that is there.

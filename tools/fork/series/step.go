@@ -40,8 +40,6 @@ type Step struct {
 	Files []string `yaml:"files"`
 	// Declarations are the keys of declarations that come with this step, although the rest of their file does not.
 	Declarations []string `yaml:"declarations"`
-	// Large says why the step may add more than maxStepLines to what is no test.
-	Large string `yaml:"large"`
 	// Fragments are lines that come with this step, although the rest of their file is there before.
 	Fragments []Fragment `yaml:"fragments"`
 }
@@ -67,10 +65,6 @@ type Options struct {
 	Findings []AcceptedFinding `yaml:"findings"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
-	// Merged maps a file of the overlay to the file of the folder that its declarations come at the end of.
-	Merged map[string]string `yaml:"merged"`
-	// Wrapped maps the key of a declaration that is wrapped to the name that it has in upstream's tree.
-	Wrapped map[string]string `yaml:"wrapped"`
 }
 
 // LeftOut is what stays out of the series.

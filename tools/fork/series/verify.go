@@ -2,9 +2,11 @@ package series
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,112 +23,82 @@ import (
 type Check struct {
 	// Dir is where the patches are applied. What is in it is removed.
 	Dir string
-	// From is the number of the first patch after which the tree is checked, from 1 on; those before it are only applied.
-	From int
-	// APIDiff and Linter are apidiff and golangci-lint as "go run" names them. Without one of them its part is left out, and the
-	// output says so.
+	// APIDiff and Linter are apidiff and golangci-lint as "go run" names them. Without one of them its part is left out.
 	APIDiff, Linter string
+	// GoTest is gotest.Go.
+	GoTest func(context.Context, gotest.Command) (*gotest.Result, error)
 	// Out is told what was done.
 	Out io.Writer
 }
 
 // Verify applies the series to upstream's tree, one patch after another as git am does. After each the tree has to be formatted,
-// to compile and to pass go vet; the series' tests so far and upstream's own have to pass where the patch can make a difference; the
-// exported API has to stay compatible; and upstream's linters must not find more than in upstream's tree. After the last patch the
+// to compile and to pass go vet; the tests of the packages that it changes have to pass, upstream's and the series', after the last
+// patch all tests; the exported API has to stay compatible; and upstream's linters must find nothing new. After the last patch the
 // tree has to be the fork, but for what is left out.
-func (s *Series) Verify(ctx context.Context, run command.RunFunc, c Check) (Verified, error) {
-	var verified Verified
+func (s *Series) Verify(ctx context.Context, run command.RunFunc, c Check) error {
 	patches, _, err := s.Patches(ctx, run, git.Builder)
 	if err != nil {
-		return verified, err
+		return err
 	}
 	goal, err := s.goal()
 	if err != nil {
-		return verified, err
+		return err
 	}
 	v, err := s.newTree(ctx, run, c)
 	if err != nil {
-		return verified, err
+		return err
 	}
 	patches = patches[1:]
-	first := min(max(c.From, 1), len(patches)+1) - 1
-	if err := v.begin(patches[first:]); err != nil {
-		return verified, err
-	}
 	for i, patch := range patches {
 		if err := v.apply(patch); err != nil {
-			return verified, err
-		}
-		verified.Applied++
-		if i < first {
-			continue
+			return err
 		}
 		done, err := v.check(patch, i == len(patches)-1)
 		if err != nil {
-			return verified, fmt.Errorf("%s: %w (the tree is in %s)", patch.Name, err, c.Dir)
+			return fmt.Errorf("%s: %w (the tree is in %s)", patch.Name, err, c.Dir)
 		}
-		verified.Checked++
-		fmt.Fprintf(c.Out, "%s: %s\n", patch.Name, strings.Join(done, "; "))
+		fmt.Fprintf(c.Out, "%s: %s\n", patch.Name, done)
 	}
-	return verified, v.compare(goal)
+	return v.compare(goal)
 }
 
 // workTree is upstream's tree with the patches that were applied.
 type workTree struct {
-	ctx      context.Context
-	run      command.RunFunc
-	opt      Check
-	dir      string
-	module   string
-	upstream filetree.Tree
-	git      *git.Repository
-	api      apiDiff
-	lint     linter
-	known    map[string]string         // reason by upstream's test, "folder test"
-	before   map[string]*gotest.Result // of the folders' tests in upstream's tree, as far as they were asked for
+	ctx    context.Context
+	run    command.RunFunc
+	opt    Check
+	dir    string
+	module string
+	git    *git.Repository
+	// accepted are findings of linters that do no harm, skips upstream's tests that may fail.
+	accepted []AcceptedFinding
+	skips    []gotest.Skip
 }
 
-// newTree writes upstream's tree.
+// newTree writes upstream's tree, and once more beside it, for comparison.
 func (s *Series) newTree(ctx context.Context, run command.RunFunc, c Check) (*workTree, error) {
 	pristine := assemble.Pristine(s.plan.Module)
-	known, err := knownFailures(s.root, s.plan.Module.Version)
+	skips, err := gotest.ReadSkips(filepath.Join(s.root, "etc", "bases", s.plan.Module.Version, "skips"))
 	if err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(c.Dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return nil, err
-	}
-	v := &workTree{ctx: ctx, run: run, opt: c, dir: c.Dir, upstream: pristine, known: known, lint: linter{accepted: s.Options.Findings},
+	v := &workTree{ctx: ctx, run: run, opt: c, dir: c.Dir, module: s.plan.Module.Path, accepted: s.Options.Findings, skips: skips,
 		git: git.At(ctx, run, c.Dir, "mongofork", "mongofork@localhost")}
+	err = errors.Join(os.RemoveAll(v.dir), os.RemoveAll(v.untouched()), os.MkdirAll(v.dir, 0o755), pristine.Write(v.untouched()))
+	if err != nil {
+		return nil, err
+	}
 	v.git.Run("init", "--quiet")
 	v.git.Commit(pristine, "upstream")
-	return v, v.git.Err
+	v.git.Run("tag", "upstream")
+	if c.APIDiff != "" && v.git.Err == nil {
+		_, err = v.goTool("run", c.APIDiff, "-m", "-w", v.api("upstream"), v.module)
+	}
+	return v, errors.Join(v.git.Err, err)
 }
 
-// begin looks at upstream's tree, for what is compared after each of the patches.
-func (v *workTree) begin(patches []Patch) error {
-	module, err := v.goTool("list", "-m")
-	if err != nil {
-		return err
-	}
-	v.module = strings.TrimSpace(module)
-	var changed []string
-	for _, patch := range patches {
-		changed = append(changed, patch.Changed...)
-	}
-	v.api = apiDiff{tool: v.opt.APIDiff, module: v.module, dir: filepath.Join(v.dir, ".git"), goTool: v.goTool}
-	v.lint.tool, v.lint.goTool = v.opt.Linter, v.goTool
-	if len(patches) == 0 {
-		return nil
-	}
-	if err := v.api.begin(); err != nil {
-		return err
-	}
-	return v.lint.begin(v.folders(changed))
-}
+// untouched is the folder of upstream's tree.
+func (v *workTree) untouched() string { return v.dir + ".untouched" }
 
 func (v *workTree) apply(patch Patch) error {
 	file := filepath.Join(v.dir, ".git", patch.Name)
@@ -149,36 +121,30 @@ func (v *workTree) goTool(args ...string) (string, error) {
 // goEnv is the environment of the go command in the tree. With -trimpath all trees share what is compiled of the same files.
 var goEnv = []string{"GOFLAGS=-mod=readonly -trimpath", "GOWORK=off"}
 
-// check checks the tree after a patch and says what was looked at.
-func (v *workTree) check(patch Patch, last bool) ([]string, error) {
+// check checks the tree after a patch and says which tests have passed.
+func (v *workTree) check(patch Patch, last bool) (string, error) {
 	if err := v.formatted(patch.Changed); err != nil {
-		return nil, err
-	}
-	if _, err := v.goTool("build", "./..."); err != nil {
-		return nil, err
-	}
-	affected, err := v.affected(patch.Changed)
-	if err != nil {
-		return nil, err
+		return "", err
 	}
 	// Upstream's own tests do not pass these two checks.
-	if _, err := v.goTool(append([]string{"vet", "-composites=false", "-lostcancel=false"}, affected...)...); err != nil {
-		return nil, err
-	}
-	done := []string{fmt.Sprintf("%d packages vetted", len(affected))}
-	touched := v.folders(patch.Changed)
-	for _, part := range []func() (string, error){
-		func() (string, error) { return v.tests(affected, touched, last) },
-		v.api.check,
-		func() (string, error) { return v.lint.check(touched) },
-	} {
-		said, err := part()
-		if err != nil {
-			return nil, err
+	for _, args := range [][]string{{"build", "./..."}, {"vet", "-composites=false", "-lostcancel=false", "./..."}} {
+		if _, err := v.goTool(args...); err != nil {
+			return "", err
 		}
-		done = append(done, said)
 	}
-	return done, nil
+	changed := v.folders(patch.Changed)
+	tested := changed
+	if last {
+		tested = []string{"./..."}
+	}
+	done, err := v.tests(tested)
+	if err == nil {
+		err = v.compatible()
+	}
+	if err == nil {
+		err = v.lint(changed)
+	}
+	return done, err
 }
 
 // formatted checks the formatting of files.
@@ -191,4 +157,27 @@ func (v *workTree) formatted(names []string) error {
 		return fmt.Errorf("gofmt: %s", strings.Join(unformatted, ", "))
 	}
 	return nil
+}
+
+// folders returns the folders of the changed files, as the go command takes them, that have Go files now.
+func (v *workTree) folders(changed []string) []string {
+	var out []string
+	for _, name := range changed {
+		folder := path.Dir(name)
+		files, _ := filepath.Glob(filepath.Join(v.dir, filepath.FromSlash(folder), "*.go"))
+		if syntax.IsGoFile(name) && len(files) > 0 {
+			out = append(out, "./"+folder)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// compare compares the tree that the patches have led to with the one that they have to lead to.
+func (v *workTree) compare(goal filetree.Tree) error {
+	v.git.Stage(goal)
+	if differing := v.git.Run("status", "--porcelain"); len(differing) > 0 {
+		return fmt.Errorf("after the series these files are not what the fork has:\n%s", differing)
+	}
+	return v.git.Err
 }

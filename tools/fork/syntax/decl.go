@@ -115,11 +115,6 @@ func (d *Decl) Extent() (start, end int) {
 // At returns "path:line" of the declaration.
 func (d *Decl) At() string { return d.File.at(d.Pos()) }
 
-// Lines returns how many lines the declaration takes without its comments.
-func (d *Decl) Lines() int {
-	return d.File.Line(d.node().End()) - d.File.Line(d.Pos()) + 1
-}
-
 // StructType returns the struct that the declaration defines, or nil.
 func (d *Decl) StructType() *ast.StructType {
 	if spec, ok := d.Spec.(*ast.TypeSpec); ok && !spec.Assign.IsValid() {

@@ -1,3 +1,4 @@
+// Package upstream gets the module that a fork is built on from the module cache, and finds declarations in it.
 package upstream
 
 import (
@@ -6,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 
@@ -39,22 +41,13 @@ type ModuleCache struct{ Run command.RunFunc }
 
 // Module downloads path@version if needed and reads it.
 func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module, error) {
-	// Outside any module no go.mod, go.work or vendor folder can redirect it.
-	dir, err := os.MkdirTemp("", "mongofork-download-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out, runErr := c.Run(ctx, dir, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json", path+"@"+version)
 	var got struct{ Dir, Sum, GoModSum, Error string }
-	if err := json.Unmarshal(out, &got); err != nil && runErr == nil {
-		runErr = fmt.Errorf("unexpected output of go mod download: %w", err)
-	}
+	err := c.ask(ctx, &got, "mod", "download", "-json", path+"@"+version)
 	if got.Error != "" {
-		runErr = errors.New(got.Error)
+		err = errors.New(got.Error)
 	}
-	if runErr != nil {
-		return nil, fmt.Errorf("module %s@%s is not available: %w", path, version, runErr)
+	if err != nil {
+		return nil, fmt.Errorf("module %s@%s is not available: %w", path, version, err)
 	}
 	tree, err := filetree.Read(got.Dir)
 	if err != nil {
@@ -65,20 +58,25 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 
 // Versions asks the go command for the module's versions.
 func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error) {
-	dir, err := os.MkdirTemp("", "mongofork-versions-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out, err := c.Run(ctx, dir, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "list", "-m", "-versions", "-json", path)
-	if err != nil {
+	var got struct{ Versions []string }
+	if err := c.ask(ctx, &got, "list", "-m", "-versions", "-json", path); err != nil {
 		return nil, fmt.Errorf("the versions of %s cannot be listed: %w", path, err)
 	}
-	var got struct{ Versions []string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		return nil, fmt.Errorf("unexpected output of go list -m -versions: %w", err)
-	}
 	return got.Versions, nil
+}
+
+// ask reads what the go command says outside of any module, where no go.mod, go.work or vendor folder can redirect it.
+func (c ModuleCache) ask(ctx context.Context, answer any, args ...string) error {
+	dir, err := os.MkdirTemp("", "mongofork-download-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out, runErr := c.Run(ctx, dir, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", args...)
+	if err := json.Unmarshal(out, answer); err != nil && runErr == nil {
+		return fmt.Errorf("unexpected output of go %s: %w", strings.Join(args[:2], " "), err)
+	}
+	return runErr
 }
 
 // String names the module.

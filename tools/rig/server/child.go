@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"mongofork/tools/rig/process"
 )
@@ -23,6 +24,8 @@ type child struct {
 	log    string
 	killed atomic.Bool
 	exited chan struct{}
+	// interrupt asks the program, and what it started, to end, and kills it after process.Grace.
+	interrupt context.CancelFunc
 }
 
 // startChild starts a program with env added to this process's environment.
@@ -32,12 +35,14 @@ func startChild(dir string, env []string, path string, args ...string) (*child, 
 		return nil, err
 	}
 	defer log.Close() // the program has its own copy
+	ctx, interrupt := context.WithCancel(context.Background())
 	c := &child{
-		cmd: process.Command(context.Background(), dir, append(os.Environ(), env...), path, args...),
+		interrupt: interrupt, cmd: process.Command(ctx, dir, append(os.Environ(), env...), path, args...),
 		log: log.Name(), exited: make(chan struct{}),
 	}
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	if err := c.cmd.Start(); err != nil {
+		interrupt()
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	go func() {
@@ -72,4 +77,23 @@ func (c *child) Log() string {
 // ended says how the program ended.
 func (c *child) ended() error {
 	return fmt.Errorf("%s exited (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
+}
+
+// newRunDir makes a new folder for data and logs below parent. It removes those there that are older than any test server gets: who
+// made them was killed.
+func newRunDir(parent string) (string, error) {
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	old, _ := filepath.Glob(filepath.Join(parent, "run-*")) // the pattern is correct
+	for _, path := range old {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > certificateLife {
+			_ = os.RemoveAll(path) // or the next time
+		}
+	}
+	return os.MkdirTemp(parent, "run-")
 }

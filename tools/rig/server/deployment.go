@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -125,9 +126,8 @@ func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
 
 // assemble makes the members a replica set, or leaves one alone, and creates the user.
 func (d *Deployment) assemble(ctx context.Context) (err error) {
-	primary := d.members[0]
 	if d.options.Form.kind == replicaSet {
-		if primary, err = d.initiate(ctx); err != nil {
+		if err := d.initiate(ctx); err != nil {
 			return err
 		}
 	}
@@ -139,22 +139,23 @@ func (d *Deployment) assemble(ctx context.Context) (err error) {
 			create = append(create, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})
 		}
 		// A server without users allows this to any connection from its own machine.
-		if err := runAdmin(ctx, primary.direct(), create); err != nil {
+		opts := options.Client().ApplyURI(d.URI())
+		opts.Auth = nil
+		if err := runAdmin(ctx, opts, create); err != nil {
 			return err
 		}
 	}
-	d.version, err = awaitPrimary(ctx, primary.URI(), d.failed)
+	d.version, err = awaitPrimary(ctx, d.URI(), d.failed)
 	return err
 }
 
-// initiate makes the members a replica set, and returns the primary when all others are secondaries.
-func (d *Deployment) initiate(ctx context.Context) (*Member, error) {
+// initiate makes the members a replica set, and returns when each is its primary or a secondary.
+func (d *Deployment) initiate(ctx context.Context) (err error) {
 	var members bson.A
 	for _, m := range d.members {
 		if d.options.Host != nil {
-			var err error
 			if m.host, err = d.options.Host(m.number, m.address); err != nil {
-				return nil, fmt.Errorf("name %v: %w", m, err)
+				return fmt.Errorf("name %v: %w", m, err)
 			}
 		}
 		members = append(members, bson.D{{Key: "_id", Value: m.number}, {Key: "host", Value: m.host}})
@@ -169,45 +170,14 @@ func (d *Deployment) initiate(ctx context.Context) (*Member, error) {
 		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
 	}
 	if err := runAdmin(ctx, d.members[0].direct(), bson.D{{Key: "replSetInitiate", Value: configuration}}); err != nil {
-		return nil, err
+		return err
 	}
-	var primary *Member
 	for _, m := range d.members {
-		role, err := m.awaitRole(ctx, func(role hello) bool { return role.Primary || role.Secondary })
-		if err != nil {
-			return nil, err
-		}
-		if role.Primary {
-			primary = m
+		if err := m.awaitRole(ctx, func(role hello) bool { return role.Primary || role.Secondary }); err != nil {
+			return err
 		}
 	}
-	if primary == nil {
-		return d.AwaitPrimary(ctx)
-	}
-	return primary, nil
-}
-
-// AwaitPrimary waits until a member is the primary, and returns it. It does not wait for members that do not answer.
-func (d *Deployment) AwaitPrimary(ctx context.Context) (*Member, error) {
-	ctx, found := context.WithCancel(ctx)
-	defer found()
-	primaries := make(chan *Member, len(d.members))
-	var all sync.WaitGroup
-	for _, m := range d.members {
-		all.Go(func() {
-			if _, err := m.awaitRole(ctx, func(role hello) bool { return role.Primary }); err == nil {
-				primaries <- m
-				found()
-			}
-		})
-	}
-	all.Wait()
-	select {
-	case m := <-primaries:
-		return m, nil
-	default:
-		return nil, errors.New("there is no primary")
-	}
+	return nil
 }
 
 // URI is the connection string for clients, with all options that they need.

@@ -1,14 +1,12 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"mongofork/tools/rig/process"
@@ -30,8 +28,7 @@ func openLab(ctx context.Context, cfg Config) (s *Server, err error) {
 	return s, err
 }
 
-// startLab starts a lab: before members that it starts itself, or else before a server. What it reports while it serves goes to
-// Progress.
+// startLab starts a lab: before members that it starts itself, or else before a server.
 func startLab(ctx context.Context, cfg Config) (_ *Server, err error) {
 	s := &Server{lab: cfg.Lab}
 	defer func() {
@@ -39,13 +36,13 @@ func startLab(ctx context.Context, cfg Config) (_ *Server, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	args, env := []string{"serve", "--topology", cfg.Lab}, os.Environ()
+	args, env := []string{"serve", "--topology", cfg.Lab}, []string{}
 	if strings.HasPrefix(cfg.Lab, "members") {
 		mongod, err := MembersBinary(ctx, cfg)
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, "--mongod", mongod, "--dir", cfg.folder())
+		args = append(args, "--mongod", mongod)
 	} else {
 		backend, err := cfg.openFirst(ctx)
 		if err != nil {
@@ -53,67 +50,50 @@ func startLab(ctx context.Context, cfg Config) (_ *Server, err error) {
 		}
 		s.parts, s.Version, s.Name = backend.parts, backend.Version, backend.Name
 		// Every user of the machine can read the arguments of a process.
-		env = append(env, "MONGODB_URI="+backend.URI)
+		env = []string{"MONGODB_URI=" + backend.URI}
 	}
-	// An interrupt leaves it to the caller to end the lab.
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	cmd := process.Command(serving, "", env, filepath.Join(cfg.Root, "build", "lab"), args...)
-	cmd.Stderr = cfg.Progress
-	output, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	binary, err := filepath.Abs(filepath.Join(cfg.Root, "build", "lab"))
 	if err != nil {
-		stop()
-		return nil, fmt.Errorf("start the lab: %w", err)
+		return nil, err
 	}
-	l := lab{cmd, stop, make(chan struct{})}
-	s.parts = append(s.parts, l)
-	s.Env = readEnv(output)
-	go func() {
-		_, _ = io.Copy(io.Discard, output) // a full pipe would stop it
-		_ = cmd.Wait()
-		close(l.exited)
-	}()
-	if s.URI = envValue(s.Env, "MONGODB_URI"); s.URI == "" {
-		return nil, fmt.Errorf("the lab with the topology %s does not answer", cfg.Lab)
+	running, err := openChild(cfg, binary, args, env...)
+	if err != nil {
+		return nil, err
 	}
+	s.parts = append(s.parts, lab{running})
+	err = poll(ctx, running.Failed(), func() error {
+		output, err := os.ReadFile(running.log)
+		if s.Env = readEnv(string(output)); err == nil && s.Env == nil {
+			err = errors.New("it does not answer")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the lab with the topology %s: %w\n%s", cfg.Lab, err, s.Log())
+	}
+	s.URI = envValue(s.Env, "MONGODB_URI")
 	return s, nil
 }
 
 // lab is one that serves.
-type lab struct {
-	cmd    *exec.Cmd
-	stop   context.CancelFunc
-	exited chan struct{}
-}
+type lab struct{ program }
 
-// Stop interrupts the lab, which ends the members that it started.
+// Stop interrupts the lab, which ends the members that it started, and removes its files.
 func (l lab) Stop() error {
-	l.stop()
+	l.interrupt()
 	<-l.exited
-	process.Reap(l.cmd)
-	return nil
+	return l.program.Stop()
 }
 
-func (l lab) Failed() <-chan struct{} { return l.exited }
+var assignment = regexp.MustCompile(`(?m)^[A-Z_]+=.*$`)
 
-func (l lab) Log() string { return "see what the lab wrote above" }
-
-// readEnv reads the assignments that a lab writes before it serves: the connection strings, by the names that upstream's tests
-// look for, and its address, which is the last. A load balancer has two connection strings: upstream's tests begin with the one
-// of a single service.
-func readEnv(output io.Reader) []string {
-	var env []string
-	lines := bufio.NewScanner(output)
-	for lines.Scan() {
-		line := lines.Text()
-		if strings.Contains(line, "=") {
-			env = append(env, line)
-		}
-		if strings.HasPrefix(line, "LAB_URL=") {
-			break
-		}
+// readEnv reads the assignments that a lab writes before it serves: the connection strings, by the names that upstream's tests look
+// for, and its address, which is the last; nil if it is not there yet. A load balancer has two connection strings: upstream's tests
+// begin with the one of a single service.
+func readEnv(output string) []string {
+	env := assignment.FindAllString(output, -1)
+	if envValue(env, "LAB_URL") == "" {
+		return nil
 	}
 	if single := envValue(env, "SINGLE_MONGOS_LB_URI"); single != "" {
 		env = append(env, "MONGODB_URI="+single)

@@ -105,7 +105,7 @@ func (m *Member) Restart(ctx context.Context) error {
 	defer cancel()
 	err = awaitListener(ctx, m.address, c.exited)
 	if err == nil {
-		_, err = m.awaitRole(ctx, func(hello) bool { return true })
+		err = m.awaitRole(ctx, func(hello) bool { return true })
 	}
 	if err != nil {
 		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.Log())
@@ -115,16 +115,16 @@ func (m *Member) Restart(ctx context.Context) error {
 }
 
 // awaitRole asks the member for its role until the role is accepted.
-func (m *Member) awaitRole(ctx context.Context, accept func(hello) bool) (role hello, err error) {
-	err = withClient(ctx, m.direct(), func(client *mongo.Client) error {
-		return poll(ctx, nil, func() (err error) {
-			if role, err = askHello(ctx, client); err == nil && !accept(role) {
-				err = fmt.Errorf("%v is neither primary nor secondary, or not in the role that was asked for", m)
+func (m *Member) awaitRole(ctx context.Context, accept func(hello) bool) error {
+	return withClient(ctx, m.direct(), func(client *mongo.Client) error {
+		return poll(ctx, nil, func() error {
+			role, err := askHello(ctx, client)
+			if err == nil && !accept(role) {
+				err = fmt.Errorf("%v is neither primary nor secondary", m)
 			}
 			return err
 		})
 	})
-	return role, err
 }
 
 // Pause stops the process, like an overloaded machine; its connections stay open.

@@ -95,12 +95,21 @@ func TestMembersElectDieAndComeBack(t *testing.T) {
 	notes := connect(t, d.URI(), "").Database("test").Collection("notes", options.Collection().SetWriteConcern(writeconcern.Majority()))
 	_, err := notes.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}})
 	require.NoError(t, err)
-	primary := func() *Member {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		m, err := d.AwaitPrimary(ctx)
-		require.NoError(t, err)
-		return m
+	primary := func() (found *Member) {
+		for found == nil {
+			for _, m := range d.Members() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_ = withClient(ctx, m.direct(), func(client *mongo.Client) error {
+					role, err := askHello(ctx, client)
+					if err == nil && role.Primary {
+						found = m
+					}
+					return err
+				})
+				cancel()
+			}
+		}
+		return found
 	}
 
 	first := primary()

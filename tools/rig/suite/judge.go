@@ -10,12 +10,8 @@ import (
 	"mongofork/tools/gotest"
 )
 
-const (
-	// attempts is how often upstream's tests that fail in the fork are repeated before they count.
-	attempts = 3
-	// repeatLimit is the largest number of tests that are repeated: more are a broken fork.
-	repeatLimit = 150
-)
+// repeatLimit is the largest number of tests that are repeated: more are a broken fork.
+const repeatLimit = 150
 
 // runner runs tests in a tree, on whatever servers they need.
 type runner func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error)
@@ -36,8 +32,6 @@ type judge struct {
 	// covers says of which packages all of upstream's tests run, so that none may be lost, and the list's entries have to be
 	// needed.
 	covers func(folder string) bool
-	// rerun is the start of the commands that the report suggests.
-	rerun []string
 }
 
 // judge adds the verdict to the result.
@@ -57,107 +51,49 @@ func (j judge) judge(ctx context.Context, r *Result) (*gotest.Result, error) {
 		case listed:
 			r.skip(reason)
 		case c.Test == "" || c.Unfinished() || j.own.has(c.Key):
-			j.failed(r, c, "failed")
+			r.fail(c.Key.String(), "failed", c.Output...)
 		default:
 			doubtful = append(doubtful, c)
 		}
 	}
 	j.checkList(r, result)
-	if len(doubtful) > repeatLimit {
-		r.Remarks = append(r.Remarks, fmt.Sprintf("%d tests failed, too many to repeat them (the limit is %d)", len(doubtful), repeatLimit))
-	} else if doubtful, err = j.appeal(ctx, r, doubtful); err != nil {
-		return nil, err
+	if len(doubtful) <= repeatLimit {
+		if doubtful, err = j.appeal(ctx, r, doubtful); err != nil {
+			return nil, err
+		}
 	}
 	for _, c := range doubtful {
-		j.failed(r, c, "fails in the fork, and does not fail so in the untouched module")
+		r.fail(c.Key.String(), "fails in the fork, and does not fail so in the untouched module", c.Output...)
 	}
 	return result, nil
 }
 
-// whole runs the tests, and once more those of a package whose process ended early. A test that panics when the machine is slow
-// takes those after it along.
+// whole runs the tests, and all of them once more if a process ended early. A test that panics when the machine is slow takes those
+// after it along.
 func (j judge) whole(ctx context.Context, label string) (*gotest.Result, error) {
 	result, err := j.run(ctx, label, j.fork, j.command)
-	if err != nil {
-		return nil, err
+	if err != nil || !slices.ContainsFunc(result.Cases(), gotest.Case.Unfinished) {
+		return result, err
 	}
-	again := j.command
-	ended := map[string]bool{}
-	again.Packages = nil
-	for _, c := range result.Cases() {
-		if c.Unfinished() && !ended[c.Package] {
-			ended[c.Package] = true
-			again.Packages = append(again.Packages, "./"+folderOf(c.Key))
-		}
-	}
-	if len(ended) == 0 {
-		return result, nil
-	}
-	more, err := j.run(ctx, label+", once more, because a process ended", j.fork, again)
-	if err != nil {
-		return nil, err
-	}
-	return gotest.Merge(result.Filter(func(key gotest.Key) bool { return !ended[key.Package] }), more), nil
+	return j.run(ctx, label+", once more, because a process ended", j.fork, j.command)
 }
 
-// appeal runs failed tests alone, in the untouched module and in the fork, until each has been settled or was run often enough.
-// It returns those that were not settled.
+// appeal has failed tests repeated, and returns those that the fork is to blame for.
 func (j judge) appeal(ctx context.Context, r *Result, failed []gotest.Case) ([]gotest.Case, error) {
-	var steadied []string
-	for attempt := 1; attempt <= attempts && len(failed) > 0; attempt++ {
-		command := j.only(failed)
-		pristine, err := j.run(ctx, fmt.Sprintf("%s, untouched, repetition %d", r.Name, attempt), j.pristine, command)
-		if err != nil {
-			return nil, err
-		}
-		failed = slices.DeleteFunc(failed, func(c gotest.Case) bool {
-			same := slices.ContainsFunc(pristine.Cases(), func(theirs gotest.Case) bool {
-				return theirs.Key == c.Key && theirs.Outcome == gotest.Failed && theirs.Where() == c.Where()
-			})
-			if same {
-				r.skip("fails in the untouched module, too")
-			}
-			return same
-		})
-		if len(failed) == 0 {
-			break
-		}
-		fork, err := j.run(ctx, fmt.Sprintf("%s, repetition %d", r.Name, attempt), j.fork, j.only(failed))
-		if err != nil {
-			return nil, err
-		}
-		failed = slices.DeleteFunc(failed, func(c gotest.Case) bool {
-			passes := fork.Outcome(c.Key) == gotest.Passed
-			if passes {
-				r.Passed++
-				steadied = append(steadied, c.Key.String())
-			}
-			return passes
-		})
+	in := func(tree, label string) func(gotest.Command) (*gotest.Result, error) {
+		return func(c gotest.Command) (*gotest.Result, error) { return j.run(ctx, r.Name+label, tree, c) }
 	}
-	if len(steadied) > 0 {
-		r.Remarks = append(r.Remarks, "failed at first, and passed when repeated: "+strings.Join(steadied, ", "))
+	theirs, passed, blamed, err := gotest.Appeal{
+		Command: j.command, Pristine: in(j.pristine, ", untouched"), Fork: in(j.fork, ", repeated"),
+	}.Hear(failed)
+	for range theirs {
+		r.skip("fails in the untouched module, too")
 	}
-	return failed, nil
-}
-
-// only returns the command for some tests alone.
-func (j judge) only(cases []gotest.Case) gotest.Command {
-	command := j.command
-	command.Packages = nil
-	var patterns []string
-	for _, c := range cases {
-		patterns = append(patterns, gotest.Pattern(c.Test))
-		if folder := "./" + folderOf(c.Key); !slices.Contains(command.Packages, folder) {
-			command.Packages = append(command.Packages, folder)
-		}
+	r.Passed += len(passed)
+	if len(passed) > 0 {
+		r.Remarks = append(r.Remarks, "failed at first, and passed when repeated: "+gotest.Names(passed))
 	}
-	command.Run = strings.Join(patterns, "|")
-	return command
-}
-
-func (j judge) failed(r *Result, c gotest.Case, what string) {
-	r.fail(c.Key.String(), what, rerunCommand(j.fork, j.command, c.Key, "./"+folderOf(c.Key), j.rerun...), c.Output...)
+	return blamed, err
 }
 
 // inSkips looks into the list.
@@ -180,7 +116,7 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 			// Examples run only if they state their output, and nothing does if the package as a whole has failed.
 			ran := result.Outcome(gotest.Key{Package: Module + "/" + folder, Test: name}) != gotest.Missing
 			if !ran && !strings.HasPrefix(name, "Example") && result.Outcome(gotest.Key{Package: Module + "/" + folder}) != gotest.Failed {
-				r.fail(folder+" "+name, "did not run", "")
+				r.fail(folder+" "+name, "did not run")
 			}
 		}
 	}
@@ -190,7 +126,7 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 	for folder, names := range j.lost.in(j.covers) {
 		for _, name := range names {
 			if _, listed := j.listed(gotest.Key{Package: Module + "/" + folder, Test: name}); !listed {
-				r.fail(folder+" "+name, "upstream has this test, but the fork does not; name it in "+j.skipFile+" if that is right", "")
+				r.fail(folder+" "+name, "upstream has this test, but the fork does not; name it in "+j.skipFile+" if that is right")
 			}
 		}
 	}
@@ -202,11 +138,11 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 		folder, successor, _ := strings.Cut(skip.Successor, " ")
 		switch {
 		case result.Outcome(key) == gotest.Passed:
-			r.fail(j.skipFile, skip.String()+" passes in the fork; remove the entry", "")
+			r.fail(j.skipFile, skip.String()+" passes in the fork; remove the entry")
 		case !slices.Contains(j.lost[skip.Package], skip.Test) && !known(result, key):
-			r.fail(j.skipFile, skip.String()+" is not a test that was run; correct its name or remove the entry", "")
+			r.fail(j.skipFile, skip.String()+" is not a test that was run; correct its name or remove the entry")
 		case !slices.Contains(j.own[folder], successor):
-			r.fail(j.skipFile, fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %s", skip.Successor, skip), "")
+			r.fail(j.skipFile, fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %s", skip.Successor, skip))
 		}
 	}
 }
@@ -223,16 +159,6 @@ func known(result *gotest.Result, key gotest.Key) bool {
 		}
 	}
 	return false
-}
-
-// rerunCommand returns a shell command, for the root of the repository, that runs one test again. dir is the module's folder
-// below the root; the start goes in front unchanged.
-func rerunCommand(dir string, command gotest.Command, key gotest.Key, pkg string, start ...string) string {
-	words := slices.Concat(start, []string{"go", "test", "-C", dir, "-count=1"}, command.Flags)
-	if key.Test != "" {
-		words = append(words, "-run", "'"+strings.ReplaceAll(gotest.Pattern(key.Test), "'", `'\''`)+"'")
-	}
-	return strings.Join(append(words, pkg), " ")
 }
 
 var (

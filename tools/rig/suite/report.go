@@ -34,15 +34,13 @@ type Failure struct {
 	Name, What string
 	// Output is the end of the case's output.
 	Output []string
-	// Rerun is the command that runs this case alone.
-	Rerun string
 }
 
-func (r *Result) fail(name, what, rerun string, output ...string) {
+func (r *Result) fail(name, what string, output ...string) {
 	if cut := len(output) - excerptLines; cut > 0 {
 		output = append([]string{fmt.Sprintf("[%d lines left out]", cut)}, output[cut:]...)
 	}
-	r.Failures = append(r.Failures, Failure{name, what, output, rerun})
+	r.Failures = append(r.Failures, Failure{name, what, output})
 }
 
 func (r *Result) skip(reason string) {
@@ -121,9 +119,6 @@ func writeFailure(w io.Writer, suite string, f Failure) {
 	fmt.Fprintf(w, "\nFAIL %s: %s: %s\n", suite, f.Name, f.What)
 	for _, line := range f.Output {
 		fmt.Fprintf(w, "    %s\n", strings.Map(printable, line))
-	}
-	if f.Rerun != "" {
-		fmt.Fprintf(w, "  rerun: %s\n", f.Rerun)
 	}
 }
 

@@ -1,14 +1,11 @@
-// Package suite runs the project's test suites: those of the repository itself, and upstream's in the fork, judged by the
-// untouched module.
+// Package suite runs upstream's tests in the fork, and those that the overlay adds. The untouched module judges upstream's.
 package suite
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log"
-	"os/exec"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,14 +13,12 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 )
 
-// Rig runs suites. All fields but CI and Quick are required.
+// Rig runs suites. All fields but CI and Race are required.
 type Rig struct {
 	// Root is the root of the repository, Base the version of upstream that the fork is built on.
 	Root, Base string
@@ -31,13 +26,12 @@ type Rig struct {
 	Revisions specs.Base
 	// CI makes anything unavailable a failure instead of a skip.
 	CI bool
-	// Quick leaves the race detector out.
-	Quick bool
+	// Race runs our tests with the race detector.
+	Race bool
 	// Environ is the environment of the children.
 	Environ []string
-	// Build writes the fork to build/<base>, and the untouched module to build/pristine/<base>. It returns the paths of the
-	// overlay's files that are in the fork.
-	Build func(ctx context.Context) (overlay []string, err error)
+	// Build writes the fork to build/<base>, and the untouched module to build/pristine/<base>.
+	Build func(ctx context.Context) error
 	// Project returns the PROJECT_DIRECTORY for a revision's tests.
 	Project func(ctx context.Context, revision string) (string, error)
 	// Open finds or starts a server.
@@ -46,9 +40,6 @@ type Rig struct {
 	GoTest func(context.Context, gotest.Command) (*gotest.Result, error)
 	// Log receives progress messages.
 	Log *log.Logger
-
-	// absent has the errors of what is not available, so that each is searched for and reported once.
-	absent sync.Map
 }
 
 // work is a Rig with the trees, which are built.
@@ -69,8 +60,6 @@ type suite struct {
 	name string
 	// extra suites run only if they are named.
 	extra bool
-	// waits is whether it waits for servers most of the time. Such suites run beside the others, which need the processors.
-	waits bool
 	parts func(work) []part
 }
 
@@ -81,17 +70,12 @@ func suites() []suite {
 		}
 	}
 	return []suite{
-		{name: "modules", parts: alone(work.modules)},
-		{name: "fork", parts: alone(work.ours)},
-		{name: "upstream", parts: alone(work.upstream)},
-		{name: "compare", parts: alone(work.compare)},
-		{name: "spec", waits: true, parts: work.spec},
-		{name: "soak", waits: true, parts: alone(work.soak)},
-		{name: "limits", waits: true, parts: alone(work.limits)},
-		{name: "cse", waits: true, parts: alone(work.cse)},
-		{name: "integration", waits: true, extra: true, parts: work.integration},
-		{name: "topologies", waits: true, extra: true, parts: work.topologies},
-		{name: "throttling", waits: true, extra: true, parts: alone(work.throttling)},
+		{"fork", false, alone(work.ours)},
+		{"upstream", false, alone(work.upstream)},
+		{"spec", false, work.spec},
+		{"integration", true, work.integration},
+		{"topologies", true, work.topologies},
+		{"throttling", true, alone(work.throttling)},
 	}
 }
 
@@ -116,44 +100,38 @@ func (r *Rig) Run(ctx context.Context, names []string) []Result {
 	if len(building.Failures)+len(building.Skips) > 0 {
 		return []Result{building}
 	}
-	var lanes errgroup.Group
-	results := make([][]Result, 2)
-	for lane, waits := range []bool{false, true} {
-		var parts []part
-		for _, s := range suites() {
-			if s.waits == waits && slices.Contains(names, s.name) {
-				for _, p := range s.parts(w) {
-					parts = append(parts, part{strings.TrimSpace(s.name + " " + p.name), p.run})
-				}
+	var parts []part
+	for _, s := range suites() {
+		if slices.Contains(names, s.name) {
+			for _, p := range s.parts(w) {
+				parts = append(parts, part{strings.TrimSpace(s.name + " " + p.name), p.run})
 			}
 		}
-		results[lane] = make([]Result, len(parts))
-		lanes.Go(func() error {
-			var beside errgroup.Group
-			beside.SetLimit(1)
-			if waits && !r.given() {
-				beside.SetLimit(2) // each has its own servers
-			}
-			for i, p := range parts {
-				beside.Go(func() error {
-					results[lane][i] = r.timed(ctx, p)
-					return nil
-				})
-			}
-			return beside.Wait()
-		})
 	}
-	_ = lanes.Wait() // none fails
-	return slices.Concat(results...)
+	return r.sideBySide(ctx, parts)
+}
+
+// sideBySide runs parts. Most of them wait for a server most of the time, each for its own, so they run side by side, unless they would
+// share one.
+func (r *Rig) sideBySide(ctx context.Context, parts []part) []Result {
+	results := make([]Result, len(parts))
+	var running sync.WaitGroup
+	for i, p := range parts {
+		running.Go(func() { results[i] = r.timed(ctx, p) })
+		if os.Getenv("MONGODB_URI") != "" {
+			running.Wait()
+		}
+	}
+	running.Wait()
+	return results
 }
 
 func (r *Rig) build(ctx context.Context) (w work, err error) {
-	overlay, err := r.Build(ctx)
-	if err != nil {
+	if err := r.Build(ctx); err != nil {
 		return w, err
 	}
 	w.Rig = r
-	if w.trees, err = readTrees(r.Root, r.Base, overlay); err != nil {
+	if w.trees, err = readTrees(r.Root, r.Base); err != nil {
 		return w, err
 	}
 	w.skips, err = gotest.ReadSkips(r.file(r.skipFile()))
@@ -165,7 +143,7 @@ func (r *Rig) timed(ctx context.Context, p part) Result {
 	result := Result{Name: p.name}
 	if ctx.Err() != nil {
 		// Not a skip: an interrupted run must not look like a good one.
-		result.fail(p.name, "not run: interrupted", "")
+		result.fail(p.name, "not run: interrupted")
 		return result
 	}
 	r.Log.Printf("%s ...", p.name)
@@ -176,12 +154,10 @@ func (r *Rig) timed(ctx context.Context, p part) Result {
 	case err == nil:
 	case isUnavailable(err) && !r.CI:
 		result.skip("not run: " + err.Error())
-		result.note("not run")
 	default:
 		what, output, _ := strings.Cut(err.Error(), "\n")
-		result.fail(p.name, what, "", strings.Split(output, "\n")...)
+		result.fail(p.name, what, strings.Split(output, "\n")...)
 	}
-	r.Log.Printf("%s: %v", p.name, result.Elapsed.Round(time.Second))
 	return result
 }
 
@@ -189,49 +165,10 @@ func isUnavailable(err error) bool {
 	return errors.Is(err, server.ErrUnavailable) || errors.Is(err, specs.ErrUnavailable)
 }
 
-// once calls get unless an earlier call for the same thing found that it is not available here.
-func (r *Rig) once(thing string, get func() error) error {
-	if err, known := r.absent.Load(thing); known {
-		return err.(error) // which is all that is stored
-	}
-	err := get()
-	if isUnavailable(err) {
-		r.absent.Store(thing, err)
-	}
-	return err
-}
-
-// project returns the PROJECT_DIRECTORY for a revision's tests.
-func (r *Rig) project(ctx context.Context, revision string) (project string, err error) {
-	err = r.once("specifications "+revision, func() error {
-		project, err = r.Project(ctx, revision)
-		return err
-	})
-	return project, err
-}
-
 // open finds or starts a server.
-func (r *Rig) open(ctx context.Context, cfg server.Config) (s *server.Server, err error) {
-	err = r.once(fmt.Sprintf("%+v", cfg), func() error {
-		cfg.Root, cfg.Progress = r.Root, r.Log.Writer()
-		var said bytes.Buffer
-		if cfg.Lab != "" {
-			cfg.Progress = &said // it reports what it does while it serves
-		}
-		if s, err = r.Open(ctx, cfg); err != nil && said.Len() > 0 {
-			err = fmt.Errorf("%w\n%s", err, said.Bytes())
-		}
-		return err
-	})
-	return s, err
-}
-
-// given reports whether all runs share the user's server, and so its fail points.
-func (r *Rig) given() bool {
-	return slices.ContainsFunc(r.Environ, func(assignment string) bool {
-		value, isURI := strings.CutPrefix(assignment, "MONGODB_URI=")
-		return isURI && value != ""
-	})
+func (r *Rig) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
+	cfg.Root, cfg.Progress = r.Root, r.Log.Writer()
+	return r.Open(ctx, cfg)
 }
 
 // env returns the environment of a child: the rig's own without the variables that would make runs differ, and with the given
@@ -266,19 +203,4 @@ func (r *Rig) test(ctx context.Context, label, folder string, c gotest.Command, 
 		r.Log.Printf("  %s: %d passed, %d failed, %d skipped", label, n.Passed, n.Failed, n.Skipped)
 	}
 	return result, err
-}
-
-// race returns the flag that enables the race detector, or a note that there is no C compiler, which it needs.
-func (r *Rig) race(ctx context.Context) (flags []string, note string) {
-	if r.Quick {
-		return nil, ""
-	}
-	output, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
-	fields := strings.Fields(string(output))
-	if err == nil && len(fields) >= 2 && fields[0] == "1" {
-		if _, err := exec.LookPath(fields[1]); err == nil {
-			return []string{"-race"}, ""
-		}
-	}
-	return nil, "without the race detector, which needs a C compiler"
 }

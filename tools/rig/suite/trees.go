@@ -20,7 +20,7 @@ const Module = "go.mongodb.org/mongo-driver/v2"
 // trees are the two modules that upstream's tests run in, as folders below the root of the repository.
 type trees struct {
 	fork, pristine string
-	// own are the tests that the overlay adds, all those of the fork, and lost are upstream's that the fork lacks.
+	// own are the tests that only the fork has, all those of the fork, and lost are upstream's that the fork lacks.
 	own, all, lost functions
 }
 
@@ -28,21 +28,19 @@ type trees struct {
 type functions map[string][]string
 
 // readTrees finds the tests in both trees, which are built.
-func readTrees(root, base string, overlay []string) (*trees, error) {
+func readTrees(root, base string) (*trees, error) {
 	t := &trees{fork: path.Join("build", base), pristine: path.Join("build", "pristine", base)}
-	own, ownErr := readFunctions(filepath.Join(root, t.fork), func(file string) bool { return slices.Contains(overlay, file) })
-	all, allErr := readFunctions(filepath.Join(root, t.fork), nil)
-	upstream, upstreamErr := readFunctions(filepath.Join(root, t.pristine), nil)
-	t.own, t.all, t.lost = own, all, upstream.without(all)
-	return t, errors.Join(ownErr, allErr, upstreamErr)
+	all, allErr := readFunctions(filepath.Join(root, t.fork))
+	upstream, upstreamErr := readFunctions(filepath.Join(root, t.pristine))
+	t.own, t.all, t.lost = all.without(upstream), all, upstream.without(all)
+	return t, errors.Join(allErr, upstreamErr)
 }
 
 // testFunction matches what go test runs, if only as a fuzz test with its seeds.
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)(?:[^a-z\W]\w*)?)\(`)
 
-// readFunctions finds the test functions in the files of a tree, all or those that keep accepts, except files that the build
-// constraints exclude on this machine.
-func readFunctions(tree string, keep func(file string) bool) (functions, error) {
+// readFunctions finds the test functions in the files of a tree, except files that the build constraints exclude on this machine.
+func readFunctions(tree string) (functions, error) {
 	found := functions{}
 	err := filepath.WalkDir(tree, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -59,7 +57,7 @@ func readFunctions(tree string, keep func(file string) bool) (functions, error) 
 		}
 		relative = filepath.ToSlash(relative)
 		matches, err := build.Default.MatchFile(filepath.Split(name))
-		if err != nil || !matches || keep != nil && !keep(relative) {
+		if err != nil || !matches {
 			return err
 		}
 		text, err := os.ReadFile(name)

@@ -55,7 +55,7 @@ type operationRun struct {
 	overload *OverloadPolicy
 	kind     retry.Kind
 	limit    retry.Limit   // by the Retryable Reads and Writes specifications, for each command
-	key      retry.Command // see commandKey
+	key      retry.Command // once a throttle had to know it, see Operation.commandKey
 
 	// The command being executed: all of its attempts.
 	retries       retry.Execution
@@ -137,11 +137,8 @@ func (ex *operationRun) command(ctx context.Context) error {
 				return err
 			}
 		}
-		if verdict.Reason == retry.ContextDone {
-			return ex.interrupted(ctx, ex.errs.toReturn(fail), contextErr(ctx), noTime)
-		}
 		if !verdict.Retry {
-			return ex.giveUp(ctx, fail)
+			return ex.giveUp(ctx, fail, verdict.Reason)
 		}
 		if err := ex.prepareRetry(ctx, fail, verdict); err != nil {
 			return err
@@ -217,4 +214,25 @@ func (ex *operationRun) batchErrors() error {
 		return nil
 	}
 	return ex.failed
+}
+
+// release ends the execution: the connection and the buffer go back to their pools.
+func (ex *operationRun) release() {
+	ex.releaseConnection()
+
+	// Buffers in a pool should have similar sizes. The garbage collector gets those that are mostly empty, or larger than the
+	// largest wire message.
+	const maxMessageSize = 16 * 1024 * 1024
+	if c := cap(*ex.wm); c < maxMessageSize && c/2 < len(*ex.wm) {
+		memoryPool.Put(ex.wm)
+	}
+}
+
+// releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next
+// server is selected.
+func (ex *operationRun) releaseConnection() {
+	if ex.conn != nil {
+		_ = ex.conn.Close()
+	}
+	ex.srvr, ex.conn = nil, nil
 }

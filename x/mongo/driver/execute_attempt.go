@@ -46,8 +46,14 @@ func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
 	ex.history.startAttempt(requestID)
 	if ex.conn == nil {
 		op := ex.op
-		op.Deployment = ex.deployment()
+		throttling := ex.throttlingDeployment(ctx)
+		if throttling != nil {
+			op.Deployment = throttling
+		}
 		srvr, conn, err := op.getServerAndConnection(ctx, requestID, ex.deprioritized)
+		if throttling != nil {
+			ex.key = throttling.attempt.Command
+		}
 		if err != nil {
 			return checkoutFailure(ctx, err)
 		}

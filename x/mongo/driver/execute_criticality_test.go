@@ -26,14 +26,14 @@ func marked(c retry.Criticality) context.Context {
 func learning(t *testing.T) (s *overloadtest.Script, learn func(reply any, times int, run func() error)) {
 	s = throttled(t, nil, nil, "a")
 	reject(s, "a", 1)
-	s.Policy.Policy.RetryReads = false
+	s.Policy.RetryReads = false
 	return s, func(reply any, times int, run func() error) {
-		s.Policy.Policy.Jitter = func() float64 { return 0.999 }
+		s.Policy.Jitter = func() float64 { return 0.999 }
 		for i := 0; i < times; i++ {
 			s.Replies = []any{reply}
 			_ = run()
 		}
-		s.Policy.Policy.Jitter = func() float64 { return 0.1 }
+		s.Policy.Jitter = func() float64 { return 0.1 }
 	}
 }
 

@@ -3,19 +3,22 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
 // an unordered write goes on with the next batch.
-func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt) error {
+func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt, reason retry.Reason) error {
 	if outcome := backpressure.PurposeOf(ctx).Outcome; outcome != nil {
 		outcome.Unsent = fail.stage != sending
 	}
 	switch {
-	case fail.outOfTime != nil && ex.errs.first != nil:
-		return ex.interrupted(ctx, ex.errs.toReturn(fail), fail.outOfTime, noTime)
+	case reason == retry.ContextDone:
+		return ex.ranOut(ctx, fail)
 	case fail.stage != sending:
 		return ex.errs.toReturn(fail)
 	case ex.unsupportedStorageEngine(fail.err):
@@ -30,47 +33,22 @@ func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt) error {
 	return err
 }
 
-// labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and
-// converts a write concern error to the error that applications expect.
-func (ex *operationRun) labelCommitResult(err error) error {
-	if !ex.committing() {
-		return err
+// ranOut ends the command because nobody waits for a retry any longer.
+func (ex *operationRun) ranOut(ctx context.Context, fail *failedAttempt) error {
+	err := ex.errs.toReturn(fail)
+	switch {
+	case ex.outOfTime(fail):
+		return ex.interrupted(ctx, err, fail.outOfTime, noTime)
+	case fail.contextDone():
+		return err // which says so
+	default:
+		return ex.interrupted(ctx, err, contextErr(ctx), noTime)
 	}
-	switch e := err.(type) {
-	case Error:
-		if ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e) {
-			return withLabel(e, UnknownTransactionCommitResult)
-		}
-	case WriteCommandError:
-		if e.WriteConcernError != nil {
-			return ex.commitFailed(e)
-		}
-	}
-	return err
 }
 
-// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
-// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
-// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
-func lacksMajority(e Error) bool {
-	if e.HasErrorLabel(TransientTransactionError) {
-		return false
-	}
-	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
-	return ok && confirmable(int32(code))
-}
-
-// confirmable reports whether a commit with a write concern error of this code may have happened. It has not if the members
-// cannot satisfy the write concern.
-func confirmable(code int32) bool {
-	return code != unknownReplWriteConcernCode && code != unsatisfiableWriteConcernCode
-}
-
-// maxTimeMSExpired is the server's error code for a command that exceeded its maxTimeMS.
-const maxTimeMSExpired = 50
-
-func (ex *operationRun) committing() bool {
-	return ex.op.Client != nil && ex.op.Client.Committing
+// outOfTime reports whether there was no time to make the attempt, after another had failed.
+func (ex *operationRun) outOfTime(fail *failedAttempt) bool {
+	return fail.outOfTime != nil && ex.errs.first != nil
 }
 
 // writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
@@ -101,28 +79,67 @@ func (ex *operationRun) writeFailed(e WriteCommandError) error {
 	return nil
 }
 
-// commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
-// is unknown, unless the write concern cannot be satisfied at all.
-func (ex *operationRun) commitFailed(e WriteCommandError) error {
-	wce := e.WriteConcernError
-	failed := Error{
-		Code:    int32(wce.Code),
-		Name:    wce.Name,
-		Message: wce.Message,
-		Labels:  e.Labels,
-		Raw:     e.Raw,
-	}
-	var err error = failed
-	if confirmable(failed.Code) {
-		err = withLabel(err, UnknownTransactionCommitResult)
-	}
-	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
-		err = withLabel(err, RetryableWriteError)
-	}
-	return err
-}
-
 // isContextError reports whether an error comes from the operation's deadline or cancellation.
 func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// When an operation was interrupted.
+const (
+	duringBackoff = "interrupted during the backoff before a retry"
+	noTime        = "no time for a retry"
+)
+
+// outOfTime returns the error of an attempt that was not made because the operation's context has ended or is about to. It
+// returns nil for other errors, such as that of a server selection that ended before the context.
+func outOfTime(ctx context.Context, err error, s stage) error {
+	switch {
+	case !isContextError(err):
+		return nil
+	case s == selecting && ctx.Err() == nil:
+		return nil
+	default:
+		return err
+	}
+}
+
+// checkDeadline returns an error if there is not even time for the fastest observed round trip.
+func (ex *operationRun) checkDeadline(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	deadline, ok := ctx.Deadline()
+	if rtt := ex.srvr.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
+		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
+	}
+	return nil
+}
+
+// interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
+// otherwise, and wraps the cause.
+func (ex *operationRun) interrupted(ctx context.Context, err, cause error, when string) error {
+	if e, ok := err.(WriteCommandError); ok {
+		if failed := ex.writeFailed(e); failed != nil {
+			err = failed
+		} else {
+			err = ex.failed
+		}
+	}
+	interruption := backpressure.Interruption{Err: err, When: when, Cause: cause}
+	if outcome := backpressure.PurposeOf(ctx).Outcome; outcome != nil {
+		outcome.Interruption = &interruption
+	}
+	switch e := err.(type) {
+	case WriteCommandError:
+		return interruption
+	case Error:
+		if e.Message != "" {
+			e.Message += ": "
+		}
+		e.Message += when
+		e.Wrapped, e.told = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
+		return e
+	default:
+		return Error{Message: err.Error() + ": " + when, Labels: labelsOf(err), Wrapped: backpressure.Interruption{Err: err, Cause: cause}}
+	}
 }

@@ -41,23 +41,16 @@ func (ex *operationRun) decided(ctx context.Context, fail *failedAttempt, verdic
 	if ex.overload == nil {
 		return
 	}
-	reason := verdict.Reason
 	if fail.stage == throttled {
 		ex.history.throttled++
-	}
-	if verdict.Retry && fail.contextDone() {
-		verdict.Retry, verdict.Backoff, reason = false, 0, retry.ContextDone
-	}
-	if fail.outOfTime != nil && ex.errs.first != nil {
-		reason = retry.ContextDone
 	}
 	if verdict.Retry {
 		ex.history.announced = true
 	} else {
-		ex.history.reason = reason
+		ex.history.reason = verdict.Reason
 	}
 
-	log := ex.overload.logsDecision(ex.history.retriesOfCommand, verdict.Retry, reason)
+	log := ex.overload.logsDecision(ex.history.retriesOfCommand, verdict.Retry, verdict.Reason)
 	monitored := ex.overload.Monitor != nil && ex.overload.Monitor.Decided != nil
 	if !log && !monitored {
 		return
@@ -72,7 +65,7 @@ func (ex *operationRun) decided(ctx context.Context, fail *failedAttempt, verdic
 		Failure:       fail.err,
 		WillRetry:     verdict.Retry,
 		Backoff:       verdict.Backoff,
-		Reason:        string(reason),
+		Reason:        string(verdict.Reason),
 		Criticality:   criticality(ctx).String(),
 		Tokens:        ex.overload.tokens(),
 	}

@@ -44,6 +44,8 @@ func (ex *operationRun) describe(ctx context.Context, fail *failedAttempt) retry
 		Refused:      fail.stage == throttled,
 		Remaining:    ex.overload.remaining(ctx, ex.history.backoff),
 		ContextDone:  contextErr(ctx) != nil,
+		Interrupted:  fail.contextDone(),
+		OutOfTime:    ex.outOfTime(fail),
 		Criticality:  criticality(ctx),
 
 		FirstBackoff: serverFirstBackoff(fail.err),
@@ -64,9 +66,6 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 	ex.reset(fail)
 	ex.reportDecision(ctx)
 
-	if fail.contextDone() {
-		return ex.errs.toReturn(fail)
-	}
 	if verdict.Backoff > 0 {
 		if err := ex.backOff(ctx, verdict.Backoff); err != nil {
 			return ex.interrupted(ctx, ex.errs.toReturn(fail), err, duringBackoff)

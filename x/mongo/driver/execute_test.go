@@ -195,8 +195,8 @@ func TestExecuteOverload(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := overloadtest.New(t, tt.replies...)
-			s.Policy.Policy.RetryReads = !tt.options.noReads
-			s.Policy.Policy.RetryWrites = !tt.options.noWrites
+			s.Policy.RetryReads = !tt.options.noReads
+			s.Policy.RetryWrites = !tt.options.noWrites
 
 			err := s.Execute(context.Background(), tt.op(s))
 			if tt.code == 0 {
@@ -261,7 +261,7 @@ func TestExecuteTokenBucket(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := overloadtest.New(t)
 			bucket := retry.NewTokenBucket()
-			s.Policy.Policy.Bucket = bucket
+			s.Policy.Bucket = bucket
 			for i := 0; i < tt.drained; i++ {
 				s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
 				require.Error(t, s.Execute(context.Background(), s.Write()))
@@ -335,7 +335,7 @@ func TestExecuteOverloadExempt(t *testing.T) {
 
 func TestExecuteOverloadDeadline(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Rejected())
-	s.Policy.Policy.Jitter = func() float64 { return 1 }
+	s.Policy.Jitter = func() float64 { return 1 }
 	s.Policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 99*ms)}
 
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(time.Hour))
@@ -522,7 +522,7 @@ func TestExecuteOverloadBatches(t *testing.T) {
 
 func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
 	s := overloadtest.New(t)
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
 	require.Error(t, s.Execute(context.Background(), s.Write()))
 	s.Sent = nil
@@ -532,7 +532,7 @@ func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
 	op.WriteConcern = writeconcern.Unacknowledged()
 	assert.Equal(t, driver.ErrUnacknowledgedWrite, s.Execute(context.Background(), op))
 	assert.Len(t, s.Sent, 1)
-	assert.Equal(t, 995.0, s.Policy.Policy.Bucket.Tokens(), "nothing is known of how the server fared")
+	assert.Equal(t, 995.0, s.Policy.Bucket.Tokens(), "nothing is known of how the server fared")
 }
 
 func TestExecuteOverloadDeprioritizesServers(t *testing.T) {

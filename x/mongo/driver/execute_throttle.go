@@ -32,44 +32,41 @@ func (lbcd *loadBalancedCursorDeployment) Throttle() (address.Address, *retry.Th
 	return throttleOf(lbcd.errorProcessor)
 }
 
-// deployment returns the deployment that selects the server for the next attempt: with adaptiveThrottling one that may refuse it,
-// once a server has rejected anything.
-func (ex *operationRun) deployment() Deployment {
+// throttlingDeployment returns the deployment that selects the server for the next attempt and may refuse it: with
+// adaptiveThrottling, once a server has rejected anything. Otherwise it returns nil. It has a copy of the operation, because what
+// it points to is allocated, and nothing is while all is well.
+func (ex *operationRun) throttlingDeployment(ctx context.Context) *throttlingDeployment {
 	if !ex.overload.Rejected() || ex.op.neverThrottled() {
-		return ex.op.Deployment
+		return nil
 	}
-	return &throttlingDeployment{Deployment: ex.op.Deployment, run: ex}
+	return &throttlingDeployment{ex.op.Deployment, ex.op, ex.overload, ex.throttledAttempt(ctx)}
 }
 
-// throttledAttempt describes the present attempt to a throttle.
+// throttledAttempt describes the present attempt to a throttle, but for the command, which may not be known yet.
 func (ex *operationRun) throttledAttempt(ctx context.Context) retry.Attempt {
-	return retry.Attempt{
-		Criticality: criticality(ctx),
-		Command:     ex.commandKey(),
-		First:       ex.retries.First(),
-	}
+	return retry.Attempt{Criticality: criticality(ctx), Command: ex.key, First: ex.retries.First()}
 }
 
-// commandKey returns what the operation's commands are and where they go, by their first element. It builds one for that, once: no
-// server has been chosen yet, and one that knows everything refuses nothing.
-func (ex *operationRun) commandKey() retry.Command {
-	if ex.key.Name != "" {
-		return ex.key
+// commandKey returns what the operation's commands are and where they go, by their first element, unless that is known. It builds one
+// for that: no server has been chosen yet, and one that knows everything refuses nothing.
+func (op Operation) commandKey(known retry.Command) retry.Command {
+	if known.Name != "" {
+		return known
 	}
-	ex.key = retry.Command{Name: ex.op.Name, Database: ex.op.Database}
+	key := retry.Command{Name: op.Name, Database: op.Database}
 	knowing := description.SelectedServer{
 		Server: description.Server{WireVersion: &description.VersionRange{Max: driverutil.MaxWireVersion}},
-		Kind:   ex.op.Deployment.Kind(),
+		Kind:   op.Deployment.Kind(),
 	}
-	command, err := ex.op.CommandFn(nil, knowing)
+	command, err := op.CommandFn(nil, knowing)
 	if err != nil {
-		return ex.key
+		return key
 	}
 	if first, _, ok := bsoncore.ReadElement(command); ok {
-		ex.key.Name = first.Key()
-		ex.key.Collection, _ = first.Value().StringValueOK()
+		key.Name = first.Key()
+		key.Collection, _ = first.Value().StringValueOK()
 	}
-	return ex.key
+	return key
 }
 
 // tellThrottle tells the server's throttle the end of an attempt.
@@ -78,9 +75,12 @@ func (ex *operationRun) tellThrottle(ctx context.Context, err error) {
 		return
 	}
 	_, throttle := throttleOf(ex.srvr)
-	if rejected := backpressure.IsRetryableOverload(err); rejected || throttle.Active() {
-		throttle.Ended(ex.throttledAttempt(ctx), rejected)
+	rejected := backpressure.IsRetryableOverload(err)
+	if !rejected && !throttle.Active() {
+		return
 	}
+	ex.key = ex.op.commandKey(ex.key)
+	throttle.Ended(ex.throttledAttempt(ctx), rejected)
 }
 
 // neverThrottled reports whether the command is always sent: because work at the server would otherwise be lost or go on (the end
@@ -99,7 +99,9 @@ func (op Operation) neverThrottled() bool {
 // throttlingDeployment is the deployment of one attempt, which it may refuse.
 type throttlingDeployment struct {
 	Deployment
-	run *operationRun
+	op       Operation
+	overload *OverloadPolicy
+	attempt  retry.Attempt // its command is known once a throttle has to
 }
 
 // SelectServer implements the Deployment interface. It returns the selected server, or another that does not refuse the attempt if
@@ -113,12 +115,13 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	if !throttle.Active() {
 		return server, nil
 	}
-	attempt, draw := d.run.throttledAttempt(ctx), d.run.overload.Jitter()
+	d.attempt.Command = d.op.commandKey(d.attempt.Command)
+	attempt, draw := d.attempt, d.overload.Jitter()
 	if !throttle.Refuses(attempt, draw) {
 		return server, nil
 	}
 	others := &otherServers{suitable: selector, refused: []address.Address{addr}}
-	if other := d.selectOther(ctx, attempt, others); other != nil {
+	if other := d.selectOther(ctx, others); other != nil {
 		throttle.Refused(attempt)
 		return other, nil
 	}
@@ -138,7 +141,7 @@ func (d *throttlingDeployment) routed() bool {
 
 // selectOther selects an equally suitable server that does not refuse the attempt; it returns nil if there is none. It does not
 // relax the read preference and the latency window.
-func (d *throttlingDeployment) selectOther(ctx context.Context, attempt retry.Attempt, others *otherServers) Server {
+func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherServers) Server {
 	for {
 		others.found = false // a load-balanced topology has only one server, and does not ask
 		server, err := d.Deployment.SelectServer(ctx, others)
@@ -146,7 +149,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, attempt retry.At
 			return nil
 		}
 		addr, throttle := throttleOf(server)
-		if !throttle.Refuses(attempt, d.run.overload.Jitter()) {
+		if !throttle.Refuses(d.attempt, d.overload.Jitter()) {
 			return server
 		}
 		others.refused = append(others.refused, addr)

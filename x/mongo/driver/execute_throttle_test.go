@@ -28,7 +28,7 @@ import (
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *overloadtest.Script {
 	s := overloadtest.New(t, replies...)
 	rule := throttling()
-	s.Policy.Policy.Throttling = &rule
+	s.Policy.Throttling = &rule
 	s.Throttles = map[address.Address]*retry.Throttle{}
 	s.Servers = nil
 	for _, host := range append(append([]string{}, rejecting...), accepting...) {
@@ -324,7 +324,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 // TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
 func TestThrottleFloorOfFirstAttempts(t *testing.T) {
 	s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
-	s.Policy.Policy.Jitter = func() float64 { return 0.995 }
+	s.Policy.Jitter = func() float64 { return 0.995 }
 	reject(s, "a", 999)
 	err := s.Execute(context.Background(), s.Read())
 	var serverErr driver.Error
@@ -337,7 +337,7 @@ func TestThrottleFloorOfFirstAttempts(t *testing.T) {
 func TestThrottledRespectsLimits(t *testing.T) {
 	t.Run("options", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
-		s.Policy.Policy.RetryReads = false
+		s.Policy.RetryReads = false
 		err := s.Execute(context.Background(), s.Read())
 		var retries *driver.RetryError
 		require.True(t, errors.As(err, &retries))
@@ -346,7 +346,7 @@ func TestThrottledRespectsLimits(t *testing.T) {
 	})
 	t.Run("limit", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
-		s.Policy.Policy.MaxRetries = 2
+		s.Policy.MaxRetries = 2
 		require.Error(t, s.Execute(context.Background(), s.Read()))
 		assert.Len(t, s.Slept, 2)
 	})
@@ -361,9 +361,9 @@ func TestThrottledRespectsLimits(t *testing.T) {
 	})
 	t.Run("tokens", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
-		s.Policy.Policy.Bucket = retry.NewTokenBucket()
+		s.Policy.Bucket = retry.NewTokenBucket()
 		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, 1000.0, s.Policy.Policy.Bucket.Tokens())
+		assert.Equal(t, 1000.0, s.Policy.Bucket.Tokens())
 	})
 	t.Run("a backoff that is interrupted", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
@@ -414,8 +414,8 @@ func TestThrottleLearns(t *testing.T) {
 			if tt.reply != nil {
 				s.Replies = []any{tt.reply}
 			}
-			s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = false, false
-			s.Policy.Policy.Jitter = func() float64 { return 0.9 }
+			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
+			s.Policy.Jitter = func() float64 { return 0.9 }
 			reject(s, "a", 1)
 			_ = s.Execute(context.Background(), tt.op(s))
 			require.Len(t, s.Sent, 1)
@@ -427,14 +427,14 @@ func TestThrottleLearns(t *testing.T) {
 // TestWithoutThrottling: servers that have a throttle are not asked without the option.
 func TestWithoutThrottling(t *testing.T) {
 	s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
-	s.Policy.Policy.Throttling = nil
+	s.Policy.Throttling = nil
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Len(t, s.Sent, 1)
 }
 
 func TestThrottledEvents(t *testing.T) {
 	s := throttled(t, nil, []string{"a"})
-	s.Policy.Policy.MaxRetries = 1
+	s.Policy.MaxRetries = 1
 	var decided []event.RetryDecidedEvent
 	var finished []event.RetryFinishedEvent
 	s.Policy.Monitor = &event.RetryMonitor{
@@ -466,7 +466,7 @@ func TestThrottledLog(t *testing.T) {
 	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
 	five := []string{scheduled, scheduled, scheduled, scheduled, scheduled}
 	reads := func(on bool) func(*overloadtest.Script) {
-		return func(s *overloadtest.Script) { s.Policy.Policy.RetryReads = on }
+		return func(s *overloadtest.Script) { s.Policy.RetryReads = on }
 	}
 	tests := []struct {
 		name  string
@@ -536,7 +536,7 @@ func TestThrottlingAllocatesNothing(t *testing.T) {
 	allocations := func(throttling bool) float64 {
 		s, ctx := throttled(t, nil, nil, "a"), marked(retry.Critical)
 		if !throttling {
-			s.Policy.Policy.Throttling, s.Throttles = nil, nil
+			s.Policy.Throttling, s.Throttles = nil, nil
 			ctx = context.Background()
 		}
 		run := func() {

@@ -38,3 +38,67 @@ func (ex *operationRun) unpinForRetry() error {
 	}
 	return client.ClearPinnedResources()
 }
+
+// labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and
+// converts a write concern error to the error that applications expect.
+func (ex *operationRun) labelCommitResult(err error) error {
+	if !ex.committing() {
+		return err
+	}
+	switch e := err.(type) {
+	case Error:
+		if ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e) {
+			return withLabel(e, UnknownTransactionCommitResult)
+		}
+	case WriteCommandError:
+		if e.WriteConcernError != nil {
+			return ex.commitFailed(e)
+		}
+	}
+	return err
+}
+
+// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
+// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
+// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
+func lacksMajority(e Error) bool {
+	if e.HasErrorLabel(TransientTransactionError) {
+		return false
+	}
+	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
+	return ok && confirmable(int32(code))
+}
+
+// confirmable reports whether a commit with a write concern error of this code may have happened. It has not if the members
+// cannot satisfy the write concern.
+func confirmable(code int32) bool {
+	return code != unknownReplWriteConcernCode && code != unsatisfiableWriteConcernCode
+}
+
+// maxTimeMSExpired is the server's error code for a command that exceeded its maxTimeMS.
+const maxTimeMSExpired = 50
+
+func (ex *operationRun) committing() bool {
+	return ex.op.Client != nil && ex.op.Client.Committing
+}
+
+// commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
+// is unknown, unless the write concern cannot be satisfied at all.
+func (ex *operationRun) commitFailed(e WriteCommandError) error {
+	wce := e.WriteConcernError
+	failed := Error{
+		Code:    int32(wce.Code),
+		Name:    wce.Name,
+		Message: wce.Message,
+		Labels:  e.Labels,
+		Raw:     e.Raw,
+	}
+	var err error = failed
+	if confirmable(failed.Code) {
+		err = withLabel(err, UnknownTransactionCommitResult)
+	}
+	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
+		err = withLabel(err, RetryableWriteError)
+	}
+	return err
+}

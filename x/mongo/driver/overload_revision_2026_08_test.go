@@ -24,8 +24,8 @@ import (
 func newScript(t *testing.T, maxAdaptiveRetries uint, replies ...any) *overloadtest.Script {
 	s := overloadtest.New(t, replies...)
 	s.Policy = driver.NewOverloadPolicy(maxAdaptiveRetries, false)
-	s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = true, true
-	s.Policy.Policy.Jitter = func() float64 { return 0.5 }
+	s.Policy.RetryReads, s.Policy.RetryWrites = true, true
+	s.Policy.Jitter = func() float64 { return 0.5 }
 	s.Policy.Clock = s
 	return s
 }
@@ -133,7 +133,7 @@ func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 
 func TestExecuteTokenBucketWithinMaxAdaptiveRetries(t *testing.T) {
 	s := newScript(t, 2, overloadtest.Repeat(3, overloadtest.Overloaded())...)
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	require.Error(t, s.Execute(context.Background(), s.Write()))
-	assert.Equal(t, 998.0, s.Policy.Policy.Bucket.Tokens())
+	assert.Equal(t, 998.0, s.Policy.Bucket.Tokens())
 }

@@ -59,7 +59,7 @@ func TestRetryError(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := overloadtest.New(t, tt.replies...)
-			s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = !tt.off, !tt.off
+			s.Policy.RetryReads, s.Policy.RetryWrites = !tt.off, !tt.off
 			err := s.Execute(context.Background(), tt.op(s))
 			require.Error(t, err)
 

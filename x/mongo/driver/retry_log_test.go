@@ -119,7 +119,7 @@ func TestRetryLog(t *testing.T) {
 
 func TestRetryLogKeys(t *testing.T) {
 	s := overloadtest.New(t, then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(5, overloadtest.ShuttingDown())...)...)
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	sink := logTo(t, s, logger.LevelDebug)
 	r := record(s)
 	_ = s.Execute(context.Background(), s.Write())
@@ -161,7 +161,7 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := overloadtest.New(t, establishmentError{server: tt.server})
-			s.Policy.Policy.RetryReads = false
+			s.Policy.RetryReads = false
 			sink := logTo(t, s, logger.LevelInfo)
 			_ = s.Execute(context.Background(), s.Read())
 
@@ -184,7 +184,7 @@ func (c *manualClock) Now() time.Time { return c.now }
 
 func TestRetryLogIsLimited(t *testing.T) {
 	s := overloadtest.New(t)
-	s.Policy.Policy.RetryReads = false
+	s.Policy.RetryReads = false
 	clock := &manualClock{Clock: s, now: time.Unix(1000, 0)}
 	s.Policy.Clock = clock
 	sink := logTo(t, s, logger.LevelInfo)

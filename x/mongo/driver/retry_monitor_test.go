@@ -79,7 +79,7 @@ func TestRetryMonitorReasons(t *testing.T) {
 			return op
 		}
 	}
-	retriesOff := func(s *overloadtest.Script) { s.Policy.Policy.RetryReads, s.Policy.Policy.RetryWrites = false, false }
+	retriesOff := func(s *overloadtest.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
 
 	tests := []struct {
 		name    string
@@ -162,7 +162,7 @@ func TestRetryMonitorReasons(t *testing.T) {
 		{
 			name:    "bucket empty",
 			op:      write,
-			set:     func(s *overloadtest.Script) { s.Policy.Policy.Bucket = emptyBucket() },
+			set:     func(s *overloadtest.Script) { s.Policy.Bucket = emptyBucket() },
 			replies: []any{overloadtest.Overloaded()},
 			want:    []string{"attempt 1: refused, bucketEmpty"},
 		},
@@ -252,7 +252,7 @@ func (c *steppingClock) Now() time.Time {
 func TestRetryMonitorEvents(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.OK())
 	s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	r := record(s)
 
 	op := s.Read()

@@ -36,7 +36,7 @@ func TestRunCommandCursorIsMarked(t *testing.T) {
 				replies = append(replies, overloadtest.Failure(43)) // the cursor is gone
 			}
 			s := overloadtest.New(t, replies...)
-			s.Policy.Policy.RetryWrites = false
+			s.Policy.RetryWrites = false
 			cursor := openCursor(t, s)
 			if tt.marked {
 				cursor.MarkRunCommand()

@@ -39,12 +39,12 @@ func TestWritesWithoutType(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
-			s.Policy.Policy.RetryReads = false
+			s.Policy.RetryReads = false
 			require.NoError(t, tt.execute(s))
 			s.Finish()
 
 			s = overloadtest.New(t, overloadtest.Overloaded())
-			s.Policy.Policy.RetryWrites = false
+			s.Policy.RetryWrites = false
 			assert.Error(t, tt.execute(s))
 			s.Finish()
 
@@ -59,7 +59,7 @@ func TestRunCommandCursorNeedsBothOptions(t *testing.T) {
 		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
 	}}
 	s := overloadtest.New(t, overloadtest.OK(cursor), overloadtest.Overloaded())
-	s.Policy.Policy.RetryWrites = false
+	s.Policy.RetryWrites = false
 
 	op := operation.NewCursorCommand(command, driver.CursorOptions{}).Database("db").Deployment(s)
 	require.NoError(t, op.Execute(context.Background()))

@@ -72,7 +72,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	attempts := 1 + int(topology.OverloadPolicy().Policy.MaxRetries)
+	attempts := 1 + int(topology.OverloadPolicy().MaxRetries)
 	assert.Equal(t, int64(operations*attempts), l.Commands.Load())
 
 	for _, server := range topology.servers {
@@ -107,7 +107,7 @@ func TestOverloadOfConnectionRateLimiter(t *testing.T) {
 	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
 	require.NoError(t, err)
 
-	l.Refuse.Store(int64(topology.OverloadPolicy().Policy.MaxRetries))
+	l.Refuse.Store(int64(topology.OverloadPolicy().MaxRetries))
 	require.NoError(t, ping(context.Background(), topology))
 	assert.Equal(t, int64(1), l.Commands.Load())
 }

@@ -48,9 +48,9 @@ func TestConfiguredPolicy(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			overload := newTopology(t, tt.opts).OverloadPolicy()
-			assert.Equal(t, tt.maxRetries, overload.Policy.MaxRetries)
+			assert.Equal(t, tt.maxRetries, overload.MaxRetries)
 			assert.Equal(t, tt.retarget, overload.Retarget)
-			assert.Equal(t, 200*time.Millisecond, overload.Policy.FirstBackoff)
+			assert.Equal(t, 200*time.Millisecond, overload.FirstBackoff)
 		})
 	}
 }
@@ -58,7 +58,7 @@ func TestConfiguredPolicy(t *testing.T) {
 // TestJitterIsTheDrivers is about tests that set the jitter of all clients.
 func TestJitterIsTheDrivers(t *testing.T) {
 	defer randutil.SetJitterForTesting(func() float64 { return 0.25 })()
-	assert.Equal(t, 0.25, newTopology(t, options.Client()).OverloadPolicy().Policy.Jitter())
+	assert.Equal(t, 0.25, newTopology(t, options.Client()).OverloadPolicy().Jitter())
 }
 
 // find is a retryable read.

@@ -59,7 +59,7 @@ func TestServersShareTheClientsOverloadPolicy(t *testing.T) {
 	}
 
 	other := newTopology(t, options.Client().SetAdaptiveRetries(true))
-	assert.True(t, client.OverloadPolicy().Policy.Bucket != other.OverloadPolicy().Policy.Bucket, "each client has its own bucket")
+	assert.True(t, client.OverloadPolicy().Bucket != other.OverloadPolicy().Bucket, "each client has its own bucket")
 }
 
 // TestMonitoringIsExempt is about the commands of connection establishment, authentication and monitoring.

@@ -77,7 +77,7 @@ func watch(t *testing.T, uri string, opts *options.ClientOptions) *watched {
 	})
 	cfg, err := NewConfig(opts.ApplyURI(uri).SetDialer(dialer), nil)
 	require.NoError(t, err)
-	cfg.overload.Clock, cfg.overload.Policy.Jitter = &w.clock, func() float64 { return 0.5 }
+	cfg.overload.Clock, cfg.overload.Jitter = &w.clock, func() float64 { return 0.5 }
 	w.Server = NewServer(address.Address(opts.Hosts[0]), newTopology(t, options.Client()).id, defaultConnectionTimeout, cfg.ServerOpts...)
 	t.Cleanup(func() {
 		if w.conn != nil {
@@ -310,7 +310,7 @@ func TestDisconnectEndsHeartbeatBackoff(t *testing.T) {
 	clock := &patientClock{manualClock: manualClock{time.Unix(1, 0)}, waits: make(chan time.Duration)}
 	cfg, err := NewConfig(options.Client().ApplyURI(l.URI()).SetAdaptiveThrottling(true), nil)
 	require.NoError(t, err)
-	cfg.overload.Clock, cfg.overload.Policy.Jitter = clock, func() float64 { return 0 }
+	cfg.overload.Clock, cfg.overload.Jitter = clock, func() float64 { return 0 }
 	topology, err := New(cfg)
 	require.NoError(t, err)
 	require.NoError(t, topology.Connect())

@@ -110,7 +110,7 @@ func TestExecuteContextEndsBeforeTheFirstAttempt(t *testing.T) {
 func TestExecuteRejectedTooLate(t *testing.T) {
 	ctx := overloadtest.NewContext()
 	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded())
-	s.Policy.Policy.Bucket = retry.NewTokenBucket()
+	s.Policy.Bucket = retry.NewTokenBucket()
 	op := s.Write()
 	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
 		if len(s.Sent) == 2 {
@@ -121,7 +121,7 @@ func TestExecuteRejectedTooLate(t *testing.T) {
 	hasCode(462)(t, err)
 	assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
 	assert.Len(t, s.Slept, 1)
-	assert.Equal(t, 999.0, s.Policy.Policy.Bucket.Tokens())
+	assert.Equal(t, 999.0, s.Policy.Bucket.Tokens())
 }
 
 // TestBackoffEndsWithEitherContext is about a command that is sent for somebody else's call: its backoff ends with that call, and with

@@ -1,2 +1,0 @@
-// Package drift tells what another version of the module changed beneath an overlay.
-package drift

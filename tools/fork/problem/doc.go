@@ -1,2 +1,0 @@
-// Package problem reports what stops the builder: where, what, and the cure.
-package problem

@@ -1,2 +1,0 @@
-// Package upstream gets the module that a fork is built on from the module cache, and finds declarations in it.
-package upstream
