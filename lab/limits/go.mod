@@ -13,7 +13,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	go.mongodb.org/mongo-driver/v2 v2.10.0
 	mongofork v0.0.0
-	mongofork/lab v0.0.0
 )
 
 require (

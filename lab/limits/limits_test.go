@@ -1,6 +1,5 @@
-// Package limits lets applications with the fork meet a server's limits on the rates of requests and of new connections: those of
-// the lab's model of a server, in virtual time, and a server's own, if MONGODB_URI names one that has them. It uses what the fork
-// adds to the driver, so it is a module of its own.
+// Package limits lets applications with the fork meet a server's own limits on the rates of requests and of new connections, if
+// MONGODB_URI names one that has them. It uses what the fork adds to the driver, so it is a module of its own.
 package limits
 
 import (
@@ -12,7 +11,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -22,11 +20,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"mongofork/lab/virtual"
 	"mongofork/tools/connstring"
 )
 
-// Parameters of servers since 8.2, and of the lab.
+// Parameters of servers since 8.2.
 const (
 	limitRequests    = "ingressRequestRateLimiterEnabled"
 	requestRate      = "ingressRequestAdmissionRatePerSec"
@@ -66,18 +63,6 @@ const (
 	// allTokens is how many a client with adaptiveRetries has at first.
 	allTokens = 1000
 )
-
-func TestLimitsOfTheLab(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := virtual.Start(virtual.Options{Topology: "standalone", Latency: latency / 2})
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			cluster.Close()
-			time.Sleep(time.Minute) // until what the clients left behind has ended
-		})
-		meet(t, func() *options.ClientOptions { return cluster.Client(retries) })
-	})
-}
 
 func TestLimitsOfAServer(t *testing.T) {
 	uri := os.Getenv("MONGODB_URI")

@@ -90,6 +90,23 @@ func TestByChance(t *testing.T) {
 	assert.False(t, byChance(one, a, a))
 }
 
+// TestChanceAfterAReason is about runs that differ by a reason, and then by chance: one pair that agrees after the reason is enough.
+func TestChanceAfterAReason(t *testing.T) {
+	t.Parallel()
+	trace := func(err, ping string) trial.Trace {
+		return trial.Trace{Lines: []string{`       1.000 call 1 insertOne error T "` + err + `"`, `       2.000 server a sees ping, maxTimeMS: ` + ping}}
+	}
+	const wrapped = "x: no time for a retry: y"
+	up, fork := traces{trace("x", "88"), trace("x", "89")}, traces{trace(wrapped, "89"), trace(wrapped, "89")}
+	v := explain(trial.Plan{}, up, fork)
+	assert.Empty(t, v.finding)
+	assert.Equal(t, []string{"the deadline passes, or the context is cancelled, before a retry is sent"}, v.reasons)
+	v = explain(trial.Plan{}, up, traces{trace(wrapped, "90"), trace(wrapped, "90")})
+	assert.Equal(t, different, v.finding)
+	v = explain(trial.Plan{}, traces{trace("x", "88"), trace("z", "88")}, traces{trace("x", "90"), trace(wrapped, "88")})
+	assert.Equal(t, different, v.finding, "a pair that differs earlier does not count")
+}
+
 func TestOneRunThatAgreesIsEnough(t *testing.T) {
 	t.Parallel()
 	assert.True(t, traces{{Digest: "a"}, {Digest: "b"}}.agree(traces{{Digest: "c"}, {Digest: "b"}}))
@@ -142,6 +159,47 @@ func TestRules(t *testing.T) {
 			assert.Equal(t, name, rule)
 			rule, _ = broken(tt.plan, traces{tt.up}, traces{tt.up})
 			assert.Empty(t, rule, "upstream keeps its own rules")
+		})
+	}
+}
+
+// TestNotBroken is about what looks like a broken rule. Next to each case is one that is.
+func TestNotBroken(t *testing.T) {
+	t.Parallel()
+	const fails, outlives = "a call fails that succeeds with upstream", "a call outlives its deadline"
+	rejected := trial.Plan{Calls: []trial.Call{{ID: 1}}, Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}, {What: trial.Error, On: "insert"}}}
+	trace := func(o trial.Outcome) trial.Trace { return trial.Trace{Limit: 5, Outcomes: []trial.Outcome{o}} }
+	call := func(kind string, attempts int, err string) trial.Trace {
+		return trace(trial.Outcome{Call: trial.Call{Kind: kind}, Attempts: attempts, Error: err})
+	}
+	ends := func(kind string, ending, held, end time.Duration) trial.Trace {
+		return trace(trial.Outcome{Call: trial.Call{Kind: kind, Deadline: time.Second}, Ending: ending, Held: held, End: end, Error: "x"})
+	}
+	given := func(kind string) trial.Trace { return ends(kind, 0, 0, time.Second) }
+	opened := func(n, cut int) trial.Trace {
+		return trial.Trace{Opened: make([]time.Duration, n), Cut: cut, Outcomes: []trial.Outcome{{}}}
+	}
+	tests := map[string]struct {
+		up, fork trial.Trace
+		want     string
+	}{
+		"commands lose their connection":            {opened(2, 0), opened(38, 10), ""},
+		"and upstream's, too":                       {opened(2, 10), opened(38, 10), "a storm of connections"},
+		"upstream needs more attempts than allowed": {call("insertOne", 11, ""), call("insertOne", 6, "x"), ""},
+		"upstream needs no more":                    {call("insertOne", 6, ""), call("insertOne", 6, "x"), fails},
+		"upstream sends many getMores":              {call("find", 11, ""), call("find", 6, "x"), fails},
+		"a transaction has many commands":           {call("withTransaction", 11, ""), call("withTransaction", 6, "x"), fails},
+		"a cursor is closed at a silent host":       {given("find"), ends("find", 0, 3*time.Second, 3*time.Second), ""},
+		"and later":                                 {given("find"), ends("find", 0, 3*time.Second, 3010*time.Millisecond), outlives},
+		"the end of a transaction has time":         {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 3*time.Second), ""},
+		"and takes more":                            {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 4*time.Second), outlives},
+		"its callback has none":                     {given("withTransaction"), ends("withTransaction", 2*time.Second, 3*time.Second, 3*time.Second), outlives},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule, _ := broken(rejected, traces{tt.up, tt.up}, traces{tt.fork, tt.fork})
+			assert.Equal(t, tt.want, rule)
 		})
 	}
 }

@@ -3,12 +3,89 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sync/errgroup"
 
+	"mongofork/lab/internal/deployment"
+	"mongofork/lab/internal/members"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
 	"mongofork/tools/command"
 )
+
+type serveCmd struct {
+	Topology string `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N, made of one server; or members:N, a real replica set."`
+	Backend  string `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; for all topologies but members:N."`
+	Mongod   string `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod."`
+	Dir      string `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
+}
+
+// Run serves until the context ends.
+func (c *serveCmd) Run(env *environment) (err error) {
+	spec, err := topology.ParseSpec(c.Topology)
+	if err != nil {
+		return err
+	}
+	config := deployment.Config{Topology: spec, Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
+	if err := c.behind(env.ctx, &config); err != nil {
+		return err
+	}
+	if config.Members != nil {
+		defer func() { err = errors.Join(err, config.Members.Stop()) }()
+	}
+	l, err := deployment.Open(config)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(env.ctx)
+	group.Go(func() error { return l.Run(ctx) })
+	group.Go(func() error { return c.control(ctx, l, env) })
+	return group.Wait()
+}
+
+// behind finds or starts the server or members behind the lab.
+func (c *serveCmd) behind(ctx context.Context, config *deployment.Config) (err error) {
+	real := config.Topology.Kind == topology.Members
+	switch {
+	case c.Mongod != "" && !real:
+		return fmt.Errorf("--mongod starts members: give --topology %s:3", topology.Members)
+	case c.Mongod != "":
+		config.Members, err = members.Start(ctx, c.Mongod, c.Dir, config.Topology.Members)
+	case real || c.Backend == "":
+		return errors.New("missing flags: --backend=URI, or --mongod=FILE for the topology members:N")
+	default:
+		config.Backend, err = proxy.ParseBackend(c.Backend)
+	}
+	return err
+}
+
+// control prints all addresses, and serves the control requests until the context ends.
+func (c *serveCmd) control(ctx context.Context, l *deployment.Lab, env *environment) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort(deployment.Host, "0"))
+	if err != nil {
+		return fmt.Errorf("the control requests: %w", err)
+	}
+	for _, endpoint := range l.Endpoints() {
+		fmt.Fprintf(env.stdout, "%s=%s\n", endpoint.Name, endpoint.URI)
+	}
+	fmt.Fprintf(env.stdout, "LAB_URL=http://%s\n", listener.Addr())
+
+	server := &http.Server{Handler: control(l), ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
 
 const description = `Puts itself before a MongoDB server and makes it look like a deployment of which everything can
 be made to fail: members, elections, connections, overload.

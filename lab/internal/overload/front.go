@@ -5,7 +5,6 @@ package overload
 import (
 	"context"
 	"errors"
-	"math"
 	"net"
 	"slices"
 	"strings"
@@ -14,14 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 // Front is a proxy.Handler and a proxy.Acceptor with a server's limiters: it rejects requests beyond a rate before anything else
-// is done about them, and closes connections beyond another before it reads from them. It has a server's parameters for that, and
-// adds the limiters' counts to the backend's serverStatus, where the server has them.
+// is done about them, and closes connections beyond another before it reads from them.
 type Front struct {
 	Requests, Connections *Limiter
 
@@ -43,21 +39,19 @@ func (f *Front) Accept(ctx context.Context, _ net.Conn) error {
 
 // Handle implements proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if f.isExempt(req) {
-		f.Requests.exempt()
-	} else if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {
-		return answer.RequestRate.Error().Send(req, reply)
-	} else if err != nil {
-		return err
+	if !f.isExempt(req) {
+		if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {
+			return answer.RequestRate.Error().Send(req, reply)
+		} else if err != nil {
+			return err
+		}
 	}
-	switch req.Command {
-	case "setParameter", "getParameter":
-		return f.parameter(ctx, req, reply, next)
-	case "serverStatus":
-		return next(ctx, req, f.withStatus(req, reply))
-	default:
-		return next(ctx, req, reply)
+	if req.Command == "setParameter" && req.Database == "admin" {
+		if answered, err := f.answerParameter(req, reply); answered {
+			return err
+		}
 	}
+	return next(ctx, req, reply)
 }
 
 // exemptions are commands that no limiter rejects. They approximate, by command, the server's rule that clients are limited once
@@ -66,7 +60,7 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.Repl
 var exemptions = [...]string{
 	"hello", "isMaster", "ismaster", // come before authentication, and monitoring must go on in an overload
 	"saslStart", "saslContinue", "authenticate",
-	"configureFailPoint", "setParameter", "getParameter", // control the test, and have to be able to end it
+	"configureFailPoint", "setParameter", // control the test, and have to be able to end it
 }
 
 func isExempt(req *proxy.Request) bool { return slices.Contains(exemptions[:], req.Command) }
@@ -85,49 +79,55 @@ func (f *Front) exempted() []string {
 	return f.applications
 }
 
-// withStatus adds the counts. It respects sections that the command excludes.
-func (f *Front) withStatus(req *proxy.Request, reply proxy.ReplyFunc) proxy.ReplyFunc {
-	command := req.Document()
-	return func(m *wire.Message) error {
-		if !bsondoc.Succeeded(m.Body) {
-			return reply(m)
-		}
-		connections, _ := f.Connections.status()
-		for _, add := range []struct {
-			section, name string
-			counts        bson.D
-		}{
-			{"network", "ingressRequestRateLimiter", admissions(f.Requests.status())},
-			{"queues", "ingressSessionEstablishment", admissions(f.Connections.status())},
-			{"connections", "establishmentRateLimit", bson.D{
-				{Key: "rejected", Value: connections.Rejected}, {Key: "exempted", Value: connections.Exempted},
-			}},
-		} {
-			if excluded, err := command.LookupErr(add.section); err == nil && !bsondoc.IsTrue(excluded) {
-				continue
-			}
-			section, ok := m.Body.Lookup(add.section).DocumentOK() // which the backend may lack
-			if !ok {
-				section = bson.Raw{5, 0, 0, 0, 0}
-			}
-			section, err := bsondoc.With(section, bson.E{Key: add.name, Value: add.counts})
-			if err != nil {
-				return err
-			}
-			if m.Body, err = bsondoc.With(m.Body, bson.E{Key: add.section, Value: section}); err != nil {
-				return err
-			}
-		}
-		return reply(m)
+// parameters are those of the limit on requests, under the server's names, so that scripts for a server work on the lab.
+type parameters struct {
+	Enabled           *bool    `bson:"ingressRequestRateLimiterEnabled"`
+	RatePerSec        *int32   `bson:"ingressRequestAdmissionRatePerSec"`
+	BurstCapacitySecs *float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
+	MaxQueueDepth     *int32   `bson:"ingressRequestAdmissionMaxQueueDepth"`
+	Exemptions        *struct {
+		AppNames []string `bson:"appNames"`
+	} `bson:"ingressRequestRateLimiterApplicationExemptions"`
+}
+
+func replace[V any](value *V, with *V) {
+	if with != nil {
+		*value = *with
 	}
 }
 
-func admissions(counts Counts, tokens float64) bson.D {
-	return bson.D{
-		{Key: "rejectedAdmissions", Value: counts.Rejected},
-		{Key: "exemptedAdmissions", Value: counts.Exempted},
-		{Key: "successfulAdmissions", Value: counts.Admitted},
-		{Key: "attemptedAdmissions", Value: counts.Attempted},
-		{Key: "totalAvailableTokens", Value: min(tokens, math.MaxInt64)}, // no infinity, as in the server
+// setParameter sets the parameters that a command names, or none if one is refused. It reports whether there are any: all others are
+// the backend's.
+func (f *Front) setParameter(command bson.Raw) (ours bool, err error) {
+	var p parameters
+	err = bson.Unmarshal(command, &p)
+	if err == nil && p == (parameters{}) {
+		return false, nil
 	}
+	limit := f.Requests.Limit()
+	replace(&limit.Enabled, p.Enabled)
+	replace(&limit.RatePerSec, p.RatePerSec)
+	replace(&limit.BurstCapacitySecs, p.BurstCapacitySecs)
+	replace(&limit.MaxQueueDepth, p.MaxQueueDepth)
+	if err = errors.Join(err, limit.check()); err != nil {
+		return true, err
+	}
+	if p.Exemptions != nil {
+		f.mu.Lock()
+		f.applications = p.Exemptions.AppNames
+		f.mu.Unlock()
+	}
+	return true, f.Requests.SetLimit(limit)
+}
+
+// answerParameter answers a setParameter, if it concerns the front.
+func (f *Front) answerParameter(req *proxy.Request, reply proxy.ReplyFunc) (answered bool, err error) {
+	ours, err := f.setParameter(req.Document())
+	switch {
+	case !ours:
+		return false, nil
+	case err != nil:
+		return true, answer.Errorf(answer.CodeBadValue, "%v", err).Send(req, reply)
+	}
+	return true, answer.OK(req, reply)
 }

@@ -44,12 +44,6 @@ func (l Limit) check() error {
 // burst is the number of tokens that the bucket holds.
 func (l Limit) burst() float64 { return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs) }
 
-// Counts are the outcomes of all requests for admission while the limit was on. As in the server, a limiter that is off counts
-// nothing.
-type Counts struct {
-	Attempted, Admitted, Rejected, Exempted int64
-}
-
 // errRejected means that there is neither a token nor room in the queue.
 var errRejected = errors.New("the rate is exceeded")
 
@@ -60,7 +54,6 @@ type Limiter struct {
 	tokens  float64
 	updated time.Time // when tokens was right
 	queued  int32
-	counts  Counts
 }
 
 func newLimiter() *Limiter {
@@ -102,7 +95,6 @@ func (l *Limiter) admit(ctx context.Context) error {
 		l.tokens = min(l.tokens+1, l.limit.burst()) // not used yet
 		return err
 	}
-	l.counts.Admitted++
 	return nil
 }
 
@@ -113,15 +105,12 @@ func (l *Limiter) reserve() (time.Duration, error) {
 	if !l.limit.Enabled {
 		return 0, nil
 	}
-	l.counts.Attempted++
 	l.refill()
 	switch {
 	case l.tokens >= 1:
 		l.tokens--
-		l.counts.Admitted++
 		return 0, nil
 	case l.queued >= l.limit.MaxQueueDepth:
-		l.counts.Rejected++
 		return 0, errRejected
 	default:
 		l.tokens--
@@ -135,20 +124,4 @@ func (l *Limiter) refill() {
 	now := time.Now()
 	earned := now.Sub(l.updated).Seconds() * float64(l.limit.RatePerSec)
 	l.tokens, l.updated = min(l.tokens+earned, l.limit.burst()), now
-}
-
-func (l *Limiter) exempt() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.limit.Enabled {
-		l.counts.Exempted++
-	}
-}
-
-// status returns the counts, and the number that would be admitted at once.
-func (l *Limiter) status() (Counts, float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refill()
-	return l.counts, max(0, l.tokens)
 }

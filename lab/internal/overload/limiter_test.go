@@ -47,7 +47,6 @@ func TestBurstAndRefill(t *testing.T) {
 		assert.Equal(t, 1, admitted(t, l, 2))
 		time.Sleep(time.Hour)
 		assert.Equal(t, 5, admitted(t, l, 20), "no more is saved up than the burst")
-		assert.Equal(t, Counts{Attempted: 43, Admitted: 11, Rejected: 32}, counts(l))
 	})
 }
 
@@ -75,8 +74,6 @@ func TestBucketHoldsOneAtLeast(t *testing.T) {
 func TestUnlimited(t *testing.T) {
 	off := newLimiter()
 	assert.Equal(t, 100, admitted(t, off, 100))
-	off.exempt()
-	assert.Zero(t, counts(off), "it is off")
 	assert.Equal(t, 10_000, admitted(t, limiterOf(t, Unlimited()), 10_000))
 }
 
@@ -101,7 +98,6 @@ func TestQueue(t *testing.T) {
 		running.Wait()
 		slices.Sort(waits)
 		assert.Equal(t, []time.Duration{-1, 0, 100 * time.Millisecond, 200 * time.Millisecond}, waits)
-		assert.Equal(t, Counts{Attempted: 4, Admitted: 3, Rejected: 1}, counts(l))
 	})
 }
 

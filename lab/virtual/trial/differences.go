@@ -17,6 +17,8 @@ type Difference struct {
 	First bool
 	// Upstream and Fork match the lines that only one trace has at an instant. Beside matches a line of the instant in either trace.
 	Upstream, Fork, Beside *regexp.Regexp
+	// But matches the part of the lines in which they differ; the rest is the same.
+	But *regexp.Regexp
 	// Either matches one line that only one trace has; the others follow from it.
 	Either *regexp.Regexp
 	// Last is whether everything after the instant follows from it.
@@ -45,12 +47,21 @@ var Differences = []Difference{
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Beside: re(`: no time for a retry: `),
 		Upstream: re(`call \d+ \w+ (error|is|detail)|` + checkout), Fork: re(`call \d+ \w+ (error|is)|` + checkout),
 	},
+	{ // upstream's retries are lost with their result
+		Row: "an interrupted write of many documents", If: "bulkWrite", Beside: re(`call \d+ bulkWrite error .*: no time for a retry: `),
+		Upstream: re(`call \d+ bulkWrite (error|is|detail|returns .*Acknowledged:false)`),
+		Fork:     re(`call \d+ bulkWrite (error|is|detail|returns .*Acknowledged:true)`),
+	},
 	{ // by chance, a connection that a retry asked for when its time was up
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "timeoutMS", Either: re(`server \S+ sees hello|ConnectionCreated`), Last: true,
 	},
 	{
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "watch",
-		Upstream: re(`call \d+ watch (error|is|detail)|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
+		Upstream: re(`call \d+ watch (error|is|detail)|event (started aggregate of|failed aggregate after 0s: .*context (canceled|deadline))|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
+	},
+	{
+		Row: "no server or connection for a retry", If: "watch", Beside: re(`call \d+ watch error topology\.ServerSelectionError`),
+		Upstream: re(`call \d+ watch (error|is|detail)`), Fork: re(`call \d+ watch (error mongo\.CommandError|is|detail command)`),
 	},
 	{
 		Row: "change streams, `retryReads=false` under a timeout", If: "retryReads=false",
@@ -64,6 +75,15 @@ var Differences = []Difference{
 	{Row: "pool cleared before the command asked for a connection", Either: re(`error topology\.poolClearedError`), Last: true},
 	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Either: re(`event started insert of call|no time to try the transaction again: `), Last: true},
 	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Upstream: re(checkout), Fork: no, Last: true},
+	{ // the operation that a server sees at one time begins at another
+		Row: "`WithTransaction`, between transactions", If: "withTransaction",
+		Upstream: re(`server \S+ sees .* startTransaction: true`), Fork: re(`server \S+ sees .* startTransaction: true`), But: re(`maxTimeMS: \{"\$numberLong":"\d+"\}`),
+	},
+	{ // the newest upstream
+		Row: "`WithTransaction`, time is up after another error", If: "withTransaction", Beside: re(`call \d+ withTransaction error mongo\.timeoutError `),
+		Upstream: re(`call \d+ withTransaction (error mongo\.timeoutError|is timeout)`), Fork: re(`call \d+ withTransaction (error|is)`),
+		But: re(`error \S+ "(operation timed out: )?|is (timeout(, )?)?`),
+	},
 	{
 		Row:    "`WithTransaction`, context with a deadline",
 		Either: re(`call \d+ withTransaction error .*(calculated server-side timeout|context deadline exceeded)`), Last: true,
@@ -113,6 +133,8 @@ func Reason(plan Plan, upstream, fork, all []string) *Difference {
 			return slices.ContainsFunc(slices.Concat(upstream, fork), d.Either.MatchString)
 		case d.Upstream == nil:
 			return false
+		case d.But != nil && !slices.Equal(replaced(d.But, upstream), replaced(d.But, fork)):
+			return false
 		case d.Beside != nil && !slices.ContainsFunc(all, d.Beside.MatchString):
 			return false
 		}
@@ -122,6 +144,15 @@ func Reason(plan Plan, upstream, fork, all []string) *Difference {
 		return nil
 	}
 	return &Differences[i]
+}
+
+// replaced returns lines without what the pattern matches.
+func replaced(pattern *regexp.Regexp, lines []string) (rest []string) {
+	for _, line := range lines {
+		rest = append(rest, pattern.ReplaceAllString(line, ""))
+	}
+	slices.Sort(rest)
+	return rest
 }
 
 // wraps reports whether a line has the details of an error of which upstream has the same, or fewer.

@@ -77,6 +77,11 @@ func (f Fault) onCommands() bool {
 	return slices.Contains([]string{Error, Concern, Reject, Close, Lose, Drop, Slow}, f.What)
 }
 
+// cuts reports whether the fault closes connections that calls use.
+func (f Fault) cuts() bool {
+	return slices.Contains([]string{Close, Lose, Drop}, f.What) && f.On != "hello" && f.On != "saslStart"
+}
+
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
 
@@ -132,6 +137,15 @@ func (p Plan) limit() int {
 		_, _ = fmt.Sscanf(option, "maxAdaptiveRetries=%d", &limit)
 	}
 	return limit
+}
+
+// timeout returns the client's Timeout, or 0.
+func (p Plan) timeout() time.Duration {
+	ms := 0
+	for _, option := range p.Options {
+		_, _ = fmt.Sscanf(option, "timeoutMS=%d", &ms)
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // Has reports whether the plan has an option, or a call of a kind.

@@ -102,6 +102,66 @@ func TestReason(t *testing.T) {
 		"an option that the plan has": {
 			plan: Plan{Options: []string{"minPoolSize=1"}}, upstream: []string{"       0.000 pool a: ConnectionCreated"}, want: "a new pool",
 		},
+		"a change stream's retry finds no server": {
+			plan:     Plan{Calls: []Call{{Kind: "watch"}}},
+			upstream: []string{`1.000 call 1 watch error topology.ServerSelectionError "x"`, "1.000 call 1 watch is timeout", "1.000 call 1 watch detail"},
+			fork:     []string{`1.000 call 1 watch error mongo.CommandError "y"`, "1.000 call 1 watch is ", "1.000 call 1 watch detail command 91"},
+			want:     "no server or connection for a retry",
+		},
+		"a find's": {
+			plan:     Plan{Calls: []Call{{Kind: "watch"}, {Kind: "find"}}},
+			upstream: []string{`1.000 call 2 find error topology.ServerSelectionError "x"`},
+			fork:     []string{`1.000 call 2 find error mongo.CommandError "y"`},
+		},
+		"a bulk write that is interrupted": {
+			plan:     Plan{Calls: []Call{{Kind: "bulkWrite"}}},
+			upstream: []string{`1.000 call 1 bulkWrite error E "x"`, "1.000 call 1 bulkWrite returns &{UpsertedCount:1 Acknowledged:false}, an error"},
+			fork:     []string{`1.000 call 1 bulkWrite error E "y: no time for a retry: x"`, "1.000 call 1 bulkWrite returns &{UpsertedCount:1 Acknowledged:true}, an error"},
+			want:     "an interrupted write of many documents",
+		},
+		"and not acknowledged": {
+			plan:     Plan{Calls: []Call{{Kind: "bulkWrite"}}},
+			upstream: []string{`1.000 call 1 bulkWrite error E "x"`, "1.000 call 1 bulkWrite returns &{UpsertedCount:1 Acknowledged:true}, an error"},
+			fork:     []string{`1.000 call 1 bulkWrite error E "y: no time for a retry: x"`, "1.000 call 1 bulkWrite returns &{UpsertedCount:1 Acknowledged:false}, an error"},
+		},
+		"a change stream's attempt without a context": {
+			plan: Plan{Calls: []Call{{Kind: "watch"}}},
+			upstream: []string{
+				"1.000 event started aggregate of call 1 watch", "1.000 event failed aggregate after 0s: E \"context canceled\" context canceled",
+				"1.000 call 1 watch error E \"context canceled\"", "1.000 pool a: ConnectionCheckedOut",
+			},
+			fork: []string{"1.000 call 1 watch error mongo.CommandError \"context canceled\""},
+			want: "the deadline passes, or the context is cancelled, before a retry is sent",
+		},
+		"a change stream's attempt that fails otherwise": {
+			plan: Plan{Calls: []Call{{Kind: "watch"}}},
+			upstream: []string{
+				"1.000 event started aggregate of call 1 watch", "1.000 event failed aggregate after 0s: E \"EOF\"", "1.000 call 1 watch error E \"EOF\"",
+			},
+			fork: []string{"1.000 call 1 watch error mongo.CommandError \"EOF\""},
+		},
+		"a transaction that begins at another time": {
+			plan:     Plan{Calls: []Call{{Kind: "withTransaction"}}},
+			upstream: []string{`1.000 server a sees insert: "c", startTransaction: true, maxTimeMS: {"$numberLong":"88"}`},
+			fork:     []string{`1.000 server a sees insert: "c", startTransaction: true, maxTimeMS: {"$numberLong":"89"}`},
+			want:     "`WithTransaction`, between transactions",
+		},
+		"and otherwise": {
+			plan:     Plan{Calls: []Call{{Kind: "withTransaction"}}},
+			upstream: []string{`1.000 server a sees insert: "c", txnNumber: 1, startTransaction: true, maxTimeMS: {"$numberLong":"88"}`},
+			fork:     []string{`1.000 server a sees insert: "c", txnNumber: 2, startTransaction: true, maxTimeMS: {"$numberLong":"89"}`},
+		},
+		"a timeout after the application's error": {
+			plan:     Plan{Calls: []Call{{Kind: "withTransaction"}}},
+			upstream: []string{`1.000 call 1 withTransaction error mongo.timeoutError "operation timed out: x"`, "1.000 call 1 withTransaction is timeout"},
+			fork:     []string{`1.000 call 1 withTransaction error *errors.errorString "x"`, "1.000 call 1 withTransaction is "},
+			want:     "`WithTransaction`, time is up after another error",
+		},
+		"after another": {
+			plan:     Plan{Calls: []Call{{Kind: "withTransaction"}}},
+			upstream: []string{`1.000 call 1 withTransaction error mongo.timeoutError "operation timed out: x"`, "1.000 call 1 withTransaction is timeout"},
+			fork:     []string{`1.000 call 1 withTransaction error *errors.errorString "y"`, "1.000 call 1 withTransaction is "},
+		},
 		"an option that it has not": {upstream: []string{"       0.000 pool a: ConnectionCreated"}},
 	}
 	for name, tt := range tests {

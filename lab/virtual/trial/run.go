@@ -24,6 +24,7 @@ type Trace struct {
 	// Opened are the times at which connections were opened.
 	Opened      []time.Duration
 	Commands    int
+	Cut         int     // connections that the plan closed because of a command of a call
 	Unfinished  int     // transactions that are left when all calls have returned
 	Selections  int     // the most server selections of an operation that the log tells of
 	Minted      float64 // tokens that the log tells of, beyond those that are due
@@ -50,6 +51,10 @@ type Outcome struct {
 	Index      int
 	Attempts   int  // the most of one command
 	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
+	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
+	Ending time.Duration `json:",omitempty"`
+	// Held is until when the call may last, whatever its deadline.
+	Held time.Duration `json:",omitempty"`
 }
 
 // OK reports whether the call succeeded.
@@ -60,7 +65,8 @@ func (o Outcome) Overrun() time.Duration {
 	if o.Deadline+o.Cancel == 0 {
 		return 0
 	}
-	return o.End - o.Start - o.Deadline - o.Cancel
+	deadline := o.Start + o.Deadline + o.Cancel
+	return max(o.Ending-deadline, o.End-max(deadline, o.Held))
 }
 
 // Single reports whether the call is one command.
@@ -69,6 +75,13 @@ func (o Outcome) Single() bool { return kinds[o.Kind].single }
 // Ends reports whether the call ends a transaction.
 func (o Outcome) Ends() bool {
 	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
+}
+
+// BeyondLimit reports whether a command was retried more often than a limit allows.
+func (t Trace) BeyondLimit(limit int) bool {
+	return slices.ContainsFunc(t.Outcomes, func(o Outcome) bool {
+		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1
+	})
 }
 
 // Burst is the largest number of connections opened within a second.
@@ -94,6 +107,9 @@ type application struct {
 	mu       sync.Mutex
 	arrived  map[int]int           // commands that a fault concerned, by its number
 	returned map[int]time.Duration // when calls returned that then ended their session
+	ending   map[int]time.Duration // when callbacks of WithTransaction last returned
+	cut      int                   // connections that were closed because of a command
+	silences [][2]time.Duration    // from when to when hosts did not answer
 	outcomes []Outcome
 }
 
@@ -103,7 +119,7 @@ func Run(t *testing.T, plan Plan, lines bool) Trace {
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
-	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
+	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{}, ending: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.recorder.watch(cluster.Client(plan.Options...), plan.Logs))
 	if err != nil {
@@ -190,6 +206,12 @@ func (a *application) inflict(f Fault) {
 			a.cluster.Reset(hosts...)
 		}
 		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
+		if f.What == Silent {
+			now := a.recorder.now()
+			a.mu.Lock()
+			a.silences = append(a.silences, [2]time.Duration{now, now + f.For})
+			a.mu.Unlock()
+		}
 	case Reset:
 		a.cluster.Reset(hosts...)
 	case Stop:
@@ -236,6 +258,11 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 }
 
 func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
+	if f.cuts() {
+		a.mu.Lock()
+		a.cut++
+		a.mu.Unlock()
+	}
 	switch f.What {
 	case Error:
 		return virtual.FailAs(c, f.Code)
@@ -270,13 +297,34 @@ func (a *application) trace() Trace {
 	for i := range t.Outcomes {
 		t.Outcomes[i].Index = i
 		t.Outcomes[i].Attempts, t.Outcomes[i].Rejected = a.recorder.most(t.Outcomes[i].ID)
+		t.Outcomes[i].Ending = a.ending[t.Outcomes[i].ID]
+		t.Outcomes[i].Held = a.held(t.Outcomes[i])
 	}
 	for _, c := range a.cluster.Connections() {
 		t.Opened = append(t.Opened, c.At.Sub(a.recorder.start))
 	}
-	t.Commands, t.Limit = len(a.cluster.Commands()), a.plan.limit()
+	t.Commands, t.Cut, t.Limit = len(a.cluster.Commands()), a.cut, a.plan.limit()
 	t.account(a.done)
 	return t
+}
+
+// held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; and
+// what ends a transaction of WithTransaction has the client's Timeout anew.
+func (a *application) held(o Outcome) (until time.Duration) {
+	const handshakeAndCommand = 3 * time.Millisecond
+	switch o.Kind {
+	case "find", "aggregate":
+		for _, silence := range a.silences {
+			if silence[0] < o.End {
+				until = max(until, silence[1]+handshakeAndCommand)
+			}
+		}
+	case "withTransaction":
+		if o.Ending > 0 && a.plan.timeout() > 0 {
+			until = max(o.Ending, o.Start+o.Deadline+o.Cancel) + a.plan.timeout()
+		}
+	}
+	return until
 }
 
 // account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for.

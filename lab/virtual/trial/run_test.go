@@ -71,3 +71,38 @@ func TestLostAndTwice(t *testing.T) {
 	assert.Equal(t, []int{1, 3}, trace.Lost)
 	assert.Equal(t, []int{2}, trace.Twice)
 }
+
+// TestHeld is about calls that may outlive their deadline, and only for so long.
+func TestHeld(t *testing.T) {
+	silent := []Fault{{What: Silent, On: "find", Nth: 1, For: 3 * time.Second}}
+	for name, tt := range map[string]struct {
+		plan Plan
+		held time.Duration
+	}{
+		"a cursor at a silent host": {Plan{Calls: []Call{{Kind: "find"}}, Faults: silent}, 3*time.Second + 5*time.Millisecond},
+		"no host is silent":         {Plan{Calls: []Call{{Kind: "find"}}}, 0},
+		"a call without a cursor":   {Plan{Calls: []Call{{Kind: "findOne"}}, Faults: silent}, 0},
+		"a transaction's end":       {Plan{Calls: []Call{{Kind: "withTransaction"}}, Options: []string{"timeoutMS=2000"}}, 4 * time.Second},
+		"without Timeout":           {Plan{Calls: []Call{{Kind: "withTransaction"}}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.plan.Topology = "replicaset:1"
+			tt.plan.Calls[0].ID, tt.plan.Calls[0].N, tt.plan.Calls[0].Deadline = 1, 1, 2*time.Second
+			trace := run(t, tt.plan)
+			require.Len(t, trace.Outcomes, 1)
+			assert.InDelta(t, tt.held, trace.Outcomes[0].Held, float64(2*time.Millisecond))
+			if tt.held == 0 {
+				assert.LessOrEqual(t, trace.Outcomes[0].Overrun(), time.Duration(0))
+			}
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	for on, cut := range map[string]int{"find": 2, "hello": 0} {
+		t.Run(on, func(t *testing.T) {
+			plan := Plan{Topology: "standalone", Calls: []Call{{ID: 1, Kind: "findOne"}}, Faults: []Fault{{What: Close, On: on, Nth: 1, Times: 2}}}
+			assert.Equal(t, cut, run(t, plan).Cut)
+		})
+	}
+}
