@@ -56,6 +56,7 @@ func runJob(t *testing.T, job Job) (result Result) {
 		return r.result()
 	}
 	seed(t, job.Seed)
+	seedJitter(job.Seed)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newCluster(t, job.Scenario)
 		var err error

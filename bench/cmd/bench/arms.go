@@ -6,7 +6,6 @@ import "image/color"
 type arm struct {
 	name      string
 	base      string
-	newest    bool // of the bases
 	fork      bool
 	options   string
 	spent     bool       // the tokens, before the load begins
@@ -32,9 +31,9 @@ type arms struct {
 func newArms(older, newer string) arms {
 	a := arms{
 		noRetry:    arm{name: "upstream " + older, base: older, colour: color.RGBA{0x00, 0x00, 0x00, 0xFF}},
-		twoRetries: arm{name: "upstream " + newer, base: newer, newest: true, colour: color.RGBA{0xB8, 0x7A, 0x00, 0xFF}},
+		twoRetries: arm{name: "upstream " + newer, base: newer, colour: color.RGBA{0xB8, 0x7A, 0x00, 0xFF}},
 		fork:       arm{name: "fork", base: older, fork: true, colour: color.RGBA{0xD5, 0x5E, 0x00, 0xFF}},
-		newerFork:  arm{name: "fork of " + newer, base: newer, newest: true, fork: true, colour: color.RGBA{0x80, 0x80, 0x80, 0xFF}},
+		newerFork:  arm{name: "fork of " + newer, base: newer, fork: true, colour: color.RGBA{0x80, 0x80, 0x80, 0xFF}},
 	}
 	a.prioritized = a.noRetry
 	a.prioritized.name, a.prioritized.throttler = a.noRetry.name+" in a PriorityThrottler", true

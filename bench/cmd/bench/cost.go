@@ -21,7 +21,7 @@ type costCmd struct {
 	common
 	Rounds int           `default:"10" help:"How often each driver takes its turn."`
 	Each   time.Duration `default:"100ms" help:"How long each operation is measured in a round."`
-	Page   bool          `help:"Also write the tables to docs/performance.md."`
+	Page   bool          `help:"Also write the tables to docs/performance/cost.md."`
 }
 
 // Validate is called by the parser.
@@ -103,7 +103,8 @@ func (c *costCmd) measure(ctx context.Context, arm costArm) error {
 
 // compare prints benchstat's tables, in which "~" stands where a difference may be chance, and writes them to the page if wanted.
 func (c *costCmd) compare(ctx context.Context, console console, base, marker string, arms []costArm) error {
-	for _, unit := range []string{"sec/op", "allocs/op"} {
+	const bytesPerOp = "B/op" // for who looks for the reason of a difference in time; the page does without
+	for _, unit := range []string{"sec/op", bytesPerOp, "allocs/op"} {
 		args := []string{"run", benchstat, "-filter", ".unit:" + unit}
 		for _, arm := range arms {
 			args = append(args, arm.name+"="+arm.results)
@@ -116,11 +117,11 @@ func (c *costCmd) compare(ctx context.Context, console console, base, marker str
 			return fmt.Errorf("benchstat: %w\n%s", err, &messages)
 		}
 		fmt.Fprintf(console.Out, "%s\n%s\n", base, table)
-		if !c.Page {
+		if !c.Page || unit == bytesPerOp {
 			continue
 		}
 		text := page.Preformatted(string(table))
-		if err := page.Write(c.file("docs", "performance.md"), "cost "+marker+" "+unit, text); err != nil {
+		if err := page.Write(c.file("docs", "performance", "cost.md"), "cost "+marker+" "+unit, text); err != nil {
 			return err
 		}
 	}

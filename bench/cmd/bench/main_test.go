@@ -79,7 +79,7 @@ func TestEverythingThatIsShownIsMeasured(t *testing.T) {
 		}
 	}
 	for _, table := range testArms.tables(all) {
-		if table.page == "docs/performance.md" {
+		if strings.HasPrefix(table.page, "docs/performance") {
 			assert.NotContains(t, table.text, "| - ", table.marker)
 		}
 		content, err := os.ReadFile(filepath.Join("..", "..", "..", table.page))
@@ -110,7 +110,7 @@ func TestGoal(t *testing.T) {
 		{"c", testArms.noRetry.name}: {}, {"c", testArms.throttled.name}: {},
 	}
 	assert.Equal(t, `| what | wanted | fork of v2.5.0 | fork of v2.9.3 | met |
-| --- | --- | --- | --- | --- |
+|---|---|---|---|---|
 | errors, of those without retries: a; b; c | at most 1.00; 0.50; 1.00 | 1.00; 0.60; 1.00 | 1.10; 2.00; - | **no**: a v2.9.3; b |
 `, testArms.goalTable([]goal{g}, all))
 	g = goal{"goodput", true, "%.1f", []goalCase{value("", 95, "a", goodput, withThrottled)}}

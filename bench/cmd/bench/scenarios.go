@@ -14,13 +14,9 @@ type entry struct {
 	arms []arm
 }
 
-// runs is the number of an arm's runs. Drivers that draw their jitter from a generator of the package are not reproducible, so that
-// more are needed for the same precision. Retries without a limit take most of the time, and have no goal.
+// runs is the number of an arm's runs. Retries without a limit take most of the time, and have no goal.
 func (e entry) runs(a arm) int {
 	n := e.Seeds
-	if a.newest {
-		n = max(n, briefSeeds)
-	}
 	if a.fork && a.options == "" {
 		n = max(1, n/2)
 	}

@@ -17,7 +17,7 @@ func markdown(rows [][]string) string {
 	for i, row := range rows {
 		fmt.Fprintf(&text, "| %s |\n", strings.Join(row, " | "))
 		if i == 0 {
-			text.WriteString("|" + strings.Repeat(" --- |", len(row)) + "\n")
+			text.WriteString("|" + strings.Repeat("---|", len(row)) + "\n")
 		}
 	}
 	return text.String()
@@ -188,14 +188,11 @@ type table struct{ page, marker, text string }
 
 // tables are all tables of pages.
 func (a arms) tables(all measured) []table {
-	var fleets, rejected []row
+	var fleets []row
 	for _, n := range []int{1, 10, 100, 1000} {
 		fleets = append(fleets, row{clients(n), clients(n), "%.1f", goodput})
 	}
-	for _, r := range allRejectedShares() {
-		rejected = append(rejected, row{r.name(), r.name(), "%.1f", others})
-	}
-	const page, throttling = "docs/performance.md", "docs/throttling.md"
+	const page, goals, throttling = "docs/performance.md", "docs/performance/goals.md", "docs/throttling.md"
 	twice := lastingAt(2, 0.1)
 	return []table{
 		{"README.md", "summary", a.summary(all)},
@@ -206,10 +203,9 @@ func (a arms) tables(all measured) []table {
 			{"goodput, % of the capacity", "%.1f", goodput}, {"own success, %", "%.1f", func(r result) float64 { return r.Own }},
 			{"the others', %", "%.1f", func(r result) float64 { return r.Others }},
 		}, a.fork, a.throttled, a.newerFork, a.newerThrottled)},
-		{page, "rejected", scenarioTable(all, "others that fail, %", rejected, a.fork, a.throttled, a.newerThrottled)},
-		{page, "goals tokens", a.goalTable(tokenGoals(), all)},
-		{page, "goals classes", a.goalTable(classGoals(), all)},
-		{page, "goals throttling", a.goalTable(throttlingGoals(), all)},
+		{goals, "goals tokens", a.goalTable(tokenGoals(), all)},
+		{goals, "goals classes", a.goalTable(classGoals(), all)},
+		{goals, "goals throttling", a.goalTable(throttlingGoals(), all)},
 		{throttling, "classes", scenarioTable(all, "", classRows(), a.noRetry, a.prioritized, a.throttled, a.newerThrottled)},
 		{throttling, "throttling", scenarioTable(all, "", throttlingRows(), a.noRetry, a.fork, a.full, a.spent, a.throttled)},
 	}

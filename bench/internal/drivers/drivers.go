@@ -77,15 +77,24 @@ func (d Driver) Compile(ctx context.Context, module, pkg, temp string) (string, 
 		return "", err
 	}
 	program := filepath.Join(folder, filepath.Base(pkg)+".test")
-	args := []string{"test", "-c", "-mod=mod", "-modfile", modfile, "-o", program}
-	if d.Fork { // what uses the fork's own API
-		args = append(args, "-tags=criticality")
-	}
+	args := []string{"test", "-c", "-mod=mod", "-modfile", modfile, "-o", program, "-tags", d.tags(built)}
 	// A driver of another version may need other modules than the module's go.mod has, hence -mod.
 	if err := run(ctx, module, append(args, pkg)...); err != nil {
 		return "", fmt.Errorf("compile %s with %s: %w", pkg, d.Name, err)
 	}
 	return program, nil
+}
+
+// tags returns the build tags for what only some drivers have: the fork's API, and a generator of the package for jitter.
+func (d Driver) tags(built string) string {
+	var tags []string
+	if d.Fork {
+		tags = append(tags, "criticality")
+	}
+	if _, err := os.Stat(filepath.Join(built, "internal", "randutil", "jitter.go")); err == nil {
+		tags = append(tags, "jitter")
+	}
+	return strings.Join(tags, ",")
 }
 
 // run runs the go command. No go.work above the repository must draw the modules in.
