@@ -2,6 +2,9 @@
 BASE ?= v2.5.0
 export BASE
 
+# Ignore any go.work above the repository.
+export GOWORK := off
+
 # Linters are run at exact versions and come through the Go module proxy.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -31,24 +34,47 @@ help: ## List the targets
 fork: ## Build the fork in build/$(BASE)
 	$(MONGOFORK) build --link
 
-# Suites of "make test", separated by commas; "go run ./tools/cmd/rig test --help" names them. All but three by default.
+# Suites of "make test" that run upstream's tests or need a server, separated by commas; "go run ./tools/cmd/rig test --help" names
+# them. All but three by default, and then what else "make test" has.
 ONLY ?=
 
 # What "make test" starts of the mongod and mongos on the PATH, of any version, such as sharded:2, and what "make lab" looks like.
 TOPOLOGY ?=
 
+# The race detector needs a C compiler.
+RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null && echo -race)
+
+# The modules of this repository, all of which have tests.
+MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata/**'))
+
 .PHONY: test
-test: $(if $(ONLY),,check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
-	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --only ,$(ONLY))
+test: $(if $(ONLY),,check unit compare) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
+	@# The plan is always the same, so that only a change can make this soak fail.
+	$(if $(ONLY),,$(RIG) soak --fork-only -- --seed 1 --duration 45s)
+	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
+
+.PHONY: unit
+unit: fork ## Run the tests of this repository's modules, and those in virtual time with the fork, too
+	@for module in $(MODULES); do echo "$$module"; go -C $$module test $(RACE) ./... || exit; done
+	@printf 'go 1.25.0\nuse ../lab\nreplace $(UPSTREAM) => ./$(BASE)\n' >build/lab.work
+	@! project=$$($(RIG) specifications fork) || export SPECIFICATIONS=$$project/testdata/specifications; \
+		GOWORK=$(CURDIR)/build/lab.work go -C lab test ./virtual/... ./internal/failpoint
+
+CSE = PROJECT_DIRECTORY=$$($(RIG) specifications upstream) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
 .PHONY: test-cse
-test-cse: ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on
+test-cse: fork ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on
 	etc/cse/build.sh
-	$(RIG) test --only cse
+	$(CSE)
+
+.PHONY: limits
+limits: fork ## Let applications meet the limits of a server that has them, from 8.2 on: one on the PATH, or MONGODB_URI
+	$(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
 quick: check ## Check, and run the overlay's tests without a server and without the race detector
-	$(RIG) test --only fork --quick
+	$(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
