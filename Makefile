@@ -49,10 +49,17 @@ MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata
 
 .PHONY: test
 test: $(if $(ONLY),,check unit compare) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
-	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
-	@# The plan is always the same, so that only a change can make this soak fail.
-	$(if $(ONLY),,$(RIG) soak --fork-only -- --seed 1 --duration 45s)
+	@$(MAKE) --no-print-directory -j2 suites $(if $(ONLY),,proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
+
+.PHONY: suites
+suites:
+	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
+
+# The soak's plan is always the same, so that only a change can make it fail.
+.PHONY: proof
+proof:
+	$(RIG) soak --fork-only -- --seed 1 --duration 45s
 
 .PHONY: unit
 unit: fork ## Run the tests of this repository's modules, and those in virtual time with the fork, too
@@ -80,7 +87,7 @@ GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testda
 
 .PHONY: check
 check: ## Check formatting, vet, the overlay's assertions, and compile the fork
-	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run make fmt: $$unformatted"; exit 1; }
+	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run gofmt -w" $$unformatted; exit 1; }
 	go vet ./...
 	$(MONGOFORK) check --twice
 	$(MONGOFORK) build --link
@@ -124,10 +131,6 @@ compare: fork ## Compare the fork with untouched upstream by random plans in vir
 demo: fork ## Show the fork and upstream's driver on a replica set that sheds load
 	$(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh
 
-.PHONY: patch
-patch: ## Write the fork as a patch against upstream's repository
-	$(MONGOFORK) patch
-
 .PHONY: series
 series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
 	$(MONGOFORK) series
@@ -161,16 +164,21 @@ release: ## Write the fork as a module that a GOPROXY can serve, twice, and comp
 lock: ## Record upstream's present declarations in the locks of all bases
 	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept --all || exit; done
 
-.PHONY: fmt
-fmt: ## Format the Go files
-	$(GOFMT) -w
-
 .PHONY: cross
 cross: ## Compile the fork of every base for other platforms, and with the oldest Go that this version of upstream supports
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		echo "$$base, oldest Go"; (cd build/$$base && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...) || exit; \
 		for platform in $(CROSS); do echo "$$base $$platform"; \
 			GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go -C build/$$base build ./... || exit; done; done
+
+SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' ':!**/testdata/**' | grep $(1) _test.go | xargs cat | wc -l
+
+.PHONY: size
+size: ## Count what a team has to carry, beside the driver
+	@echo "lines of Go in tools, lab and bench: $$($(call SIZED,-v)), and of tests: $$($(call SIZED,-e))"
+	@echo "targets of make: $$($(MAKE) -s help | wc -l)"
+	@echo "pages: $$(ls README.md CONTRIBUTING.md docs/*.md | wc -l), words: $$(cat README.md CONTRIBUTING.md docs/*.md | wc -w)"
+	@echo "patches: $$(ls etc/series/[0-9]*.yaml | wc -l)"
 
 .PHONY: lint
 lint: fork ## Run golangci-lint on the modules of this repository, and check the workflows of GitHub Actions
