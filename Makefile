@@ -35,7 +35,7 @@ fork: ## Build the fork in build/$(BASE)
 	$(MONGOFORK) build --link
 
 # Suites of "make test" that run upstream's tests or need a server, separated by commas; "go run ./tools/cmd/rig test --help" names
-# them. All but three by default, and then what else "make test" has.
+# them. All but two by default, and then what else "make test" has.
 ONLY ?=
 
 # What "make test" starts of the mongod and mongos on the PATH, of any version, such as sharded:2, and what "make lab" looks like.

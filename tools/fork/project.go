@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
@@ -77,7 +76,7 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	if known {
-		problems = append(problems, advisories.Check(plan, advisory.File)...)
+		problems = append(problems, advisories.Check(plan)...)
 	}
 	return plan, problems.OrNil()
 }

@@ -84,7 +84,7 @@ type acceptCmd struct {
 
 func (acceptCmd) Help() string {
 	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. Without arguments only the output's hash is " +
-		"recorded. The page of the advisories is written anew. With --new, --base names the new base."
+		"recorded. With --new, --base names the new base."
 }
 
 func (c *acceptCmd) Run(a *app) error {
@@ -107,9 +107,6 @@ func (c *acceptCmd) Run(a *app) error {
 	}
 	lock, err := a.project.Accept(a.ctx, opt)
 	if err != nil {
-		return err
-	}
-	if err := a.project.WriteSecurityPage(); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: %d entries", a.project.LockFile(), len(lock.Entries))

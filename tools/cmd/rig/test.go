@@ -23,7 +23,7 @@ import (
 )
 
 type testCmd struct {
-	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: ${suites}. The last three run only if they are named."`
+	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
 	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
 }
 

@@ -34,25 +34,20 @@ type Advisory struct {
 	Impact string `yaml:"impact"`
 	// Fixed names upstream's versions with a fix.
 	Fixed string `yaml:"fixed"`
-	// Mended says how the fork fixes what upstream did not: on all affected bases or, where they differ, the first that applies.
-	Mended []Mending `yaml:"mended"`
+	// Mended says how the fork fixes what upstream did not; nil if it does not.
+	Mended *Mending `yaml:"mended"`
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string `yaml:"accepted"`
 
-	line   int // where the advisory begins
 	ranges []syntax.BaseRange
 }
 
 // Mending names the parts of the overlay that fix a defect.
 type Mending struct {
-	// Bases is a range of bases, with the terms of //fork:base; all of them if it is empty.
-	Bases string `yaml:"bases"`
 	// By are the keys of declarations that the overlay touches or adds.
 	By []string `yaml:"by"`
 	// Tests are the keys of test functions that fail without them.
 	Tests []string `yaml:"tests"`
-
-	bases syntax.BaseRange
 }
 
 // State is the state of a base with regard to an advisory.
@@ -71,19 +66,10 @@ func (a Advisory) State(version string) State {
 	if !affected {
 		return MendedUpstream
 	}
-	if a.Mending(version) != nil {
+	if a.Mended != nil {
 		return MendedHere
 	}
 	return Open
-}
-
-// Mending returns what fixes the defect on a version that has it, or nil.
-func (a Advisory) Mending(version string) *Mending {
-	i := slices.IndexFunc(a.Mended, func(m Mending) bool { return m.Bases == "" || m.bases.Holds(version) })
-	if i < 0 {
-		return nil
-	}
-	return &a.Mended[i]
 }
 
 // List are the known advisories, in the order of the file.
@@ -98,31 +84,26 @@ func Read(root string) (List, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(File, data)
+	return Parse(data)
 }
 
-// Parse reads a list of advisories. Each mistake is reported with its line; file is for these messages.
-func Parse(file string, data []byte) (List, error) {
+// Parse reads a list of advisories.
+func Parse(data []byte) (List, error) {
 	var list List
-	var nodes []yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, problem.List{{File: file, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
-	}
-	if err := yaml.Unmarshal(data, &nodes); err != nil {
-		return nil, err
+		return nil, problem.List{{File: File, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
 	}
 	var problems problem.List
 	seen := map[string]bool{}
 	for i := range list {
 		a := &list[i]
-		a.line = nodes[i].Line
 		for _, lack := range a.complete() {
-			problems.Add(file, a.line, "complete the entry", "advisory %s: %s", a.ID, lack)
+			problems.Add(File, 0, "complete the entry", "advisory %s: %s", a.ID, lack)
 		}
 		if seen[a.ID] {
-			problems.Add(file, a.line, "keep one of them", "advisory %s is listed twice", a.ID)
+			problems.Add(File, 0, "keep one of them", "advisory %s is listed twice", a.ID)
 		}
 		seen[a.ID] = true
 	}
@@ -147,18 +128,8 @@ func (a *Advisory) complete() []string {
 		}
 		a.ranges = append(a.ranges, r)
 	}
-	for i, m := range a.Mended {
-		if len(m.By) == 0 || len(m.Tests) == 0 {
-			lacks = append(lacks, "mended: want at least one declaration in by and one in tests")
-		}
-		if m.Bases == "" {
-			continue
-		}
-		r, err := syntax.ParseBaseRange(strings.Fields(m.Bases))
-		if err != nil {
-			lacks = append(lacks, err.Error())
-		}
-		a.Mended[i].bases = r
+	if m := a.Mended; m != nil && (len(m.By) == 0 || len(m.Tests) == 0) {
+		lacks = append(lacks, "mended: want at least one declaration in by and one in tests")
 	}
 	for base, reason := range a.Accepted {
 		if a.State(base) != Open || strings.TrimSpace(reason) == "" {
@@ -169,7 +140,7 @@ func (a *Advisory) complete() []string {
 }
 
 // Check compares what the advisories say of the plan's base with the overlay.
-func (as List) Check(plan *plan.Plan, file string) problem.List {
+func (as List) Check(plan *plan.Plan) problem.List {
 	var ps problem.List
 	ours := map[syntax.Key]bool{}
 	for _, t := range plan.Touches {
@@ -182,27 +153,20 @@ func (as List) Check(plan *plan.Plan, file string) problem.List {
 		if a.State(plan.Module.Version) != MendedHere {
 			continue
 		}
-		mended := a.Mending(plan.Module.Version)
-		for _, s := range slices.Concat(mended.By, mended.Tests) {
+		for _, s := range slices.Concat(a.Mended.By, a.Mended.Tests) {
 			key, err := syntax.ParseKey(s)
 			if err != nil {
-				ps.Add(file, a.line, "correct the key", "advisory %s: %v", a.ID, err)
+				ps.Add(File, 0, "correct the key", "advisory %s: %v", a.ID, err)
 			} else if !ours[key] {
-				ps.Add(file, a.line, "name what fixes it",
+				ps.Add(File, 0, "name what fixes it",
 					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
 			}
-		}
-		for _, s := range mended.Tests {
-			if key, err := syntax.ParseKey(s); err == nil && !isTest(key.Name) {
-				ps.Add(file, a.line, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
+			if slices.Contains(a.Mended.Tests, s) && !syntax.IsTestName(key.Name) {
+				ps.Add(File, 0, "name a function Test… or Fuzz…", "advisory %s: %s is not a test", a.ID, key)
 			}
 		}
 	}
 	return ps
-}
-
-func isTest(name string) bool {
-	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz")
 }
 
 // ids returns the IDs of those in a state for a version.
@@ -232,7 +196,7 @@ func (as List) RefuseOpen(version string) error {
 	var ps problem.List
 	for _, a := range as {
 		if a.State(version) == Open && a.Accepted[version] == "" {
-			ps.Add(File, a.line, "correct it in the overlay, take another base, or say under accepted why the fork may have it",
+			ps.Add(File, 0, "correct it in the overlay, take another base, or say under accepted why the fork may have it",
 				"advisory %s is open on %s: %s", a.ID, version, a.Title)
 		}
 	}

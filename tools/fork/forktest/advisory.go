@@ -10,7 +10,7 @@ import (
 func Advisory(replaced map[string]string) string {
 	fields := map[string]string{
 		"id": "CVE-1", "title": "A title", "affected": `[">=v1.0.0 <v2.0.1", "=v2.2.0"]`, "impact": "Somebody reads all.", "fixed": "v2.0.1",
-		"mended": "[{bases: =v2.0.0, by: [pool added], tests: [pool TestAdded]}]",
+		"mended": "{by: [pool added], tests: [pool TestAdded]}",
 	}
 	maps.Copy(fields, replaced)
 	var lines []string

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
-	"mongofork/tools/connstring"
 )
 
 // ErrUnavailable means that no server is available on this machine. The text of an error that wraps it is one line: what is
@@ -52,8 +50,6 @@ type Config struct {
 	Limitable bool
 	// Lab is the topology of a lab before the server; see docs/lab.md. The server then has one member and no users.
 	Lab string
-	// URIOptions are added to the URI, such as "adaptiveThrottling=true".
-	URIOptions string
 }
 
 // Server is a server that answers as a writable primary.
@@ -152,12 +148,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Lab != "" {
 		return openLab(ctx, cfg)
 	}
-	s, err := cfg.openFirst(ctx)
-	if err == nil && cfg.URIOptions != "" {
-		s.URI = connstring.With(s.URI, cfg.URIOptions)
-		s.Env = append(s.Env, "MONGODB_URI="+s.URI)
-	}
-	return s, err
+	return cfg.openFirst(ctx)
 }
 
 func (c Config) openFirst(ctx context.Context) (*Server, error) {

@@ -22,9 +22,7 @@ type judge struct {
 	*trees
 	command gotest.Command
 	run     runner
-	// listed returns the reason why a test may fail.
-	listed func(gotest.Key) (string, bool)
-	// skips is the list that listed looks into, and skipFile its name in messages.
+	// skips lists the tests that may fail, and skipFile is its name in messages.
 	skips    []gotest.Skip
 	skipFile string
 	// ours are the tests of ours that have to run.
@@ -35,10 +33,10 @@ type judge struct {
 }
 
 // judge adds the verdict to the result.
-func (j judge) judge(ctx context.Context, r *Result) (*gotest.Result, error) {
+func (j judge) judge(ctx context.Context, r *Result) error {
 	result, err := j.whole(ctx, r.Name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var doubtful []gotest.Case
 	for _, c := range result.Cases() {
@@ -59,13 +57,13 @@ func (j judge) judge(ctx context.Context, r *Result) (*gotest.Result, error) {
 	j.checkList(r, result)
 	if len(doubtful) <= repeatLimit {
 		if doubtful, err = j.appeal(ctx, r, doubtful); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, c := range doubtful {
 		r.fail(c.Key.String(), "fails in the fork, and does not fail so in the untouched module", c.Output...)
 	}
-	return result, nil
+	return nil
 }
 
 // whole runs the tests, and all of them once more if a process ended early. A test that panics when the machine is slow takes those
@@ -91,21 +89,19 @@ func (j judge) appeal(ctx context.Context, r *Result, failed []gotest.Case) ([]g
 	}
 	r.Passed += len(passed)
 	if len(passed) > 0 {
-		r.Remarks = append(r.Remarks, "failed at first, and passed when repeated: "+gotest.Names(passed))
+		r.note("passed when repeated: %s", gotest.Names(passed))
 	}
 	return blamed, err
 }
 
-// inSkips looks into the list.
-func inSkips(skips []gotest.Skip) func(gotest.Key) (string, bool) {
-	return func(key gotest.Key) (string, bool) {
-		for _, skip := range skips {
-			if skip.Package == folderOf(key) && skip.Test == key.Test {
-				return fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %s)", skip.Reason, skip.Successor), true
-			}
+// listed returns the reason why a test may fail.
+func (j judge) listed(key gotest.Key) (string, bool) {
+	for _, skip := range j.skips {
+		if skip.Package == folderOf(key) && skip.Test == key.Test {
+			return fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %s)", skip.Reason, skip.Successor), true
 		}
-		return "", false
 	}
+	return "", false
 }
 
 // checkList fails for our tests that did not run, for upstream's that the fork lacks, and for entries of the list that are not

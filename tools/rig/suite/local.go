@@ -33,7 +33,7 @@ func (w work) locally(env ...string) runner {
 
 // judged returns a judge of a run.
 func (w work) judged(command gotest.Command, run runner) judge {
-	return judge{trees: w.trees, command: command, run: run, listed: inSkips(w.skips), skips: w.skips, skipFile: w.skipFile()}
+	return judge{trees: w.trees, command: command, run: run, skips: w.skips, skipFile: w.skipFile()}
 }
 
 // ours runs the tests that the overlay adds, except those that need a server, which belong to spec.
@@ -50,8 +50,7 @@ func (w work) ours(ctx context.Context, r *Result) error {
 	ours := w.own.in(needsNoServer)
 	j := w.judged(gotest.Command{Flags: flags, Packages: ours.folders(), Run: gotest.AnyOf(ours.names())}, w.locally(env...))
 	j.ours = ours
-	_, err := j.judge(ctx, r)
-	return err
+	return j.judge(ctx, r)
 }
 
 // upstream runs all of upstream's tests that need no server.
@@ -67,8 +66,7 @@ func (w work) upstream(ctx context.Context, r *Result) error {
 	command := gotest.Command{Flags: moduleFlags("-short", w.withoutOurs()), Timeout: specTimeout, Packages: []string{"./..."}}
 	j := w.judged(command, w.locally("PROJECT_DIRECTORY="+project))
 	j.covers = needsNoServer
-	_, err = j.judge(ctx, r)
-	return err
+	return j.judge(ctx, r)
 }
 
 // withoutOurs is the flag that leaves out our tests, except those that have the name of one of upstream's in some package, and others.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"mongofork/tools/redact"
 )
@@ -24,8 +23,6 @@ type Result struct {
 	Skips map[string]int
 	// Failures hold one entry for each failed case.
 	Failures []Failure
-	// Remarks are further lines that decide nothing.
-	Remarks []string
 }
 
 // Failure is a case that failed.
@@ -76,11 +73,6 @@ func Write(w io.Writer, results []Result) (ok bool, err error) {
 		writeSkips(&b, r)
 	}
 	for _, r := range results {
-		for _, remark := range r.Remarks {
-			fmt.Fprintf(&b, "\n%s: %s\n", r.Name, remark)
-		}
-	}
-	for _, r := range results {
 		for _, f := range r.Failures {
 			writeFailure(&b, r.Name, f)
 		}
@@ -118,14 +110,6 @@ func writeSkips(w io.Writer, r Result) {
 func writeFailure(w io.Writer, suite string, f Failure) {
 	fmt.Fprintf(w, "\nFAIL %s: %s: %s\n", suite, f.Name, f.What)
 	for _, line := range f.Output {
-		fmt.Fprintf(w, "    %s\n", strings.Map(printable, line))
+		fmt.Fprintf(w, "    %s\n", line)
 	}
-}
-
-// printable replaces characters that control a terminal or a pager.
-func printable(r rune) rune {
-	if r == '\t' || unicode.IsPrint(r) {
-		return r
-	}
-	return '.'
 }

@@ -75,7 +75,6 @@ func suites() []suite {
 		{"spec", false, work.spec},
 		{"integration", true, work.integration},
 		{"topologies", true, work.topologies},
-		{"throttling", true, alone(work.throttling)},
 	}
 }
 

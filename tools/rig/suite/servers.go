@@ -3,24 +3,19 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/server"
 )
 
 const (
-	// backpressureTest, which the overlay adds, runs the test files about overload of the revision that the fork follows.
-	backpressureTest = "TestClientBackpressureSpec"
-	unifiedTest      = "TestUnifiedSpec"
+	// unifiedTest runs the specifications' unified tests.
+	unifiedTest = "TestUnifiedSpec"
 	// specTimeout bounds one run. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
 	specTimeout = time.Hour
 )
@@ -91,8 +86,7 @@ func (w work) integration() []part {
 			}
 			j := w.judged(command, w.onServers(server.Config{Form: form}, project, r))
 			j.covers = needsServer
-			_, err = j.judge(ctx, r)
-			return err
+			return j.judge(ctx, r)
 		}})
 	}
 	return parts
@@ -111,11 +105,7 @@ func (w work) unified(ctx context.Context, r *Result, revision string, cfg serve
 	j := w.judged(command, w.onServers(cfg, project, r))
 	j.ours = ours
 	j.covers = func(folder string) bool { return folder == unifiedFolder && cfg.Lab == "" }
-	result, err := j.judge(ctx, r)
-	if err == nil && ours != nil {
-		err = checkComplete(result, project)
-	}
-	return err
+	return j.judge(ctx, r)
 }
 
 // tooOld matches the reason of a case that asks for a newer server.
@@ -132,7 +122,7 @@ func (w work) onServers(cfg server.Config, project string, r *Result) runner {
 		}
 		results, names := []*gotest.Result{first}, []string{s.String()}
 		if wanting := needNewerServer(first); len(wanting) > 0 && s.Name == server.Pinned && cfg.Form == (server.Form{}) {
-			second, s, err := w.onNew(ctx, server.Config{Name: server.SecantusDB, URIOptions: cfg.URIOptions}, label, tree, command.Only(wanting), project)
+			second, s, err := w.onNew(ctx, server.Config{Name: server.SecantusDB}, label, tree, command.Only(wanting), project)
 			if err != nil {
 				return nil, err
 			}
@@ -177,34 +167,4 @@ func isOf(key gotest.Key, cases []gotest.Case) bool {
 		}
 	}
 	return false
-}
-
-// throttling runs our tests that need a server with adaptiveThrottling on, except those that etc/throttled names.
-func (w work) throttling(ctx context.Context, r *Result) error {
-	text, err := os.ReadFile(w.file("etc", "throttled"))
-	if err != nil {
-		return err
-	}
-	var reasons map[string]string // by the names of tests, or of the files with their cases
-	if err := yaml.Unmarshal(text, &reasons); err != nil {
-		return fmt.Errorf("etc/throttled: %w", err)
-	}
-	project, err := w.Project(ctx, w.Revisions.Fork)
-	if err != nil {
-		return err
-	}
-	ours := w.own.in(needsServer)
-	command := gotest.Command{Flags: moduleFlags("-p=1"), Timeout: specTimeout, Run: gotest.AnyOf(ours.names()), Packages: ours.folders()}
-	j := w.judged(command, w.onServers(server.Config{URIOptions: "adaptiveThrottling=true"}, project, r))
-	j.ours = ours
-	j.listed = func(key gotest.Key) (string, bool) {
-		for _, element := range strings.Split(key.Test, "/") {
-			if reason, ok := reasons[element]; ok {
-				return "differs: " + reason, true
-			}
-		}
-		return "", false
-	}
-	_, err = j.judge(ctx, r)
-	return err
 }
