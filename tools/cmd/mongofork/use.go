@@ -14,7 +14,6 @@ import (
 
 type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
-	DryRun      bool   `short:"n" help:"Show the changes to the application without making them."`
 	Undo        bool   `xor:"mode" help:"Restore upstream's driver, and the files as they were if nothing else has changed."`
 	Check       bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
 	Release     bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
@@ -43,26 +42,15 @@ func (c *useCmd) Run(a *app) error {
 		fmt.Fprintln(a.out, effect)
 		return nil
 	}
-	change, err := c.prepare(a, application)
+	change, err := c.change(a, application)
 	if err != nil {
-		return refused(err)
+		return findings{err.Error() + "\nnothing changed in the application"}
 	}
-	if c.DryRun {
-		c.describe(a, change, "would change")
-		return change.Discard()
-	}
-	effect, err := change.Commit(a.ctx)
-	if err != nil {
-		return refused(err)
-	}
-	c.describe(a, change, "changed")
-	if !c.Undo {
-		fmt.Fprintf(a.out, "%s\nTo undo: mongofork use --undo %s\n", effect, c.Application)
-	}
+	c.describe(a, change)
 	return nil
 }
 
-func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, error) {
+func (c *useCmd) change(a *app, application adopt.Application) (*adopt.Change, error) {
 	if c.Undo {
 		return application.Undo(a.ctx, c.SkipBuild)
 	}
@@ -94,8 +82,8 @@ func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Versio
 	return module.Version{Path: out.Dir}, err
 }
 
-// describe prints what was done, or would be.
-func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
+// describe prints what was done.
+func (c *useCmd) describe(a *app, change *adopt.Change) {
 	switch {
 	case c.Undo:
 		fmt.Fprintf(a.out, "%s: upstream's driver\n", change.Module)
@@ -110,13 +98,13 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 			vendored++
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: %s\n", e.Path, verb)
+		fmt.Fprintf(a.out, "%s: changed\n", e.Path)
 		if e.Path == "go.mod" {
 			fmt.Fprint(a.out, e.Diff())
 		}
 	}
 	if vendored > 0 {
-		fmt.Fprintf(a.out, "vendor: %s, %d files\n", verb, vendored)
+		fmt.Fprintf(a.out, "vendor: changed, %d files\n", vendored)
 	}
 	if len(change.Edits) == 0 {
 		fmt.Fprintln(a.out, "nothing to change")
@@ -127,9 +115,7 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 	if !c.SkipBuild {
 		fmt.Fprintln(a.out, "go build ./...: done")
 	}
-}
-
-// refused turns a problem with an application into a finding, for the exit code, and says that nothing changed.
-func refused(err error) error {
-	return findings{err.Error() + "\nnothing changed in the application"}
+	if !c.Undo {
+		fmt.Fprintf(a.out, "%s\nTo undo: mongofork use --undo %s\n", change.Effect, c.Application)
+	}
 }
