@@ -69,4 +69,4 @@ func FindRoot(start string) (string, error) {
 }
 
 // Folders reads the list of overlay folders.
-func (p *Project) Folders() ([]plan.Folder, error) { return plan.ReadFolders(p.Root) }
+func (p *Project) Folders() ([]string, error) { return plan.ReadFolders(p.Root) }

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"mongofork/tools/fork/plan"
 )
 
 // TestMapShowsEveryFolder holds the README's map, etc/overlay and the folders together: the first table is the overlay, the
@@ -31,14 +29,14 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	require.NoError(t, err)
 	covers := func(shown, folder string) bool { return shown == folder || strings.HasPrefix(shown, folder+"/") }
 	for _, folder := range overlay {
-		require.True(t, slices.ContainsFunc(foldersIn(driver), func(shown string) bool { return covers(shown, folder.Path) }),
-			"the map of the driver lacks %s of etc/overlay", folder.Path)
+		require.True(t, slices.ContainsFunc(foldersIn(driver), func(shown string) bool { return covers(shown, folder) }),
+			"the map of the driver lacks %s of etc/overlay", folder)
 	}
 	for _, shown := range append(foldersIn(driver), foldersIn(rest)...) {
 		require.DirExists(t, filepath.Join(repositoryRoot, shown), "the map shows it")
 	}
 	for _, shown := range foldersIn(driver) {
-		require.True(t, slices.ContainsFunc(overlay, func(folder plan.Folder) bool { return covers(shown, folder.Path) }),
+		require.True(t, slices.ContainsFunc(overlay, func(folder string) bool { return covers(shown, folder) }),
 			"the map calls %s a part of the driver; etc/overlay does not", shown)
 	}
 	entries, err := os.ReadDir(repositoryRoot)
@@ -55,7 +53,7 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	require.NoError(t, err)
 	for _, entry := range internals {
 		path := "internal/" + entry.Name()
-		require.True(t, slices.ContainsFunc(overlay, func(folder plan.Folder) bool { return folder.Path == path }),
+		require.True(t, slices.ContainsFunc(overlay, func(folder string) bool { return folder == path }),
 			"%s is not of the overlay; tools are below tools/", path)
 	}
 }

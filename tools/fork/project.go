@@ -69,7 +69,7 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	}
 	// What a broken directive names is unknown, so "locked, but not named" would
 	// only repeat its problem.
-	known := len(problems) == 0 && !plan.Overlay.Incomplete
+	known := len(problems) == 0
 	problems = append(problems, lock.Check(plan, p.LockFile(), known)...)
 	advisories, err := p.ReadAdvisories()
 	if err != nil {

@@ -112,7 +112,7 @@ func (d *drifter) classify(was, now []*syntax.Decl) Class {
 	case len(now) == 0:
 		return Gone
 	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
-		if d.signatures(d.plan.Module, was) != d.signatures(d.target, now) {
+		if signatures(was) != signatures(now) {
 			return Signature
 		}
 		return Body
@@ -121,12 +121,12 @@ func (d *drifter) classify(was, now []*syntax.Decl) Class {
 }
 
 // signatures describes what callers see of declarations.
-func (d *drifter) signatures(m *upstream.Module, decls []*syntax.Decl) string {
+func signatures(decls []*syntax.Decl) string {
 	var parts []string
 	for _, decl := range decls {
 		parts = append(parts, string(decl.Kind))
 		if decl.Func != nil {
-			parts = append(parts, m.PackageNames(nil).Signature(decl))
+			parts = append(parts, syntax.Signature(decl))
 		}
 	}
 	return strings.Join(parts, "\n")

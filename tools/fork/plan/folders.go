@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,23 +14,22 @@ import (
 const FoldersFile = "etc/overlay"
 
 // ReadFolders reads a repository's list of overlay folders.
-func ReadFolders(root string) ([]Folder, error) {
+func ReadFolders(root string) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
 	if err != nil {
 		return nil, err
 	}
-	var folders []Folder
-	scan := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; scan.Scan(); n++ {
-		line, _, _ := strings.Cut(scan.Text(), "#")
-		if line = strings.TrimSpace(line); line == "" {
+	var folders []string
+	for line := range strings.Lines(string(data)) {
+		folder, _, _ := strings.Cut(line, "#")
+		if folder = strings.TrimSpace(folder); folder == "" {
 			continue
 		}
-		if !fs.ValidPath(line) || line == "." {
-			return nil, problem.List{{File: FoldersFile, Line: n, Mend: "name a folder below the root, such as x",
-				Message: fmt.Sprintf("%q is not a folder of this repository", line)}}
+		if !fs.ValidPath(folder) || folder == "." {
+			return nil, problem.List{{File: FoldersFile, Mend: "name a folder below the root, such as x",
+				Message: fmt.Sprintf("%q is not a folder of this repository", folder)}}
 		}
-		folders = append(folders, Folder{Path: line, File: FoldersFile, Line: n})
+		folders = append(folders, folder)
 	}
-	return folders, scan.Err()
+	return folders, nil
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -122,10 +121,11 @@ func sortedEntries[V any](m map[Entry]V) []Entry {
 // when it is accepted. Keys that neither a directive nor the lock names are an error.
 func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
 	now := plan.fingerprints()
-	if err := knownKeys(keys, now, l.Entries); err != nil {
-		return err
+	unknown := slices.Clone(keys)
+	accepted := func(e Entry) bool {
+		unknown = slices.DeleteFunc(unknown, func(key syntax.Key) bool { return key == e.Key })
+		return all || slices.Contains(keys, e.Key)
 	}
-	accepted := func(e Entry) bool { return all || slices.Contains(keys, e.Key) }
 	for e := range l.Entries {
 		if _, still := now[e]; !still && accepted(e) {
 			delete(l.Entries, e)
@@ -135,6 +135,9 @@ func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
 		if accepted(e) {
 			l.Entries[e] = hash
 		}
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("%v: neither touched nor watched, nor in the lock", unknown)
 	}
 	return nil
 }
@@ -152,23 +155,4 @@ func (p *Plan) fingerprints() map[Entry]syntax.Fingerprint {
 		now[Entry{syntax.Watch, w.Key}] = w.Hash
 	}
 	return now
-}
-
-// knownKeys reports keys that neither a directive nor the lock names.
-func knownKeys(keys []syntax.Key, sets ...map[Entry]syntax.Fingerprint) error {
-	var errs []error
-	for _, key := range keys {
-		known := slices.ContainsFunc(sets, func(set map[Entry]syntax.Fingerprint) bool {
-			for e := range set {
-				if e.Key == key {
-					return true
-				}
-			}
-			return false
-		})
-		if !known {
-			errs = append(errs, fmt.Errorf("%s is neither touched nor watched, nor in the lock", key))
-		}
-	}
-	return errors.Join(errs...)
 }

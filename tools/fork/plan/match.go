@@ -43,7 +43,7 @@ type Plan struct {
 // Match looks up what each overlay declaration is about and checks what its
 // directive, or the lack of one, asserts. The plan holds what did match.
 func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
-	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*Decl{}, names: PackageNames(m, o)}
+	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*Decl{}}
 	for _, f := range o.Files {
 		if err := mt.file(f); err != nil {
 			return nil, nil, err
@@ -78,8 +78,6 @@ type matcher struct {
 	plan     *Plan
 	problems problem.List
 	owner    map[syntax.Key]*Decl
-	names    syntax.Names
-	clauses  map[string]*File // first file of each folder that upstream lacks
 }
 
 // file checks the file's name and package clause and completes its keys.
@@ -95,14 +93,13 @@ func (mt *matcher) file(f *File) error {
 	if err != nil {
 		return err
 	}
-	want, from := p.Name, "upstream's package in "+folder
-	if want == "" {
-		want, from = mt.newFolder(folder, f)
+	if p.Name == "" { // upstream lacks the folder
+		p = syntax.NewPackage(folder, []*syntax.File{f.Source})
 	}
-	pkg, ok := (&syntax.Package{Folder: folder, Name: want}).PackageOf(f.Source)
+	pkg, ok := p.PackageOf(f.Source)
 	if !ok {
-		mt.problems.Add(f.Path, f.Source.Line(f.Source.AST.Package), "write: package "+want,
-			"package %s, but %s is %s", f.Source.AST.Name.Name, from, want)
+		mt.problems.Add(f.Path, f.Source.Line(f.Source.AST.Package), "write: package "+p.Name,
+			"package %s, but upstream's package in %s is %s", f.Source.AST.Name.Name, folder, p.Name)
 		pkg = folder // so that the file's other problems are found too
 	}
 	for _, d := range f.Decls {
@@ -119,27 +116,11 @@ func (mt *matcher) file(f *File) error {
 	return nil
 }
 
-// newFolder returns the package clause of a folder that upstream lacks: that of
-// the overlay's first file there.
-func (mt *matcher) newFolder(folder string, f *File) (name, from string) {
-	if mt.clauses == nil {
-		mt.clauses = map[string]*File{}
-	}
-	first := mt.clauses[folder]
-	if first == nil {
-		first, mt.clauses[folder] = f, f
-	}
-	return syntax.LibraryName([]*syntax.File{first.Source}), "that of " + first.Path
-}
-
 // decl matches one declaration with upstream's of the same key.
 func (mt *matcher) decl(d *Decl) error {
 	if d.Unnamed() {
 		mt.plan.Added = append(mt.plan.Added, d)
 		return nil
-	}
-	if d.unclear {
-		return nil // its problem is in the report already
 	}
 	found, err := mt.plan.Module.Lookup(d.Key)
 	if err != nil {

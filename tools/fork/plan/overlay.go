@@ -16,9 +16,6 @@ import (
 type Overlay struct {
 	// Files are the files for the chosen base, in the order of their paths.
 	Files []*File
-	// Incomplete is set when a file could not be understood, so that what it
-	// declares is unknown.
-	Incomplete bool
 }
 
 // File is one file of the overlay.
@@ -44,9 +41,6 @@ type Decl struct {
 	Directive *syntax.Directive
 	// Line is where the directive, or the declaration, stands.
 	Line int
-	// unclear is set when a directive that was probably meant for this
-	// declaration has been refused, so that its assertion is unknown.
-	unclear bool
 }
 
 // Watched is one name in a //fork:watch directive.
@@ -64,11 +58,11 @@ type Removal struct {
 
 // ReadOverlay reads the overlay folders below fsys as far as they are meant
 // for version. Problems are about files that cannot be used.
-func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, problem.List, error) {
+func ReadOverlay(fsys fs.FS, version string, folders []string) (*Overlay, problem.List, error) {
 	o := &Overlay{}
 	var ps problem.List
 	for _, folder := range folders {
-		err := fs.WalkDir(fsys, folder.Path, func(name string, e fs.DirEntry, err error) error {
+		err := fs.WalkDir(fsys, folder, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || !accepts(name, e, &ps) {
 				return skipDir(e, err)
 			}
@@ -82,7 +76,7 @@ func ReadOverlay(fsys fs.FS, version string, folders []Folder) (*Overlay, proble
 			return nil
 		})
 		if errors.Is(err, fs.ErrNotExist) {
-			ps.Add(folder.File, folder.Line, "create the folder or remove the line", "overlay folder %s does not exist", folder.Path)
+			ps.Add(FoldersFile, 0, "create the folder or remove the line", "overlay folder %s does not exist", folder)
 			continue
 		}
 		if err != nil {
@@ -121,21 +115,17 @@ func skipDir(e fs.DirEntry, err error) error {
 }
 
 // ReadFile reads one overlay file; nil if it is for other bases or unusable.
-func (o *Overlay) ReadFile(name string, data []byte, version string, ps *problem.List) *File {
+func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.List) *File {
 	if !syntax.IsGoFile(name) {
 		return &File{Path: name, Data: data}
 	}
 	source, err := syntax.Parse(name, data)
 	if err != nil {
-		o.Incomplete = true
 		ps.AddSyntax(name, err)
 		return nil
 	}
 	f := &File{Path: name, Data: data, Source: source}
-	r := directiveReader{file: f, ps: ps}
-	rng := r.read()
-	o.Incomplete = o.Incomplete || r.failed
-	if !rng.Holds(version) {
+	if !f.readDirectives(ps).Holds(version) {
 		return nil
 	}
 	// Splicing keeps bytes as they are, so only a formatted overlay gives a
@@ -160,11 +150,4 @@ func (o *Overlay) packageName(folder string) string {
 		}
 	}
 	return ""
-}
-
-// Folder is an overlay folder and where it is listed.
-type Folder struct {
-	Path string
-	File string
-	Line int
 }

@@ -75,20 +75,6 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 	return d, true, err
 }
 
-// String returns the directive in the form that ParseDirective reads.
-func (d Directive) String() string {
-	args := d.Reason
-	switch d.Verb {
-	case Remove:
-		args = d.Targets[0] + " " + d.Reason
-	case Watch:
-		args = strings.Join(d.Targets, " ")
-	case Base:
-		args = d.Range.String()
-	}
-	return directivePrefix + string(d.Verb) + " " + args
-}
-
 // BaseRange is a conjunction of comparisons with a version. Without any term
 // it holds every version.
 type BaseRange []baseTerm
@@ -115,15 +101,6 @@ func ParseBaseRange(terms []string) (BaseRange, error) {
 		r = append(r, baseTerm{op, version})
 	}
 	return r, nil
-}
-
-// String returns the terms separated by spaces.
-func (r BaseRange) String() string {
-	terms := make([]string, len(r))
-	for i, t := range r {
-		terms[i] = t.op + t.version
-	}
-	return strings.Join(terms, " ")
 }
 
 // Holds reports whether version satisfies all terms.

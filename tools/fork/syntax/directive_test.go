@@ -8,17 +8,18 @@ import (
 
 func TestParseDirective(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ line, want string }{
-		{"//fork:replace it waits", "//fork:replace it waits"},
-		{"//fork:wrap\tcounts   calls  ", "//fork:wrap counts calls"},
-		{"//fork:extend limits\r", "//fork:extend limits"},
-		{"//fork:watch A B.C x/y.D", "//fork:watch A B.C x/y.D"},
-		{"//fork:base  >=v2.6.0 <v2.9.0", "//fork:base >=v2.6.0 <v2.9.0"},
+	for line, want := range map[string]Directive{
+		"//fork:replace it waits":        {Verb: Replace, Reason: "it waits"},
+		"//fork:wrap\tcounts   calls  ":  {Verb: Wrap, Reason: "counts calls"},
+		"//fork:extend limits\r":         {Verb: Extend, Reason: "limits"},
+		"//fork:remove x.Y not used now": {Verb: Remove, Targets: []string{"x.Y"}, Reason: "not used now"},
+		"//fork:watch A B.C x/y.D":       {Verb: Watch, Targets: []string{"A", "B.C", "x/y.D"}},
+		"//fork:base  >=v2.6.0 <v2.9.0":  {Verb: Base, Range: BaseRange{{">=", "v2.6.0"}, {"<", "v2.9.0"}}},
 	} {
-		d, ok, err := ParseDirective(tc.line)
-		require.True(t, ok, tc.line)
-		require.NoError(t, err, tc.line)
-		require.Equal(t, tc.want, d.String())
+		d, ok, err := ParseDirective(line)
+		require.True(t, ok, line)
+		require.NoError(t, err, line)
+		require.Equal(t, want, d)
 	}
 	for _, prose := range []string{"// forks: replace", "//go:build linux", "// see fork:replaced", "//", ""} {
 		_, ok, err := ParseDirective(prose)

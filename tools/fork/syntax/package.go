@@ -44,29 +44,20 @@ func (p *Package) Keys() []Key { return slices.SortedFunc(maps.Keys(p.decls), Ke
 // Lookup returns the declarations of a key.
 func (p *Package) Lookup(key Key) []*Decl { return p.decls[key] }
 
-// LibraryName returns the package clause that most files have. Files that go
-// build leaves out (programs run by go generate) count only where there is
-// nothing else.
+// LibraryName returns the package clause of the first library file, or without one that of the tests. Programs that go generate runs,
+// which go build leaves out, do not count.
 func LibraryName(files []*File) string {
-	built := slices.DeleteFunc(slices.Clone(files), func(f *File) bool {
-		return slices.Contains(strings.Fields(f.Constraint), "ignore")
-	})
-	if len(built) == 0 {
-		built = files
-	}
-	count := map[string]int{}
-	best := ""
-	for _, f := range built {
-		name := f.AST.Name.Name
-		if f.IsTest() {
-			name = strings.TrimSuffix(name, "_test")
-		}
-		count[name]++
-		if count[name] > count[best] || (count[name] == count[best] && name < best) {
-			best = name
+	name := ""
+	for _, f := range files {
+		switch {
+		case slices.Contains(strings.Fields(f.Constraint), "ignore"):
+		case !f.IsTest():
+			return f.AST.Name.Name
+		case name == "":
+			name = strings.TrimSuffix(f.AST.Name.Name, "_test")
 		}
 	}
-	return best
+	return name
 }
 
 // PackageOf returns the package part of the keys of a file's declarations.

@@ -10,7 +10,6 @@ func TestLibraryName(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string][]string{
 		"pool": {"//go:build ignore\n\npackage main\n", "package pool\n"},
-		"main": {"//go:build ignore\n\npackage main\n"},
 		"":     nil,
 	} {
 		var sources []*File
