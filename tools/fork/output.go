@@ -7,7 +7,6 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/drift"
-	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/series"
 )
@@ -41,27 +40,8 @@ func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
 	return output.ReleaseVersion(plan)
 }
 
-// SeriesPatches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
-// lead to.
-func (p *Project) SeriesPatches(ctx context.Context, run command.RunFunc, author string) ([]series.Patch, filetree.Tree, error) {
-	s, err := p.series(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s.Patches(ctx, run, author)
-}
-
-// VerifySeries applies the series to upstream's tree, one patch after another as git am does, and checks the tree after each.
-func (p *Project) VerifySeries(ctx context.Context, run command.RunFunc, c series.Check) error {
-	s, err := p.series(ctx)
-	if err != nil {
-		return err
-	}
-	return s.Verify(ctx, run, c)
-}
-
-// series reads the steps and finds each part of the overlay in one of them.
-func (p *Project) series(ctx context.Context) (*series.Series, error) {
+// Series reads the steps of the series and finds each part of the overlay in one of them.
+func (p *Project) Series(ctx context.Context) (*series.Series, error) {
 	plan, err := p.Plan(ctx)
 	if err != nil {
 		return nil, err

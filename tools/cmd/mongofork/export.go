@@ -57,7 +57,11 @@ func (c *seriesCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	patches, _, err := a.project.SeriesPatches(a.ctx, a.run, a.author())
+	steps, err := a.project.Series(a.ctx)
+	if err != nil {
+		return err
+	}
+	patches, _, err := steps.Patches(a.ctx, a.run, a.author())
 	if err != nil {
 		return err
 	}
@@ -73,7 +77,11 @@ func (c *seriesCmd) Run(a *app) error {
 }
 
 func (c *seriesCmd) verify(a *app) error {
-	err := a.project.VerifySeries(a.ctx, a.run, series.Check{
+	steps, err := a.project.Series(a.ctx)
+	if err != nil {
+		return err
+	}
+	err = steps.Verify(a.ctx, a.run, series.Check{
 		Dir:    output.Below(a.project.Root, "series", a.project.Base+".tree").Dir,
 		GoTest: gotest.Go, APIDiff: c.APIDiff, Linter: c.Linter, Out: a.out,
 	})
