@@ -3,7 +3,6 @@ package overload
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -101,7 +100,7 @@ func newCluster(t *testing.T, s Scenario) *virtual.Cluster {
 func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	s := job.Scenario
 	if s.Storm != nil {
-		if err := cluster.QueueConnections(int32(s.Storm.PerSecond), 1, int32(s.Storm.Queue)); err != nil {
+		if err := cluster.LimitConnections(int32(s.Storm.PerSecond), 1, int32(s.Storm.Queue)); err != nil {
 			return Result{}, err
 		}
 		return storm(ctx, job, cluster)
@@ -141,11 +140,11 @@ func limit(s Scenario, cluster *virtual.Cluster) error {
 	}
 	// What may wait is the work of a tenth of a second.
 	each := s.Capacity / float64(len(cluster.Hosts()))
-	err := cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: s.RejectionCost})
+	cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: s.RejectionCost})
 	if s.MemberLoad > 0 {
-		err = errors.Join(err, cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0))
+		return cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0)
 	}
-	return err
+	return nil
 }
 
 // rejects returns what rejects the commands of the classes that are always rejected, which the documents or filters name; nil if

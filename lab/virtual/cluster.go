@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,11 +22,6 @@ import (
 type Options struct {
 	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
 	Topology string
-	// ElectionDelay is the time for which a replica set has no primary after it lost one; 0 stands for 500 ms.
-	ElectionDelay time.Duration
-	// Latency is the time that a message takes in one direction; 0 stands for 200 µs. It cannot be none, or a loop that does
-	// nothing but ask would never let time pass.
-	Latency time.Duration
 	// Forget is whether what happens is counted, but not kept, for long loads.
 	Forget bool
 }
@@ -70,21 +64,13 @@ type front struct {
 	cluster *Cluster
 	host    *host
 	limits  *overload.Front
-
-	mu       sync.Mutex
-	capacity *overload.Capacity
+	worker  overload.Worker
 }
 
 // Start starts a cluster in the bubble of the caller. Close ends it.
 func Start(opts Options) (*Cluster, error) {
 	if opts.Topology == "" {
 		opts.Topology = string(topology.ReplicaSet)
-	}
-	if opts.ElectionDelay == 0 {
-		opts.ElectionDelay = 500 * time.Millisecond
-	}
-	if opts.Latency == 0 {
-		opts.Latency = 200 * time.Microsecond
 	}
 	spec, err := topology.ParseSpec(opts.Topology)
 	if err != nil {
@@ -95,7 +81,7 @@ func Start(opts Options) (*Cluster, error) {
 	for i := range spec.Fronts() {
 		c.hosts = append(c.hosts, fmt.Sprintf("127.0.0.1:%d", 27017+i))
 	}
-	if c.topology, err = topology.New(spec, c.hosts, topology.Options{ElectionDelay: opts.ElectionDelay}); err != nil {
+	if c.topology, err = topology.New(spec, c.hosts); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +104,7 @@ func Start(opts Options) (*Cluster, error) {
 
 // newFront returns a function that serves an address until the context ends.
 func (c *Cluster) newFront(index int) (func(context.Context) error, error) {
-	h, err := c.network.listen(c.hosts[index], c.options.Latency)
+	h, err := c.network.listen(c.hosts[index])
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +113,7 @@ func (c *Cluster) newFront(index int) (func(context.Context) error, error) {
 	served, err := proxy.New(proxy.Config{
 		Acceptors: []proxy.Acceptor{f.limits},
 		Handlers: []proxy.Handler{
-			handler(f.receive), f.limits, handler(f.admit), c.topology.Handler(index),
+			handler(f.receive), f.limits, &f.worker, c.topology.Handler(index),
 		},
 		Answer: f.answer,
 	})
@@ -158,17 +144,6 @@ func (f *front) receive(ctx context.Context, req *proxy.Request, reply proxy.Rep
 		return next(ctx, req, reply)
 	}
 	return hooked(ctx, hook, command, req, reply, next)
-}
-
-// admit makes the command wait for its turn, if the server has a capacity.
-func (f *front) admit(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	f.mu.Lock()
-	capacity := f.capacity
-	f.mu.Unlock()
-	if capacity == nil {
-		return next(ctx, req, reply)
-	}
-	return capacity.Handle(ctx, req, reply, next)
 }
 
 // answer is the server itself.
@@ -320,7 +295,7 @@ func (c *Cluster) OpenTransactions() int { return c.data.openTransactions() }
 
 // Primary returns the number of the replica set's primary, or -1.
 func (c *Cluster) Primary() int {
-	return slices.IndexFunc(c.topology.Status().Members, func(m topology.MemberStatus) bool { return m.Role == topology.RolePrimary })
+	return slices.Index(c.topology.Roles(), topology.RolePrimary)
 }
 
 // SetLink changes the network between clients and hosts of these numbers, or all hosts if none is given.
@@ -354,63 +329,41 @@ func (c *Cluster) Restart(host int) {
 func (c *Cluster) StepDown(period time.Duration) error { return c.topology.StepDown(period) }
 
 // Capacity is what a server can do.
-type Capacity struct {
-	PerSecond     float64 // commands
-	Queue         int     // commands that may wait; others are rejected
-	RejectionCost float64 // share of a command's work that its rejection takes
-}
+type Capacity = overload.Capacity
 
 // SetCapacity gives the hosts of these numbers, or all hosts, a capacity each; nil stands for an unlimited one.
-func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) error {
-	var errs []error
+func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
 	for _, f := range c.selected(hosts) {
-		var limited *overload.Capacity
-		if capacity != nil {
-			var err error
-			limited, err = overload.NewCapacity(overload.CapacityConfig{
-				RequestsPerSec: capacity.PerSecond, MaxQueueDepth: capacity.Queue, RejectionShare: capacity.RejectionCost,
-			})
-			errs = append(errs, err)
-		}
-		f.mu.Lock()
-		f.capacity = limited
-		f.mu.Unlock()
+		f.worker.Set(capacity)
 	}
-	return errors.Join(errs...)
 }
 
 // LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second; 0 ends the limit.
 func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) error {
-	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.limits.Requests.SetLimit(l) })
-}
-
-// LimitConnections limits the connections that hosts of these numbers, or all hosts, accept per second; 0 ends the limit. The
-// others are closed at once.
-func (c *Cluster) LimitConnections(perSecond int32, burst float64, hosts ...int) error {
-	return c.limit(perSecond, burst, hosts, func(f *front, l overload.Limit) error { return f.limits.Connections.SetLimit(l) })
-}
-
-// QueueConnections limits the connections that all hosts accept per second. Others wait, and are closed at once if that many do.
-func (c *Cluster) QueueConnections(perSecond int32, burst float64, queue int32) error {
-	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
-	return c.setLimit(limit, nil, func(f *front, l overload.Limit) error { return f.limits.Connections.SetLimit(l) })
-}
-
-func (c *Cluster) limit(perSecond int32, burst float64, hosts []int, set func(*front, overload.Limit) error) error {
-	limit := overload.Unlimited()
-	if perSecond > 0 {
-		limit = overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst}
-	}
-	return c.setLimit(limit, hosts, set)
-}
-
-func (c *Cluster) setLimit(limit overload.Limit, hosts []int, set func(*front, overload.Limit) error) error {
 	for _, f := range c.selected(hosts) {
-		if err := set(f, limit); err != nil {
+		if err := f.limits.Requests.SetLimit(limit(perSecond, burst, 0)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// LimitConnections limits the connections that all hosts accept per second; 0 ends the limit. So many may wait; the others are closed
+// at once.
+func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) error {
+	for _, f := range c.fronts {
+		if err := f.limits.Connections.SetLimit(limit(perSecond, burst, queue)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func limit(perSecond int32, burst float64, queue int32) overload.Limit {
+	if perSecond == 0 {
+		return overload.Unlimited()
+	}
+	return overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
 }
 
 func (c *Cluster) selected(hosts []int) []*front {

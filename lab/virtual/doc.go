@@ -2,30 +2,7 @@
 // fake and exact, so that a minute takes milliseconds and the machine's load does not count.
 //
 // The servers are the lab's: its topologies, limits, errors and labels, before a small database in memory with sessions,
-// transactions, retryable writes, cursors and change streams. A test looks like this:
-//
-//	func TestRejectedInsert(t *testing.T) {
-//		synctest.Test(t, func(t *testing.T) {
-//			cluster := virtual.New(t, virtual.Options{Topology: "replicaset:3"})
-//			client := virtual.Connect(t, cluster.Client("adaptiveRetries=true"))
-//
-//			rejections := 0
-//			cluster.Intercept(func(c virtual.Command, run func() bson.Raw) bson.Raw {
-//				if c.Name == "insert" && rejections < 2 {
-//					rejections++
-//					return virtual.Reject(virtual.RequestRate) // nil would close the connection
-//				}
-//				return run()
-//			})
-//			start := time.Now()
-//			_, err := client.Database("db").Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}})
-//			require.NoError(t, err)
-//			assert.Equal(t, 3, cluster.Count("insert"))            // or cluster.Commands("insert"), with times and bodies
-//			assert.Less(t, time.Since(start), 400*time.Millisecond) // exact: nothing but the plan takes time
-//			assert.NotNil(t, cluster.Document("db.c", 1))
-//			assert.Len(t, cluster.Connections(), 7)
-//		})
-//	}
+// transactions, retryable writes, cursors and change streams. TestRejectedInsert is an example.
 //
 // What else can happen: SetLink (silence, refused connections, a proxy that accepts and closes), Reset, Stop, Restart, StepDown,
 // SetCapacity, LimitRequests, LimitConnections.
@@ -42,7 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// New starts a cluster that ends with the test.
+// New starts a cluster in the bubble of the test, and ends it with the test.
 func New(t testing.TB, opts Options) *Cluster {
 	t.Helper()
 	c, err := Start(opts)

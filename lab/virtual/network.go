@@ -3,7 +3,6 @@ package virtual
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -11,6 +10,10 @@ import (
 	"syscall"
 	"time"
 )
+
+// latency is the time that a message takes in one direction. It cannot be none, or a loop that does nothing but ask would never let
+// time pass.
+const latency = 200 * time.Microsecond
 
 // Link is the state of the network between all clients and one host.
 type Link int
@@ -44,7 +47,6 @@ type network struct {
 // host is a listener and the links to it.
 type host struct {
 	address *net.TCPAddr
-	latency time.Duration
 	pending chan net.Conn
 	closed  chan struct{}
 	close   func()
@@ -55,13 +57,13 @@ type host struct {
 	conns   map[*conn]*conn // clients' ends, and the servers'
 }
 
-func (n *network) listen(address string, latency time.Duration) (*host, error) {
+func (n *network) listen(address string) (*host, error) {
 	parsed, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	h := &host{
-		address: parsed, latency: latency, pending: make(chan net.Conn), closed: make(chan struct{}), changed: make(chan struct{}),
+		address: parsed, pending: make(chan net.Conn), closed: make(chan struct{}), changed: make(chan struct{}),
 		conns: map[*conn]*conn{},
 	}
 	h.close = sync.OnceFunc(func() { close(h.closed) })
@@ -135,7 +137,7 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	if h == nil {
 		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 	}
-	if !pause(ctx, 2*h.latency) {
+	if !pause(ctx, 2*latency) {
 		return nil, dialError(ctx, h)
 	}
 	link, changed := h.state()
@@ -340,7 +342,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		return 0, c.failure("write", os.NewSyscallError("write", err))
 	}
-	c.out.send(segment{at: time.Now().Add(c.host.latency), data: append([]byte(nil), p...)})
+	c.out.send(segment{at: time.Now().Add(latency), data: append([]byte(nil), p...)})
 	return len(p), nil
 }
 
@@ -353,7 +355,7 @@ func (c *conn) Close() error {
 	if was {
 		return c.failure("close", net.ErrClosed)
 	}
-	c.out.send(segment{at: time.Now().Add(c.host.latency), end: io.EOF})
+	c.out.send(segment{at: time.Now().Add(latency), end: io.EOF})
 	c.in.signal()
 	c.host.mu.Lock()
 	delete(c.host.conns, c)
@@ -392,11 +394,4 @@ func (c *conn) SetWriteDeadline(time.Time) error {
 		return c.failure("set", net.ErrClosed)
 	}
 	return nil
-}
-
-func (l Link) String() string {
-	if l < Up || l > Closing {
-		return fmt.Sprintf("link %d", int(l))
-	}
-	return [...]string{"up", "silent", "refusing", "closing"}[l]
 }

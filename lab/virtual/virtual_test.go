@@ -144,7 +144,7 @@ func TestCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{Topology: "standalone", Forget: true})
 		const capacity, queue = 100, 10
-		require.NoError(t, cluster.SetCapacity(&Capacity{PerSecond: capacity, Queue: queue, RejectionCost: 0.1}))
+		cluster.SetCapacity(&Capacity{PerSecond: capacity, Queue: queue, RejectionCost: 0.1})
 		client := Connect(t, cluster.Client())
 		coll := client.Database("db").Collection("c")
 		var served atomic.Int32

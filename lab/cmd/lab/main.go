@@ -7,12 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/members"
@@ -45,10 +41,11 @@ func (c *serveCmd) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(env.ctx)
-	group.Go(func() error { return l.Run(ctx) })
-	group.Go(func() error { return c.control(ctx, l, env) })
-	return group.Wait()
+	for _, endpoint := range l.Endpoints() {
+		fmt.Fprintf(env.stdout, "%s=%s\n", endpoint.Name, endpoint.URI)
+	}
+	fmt.Fprintf(env.stdout, "LAB_TOPOLOGY=%v\n", spec) // the last line: all fronts listen
+	return l.Run(env.ctx)
 }
 
 // behind finds or starts the server or members behind the lab.
@@ -65,26 +62,6 @@ func (c *serveCmd) behind(ctx context.Context, config *deployment.Config) (err e
 		config.Backend, err = proxy.ParseBackend(c.Backend)
 	}
 	return err
-}
-
-// control prints all addresses, and serves the control requests until the context ends.
-func (c *serveCmd) control(ctx context.Context, l *deployment.Lab, env *environment) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort(deployment.Host, "0"))
-	if err != nil {
-		return fmt.Errorf("the control requests: %w", err)
-	}
-	for _, endpoint := range l.Endpoints() {
-		fmt.Fprintf(env.stdout, "%s=%s\n", endpoint.Name, endpoint.URI)
-	}
-	fmt.Fprintf(env.stdout, "LAB_URL=http://%s\n", listener.Addr())
-
-	server := &http.Server{Handler: control(l), ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }
 
 const description = `Puts itself before a MongoDB server and makes it look like a deployment of which everything can

@@ -3,7 +3,6 @@ package deployment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -23,9 +22,6 @@ import (
 // Host is where fronts listen: the lab lets its clients do anything, so it is for this machine only.
 const Host = "127.0.0.1"
 
-// electionDelay is the time for which a made replica set has no primary after it lost one.
-const electionDelay = 500 * time.Millisecond
-
 // Config configures a lab.
 type Config struct {
 	Topology topology.Spec
@@ -39,21 +35,11 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Cluster is the state of a deployment, simulated or real.
-type Cluster interface {
-	// Handler returns the handler that makes a front that member.
-	Handler(front int) proxy.Handler
-	Status() topology.Status
-	// StepDown makes the primary a secondary that is not elected for that long.
-	StepDown(period time.Duration) error
-}
-
 // Lab is a deployment.
 type Lab struct {
-	config  Config
-	cluster Cluster
-	fronts  []*front
-	closed  []func()
+	config Config
+	fronts []*front
+	closed []func()
 }
 
 // front is one address of the lab.
@@ -90,26 +76,26 @@ func (l *Lab) open() error {
 		l.closed = append(l.closed, func() { listener.Close() })
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
 	}
-	if l.config.Members != nil {
-		l.cluster = l.config.Members.Behind(l.Hosts())
-	} else {
-		made, err := topology.New(l.config.Topology, l.Hosts(), topology.Options{ElectionDelay: electionDelay})
+	handler := func(int) proxy.Handler { return l.config.Members.Handler(l.Hosts()) }
+	if l.config.Members == nil {
+		made, err := topology.New(l.config.Topology, l.Hosts())
 		if err != nil {
 			return err
 		}
-		l.cluster, l.closed = made, append(l.closed, made.Close)
+		handler, l.closed = made.Handler, append(l.closed, made.Close)
 	}
 	for i, f := range l.fronts {
-		if err := l.chain(i, f, backends[i]); err != nil {
+		if err := l.chain(f, backends[i], handler(i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chain builds the handlers of a front's requests. The host's faults come before those of the server; a server limits requests before it looks at them; fail points come after the topology, which splits
-// a stream of hellos into single ones, each of which may fail.
-func (l *Lab) chain(i int, f *front, backend string) (err error) {
+// chain builds the handlers of a front's requests. The host's faults come before those of the server; a server limits requests
+// before it looks at them; fail points come after the handler of its topology, which splits a stream of hellos into single ones, each
+// of which may fail.
+func (l *Lab) chain(f *front, backend string, member proxy.Handler) (err error) {
 	logger := l.config.Logger
 	if logger != nil {
 		logger = logger.With("front", f.listener.Addr().String())
@@ -118,7 +104,7 @@ func (l *Lab) chain(i int, f *front, backend string) (err error) {
 		Backend:   backend,
 		Acceptors: []proxy.Acceptor{&f.faults, f.limits},
 		Handlers: slices.Concat(l.config.Observers, []proxy.Handler{
-			&f.faults, f.limits, l.cluster.Handler(i), failpoint.New(l.config.Topology.Routes()),
+			l, &f.faults, f.limits, member, failpoint.New(l.config.Topology.Routes()),
 		}),
 		Logger: logger,
 	})
@@ -159,38 +145,20 @@ func (l *Lab) Endpoints() []topology.Endpoint {
 	return l.config.Topology.Endpoints(l.Hosts(), name)
 }
 
-// Cluster returns the deployment's state.
-func (l *Lab) Cluster() Cluster { return l.cluster }
-
-// Members returns the real replica set behind the fronts, or nil.
-func (l *Lab) Members() *members.Set { return l.config.Members }
-
 // Limits returns the limits of a front.
 func (l *Lab) Limits(front int) *overload.Front { return l.fronts[front].limits }
 
-// ErrNoFront is returned for a front's number that is too high or below 0.
-var ErrNoFront = errors.New("there is no such front")
-
-// SetFault replaces a front's fault.
-func (l *Lab) SetFault(front int, f fault.Fault) error {
+// SetFault replaces a front's fault by one that ends by itself after a time, unless that is 0.
+func (l *Lab) SetFault(front int, kind fault.Kind, after time.Duration) error {
 	if front < 0 || front >= len(l.fronts) {
-		return fmt.Errorf("front %d: %w; they are numbered from 0 to %d", front, ErrNoFront, len(l.fronts)-1)
+		return fmt.Errorf("there is no front %d; they are numbered from 0 to %d", front, len(l.fronts)-1)
 	}
-	if err := f.Check(); err != nil {
-		return err
-	}
-	l.fronts[front].faults.Set(f)
-	if f.Kind == fault.Reset {
+	l.fronts[front].faults.Set(kind, after)
+	if kind == fault.Reset {
 		l.fronts[front].proxy.Reset()
 	}
 	return nil
 }
 
-// Faults returns the fronts' faults.
-func (l *Lab) Faults() []fault.Fault {
-	faults := make([]fault.Fault, len(l.fronts))
-	for i, f := range l.fronts {
-		faults[i] = f.faults.Current()
-	}
-	return faults
-}
+// HasFault reports whether that is a front's fault.
+func (l *Lab) HasFault(front int, kind fault.Kind) bool { return l.fronts[front].faults.Is(kind) }

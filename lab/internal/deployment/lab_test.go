@@ -118,7 +118,7 @@ func TestStepDownIsSeenAtOnce(t *testing.T) {
 	second := l.Hosts()[1]
 	require.Eventually(t, func() bool { return j.kinds()[second] == "RSSecondary" }, patience, time.Millisecond)
 	// The streams begin with the second hello of each monitor.
-	require.NoError(t, l.Cluster().StepDown(time.Minute))
+	require.NoError(t, client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "replSetStepDown", Value: 60}}).Err())
 	assert.Eventually(t, func() bool { return j.kinds()[second] == "RSPrimary" }, patience, time.Millisecond)
 	use(t, client)
 	inserts := j.named("insert")
@@ -185,7 +185,7 @@ func TestSilence(t *testing.T) {
 	l := startLab(t, "standalone", Config{})
 	client, _ := connect(t, l.Endpoints()[0].URI)
 	use(t, client)
-	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Silent}))
+	require.NoError(t, l.SetFault(0, fault.Silent, 0))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	assert.ErrorIs(t, collection(client).FindOne(ctx, bson.D{}).Err(), context.DeadlineExceeded)
@@ -197,7 +197,7 @@ func TestSilence(t *testing.T) {
 		assert.Fail(t, "it is not silent", "%v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Off}))
+	require.NoError(t, l.SetFault(0, fault.Off, 0))
 	assert.NoError(t, <-answered, "what waited is answered")
 }
 
@@ -208,7 +208,7 @@ func TestReset(t *testing.T) {
 	old, err := net.Dial("tcp", l.Hosts()[0])
 	require.NoError(t, err)
 	defer old.Close()
-	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Reset}))
+	require.NoError(t, l.SetFault(0, fault.Reset, 0))
 	require.NoError(t, old.SetReadDeadline(time.Now().Add(patience)))
 	_, err = old.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
@@ -219,12 +219,27 @@ func TestReset(t *testing.T) {
 		_, err = fresh.Read(make([]byte, 1))
 	}
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
-	require.NoError(t, l.SetFault(0, fault.Fault{Kind: fault.Off}))
+	require.NoError(t, l.SetFault(0, fault.Off, 0))
 	assert.Eventually(t, func() bool { return collection(client).FindOne(t.Context(), bson.D{}).Err() == nil }, patience, time.Millisecond)
-	assert.Equal(t, topology.RolePrimary, l.Cluster().Status().Members[0].Role, "the host was there all the time")
+	assert.ErrorContains(t, l.SetFault(1, fault.Silent, 0), "there is no front 1")
+	assert.ErrorContains(t, l.SetFault(-1, fault.Silent, 0), "there is no front -1")
+}
 
-	assert.ErrorIs(t, l.SetFault(1, fault.Fault{Kind: fault.Silent}), ErrNoFront)
-	assert.ErrorContains(t, l.SetFault(-1, fault.Fault{Kind: fault.Silent}), "front -1")
-	assert.ErrorContains(t, l.SetFault(0, fault.Fault{Kind: "loud"}), "unknown")
-	assert.Equal(t, []fault.Fault{{Kind: fault.Off}}, l.Faults())
+// TestFaultCommand is about what clients set themselves.
+func TestFaultCommand(t *testing.T) {
+	l := startLab(t, "sharded:2", Config{})
+	client, _ := connect(t, "mongodb://"+l.Hosts()[0])
+	disturb := func(doc ...bson.E) error { return client.Database("admin").RunCommand(t.Context(), bson.D(doc)).Err() }
+	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1}))
+	assert.True(t, l.HasFault(1, fault.Silent))
+	assert.False(t, l.HasFault(0, fault.Silent))
+	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1}, bson.E{Key: "seconds", Value: 0.02}))
+	assert.Eventually(t, func() bool { return l.HasFault(1, fault.Off) }, patience, time.Millisecond)
+	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}))
+	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "off"}), "the command passes all faults")
+	use(t, client)
+
+	assert.ErrorContains(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 2}), "numbered from 0 to 1")
+	assert.ErrorContains(t, disturb(bson.E{Key: "labFault", Value: "kill"}), "needs --topology members")
+	assert.ErrorContains(t, disturb(bson.E{Key: "labFault", Value: 1}), "cannot decode")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -18,40 +17,18 @@ import (
 
 const versionField = "topologyVersion"
 
-// Fronted is a set as clients of some fronts see it.
-type Fronted struct {
-	set   *Set
-	hosts []string
-	names map[string]string // of fronts by those of members
-}
-
-// Behind returns the set behind fronts at these addresses, in the order of the members.
-func (s *Set) Behind(hosts []string) *Fronted {
-	f := &Fronted{set: s, hosts: hosts, names: make(map[string]string)}
+// Handler returns what makes a front a member, for clients of fronts at these addresses, in the order of the members.
+func (s *Set) Handler(hosts []string) proxy.Handler {
+	f := &front{names: make(map[string]string)}
 	for i, m := range s.members {
 		f.names[m.host], f.names[m.address] = hosts[i], hosts[i]
 	}
 	return f
 }
 
-// Status is that of the set, by the fronts' addresses.
-func (f *Fronted) Status() topology.Status {
-	status := f.set.Status()
-	for i, host := range f.hosts {
-		status.Members[i].Host = host
-	}
-	return status
-}
-
-// StepDown makes the primary step down.
-func (f *Fronted) StepDown(period time.Duration) error { return f.set.StepDown(period) }
-
-// Handler returns the handler that makes a front that member.
-func (f *Fronted) Handler(int) proxy.Handler { return &front{names: f.names} }
-
 // front makes a front a member.
 type front struct {
-	names   map[string]string
+	names   map[string]string             // of fronts by those of members
 	version atomic.Pointer[bson.RawValue] // what the member last said of the version of its state
 }
 

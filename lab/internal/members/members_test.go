@@ -39,7 +39,7 @@ func TestRename(t *testing.T) {
 // frontOf returns what makes a front the first of two members.
 func frontOf() proxy.Handler {
 	s := &Set{members: []member{{host: "real:1", address: "10.0.0.1:1"}, {host: "real:2", address: "10.0.0.2:27017"}}}
-	return s.Behind([]string{"front:1", "front:2"}).Handler(0)
+	return s.Handler([]string{"front:1", "front:2"})
 }
 
 // request returns a command with these flags.
@@ -163,7 +163,5 @@ func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 
 func TestAMemberThatDoesNotAnswerIsDown(t *testing.T) {
 	s := &Set{members: []member{{host: "127.0.0.1:1", address: "127.0.0.1:1"}}}
-	assert.Equal(t, topology.Status{
-		Topology: "members:1", Members: []topology.MemberStatus{{Host: "front:1", Role: topology.RoleDown}},
-	}, s.Behind([]string{"front:1"}).Status())
+	assert.Equal(t, []topology.Role{topology.RoleDown}, s.Roles())
 }

@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,9 +12,6 @@ import (
 
 // SetName is the name of a replica set that the lab starts.
 const SetName = "lab"
-
-// ErrNoMember is returned for a member's number that is too high or below 0.
-var ErrNoMember = errors.New("there is no such member")
 
 // Start starts that many members of a mongod, which talk to each other through links. Their files are in a new folder below dir,
 // and are removed by Stop.
@@ -89,11 +85,11 @@ func (s *Set) Partition(numbers []int, duration time.Duration) error {
 	}
 	for from := range s.members {
 		for to := range s.members {
-			f := fault.Fault{Kind: fault.Off}
+			kind := fault.Off
 			if slices.Contains(numbers, from) != slices.Contains(numbers, to) {
-				f = fault.Fault{Kind: fault.Silent, For: duration}
+				kind = fault.Silent
 			}
-			s.links.ways[from][to].Set(f)
+			s.links.ways[from][to].Set(kind, duration)
 		}
 	}
 	return nil
@@ -101,7 +97,7 @@ func (s *Set) Partition(numbers []int, duration time.Duration) error {
 
 func (s *Set) check(number int) error {
 	if number < 0 || number >= len(s.members) {
-		return fmt.Errorf("member %d: %w; they are numbered from 0 to %d", number, ErrNoMember, len(s.members)-1)
+		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(s.members)-1)
 	}
 	return nil
 }

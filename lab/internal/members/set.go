@@ -5,7 +5,6 @@ package members
 import (
 	"context"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -13,9 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/topology"
-	"mongofork/lab/internal/wire"
 	"mongofork/tools/rig/server"
 )
 
@@ -65,67 +62,36 @@ func (s *Set) Backends() []string {
 	return addresses
 }
 
-// Status asks all members for their roles.
-func (s *Set) Status() topology.Status {
-	status := topology.Status{Topology: fmt.Sprintf("%s:%d", topology.Members, len(s.members))}
-	status.Members = make([]topology.MemberStatus, len(s.members))
-	terms := make([]int64, len(s.members))
+// Roles asks all members for their roles.
+func (s *Set) Roles() []topology.Role {
+	roles := make([]topology.Role, len(s.members))
 	var asked sync.WaitGroup
 	for i, m := range s.members {
-		asked.Go(func() {
-			var role topology.Role
-			role, terms[i] = m.ask()
-			status.Members[i] = topology.MemberStatus{Host: m.host, Role: role}
-		})
+		asked.Go(func() { roles[i] = m.role() })
 	}
 	asked.Wait()
-	for _, term := range terms {
-		status.Term = max(status.Term, term)
-	}
-	return status
+	return roles
 }
 
-// ask asks the member for its role and the election it knows of. It uses the wire protocol only, so that no driver's judgement is
-// involved.
-func (m *member) ask() (topology.Role, int64) {
-	reply, err := m.hello()
-	if err != nil {
-		return topology.RoleDown, 0
-	}
-	term, _ := bsondoc.Int64(reply.Lookup("lastWrite", "opTime", "t"))
-	switch {
-	case bsondoc.IsTrue(reply.Lookup("isWritablePrimary")):
-		return topology.RolePrimary, term
-	case bsondoc.IsTrue(reply.Lookup("secondary")):
-		return topology.RoleSecondary, term
-	default:
-		return topology.RoleDown, term // it starts, recovers or rolls back
-	}
-}
-
-func (m *member) hello() (bson.Raw, error) {
+// role asks the member itself for its role.
+func (m *member) role() topology.Role {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.address)
-	if err != nil {
-		return nil, err
+	var hello struct {
+		Primary   bool `bson:"isWritablePrimary"`
+		Secondary bool `bson:"secondary"`
 	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
-		return nil, err
+	err := withClient(ctx, "mongodb://"+m.address+"/?directConnection=true", func(client *mongo.Client) error {
+		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello)
+	})
+	switch {
+	case err == nil && hello.Primary:
+		return topology.RolePrimary
+	case err == nil && hello.Secondary:
+		return topology.RoleSecondary
+	default:
+		return topology.RoleDown // or it starts, recovers or rolls back
 	}
-	command, err := bson.Marshal(bson.D{{Key: "hello", Value: 1}, {Key: "$db", Value: "admin"}})
-	if err != nil {
-		return nil, err
-	}
-	if err := wire.Write(conn, &wire.Message{RequestID: 1, Body: command}); err != nil {
-		return nil, err
-	}
-	reply, err := wire.Read(conn)
-	if err != nil {
-		return nil, err
-	}
-	return reply.Body, nil
 }
 
 // StepDown makes the primary step down. It is not elected for that long, rounded up to seconds.

@@ -9,17 +9,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
 
-func newCapacity(t testing.TB, config CapacityConfig) *Capacity {
-	t.Helper()
-	c, err := NewCapacity(config)
-	require.NoError(t, err)
-	return c
+func newWorker(capacity Capacity) *Worker {
+	w := &Worker{}
+	w.Set(&capacity)
+	return w
 }
 
 // offer sends that many requests per second for that time, whether they are answered or not, and returns how many of
@@ -63,7 +61,7 @@ func TestCapacityUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCapacity(t, CapacityConfig{RequestsPerSec: capacity, MaxQueueDepth: 20, RejectionShare: tt.share})
+				c := newWorker(Capacity{PerSecond: capacity, Queue: 20, RejectionCost: tt.share})
 				offer(t, c, tt.load, seconds*time.Second/2) // until the queue is full, and the state steady
 				good := offer(t, c, tt.load, seconds*time.Second)
 				assert.InDelta(t, tt.want, float64(good)/(capacity*seconds), 0.02)
@@ -74,7 +72,7 @@ func TestCapacityUnderLoad(t *testing.T) {
 
 func TestCapacityQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCapacity(t, CapacityConfig{RequestsPerSec: 10, MaxQueueDepth: 1, RejectionShare: 0.1})
+		c := newWorker(Capacity{PerSecond: 10, Queue: 1, RejectionCost: 0.1})
 		start := time.Now()
 		var running sync.WaitGroup
 		ends := make(chan time.Duration, 3)
@@ -102,21 +100,10 @@ func TestCapacityQueues(t *testing.T) {
 
 func TestCapacityEndsWithTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCapacity(t, CapacityConfig{RequestsPerSec: 1})
+		c := newWorker(Capacity{PerSecond: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		assert.ErrorIs(t, c.Handle(ctx, request(t, "d", `{"find": "c"}`), nil, nil), context.DeadlineExceeded)
 		assert.Zero(t, c.present)
 	})
-}
-
-func TestNewCapacityRejects(t *testing.T) {
-	for want, config := range map[string]CapacityConfig{
-		"a capacity of 0 requests per second":            {},
-		"a queue depth of -1":                            {RequestsPerSec: 1, MaxQueueDepth: -1},
-		"a rejection that takes 1.5 of a request's work": {RequestsPerSec: 1, RejectionShare: 1.5},
-	} {
-		_, err := NewCapacity(config)
-		assert.ErrorContains(t, err, want)
-	}
 }

@@ -93,16 +93,6 @@ func NewRequest(client *Client, m *wire.Message) (*Request, error) {
 // Document returns the command.
 func (r *Request) Document() bson.Raw { return r.Message.Body }
 
-// Transaction returns the logical session (the bytes of its lsid) and the transaction number of a retryable write, or of a
-// command in a transaction.
-func (r *Request) Transaction() (session string, number int64, ok bool) {
-	number, ok = r.Document().Lookup("txnNumber").AsInt64OK()
-	if !ok {
-		return "", 0, false
-	}
-	return string(r.Document().Lookup("lsid").Value), number, true
-}
-
 // Acknowledged reports whether the client waits for a reply.
 func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCome) }
 

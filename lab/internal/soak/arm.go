@@ -49,7 +49,6 @@ type application struct {
 	jobs      []job
 	ledger    map[string]map[string]*stream // by collection and worker: what has to be there
 	inserter  *inserter
-	filer     *filer
 	watcher   *watcher
 	registers *registers
 	leave     []func(context.Context) // ends sessions
@@ -58,7 +57,6 @@ type application struct {
 // job is a worker's repeated task.
 type job struct {
 	kind    string
-	pace    time.Duration
 	operate func(context.Context) error
 }
 
@@ -90,7 +88,7 @@ func (a *application) prepare(ctx context.Context, db *mongo.Database) error {
 		return err
 	}
 	for _, name := range []string{
-		"inserts", "updates", "entries", "totals", "bulks", "modified", "accounts", "transfers", "causal", "registers",
+		"inserts", "updates", "bulks", "modified", "accounts", "transfers", "causal", "registers",
 	} {
 		if err := db.CreateCollection(ctx, name); err != nil {
 			return err
@@ -156,7 +154,7 @@ func (a *application) work(ctx context.Context) error {
 // repeat runs an operation until the context ends. The operation itself is not interrupted: a context with a deadline
 // would put the driver's retries under a client-side timeout.
 func (a *application) repeat(ctx context.Context, j job) {
-	ticker := time.NewTicker(j.pace)
+	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	for {
 		select {
@@ -270,7 +268,7 @@ func (w *worker) comment() string {
 }
 
 func (a *application) hire(kind string, operate func(context.Context) error) {
-	a.jobs = append(a.jobs, job{kind, pace, operate})
+	a.jobs = append(a.jobs, job{kind, operate})
 }
 
 // assemble makes the workers.
@@ -282,26 +280,23 @@ func (a *application) assemble() (err error) {
 		return err
 	}
 	a.inserter = insert
-	update, transact := a.worker("updater", "updates"), a.worker("transactor", "entries")
+	update := a.worker("updater", "updates")
 	read := &reader{worker: a.worker("reader", ""), writer: insert}
 	bulk := &bulker{worker: a.worker("bulker", "bulks"), pushes: &stream{}}
 	a.expect("bulks", bulk.array(), bulk.pushes)
 	modify := a.worker("modifier", "modified")
 	transfer := &transferrer{a.worker("transferrer", "transfers"), rand.New(rand.NewPCG(a.Seed, 0))}
 	audit, follow := a.worker("auditor", ""), &causal{worker: a.worker("causal", "")}
-	a.filer = &filer{a.worker("filer", "")}
 	a.leave = append(a.leave, insert.session.EndSession, follow.end)
 
 	a.hire("insert", insert.insert)
 	a.hire("update", update.push)
-	a.hire("transaction", transact.transact)
 	a.hire("cursor", read.read)
 	a.hire("bulk write", bulk.write)
 	a.hire("findAndModify", modify.modify)
 	a.hire("transfer", transfer.transfer)
 	a.hire("snapshot", audit.audit)
 	a.hire("causal session", follow.step)
-	a.jobs = append(a.jobs, job{"file", 4 * pace, a.filer.store}) // a file is many operations
 	for i := range 2 {
 		use := &accessor{worker: a.worker(fmt.Sprintf("accessor %d", i), ""), number: i, random: rand.New(rand.NewPCG(a.Seed+1, uint64(i)))}
 		a.hire("register", use.access)
@@ -323,30 +318,11 @@ func (a *application) verify(ctx context.Context, db *mongo.Database) error {
 	}
 	a.watcher.check(a.inserter, found["inserts"])
 	a.registers.check(a.report)
-	cursor, err := db.Collection("totals").Find(ctx, bson.D{})
-	if err != nil {
-		return err
-	}
-	var totals []total
-	if err := cursor.All(ctx, &totals); err != nil {
-		return err
-	}
-	for _, t := range totals {
-		if n := int64(len(found["entries"][t.ID])); t.Value != n {
-			a.report.violation(halfTransactions, "%s: %d counted, %d entries", t.ID, t.Value, n)
-		}
-	}
 	sum, count, err := addUp(ctx, db.Collection("accounts"))
 	if err != nil {
 		return err
 	}
 	a.checkSum("the end", sum, count)
-	_, files := a.filer.stream.snapshot()
-	for n := range files {
-		if err := a.filer.compare(ctx, bucket(db), n); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"mongofork/lab/internal/clock"
@@ -14,8 +15,6 @@ import (
 )
 
 const (
-	// slowness is a slow front's delay of each request.
-	slowness = 100 * time.Millisecond
 	// killTime is the time by which commits are held longer than killing the member takes.
 	killTime     = 100 * time.Millisecond
 	stepDownTime = 3 * time.Second
@@ -28,7 +27,7 @@ type replicaSet interface {
 	Process(ctx context.Context, member int, action members.Action) error
 	Partition(cut []int, duration time.Duration) error
 	StepDown(period time.Duration) error
-	Status() topology.Status
+	Roles() []topology.Role
 }
 
 // disturber carries out the events of a plan.
@@ -97,15 +96,13 @@ func (d *disturber) actions(what Action, member int, e Event) (begin, end action
 	case ConnectionLimit:
 		return func(ctx context.Context) error {
 			// The limit is about connections that are needed again.
-			if err := d.fault(member, fault.Fault{Kind: fault.Reset, For: time.Millisecond})(ctx); err != nil {
+			if err := d.fault(member, fault.Reset, time.Millisecond)(ctx); err != nil {
 				return err
 			}
 			return d.limits(connections, e.Rate)(ctx)
 		}, d.limits(connections, 0)
-	case Slow:
-		return d.fault(member, fault.Fault{Kind: fault.Slow, Delay: slowness}), d.fault(member, fault.Fault{Kind: fault.Off})
 	default:
-		return d.fault(member, fault.Fault{Kind: fault.Kind(what)}), d.fault(member, fault.Fault{Kind: fault.Off})
+		return d.fault(member, fault.Kind(what), 0), d.fault(member, fault.Off, 0)
 	}
 }
 
@@ -123,8 +120,8 @@ func (d *disturber) each(do func(*station) error) action {
 	}
 }
 
-func (d *disturber) fault(front int, f fault.Fault) action {
-	return d.each(func(s *station) error { return s.lab.SetFault(front, f) })
+func (d *disturber) fault(front int, kind fault.Kind, after time.Duration) action {
+	return d.each(func(s *station) error { return s.lab.SetFault(front, kind, after) })
 }
 
 func requests(f *overload.Front) *overload.Limiter    { return f.Requests }
@@ -156,13 +153,8 @@ func (d *disturber) stepDown(context.Context) error {
 
 // target returns the number of the member that an event happens to.
 func (d *disturber) target(e Event) int {
-	if !e.Primary {
-		return e.Member
-	}
-	for i, m := range d.set.Status().Members {
-		if m.Role == topology.RolePrimary {
-			return i
-		}
+	if primary := slices.Index(d.set.Roles(), topology.RolePrimary); e.Primary && primary >= 0 {
+		return primary
 	}
 	return e.Member
 }

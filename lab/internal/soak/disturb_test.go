@@ -44,12 +44,12 @@ func (s *fakeSet) Partition(cut []int, _ time.Duration) error {
 
 func (s *fakeSet) StepDown(time.Duration) error { return s.note("step down") }
 
-func (s *fakeSet) Status() topology.Status {
-	status := topology.Status{Members: make([]topology.MemberStatus, 3)}
+func (s *fakeSet) Roles() []topology.Role {
+	roles := make([]topology.Role, 3)
 	if s.primary >= 0 {
-		status.Members[s.primary].Role = topology.RolePrimary
+		roles[s.primary] = topology.RolePrimary
 	}
-	return status
+	return roles
 }
 
 func TestDisturber(t *testing.T) {
@@ -116,9 +116,8 @@ func TestFronts(t *testing.T) {
 	}
 	limit := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}
 	for action, inEffect := range map[Action]func(*station) bool{
-		Slow:            func(s *station) bool { return s.lab.Faults()[1] == fault.Fault{Kind: fault.Slow, Delay: slowness} },
-		Silent:          func(s *station) bool { return s.lab.Faults()[1].Kind == fault.Silent },
-		Reset:           func(s *station) bool { return s.lab.Faults()[1].Kind == fault.Reset },
+		Silent:          func(s *station) bool { return s.lab.HasFault(1, fault.Silent) },
+		Reset:           func(s *station) bool { return s.lab.HasFault(1, fault.Reset) },
 		Overload:        func(s *station) bool { return s.lab.Limits(0).Requests.Limit() == limit },
 		ConnectionLimit: func(s *station) bool { return s.lab.Limits(2).Connections.Limit() == limit },
 		Rejections:      func(s *station) bool { return s.rejection.on.Load() },

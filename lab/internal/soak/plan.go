@@ -38,13 +38,11 @@ const (
 	Rejections Action = "rejections"
 	// Reset resets the connections of a front, and each new one.
 	Reset Action = "reset"
-	// Slow delays the requests of a front.
-	Slow Action = "slow"
 	// Silent leaves the requests to a front unanswered, and so cuts clients off from a member.
 	Silent Action = "silent"
 )
 
-var actions = [...]Action{Kill, Overload, Isolate, StepDown, Rejections, CommitKill, Silent, ConnectionLimit, Pause, Reset, Slow}
+var actions = [...]Action{Kill, Overload, Isolate, StepDown, Rejections, CommitKill, Silent, ConnectionLimit, Pause, Reset}
 
 // Event is an action at a time.
 type Event struct {

@@ -55,17 +55,6 @@ func TestSnapshotsFromBeforeTheAccounts(t *testing.T) {
 	assert.False(t, tooEarly(accounts*initialBalance, accounts))
 }
 
-func TestFilesDiffer(t *testing.T) {
-	of := func(seed uint64) *filer {
-		return &filer{worker{application: &application{Assignment: Assignment{Seed: seed}}}}
-	}
-	one, other := of(1), of(2)
-	assert.Equal(t, one.content(1), one.content(1), "what a file has in it can be told again")
-	assert.NotEqual(t, one.content(1), one.content(2))
-	assert.NotEqual(t, one.content(1), other.content(1))
-	assert.Len(t, one.content(1), fileSize)
-}
-
 func TestDialerCountsOpenConnections(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -21,7 +21,6 @@ const (
 	doubledWrites    = "writes that were done more than once"
 	foreignWrites    = "writes that nobody made"
 	wrongResults     = "results that are wrong"
-	halfTransactions = "transactions that were half done"
 	wrongSums        = "sums that are wrong"
 	notLinearizable  = "registers that are not linearizable"
 	notChecked       = "registers that took too long to check"
@@ -33,7 +32,6 @@ const (
 	endedStreams     = "change streams that end early"
 	repeatingCursors = "cursors that repeat themselves"
 	lackingCursors   = "cursors that lack an acknowledged write"
-	brokenFiles      = "files that are not whole"
 	tooManyCommands  = "operations of more than 6 commands"
 	neverSeen        = "operations that the server never saw"
 	undocumented     = "errors that are not documented"
@@ -43,8 +41,8 @@ const (
 
 // kinds are the kinds of violations, the gravest for an application first.
 var kinds = [...]string{
-	lostWrites, doubledWrites, foreignWrites, wrongResults, halfTransactions, wrongSums, notLinearizable, notChecked, unreadWrites,
-	readsGoBack, doubledEvents, unorderedEvents, missingEvents, endedStreams, repeatingCursors, lackingCursors, brokenFiles,
+	lostWrites, doubledWrites, foreignWrites, wrongResults, wrongSums, notLinearizable, notChecked, unreadWrites,
+	readsGoBack, doubledEvents, unorderedEvents, missingEvents, endedStreams, repeatingCursors, lackingCursors,
 	tooManyCommands, neverSeen, undocumented, leakedConns, leakedGoroutines,
 }
 

@@ -1,9 +1,7 @@
 package soak
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 )
 
 const (
@@ -23,9 +20,6 @@ const (
 
 	accounts       = 8
 	initialBalance = 100
-
-	fileSize  = 20_000
-	chunkSize = 4_000
 )
 
 // record is the document that workers write.
@@ -34,7 +28,7 @@ type record struct {
 	N      int64  `bson:"n"`
 }
 
-// total counts a worker's operations.
+// total is the value of a document.
 type total struct {
 	ID    string `bson:"_id"`
 	Value int64  `bson:"value"`
@@ -102,33 +96,6 @@ func (w *worker) push(ctx context.Context) error {
 	return err
 }
 
-// transaction runs a function in a transaction that writes the next number.
-func (w *worker) transaction(ctx context.Context, do func(ctx context.Context, n int64) error) error {
-	n := w.stream.next()
-	session, err := w.client.StartSession()
-	if err != nil {
-		return err
-	}
-	defer session.EndSession(ctx)
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) { return nil, do(ctx, n) })
-	if err == nil {
-		w.stream.acknowledge(n)
-	}
-	return err
-}
-
-// transact inserts a document with the next number and counts it, both or neither.
-func (w *worker) transact(ctx context.Context) error {
-	return w.transaction(ctx, func(ctx context.Context, n int64) error {
-		_, err := w.collection("entries").InsertOne(ctx, record{w.name, n}, options.InsertOne().SetComment(w.comment()))
-		if err == nil {
-			_, err = w.collection("totals").UpdateByID(ctx, w.name, change("$inc", "value", 1),
-				options.UpdateOne().SetUpsert(true).SetComment(w.comment()))
-		}
-		return err
-	})
-}
-
 // transferrer moves money between accounts by transactions.
 type transferrer struct {
 	worker
@@ -141,16 +108,25 @@ func (t *transferrer) transfer(ctx context.Context) error {
 	if to >= from {
 		to++
 	}
-	return t.transaction(ctx, func(ctx context.Context, n int64) error {
+	n := t.stream.next()
+	session, err := t.client.StartSession()
+	if err != nil {
+		return err
+	}
+	defer session.EndSession(ctx)
+	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 		for id, by := range map[int]int64{from: -amount, to: amount} {
 			if _, err := t.collection("accounts").UpdateByID(ctx, id, change("$inc", "balance", by),
 				options.UpdateOne().SetComment(t.comment())); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		_, err := t.collection("transfers").InsertOne(ctx, record{t.name, n}, options.InsertOne().SetComment(t.comment()))
-		return err
+		return t.collection("transfers").InsertOne(ctx, record{t.name, n}, options.InsertOne().SetComment(t.comment()))
 	})
+	if err == nil {
+		t.stream.acknowledge(n)
+	}
+	return err
 }
 
 // bulker does bulk writes.
@@ -203,56 +179,4 @@ func (w *worker) modify(ctx context.Context) error {
 		w.report.violation(wrongResults, "%s: findAndModify pushed %d and returned %v", w.name, n, after.N)
 	}
 	return nil
-}
-
-// filer stores files and reads them back.
-type filer struct{ worker }
-
-// content returns the content of a file.
-func (f *filer) content(n int64) []byte {
-	random := rand.New(rand.NewPCG(f.Seed, uint64(n)))
-	content := make([]byte, fileSize)
-	for i := range content {
-		content[i] = byte(random.Uint32())
-	}
-	return content
-}
-
-func (f *filer) fileID(n int64) string { return fmt.Sprintf("%s, %d", f.name, n) }
-
-func bucket(db *mongo.Database) *mongo.GridFSBucket {
-	return db.GridFSBucket(options.GridFSBucket().SetName("files").SetChunkSizeBytes(chunkSize).
-		SetReadConcern(readconcern.Majority()))
-}
-
-// store stores a file and reads it in the same session.
-func (f *filer) store(ctx context.Context) error {
-	session, err := f.client.StartSession()
-	if err != nil {
-		return err
-	}
-	defer session.EndSession(ctx)
-	ctx = mongo.NewSessionContext(ctx, session)
-	n, b := f.stream.next(), bucket(f.client.Database(f.Database))
-	if err := b.UploadFromStreamWithID(ctx, f.fileID(n), "file", bytes.NewReader(f.content(n))); err != nil {
-		return err
-	}
-	f.stream.acknowledge(n)
-	return f.compare(ctx, b, n)
-}
-
-// compare reads a stored file. An error that calls it incomplete is a violation.
-func (f *filer) compare(ctx context.Context, b *mongo.GridFSBucket, n int64) error {
-	var found bytes.Buffer
-	_, err := b.DownloadToStream(ctx, f.fileID(n), &found)
-	for _, broken := range []error{mongo.ErrFileNotFound, mongo.ErrWrongSize, mongo.ErrMissingChunk} {
-		if errors.Is(err, broken) {
-			f.report.violation(brokenFiles, "%s: %v", f.fileID(n), err)
-			return nil
-		}
-	}
-	if err == nil && !bytes.Equal(found.Bytes(), f.content(n)) {
-		f.report.violation(brokenFiles, "%s: other bytes", f.fileID(n))
-	}
-	return err
 }

@@ -30,7 +30,7 @@ func TestAwait(t *testing.T) {
 	}{
 		"same":           {func(v topologyVersion) topologyVersion { return v }, 3 * time.Second},
 		"older":          {func(v topologyVersion) topologyVersion { v.counter--; return v }, 0},
-		"newer":          {func(v topologyVersion) topologyVersion { v.counter++; return v }, 4 * time.Second}, // the election
+		"newer":          {func(v topologyVersion) topologyVersion { v.counter++; return v }, 3*time.Second + electionDelay}, // the election
 		"another server": {func(v topologyVersion) topologyVersion { v.process = bson.NewObjectID(); return v }, 0},
 		"much newer":     {func(v topologyVersion) topologyVersion { v.counter += 9; return v }, heartbeat},
 	}
@@ -60,6 +60,7 @@ func TestStream(t *testing.T) {
 		end := errors.New("the end")
 		start := time.Now()
 		b := &backend{reply: backendHello(t)}
+		const elected = 3*time.Second + electionDelay
 		var at []time.Duration
 		var primaries []bool
 		version := bson.Raw(c.members[0].view().version.document())
@@ -74,7 +75,7 @@ func TestStream(t *testing.T) {
 			return nil
 		}, b.next)
 		require.ErrorIs(t, err, end)
-		assert.Equal(t, []time.Duration{3 * time.Second, 4 * time.Second, 14 * time.Second, 24 * time.Second}, at,
+		assert.Equal(t, []time.Duration{3 * time.Second, elected, elected + heartbeat, elected + 2*heartbeat}, at,
 			"the step-down, the election of another, and heartbeats")
 		assert.Equal(t, []bool{false, false, false, false}, primaries)
 		for _, request := range b.requests {

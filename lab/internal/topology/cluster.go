@@ -14,12 +14,12 @@ const (
 	// SetName is the name of every replica set of this package.
 	SetName = "lab"
 
+	// electionDelay is the time for which a replica set has no primary after it lost one.
+	electionDelay = 500 * time.Millisecond
+
 	setVersion = 1
 	noPrimary  = -1
 )
-
-// ErrNoPrimary is returned for a step-down without a primary.
-var ErrNoPrimary = errors.New("there is no primary that could step down")
 
 // Role is the role of a member of a replica set.
 type Role string
@@ -32,29 +32,9 @@ const (
 	RoleDown      Role = "down"
 )
 
-// MemberStatus is a member's present status.
-type MemberStatus struct {
-	Host string `json:"host"`
-	Role Role   `json:"role,omitempty"`
-}
-
-// Status is the deployment's present status.
-type Status struct {
-	Topology string         `json:"topology"`
-	Term     int64          `json:"term,omitempty"` // counts the elections of a replica set, from 1
-	Members  []MemberStatus `json:"members"`
-}
-
-// Options are the options of a cluster. The zero value is usable.
-type Options struct {
-	// ElectionDelay is the time for which a replica set has no primary after it lost one.
-	ElectionDelay time.Duration
-}
-
 // Cluster is the state of a deployment. It is safe for concurrent use.
 type Cluster struct {
 	spec    Spec
-	options Options
 	members []*member
 
 	mu       sync.Mutex
@@ -80,11 +60,11 @@ type member struct {
 }
 
 // New returns a cluster whose fronts listen at hosts. A replica set's first member is primary.
-func New(spec Spec, hosts []string, options Options) (*Cluster, error) {
+func New(spec Spec, hosts []string) (*Cluster, error) {
 	if spec.Kind == Members || len(hosts) == 0 || len(hosts) != spec.Fronts() {
 		return nil, fmt.Errorf("a cluster of topology %v at %d hosts", spec, len(hosts))
 	}
-	c := &Cluster{spec: spec, options: options, term: 1, changed: make(chan struct{})}
+	c := &Cluster{spec: spec, term: 1, changed: make(chan struct{})}
 	for i, host := range hosts {
 		c.members = append(c.members, &member{cluster: c, index: i, host: host, process: bson.NewObjectID()})
 	}
@@ -98,18 +78,15 @@ func New(spec Spec, hosts []string, options Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Status returns the deployment's present status.
-func (c *Cluster) Status() Status {
+// Roles returns the members' present roles.
+func (c *Cluster) Roles() []Role {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{Topology: c.spec.String()}
-	if c.spec.Kind == ReplicaSet {
-		s.Term = c.term
+	roles := make([]Role, len(c.members))
+	for i, m := range c.members {
+		roles[i] = m.roleLocked()
 	}
-	for _, m := range c.members {
-		s.Members = append(s.Members, MemberStatus{Host: m.host, Role: m.roleLocked()})
-	}
-	return s
+	return roles
 }
 
 // view is a member's knowledge at a moment.
@@ -161,7 +138,7 @@ func (c *Cluster) StepDown(period time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.primary == noPrimary {
-		return ErrNoPrimary
+		return errors.New("there is no primary that could step down")
 	}
 	c.members[c.primary].electableAt = time.Now().Add(period)
 	c.loseLocked()
@@ -219,7 +196,7 @@ func (c *Cluster) nextLocked() *member {
 func (c *Cluster) planLocked() {
 	c.cancelLocked()
 	if next := c.nextLocked(); next != nil {
-		c.election = time.AfterFunc(max(c.options.ElectionDelay, time.Until(next.electableAt)), c.elect)
+		c.election = time.AfterFunc(max(electionDelay, time.Until(next.electableAt)), c.elect)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 func roles(c *Cluster) string {
 	letters := map[Role]string{RolePrimary: "P", RoleSecondary: "S", RoleDown: "D", RoleNone: "-"}
 	got := ""
-	for _, m := range c.Status().Members {
-		got += letters[m.Role]
+	for _, role := range c.Roles() {
+		got += letters[role]
 	}
 	return got
 }
@@ -34,7 +34,7 @@ func TestStepDown(t *testing.T) {
 
 		require.NoError(t, c.StepDown(10*time.Second))
 		assert.Equal(t, "SSS", roles(c))
-		assert.ErrorIs(t, c.StepDown(10*time.Second), ErrNoPrimary)
+		assert.ErrorContains(t, c.StepDown(10*time.Second), "there is no primary")
 		later(electionDelay - 1)
 		assert.Equal(t, "SSS", roles(c))
 		later(1)
@@ -50,7 +50,7 @@ func TestStepDown(t *testing.T) {
 		assert.Equal(t, "SSS", roles(c), "all have stepped down")
 		later(10 * time.Second)
 		assert.Equal(t, "PSS", roles(c), "the first of which the time was over")
-		assert.EqualValues(t, 4, c.Status().Term)
+		assert.EqualValues(t, 4, c.members[0].view().term)
 	})
 }
 

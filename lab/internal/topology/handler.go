@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -61,6 +62,8 @@ func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 	switch {
 	case kind == Standalone:
 		return nil, refuseStandalone(req.Command, doc)
+	case kind == ReplicaSet && req.Command == "replSetStepDown":
+		return m.stepDown(doc)
 	case strings.HasPrefix(req.Command, "replSet"):
 		return nil, answer.Errorf(answer.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
 	case kind == ReplicaSet:
@@ -70,6 +73,15 @@ func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 	default:
 		return nil, nil
 	}
+}
+
+// stepDown makes the member a secondary that is not elected for so many seconds, if it is primary.
+func (m *member) stepDown(doc bson.Raw) (bson.D, *answer.Error) {
+	seconds, _ := bsondoc.Int64(doc.Lookup("replSetStepDown"))
+	if v := m.view(); v.role != RolePrimary || m.cluster.StepDown(time.Duration(seconds)*time.Second) != nil {
+		return nil, v.notWritablePrimary(doc)
+	}
+	return bson.D{}, nil
 }
 
 // shards returns the content of config.shards: clients tell from the form of the host what the shards are.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,8 +13,6 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-const electionDelay = time.Second
-
 func newCluster(t *testing.T, kind Kind, members int) *Cluster {
 	t.Helper()
 	spec := Spec{kind, members}
@@ -23,7 +20,7 @@ func newCluster(t *testing.T, kind Kind, members int) *Cluster {
 	for i := range spec.Fronts() {
 		hosts = append(hosts, fmt.Sprintf("h:%d", i))
 	}
-	c, err := New(spec, hosts, Options{ElectionDelay: electionDelay})
+	c, err := New(spec, hosts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

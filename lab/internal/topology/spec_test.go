@@ -44,7 +44,7 @@ func TestEndpoints(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for _, spec := range []Spec{{Members, 2}, {ReplicaSet, 0}, {ReplicaSet, 3}} {
-		_, err := New(spec, []string{"h:1", "h:2"}, Options{})
+		_, err := New(spec, []string{"h:1", "h:2"})
 		assert.ErrorContains(t, err, "at 2 hosts")
 	}
 }

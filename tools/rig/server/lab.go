@@ -88,11 +88,11 @@ func (l lab) Stop() error {
 var assignment = regexp.MustCompile(`(?m)^[A-Z_]+=.*$`)
 
 // readEnv reads the assignments that a lab writes before it serves: the connection strings, by the names that upstream's tests look
-// for, and its address, which is the last; nil if it is not there yet. A load balancer has two connection strings: upstream's tests
+// for, and its topology, which is the last; nil if it is not there yet. A load balancer has two connection strings: upstream's tests
 // begin with the one of a single service.
 func readEnv(output string) []string {
 	env := assignment.FindAllString(output, -1)
-	if envValue(env, "LAB_URL") == "" {
+	if envValue(env, "LAB_TOPOLOGY") == "" {
 		return nil
 	}
 	if single := envValue(env, "SINGLE_MONGOS_LB_URI"); single != "" {

@@ -114,9 +114,9 @@ func TestWhatWasLeftIsRemoved(t *testing.T) {
 
 func TestReadEnv(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []string{"MONGODB_URI=mongodb://h/?a=b", "LAB_URL=http://x"},
-		readEnv("time=now level=WARN\nMONGODB_URI=mongodb://h/?a=b\nLAB_URL=http://x\n"))
+	assert.Equal(t, []string{"MONGODB_URI=mongodb://h/?a=b", "LAB_TOPOLOGY=x"},
+		readEnv("time=now level=WARN\nMONGODB_URI=mongodb://h/?a=b\nLAB_TOPOLOGY=x\n"))
 	assert.Nil(t, readEnv("MONGODB_URI=mongodb://h/?a=b\n"), "it does not serve yet")
-	balanced := readEnv("SINGLE_MONGOS_LB_URI=mongodb://s\nMULTI_MONGOS_LB_URI=mongodb://m\nLAB_URL=http://x\n")
+	balanced := readEnv("SINGLE_MONGOS_LB_URI=mongodb://s\nMULTI_MONGOS_LB_URI=mongodb://m\nLAB_TOPOLOGY=x\n")
 	assert.Equal(t, "mongodb://s", envValue(balanced, "MONGODB_URI"))
 }
