@@ -190,4 +190,8 @@ WHAT ?= overload
 
 .PHONY: bench
 bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
+ifeq ($(WHAT),cost)
+	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
+else
 	$(if $(filter lab,$(WHAT)),$(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT)
+endif

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// Interval is the length of the parts of a run in a series.
-const Interval = 500 * time.Millisecond
+// interval is the length of the parts of a run that tell when it has recovered.
+const interval = 500 * time.Millisecond
 
 // Result is the result of a run, or the means of several. Operations count if they were due in the measured time. Shares are in
 // percent, times in seconds.
 type Result struct {
 	Goodput  float64 // successes per second, of the capacity
 	Commands float64 // that reached the server, per operation
-	Received float64 // the same, of the capacity
 	Errors   float64 // of the operations
 	// P50 and P99 are the latency of what succeeded.
 	P50, P99 float64
@@ -24,10 +23,8 @@ type Result struct {
 	Recovery, LastError float64
 	// Own and Others are the success of the arm's clients and of their neighbours.
 	Own, Others float64
-	// Series is the goodput over time.
-	Series  []float64
-	Classes []ClassResult
-	Storm   StormResult
+	Classes     []ClassResult
+	Storm       StormResult
 }
 
 // ClassResult is the result of a class of operations, without those of neighbours.
@@ -35,8 +32,8 @@ type ClassResult struct {
 	Name    string
 	Success float64
 	// Failed is the share that failed of what was due after the first second.
-	Failed   float64
-	P50, P99 float64
+	Failed float64
+	P99    float64
 }
 
 // StormResult is the result of a storm.
@@ -46,8 +43,6 @@ type StormResult struct {
 	Errors      float64 // that applications saw
 	Cleared     float64 // pools
 	Heartbeats  float64 // that failed
-	// Connected is the number of clients whose operation has succeeded, at the end of each interval.
-	Connected []float64
 }
 
 // tally counts operations.
@@ -92,19 +87,17 @@ func (r *run) result() Result {
 	var all, own, others tally
 	clients := make([]tally, s.Clients)
 	classes, later := make([]tally, len(r.classes)), make([]tally, len(r.classes))
-	intervals := make([]tally, (s.Duration+Interval-1)/Interval)
-	good := make([]float64, len(intervals))
+	intervals := make([]tally, (s.Duration+interval-1)/interval)
 	var total float64
 	for i := range r.operations {
 		op := &r.operations[i]
 		if !op.failed && measured(op.ended) {
 			total++
-			good[(op.ended-s.Warmup)/Interval]++
 		}
 		if !measured(op.due) {
 			continue
 		}
-		for _, t := range []*tally{&all, &clients[op.client], &intervals[(op.due-s.Warmup)/Interval]} {
+		for _, t := range []*tally{&all, &clients[op.client], &intervals[(op.due-s.Warmup)/interval]} {
 			t.add(op)
 		}
 		if s.Neighbours != "" && op.client%2 == 1 {
@@ -119,17 +112,14 @@ func (r *run) result() Result {
 	}
 	result := Result{
 		Goodput: percent(total, s.Capacity*s.Duration.Seconds()), Commands: float64(r.commands) / float64(all.due),
-		Received: percent(float64(r.commands), s.Capacity*s.Duration.Seconds()), Errors: all.errors(),
-		P50: all.quantile(0.5), P99: all.quantile(0.99), Fairness: fairness(clients),
+		Errors: all.errors(),
+		P50:    all.quantile(0.5), P99: all.quantile(0.99), Fairness: fairness(clients),
 		Own: 100 - own.errors(), Others: 100 - others.errors(),
 	}
 	result.Recovery, result.LastError = r.recovery(intervals)
-	for _, n := range good {
-		result.Series = append(result.Series, percent(n, s.Capacity*Interval.Seconds()))
-	}
 	for i, class := range r.classes {
 		result.Classes = append(result.Classes, ClassResult{
-			class.Name, 100 - classes[i].errors(), later[i].errors(), classes[i].quantile(0.5), classes[i].quantile(0.99),
+			class.Name, 100 - classes[i].errors(), later[i].errors(), classes[i].quantile(0.99),
 		})
 	}
 	return result
@@ -144,9 +134,9 @@ func (r *run) recovery(intervals []tally) (ninths, last float64) {
 	}
 	end := s.Load.Start + s.Load.Burst - s.Warmup
 	ninths = (s.Duration - end).Seconds() // at least
-	for i := int(end / Interval); i < len(intervals); i++ {
+	for i := int(end / interval); i < len(intervals); i++ {
 		if intervals[i].failed*10 <= intervals[i].due {
-			ninths = (time.Duration(i)*Interval - end).Seconds()
+			ninths = (time.Duration(i)*interval - end).Seconds()
 			break
 		}
 	}
@@ -174,46 +164,25 @@ func fairness(clients []tally) float64 {
 // numbers are all numbers of a result.
 func (r *Result) numbers() []*float64 {
 	all := []*float64{
-		&r.Goodput, &r.Commands, &r.Received, &r.Errors, &r.P50, &r.P99, &r.Fairness, &r.Recovery, &r.LastError, &r.Own, &r.Others,
+		&r.Goodput, &r.Commands, &r.Errors, &r.P50, &r.P99, &r.Fairness, &r.Recovery, &r.LastError, &r.Own, &r.Others,
 		&r.Storm.Unconnected, &r.Storm.Half, &r.Storm.Last, &r.Storm.Errors, &r.Storm.Cleared, &r.Storm.Heartbeats,
 	}
 	for i := range r.Classes {
 		c := &r.Classes[i]
-		all = append(all, &c.Success, &c.Failed, &c.P50, &c.P99)
-	}
-	for i := range r.Series {
-		all = append(all, &r.Series[i])
-	}
-	for i := range r.Storm.Connected {
-		all = append(all, &r.Storm.Connected[i])
+		all = append(all, &c.Success, &c.Failed, &c.P99)
 	}
 	return all
 }
 
 // Mean returns the means of several results of one scenario with one arm.
 func Mean(results []Result) Result {
-	longest := 0
-	for _, r := range results {
-		longest = max(longest, len(r.Storm.Connected))
-	}
-	sum := make([]float64, 0)
-	for _, r := range results {
-		// What was connected at the end stays connected.
-		for n := len(r.Storm.Connected); n > 0 && n < longest; n++ {
-			r.Storm.Connected = append(r.Storm.Connected, r.Storm.Connected[n-1])
-		}
-		for i, v := range r.numbers() {
-			if i == len(sum) {
-				sum = append(sum, 0)
-			}
-			sum[i] += *v
-		}
-	}
 	mean := results[0]
-	mean.Classes, mean.Series = slices.Clone(mean.Classes), slices.Clone(mean.Series)
-	mean.Storm.Connected = make([]float64, longest)
-	for i, v := range mean.numbers() {
-		*v = sum[i] / float64(len(results))
+	mean.Classes = slices.Clone(mean.Classes)
+	for i, sum := range mean.numbers() {
+		for _, r := range results[1:] {
+			*sum += *r.numbers()[i]
+		}
+		*sum /= float64(len(results))
 	}
 	return mean
 }

@@ -42,7 +42,6 @@ type run struct {
 	servers    servers
 	classes    []Class
 	clients    []*mongo.Client
-	wrappers   []wrapper // of each client's calls
 	operations []operation
 	commands   int // that arrived in the measured time
 }
@@ -85,11 +84,7 @@ func (r *run) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var wrapped wrapper = plainly
-		if r.job.Throttler {
-			wrapped = newThrottler(ctx)
-		}
-		r.clients, r.wrappers = append(r.clients, client), append(r.wrappers, wrapped)
+		r.clients = append(r.clients, client)
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
@@ -123,9 +118,7 @@ func (r *run) load(ctx context.Context) {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
 		running.Go(func() {
-			criticality := r.classes[op.class].Criticality
-			marked := mark(ctx, criticality)
-			op.failed = r.wrappers[op.client](marked, criticality, func() error { return r.do(marked, op) }) != nil
+			op.failed = r.do(mark(ctx, r.classes[op.class].Criticality), op) != nil
 			op.ended = time.Since(began)
 		})
 	}

@@ -106,9 +106,7 @@ type Job struct {
 	Options string
 	// Spent makes the clients spend their buckets' tokens before the load begins.
 	Spent bool
-	// Throttler puts failsafe-go's PriorityThrottler around each call.
-	Throttler bool
-	Seed      uint64
+	Seed  uint64
 	// URI names a lab in real time, which has limits, but no capacity; empty for servers in virtual time.
 	URI string
 }

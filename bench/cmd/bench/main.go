@@ -19,7 +19,6 @@ Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 type cli struct {
 	Overload overloadCmd `cmd:"" default:"withargs" help:"Measure all drivers under overload, in virtual time."`
 	Lab      labCmd      `cmd:"" help:"Measure one overload in real time, too, on the lab that $MONGODB_URI names: make bench WHAT=lab."`
-	Cost     costCmd     `cmd:"" help:"Measure what operations cost when all is well; the machine has to be idle."`
 }
 
 // common are the flags of all commands.

@@ -62,7 +62,7 @@ func (c common) compile(ctx context.Context, folder string, all []arm) (*program
 
 // run runs a job with an arm's driver.
 func (p *programs) run(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
-	job.Options, job.Spent, job.Throttler = a.options, a.spent, a.throttler
+	job.Options, job.Spent = a.options, a.spent
 	input, err := json.Marshal(job)
 	if err != nil {
 		return result, err
@@ -86,14 +86,8 @@ func (p *programs) run(ctx context.Context, a arm, job overload.Job) (result ove
 	return result, json.NewDecoder(output).Decode(&result)
 }
 
-// measure runs all scenarios with all their arms on all processors, each as often as it has seeds, or as often as is given.
-func (c common) measure(ctx context.Context, console console, entries []entry, given int) (measured, error) {
-	times := func(e entry, a arm) int {
-		if given > 0 {
-			return given
-		}
-		return e.runs(a)
-	}
+// measure runs all scenarios with all their arms on all processors, each as often as it has seeds.
+func (c common) measure(ctx context.Context, console console, entries []entry) (measured, error) {
 	temp, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return nil, err
@@ -109,7 +103,7 @@ func (c common) measure(ctx context.Context, console console, entries []entry, g
 	for _, e := range entries {
 		every = append(every, e.arms...)
 		for _, a := range e.arms {
-			total += times(e, a)
+			total += e.runs(a)
 		}
 	}
 	programs, err := c.compile(ctx, absolute, every)
@@ -122,7 +116,7 @@ func (c common) measure(ctx context.Context, console console, entries []entry, g
 	group.SetLimit(runtime.NumCPU())
 	for _, e := range entries {
 		for _, a := range e.arms {
-			results := make([]overload.Result, times(e, a))
+			results := make([]overload.Result, e.runs(a))
 			runs[key{e.Name, a.name}] = results
 			for i := range results {
 				group.Go(func() (err error) {

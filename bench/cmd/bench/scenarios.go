@@ -60,15 +60,15 @@ func lastingAt(load, cost float64) string { return fmt.Sprintf("%v ×, %v %%", l
 // rejection cost of 50 % leaves nothing to compare, and at lower ones one of 2 % costs next to nothing.
 func (a arms) lasting() []entry {
 	judged := []arm{a.noRetry, a.spent, a.throttled, a.newerSpent, a.newerThrottled}
-	drawn := append(slices.Clone(judged), a.twoRetries, a.fork)
-	all := append(slices.Clone(drawn), a.newerFork)
+	shown := append(slices.Clone(judged), a.twoRetries, a.fork)
+	all := append(slices.Clone(shown), a.newerFork)
 	var entries []entry
 	for _, c := range []struct {
 		load, cost float64
 		seconds    time.Duration
 		arms       []arm
 	}{
-		{1.1, 0.1, 15, drawn}, {1.5, 0.1, 15, drawn}, {2, 0.1, 15, all}, {4, 0.1, 10, drawn}, {10, 0.1, 5, drawn},
+		{1.1, 0.1, 15, shown}, {1.5, 0.1, 15, shown}, {2, 0.1, 15, all}, {4, 0.1, 10, shown}, {10, 0.1, 5, shown},
 		{1.1, 0.5, 10, judged}, {1.5, 0.5, 10, judged}, {2, 0.5, 10, judged}, {10, 0.02, 5, judged},
 	} {
 		entries = append(entries, entry{scenario(lastingAt(c.load, c.cost), overload.Load{Base: c.load}, c.seconds*time.Second, func(s *overload.Scenario) {
@@ -224,6 +224,11 @@ const (
 	classesBelow   = "50 % of the capacity, 30 % critical"
 )
 
+// overloadsInClasses are those in which some operations are critical.
+func overloadsInClasses() []string {
+	return []string{classesTwice, classesFour, classesTen, classesThree, classesHundred}
+}
+
 // marked is the name of a scenario in which 30 % are critical and 30 % normal.
 func marked(scenario string) string { return scenario + ", in classes" }
 
@@ -242,7 +247,7 @@ func (a arms) classes() []entry {
 	} {
 		entries = append(entries, entry{scenario(c.name, overload.Load{Base: c.load}, c.seconds*time.Second, func(s *overload.Scenario) {
 			s.Clients, s.Classes = c.clients, split(c.critical, c.normal)
-		}), []arm{a.noRetry, a.prioritized, a.throttled, a.newerThrottled}})
+		}), []arm{a.noRetry, a.throttled, a.newerThrottled}})
 	}
 	both := []arm{a.throttled, a.newerThrottled}
 	for _, e := range slices.Concat(a.brief(), a.neighbours()) {

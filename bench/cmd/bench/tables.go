@@ -3,13 +3,64 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"mongofork/bench/overload"
 )
 
 type result = overload.Result
+
+// figure is a number of a result.
+type figure func(result) float64
+
+func goodput(r result) float64   { return r.Goodput }
+func commands(r result) float64  { return r.Commands }
+func failures(r result) float64  { return r.Errors }
+func success(r result) float64   { return 100 - r.Errors }
+func fairness(r result) float64  { return r.Fairness }
+func p50(r result) float64       { return r.P50 }
+func p99(r result) float64       { return r.P99 }
+func recovery(r result) float64  { return r.Recovery }
+func lastError(r result) float64 { return r.LastError }
+func ownShare(r result) float64  { return r.Own / r.Others }
+
+func cleared(r result) float64     { return r.Storm.Cleared }
+func stormErrors(r result) float64 { return r.Storm.Errors }
+func lastClient(r result) float64  { return r.Storm.Last }
+func unconnected(r result) float64 { return r.Storm.Unconnected }
+
+// inClass returns a figure of a class; not a number if there is none of that name.
+func inClass(name string, of func(overload.ClassResult) float64) figure {
+	return func(r result) float64 {
+		for _, c := range r.Classes {
+			if c.Name == name {
+				return of(c)
+			}
+		}
+		return math.NaN()
+	}
+}
+
+func classSuccess(name string) figure {
+	return inClass(name, func(c overload.ClassResult) float64 { return c.Success })
+}
+
+func classP99(name string) figure {
+	return inClass(name, func(c overload.ClassResult) float64 { return c.P99 })
+}
+
+// others is the share that fails of what is not always rejected, after the first second.
+func others(r result) float64 {
+	return inClass(served, func(c overload.ClassResult) float64 { return c.Failed })(r)
+}
+
+// get returns a figure of a scenario with an arm; NaN if it was not measured.
+func (m measured) get(scenario string, a arm, of figure) float64 {
+	if r, ok := m[key{scenario, a.name}]; ok {
+		return of(r)
+	}
+	return math.NaN()
+}
 
 // markdown returns a table with a header and rows.
 func markdown(rows [][]string) string {
@@ -28,25 +79,7 @@ func formatted(format string, v float64) string {
 	if math.IsNaN(v) {
 		return "-"
 	}
-	if math.IsInf(v, 0) {
-		return "∞"
-	}
-	if rounded(format, v) == 0 {
-		v = 0 // without a minus
-	}
 	return fmt.Sprintf(format, v)
-}
-
-// rounded is the number that formatted shows.
-func rounded(format string, v float64) float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return v
-	}
-	shown, err := strconv.ParseFloat(fmt.Sprintf(format, v), 64)
-	if err != nil {
-		return math.NaN()
-	}
-	return shown
 }
 
 // columns are those that tell most of a scenario.
@@ -144,20 +177,6 @@ func throttlingRows() []row {
 	}
 }
 
-// classRows are those of what the application marks.
-func classRows() []row {
-	var rows []row
-	for _, name := range []string{classesTwice, classesFour, classesTen, classesThree, classesHundred} {
-		rows = append(rows, row{name + ": critical that succeed, %", name, "%.1f", classSuccess(critical)},
-			row{"their 99th percentile, s", name, "%.2f", classP99(critical)})
-		if name == classesThree {
-			rows = append(rows, row{"normal that succeed, %", name, "%.1f", classSuccess(normal)})
-		}
-		rows = append(rows, row{"goodput, % of the capacity", name, "%.1f", goodput})
-	}
-	return rows
-}
-
 // summary is the table of the README: an overload that lasts, and its first seconds, in which the buckets still have tokens.
 func (a arms) summary(all measured) string {
 	rows := [][]string{{
@@ -188,7 +207,10 @@ type table struct{ page, marker, text string }
 
 // tables are all tables of pages.
 func (a arms) tables(all measured) []table {
-	var fleets []row
+	var loads, fleets []row
+	for _, load := range []float64{1.1, 1.5, 2, 4, 10} {
+		loads = append(loads, row{fmt.Sprintf("%v ×", load), lastingAt(load, 0.1), "%.1f", goodput})
+	}
 	for _, n := range []int{1, 10, 100, 1000} {
 		fleets = append(fleets, row{clients(n), clients(n), "%.1f", goodput})
 	}
@@ -197,16 +219,16 @@ func (a arms) tables(all measured) []table {
 	return []table{
 		{"README.md", "summary", a.summary(all)},
 		{page, "lasting", armTable(all, twice, loadColumns(), a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled, a.newerFork, a.newerSpent, a.newerThrottled)},
+		{page, "loads", scenarioTable(all, "goodput, %", loads, a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled, a.newerThrottled)},
 		{page, "fleets", scenarioTable(all, "goodput, %", fleets, a.noRetry, a.twoRetries, a.full, a.throttled, a.newerThrottled)},
 		{page, "storm", armTable(all, "storm", stormColumns(), a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork, a.newerFull, a.newerThrottled)},
 		{page, "neighbours", armTable(all, besideNone, []column{
 			{"goodput, % of the capacity", "%.1f", goodput}, {"own success, %", "%.1f", func(r result) float64 { return r.Own }},
 			{"the others', %", "%.1f", func(r result) float64 { return r.Others }},
 		}, a.fork, a.throttled, a.newerFork, a.newerThrottled)},
-		{goals, "goals tokens", a.goalTable(tokenGoals(), all)},
-		{goals, "goals classes", a.goalTable(classGoals(), all)},
-		{goals, "goals throttling", a.goalTable(throttlingGoals(), all)},
-		{throttling, "classes", scenarioTable(all, "", classRows(), a.noRetry, a.prioritized, a.throttled, a.newerThrottled)},
+		{goals, "goals tokens", a.goalTable(a.tokenGoals(), all)},
+		{goals, "goals classes", a.goalTable(a.classGoals(), all)},
+		{goals, "goals throttling", a.goalTable(a.throttlingGoals(), all)},
 		{throttling, "throttling", scenarioTable(all, "", throttlingRows(), a.noRetry, a.fork, a.full, a.spent, a.throttled)},
 	}
 }

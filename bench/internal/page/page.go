@@ -31,6 +31,3 @@ func replace(content, name, text string) (string, error) {
 	}
 	return before + start + strings.TrimRight(text, "\n") + "\n" + end + after, nil
 }
-
-// Preformatted is text whose columns stay below each other.
-func Preformatted(text string) string { return "```text\n" + strings.TrimRight(text, "\n") + "\n```" }
