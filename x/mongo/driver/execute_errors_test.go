@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -93,5 +95,61 @@ func TestExecuteWithoutConnectionTwice(t *testing.T) {
 		var serverErr driver.Error
 		require.True(t, errors.As(s.Execute(context.Background(), s.Read()), &serverErr))
 		assert.Equal(t, int32(91), serverErr.Code, "the caller has to know of the attempt")
+	}
+}
+
+// TestExecuteLabelsRetryableWrites is about the label RetryableWriteError, which the driver adds where the server does not: to network
+// errors, and to retryable errors of servers before 4.4 (retryable-writes.md, "RetryableWriteError Labels").
+func TestExecuteLabelsRetryableWrites(t *testing.T) {
+	const before44, since44 = 8, 9
+	shutdown := overloadtest.OK(
+		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
+	)
+	insert, read := (*overloadtest.Script).Write, (*overloadtest.Script).Read
+	off := func(s *overloadtest.Script) driver.Operation {
+		op := s.Write()
+		op.RetryMode = nil
+		return op
+	}
+	transaction := func(s *overloadtest.Script) driver.Operation {
+		op := s.Transaction()
+		op.RetryMode = overloadtest.RetryOncePerCommand()
+		return op
+	}
+	commit := func(s *overloadtest.Script) driver.Operation {
+		op := transaction(s)
+		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
+		op.Client.Committing = true
+		return op
+	}
+	tests := []struct {
+		name  string
+		op    func(*overloadtest.Script) driver.Operation
+		wire  int32
+		reply any
+		want  bool
+	}{
+		{"network error", insert, since44, io.ErrUnexpectedEOF, true},
+		{"network error, retryWrites=false", off, since44, io.ErrUnexpectedEOF, false},
+		{"network error, in a transaction", transaction, since44, io.ErrUnexpectedEOF, false},
+		{"network error, commit", commit, since44, io.ErrUnexpectedEOF, true},
+		{"network error, read", read, since44, io.ErrUnexpectedEOF, false},
+		{"shutdown, before 4.4", insert, before44, overloadtest.Failure(91), true},
+		{"shutdown, since 4.4", insert, since44, overloadtest.Failure(91), false},
+		{"shutdown, before 4.4, in a transaction", transaction, before44, overloadtest.Failure(91), false},
+		{"write concern error of a shutdown, before 4.4", insert, before44, shutdown, true},
+		{"write concern error of a shutdown, since 4.4", insert, since44, shutdown, false},
+		{"not retryable, before 4.4", insert, before44, overloadtest.Failure(11000), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t)
+			s.Rest = tt.reply
+			s.Servers[0].WireVersion.Max = tt.wire
+			err := s.Execute(context.Background(), tt.op(s))
+			var labeled interface{ HasErrorLabel(string) bool }
+			require.True(t, errors.As(err, &labeled), "got %T (%v)", err, err)
+			assert.Equal(t, tt.want, labeled.HasErrorLabel(driver.RetryableWriteError), "got %v", err)
+		})
 	}
 }
