@@ -79,6 +79,12 @@ func TestRetryMonitorReasons(t *testing.T) {
 			return op
 		}
 	}
+	output := func(s *overloadtest.Script) driver.Operation {
+		op := withoutRetry(read)(s)
+		op.IsOutputAggregate = true
+		return op
+	}
+	noConnection := overloadtest.NoConnection{Err: overloadtest.PoolCleared{}}
 	retriesOff := func(s *overloadtest.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
 
 	tests := []struct {
@@ -149,6 +155,26 @@ func TestRetryMonitorReasons(t *testing.T) {
 			set:     nil,
 			replies: []any{overloadtest.ShuttingDown()},
 			want:    []string{"attempt 1: refused, notRetryable"},
+		},
+		{
+			name: "option off, no connection for a read", op: withoutRetry(read), set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, optionOff"},
+		},
+		{
+			name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, optionOff"},
+		},
+		{
+			name: "option off, no connection for a command that is never retried", op: command, set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, notRetryable"},
+		},
+		{
+			name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, notRetryable"},
+		},
+		{
+			name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{overloadtest.ShuttingDown()},
+			want: []string{"attempt 1: refused, notRetryable"},
 		},
 		{name: "limit", op: write, set: nil, replies: overloadtest.Repeat(6, overloadtest.Rejected()), want: []string{
 			"attempt 1: retry after 50ms, overloaded",
