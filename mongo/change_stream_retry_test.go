@@ -116,3 +116,67 @@ func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)
 }
+
+// TestChangeStreamResumesWhereItBegan is about a stream that is interrupted before its first event: it continues where it was opened
+// (change-streams.md, "Resume Process").
+func TestChangeStreamResumesWhereItBegan(t *testing.T) {
+	opened := bson.Timestamp{T: 5, I: 1}
+	token := bson.D{{Key: "token", Value: int32(1)}}
+	at := func(first bson.E) bson.D { return overloadtest.OK(first, bson.E{Key: "operationTime", Value: opened}) }
+	empty := at(batch("firstBatch", 7))
+	raw := func(v any) string {
+		_, data, err := bson.MarshalValue(v)
+		require.NoError(t, err)
+		return string(data)
+	}
+	tests := []struct {
+		name    string
+		wire    int32
+		opts    *options.ChangeStreamOptionsBuilder
+		first   bson.D
+		key     string
+		resumed any
+	}{
+		{"at the time of opening", 21, options.ChangeStream(), empty, "startAtOperationTime", opened},
+		{"servers before 4.0 know no time", 6, options.ChangeStream(), empty, "", nil},
+		{
+			"at the time that the application wants", 21, options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 3}), empty,
+			"startAtOperationTime", bson.Timestamp{T: 3},
+		},
+		{"after the application's token", 21, options.ChangeStream().SetResumeAfter(token), empty, "resumeAfter", token},
+		{
+			"after the token of an empty batch", 21, options.ChangeStream(),
+			at(bson.E{Key: "cursor", Value: append(batch("firstBatch", 7).Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token})}),
+			"resumeAfter", token,
+		},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			event := overloadtest.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: token}}))
+			const hostUnreachable = 6 // servers before 4.4 send no label
+			interrupted := overloadtest.Failure(hostUnreachable, resumableErrorLabel)
+			s := overloadtest.New(t, tt.first, interrupted, overloadtest.OK(), empty, event)
+			s.Servers[0].WireVersion.Max = tt.wire
+			stream, err := connectScript(t, s).Database("db").Collection("coll").Watch(context.Background(), Pipeline{}, tt.opts)
+			require.NoError(t, err)
+			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			s.Finish()
+
+			var stages []bson.Raw
+			for _, sent := range s.Sent {
+				if value, err := sent.Command.LookupErr("pipeline", "0", "$changeStream"); err == nil {
+					stages = append(stages, value.Document())
+				}
+			}
+			require.Len(t, stages, 2)
+			for _, key := range []string{"startAtOperationTime", "resumeAfter", "startAfter"} {
+				if key == tt.key {
+					assert.Equal(t, raw(tt.resumed), string(stages[1].Lookup(key).Value), "%v", stages[1])
+				} else {
+					assert.Empty(t, stages[1].Lookup(key).Value, "%v", stages[1])
+				}
+			}
+		})
+	}
+}
