@@ -45,12 +45,14 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// What putFork does to a go.mod file that requires the base, removeFork takes back to the byte.
+// What putFork does to a go.mod file, removeFork takes back to the byte.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"the same version":     "module m\n\nrequire example.com/driver/v2 v2.5.0\n",
-		"an indirect one":      "module m\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/driver/v2 v2.5.0 // indirect\n)\n",
+		"an older one":         "module m\n\nrequire example.com/driver/v2 v2.3.0\n",
+		"an indirect one":      "module m\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/driver/v2 v2.3.0 // indirect\n)\n",
+		"none":                 "module m\n\nrequire example.com/a v1.0.0\n",
 		"other lines, a block": "module m\n\nrequire example.com/driver/v2 v2.5.0\n\nreplace (\n\texample.com/a => ../a // why\n\texample.com/b => ../b\n)\n",
 	} {
 		file, err := modfile.Parse("go.mod", []byte(text), nil)
@@ -58,15 +60,39 @@ func TestThereAndBack(t *testing.T) {
 		require.NoError(t, putFork(file, module.Version{Path: driver, Version: "v2.5.0"}, module.Version{Path: "../fork"}))
 		with, err := file.Format()
 		require.NoError(t, err)
-		require.Contains(t, string(with), driver+" v2.5.0 => ../fork // mongofork use\n", name)
+		require.Contains(t, string(with), driver+" v2.5.0 => ../fork // mongofork use: before, ", name)
 		file, err = modfile.Parse("go.mod", with, nil)
 		require.NoError(t, err)
+		require.Contains(t, versions(file), "v2.5.0", name)
 		require.True(t, hasOurs(file, driver, t.TempDir()))
 		require.NoError(t, removeFork(file, driver, t.TempDir()))
 		back, err := file.Format()
 		require.NoError(t, err)
 		require.Equal(t, text, string(back), name)
 	}
+}
+
+// An application that has come to require another version while it used the fork keeps it.
+func TestTheWayBackIsNoDowngrade(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"v2.3.0", "nothing"} {
+		file, err := modfile.Parse("go.mod", []byte("module m\n\nrequire "+driver+" v2.8.0\n\nreplace "+driver+
+			" v2.5.0 => ../fork // mongofork use: before, "+before+"\n"), nil)
+		require.NoError(t, err)
+		require.NoError(t, removeFork(file, driver, t.TempDir()))
+		require.Equal(t, []string{"v2.8.0"}, versions(file), before)
+		require.Empty(t, file.Replace, before)
+	}
+}
+
+func versions(file *modfile.File) []string {
+	var list []string
+	for _, r := range file.Require {
+		if r.Mod.Path == driver {
+			list = append(list, r.Mod.Version)
+		}
+	}
+	return list
 }
 
 // A replace line that is neither marked nor leads to the fork is somebody else's, even one to the driver's own path.
@@ -77,12 +103,12 @@ func TestOurs(t *testing.T) {
 		require.NoError(t, filetree.Tree{name: []byte(data)}.Write(dir))
 	}
 	for line, want := range map[string]bool{
-		"=> ../elsewhere // mongofork use":                       true,
-		"v2.5.0 => ./fork":                                       true,
-		"=> ./other":                                             false,
-		"=> ./gone":                                              false,
-		"=> " + driver + " v2.5.0-fork.1":                        true,
-		"=> " + driver + " v2.8.0":                               false,
+		"=> ../elsewhere // mongofork use: before, v2.3.0": true,
+		"v2.5.0 => ./fork":                true,
+		"=> ./other":                      false,
+		"=> ./gone":                       false,
+		"=> " + driver + " v2.5.0-fork.1": true,
+		"=> " + driver + " v2.8.0":        false,
 		"=> " + driver + " v2.8.0 // mongofork was here":         false,
 		"=> " + driver + " v2.8.0-beta1":                         false,
 		"=> " + driver + " v2.8.1-0.20260101000000-0123456789ab": false,
@@ -103,12 +129,22 @@ func TestOurs(t *testing.T) {
 	}
 }
 
+// The go command takes a path from where it believes to be, which may be a link.
 func TestRelative(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	app := filepath.Join(dir, "apps", "deep")
-	require.Equal(t, "../../fork", relative(app, filepath.Join(dir, "fork")))
-	require.Equal(t, "./inner", relative(app, filepath.Join(app, "inner")))
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	for _, name := range []string{"fork", "apps/deep/app/inner", "links"} {
+		require.NoError(t, os.MkdirAll(in(name), 0o700))
+	}
+	require.Equal(t, "../../../fork", relative(in("apps/deep/app"), in("apps/deep/app"), in("fork")))
+	require.Equal(t, "./inner", relative(in("apps/deep/app"), in("apps/deep/app"), in("apps/deep/app/inner")))
+	if err := os.Symlink(in("apps/deep/app"), in("links/app")); err != nil {
+		t.Skipf("this system has no symbolic links: %v", err)
+	}
+	require.Equal(t, in("fork"), relative(in("links/app"), in("apps/deep/app"), in("fork")))
+	require.Equal(t, "./inner", relative(in("links/app"), in("apps/deep/app"), in("links/app/inner")))
 }
 
 // goCommand stands in for the go command: it fails where a test wants it to, and writes what the real one would.
@@ -159,11 +195,17 @@ var withVendor = filetree.Tree{
 // Wherever it fails, the application's folder is as it was; where nothing fails, all of it changes, and Undo is the way back.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
-	for _, fail := range []string{"list -m -mod", "mod tidy", "build", "mod vendor", "list -m -json", ""} {
+	for _, fail := range []string{"env GOFLAGS", "env GOWORK", "list -m -mod", "mod tidy", "build", "mod vendor", "list -m -json", ""} {
 		t.Run(fail, func(t *testing.T) {
 			t.Parallel()
 			app := application(t, fail, withVendor)
-			_, err := app.Use(t.Context(), target)
+			change, err := app.Use(t.Context(), target)
+			if err == nil {
+				requireFiles(t, app, withVendor) // before Commit
+				_, err = change.Commit(t.Context())
+				_, statErr := os.Stat(change.stage.at)
+				require.ErrorIs(t, statErr, os.ErrNotExist, "the copies are gone")
+			}
 			if fail != "" {
 				require.ErrorContains(t, err, "the test fails "+fail)
 				requireFiles(t, app, withVendor)
@@ -174,7 +216,7 @@ func TestAllOrNothing(t *testing.T) {
 			now, err := filetree.Read(app.Dir)
 			require.NoError(t, err)
 			require.Equal(t, []string{"go.mod", "go.sum", "main.go", "vendor/new/file.go"}, now.Paths())
-			require.Contains(t, string(now["go.mod"]), "v2.5.0-fork.1 // mongofork use\n")
+			require.Contains(t, string(now["go.mod"]), "v2.5.0-fork.1 // mongofork use: before, v2.5.0")
 			require.Equal(t, "new sums\n", string(now["go.sum"]))
 			_, err = os.Stat(filepath.Join(app.Dir, "vendor", "old"))
 			require.ErrorIs(t, err, os.ErrNotExist, "no empty folder stays")
@@ -201,13 +243,17 @@ func records(t *testing.T, app Application) []os.DirEntry {
 
 func use(t *testing.T, app Application, plan Plan) {
 	t.Helper()
-	_, err := app.Use(t.Context(), plan)
+	change, err := app.Use(t.Context(), plan)
+	require.NoError(t, err)
+	_, err = change.Commit(t.Context())
 	require.NoError(t, err)
 }
 
 func undo(t *testing.T, app Application) *Change {
 	t.Helper()
 	change, err := app.Undo(t.Context(), false)
+	require.NoError(t, err)
+	_, err = change.Commit(t.Context())
 	require.NoError(t, err)
 	return change
 }
@@ -216,19 +262,20 @@ func undo(t *testing.T, app Application) *Change {
 func TestFailedWrite(t *testing.T) {
 	t.Parallel()
 	app := application(t, "", withVendor)
-	_, err := app.commit(t.Context(), []Edit{
-		{Path: "go.mod", Before: withVendor["go.mod"], After: []byte("module other\n")},
-		{Path: "main.go/file", After: []byte("a file below a file")},
-	}, false)
+	change, err := app.Use(t.Context(), target)
+	require.NoError(t, err)
+	last := &change.Edits[len(change.Edits)-1]
+	last.Path = "main.go/file" // a file below a file
+	_, err = change.Commit(t.Context())
 	require.Error(t, err)
 	requireFiles(t, app, withVendor)
 	require.Empty(t, records(t, app))
 }
 
-// Modes and links are kept by Use; Undo gives the bytes back, also after several uses and an interrupted one.
+// Line ends, modes and links are kept by Use; Undo gives the bytes back, also after several uses and an interrupted one.
 func TestUndoIsTheWayBack(t *testing.T) {
 	t.Parallel()
-	const text = "// kept\nmodule   m\n\nrequire " + driver + "   v2.5.0 // why\n"
+	const text = "// kept\r\nmodule   m\r\n\r\nrequire " + driver + "   v2.5.0 // why\r\n"
 	app := application(t, "", filetree.Tree{"kept/mod": []byte(text), "go.sum": []byte("old sums\n")})
 	modFile, sumFile := filepath.Join(app.Dir, "kept", "mod"), filepath.Join(app.Dir, "go.sum")
 	if err := os.Symlink(filepath.Join("kept", "mod"), filepath.Join(app.Dir, "go.mod")); err != nil {
@@ -254,6 +301,9 @@ func TestUndoIsTheWayBack(t *testing.T) {
 		for _, plan := range uses {
 			use(t, app, plan)
 		}
+		with, err := os.ReadFile(modFile)
+		require.NoError(t, err)
+		require.Equal(t, strings.Count(string(with), "\n"), strings.Count(string(with), "\r\n"), name)
 		requireModes(name)
 		if name == "once" {
 			require.NoError(t, os.Remove(sumFile), "as if it had been interrupted")
@@ -270,6 +320,31 @@ func TestUndoIsTheWayBack(t *testing.T) {
 	}
 }
 
+// The folders that Use removes have their modes again after Undo.
+func TestUndoKeepsModesOfFolders(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", withVendor)
+	names := map[string]os.FileMode{"vendor": 0o775, "vendor/old": 0o700, "vendor/old/deep": 0o770, "vendor/old/deep/file.go": 0o600}
+	modes := func() map[string]os.FileMode {
+		found := map[string]os.FileMode{}
+		for name := range names {
+			info, err := os.Stat(filepath.Join(app.Dir, filepath.FromSlash(name)))
+			require.NoError(t, err)
+			found[name] = info.Mode()
+		}
+		return found
+	}
+	for name, mode := range names {
+		require.NoError(t, os.Chmod(filepath.Join(app.Dir, filepath.FromSlash(name)), mode))
+	}
+	before := modes()
+	use(t, app, target)
+	require.NoDirExists(t, filepath.Join(app.Dir, "vendor", "old"))
+	undo(t, app)
+	requireFiles(t, app, withVendor)
+	require.Equal(t, before, modes())
+}
+
 // What has changed since Use is not lost: Undo takes the fork out of it, and says what else differs from before.
 func TestUndoAfterOtherChanges(t *testing.T) {
 	t.Parallel()
@@ -283,15 +358,79 @@ func TestUndoAfterOtherChanges(t *testing.T) {
 	back, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.NotContains(t, string(back), "replace")
+	require.Contains(t, string(back), driver+" v2.3.0\n")
 	require.Contains(t, string(back), "example.com/new v1.0.0")
 	require.Len(t, change.Notes, 1)
 	require.Contains(t, change.Notes[0], "so this stays in go.mod:\n")
-	require.Contains(t, change.Notes[0], "\n-go 1.19\n")
-	require.Contains(t, change.Notes[0], "\n-require "+driver+" v2.3.0\n")
+	require.Contains(t, change.Notes[0], "\n-go 1.19\n+go 1.25\n")
 
 	use(t, app, target)
 	require.NoError(t, app.keep(nil), "as in another clone of the fork")
 	require.Contains(t, undo(t, app).Notes[0], "there is no record")
+}
+
+// The go command adds to go.work.sum at will, which a look at an application does not.
+func TestCheckKeepsTheWorkspace(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")})
+	work := filepath.Join(app.Dir, "go.work")
+	run := app.Run
+	app.Run = func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+		if args[0] == "env" && args[1] == "GOWORK" {
+			return []byte(work + "\n"), nil
+		}
+		require.NoError(t, os.WriteFile(work+".sum", []byte("more sums\n"), 0o600))
+		return run(ctx, dir, env, name, args...)
+	}
+	_, err := app.Check(t.Context())
+	require.ErrorContains(t, err, "upstream's driver")
+	require.NoFileExists(t, work+".sum")
+	require.NoError(t, os.WriteFile(work+".sum", []byte("sums\n"), 0o600))
+	_, err = app.Check(t.Context())
+	require.ErrorContains(t, err, "upstream's driver")
+	sums, err := os.ReadFile(work + ".sum")
+	require.NoError(t, err)
+	require.Equal(t, "sums\n", string(sums))
+}
+
+// In a folder below a go.work file that does not list the module, the go command knows none of its dependencies.
+func TestNotInTheWorkspace(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")})
+	app.Run = func(_ context.Context, _ string, _ []string, _ string, args ...string) ([]byte, error) {
+		switch line := strings.Join(args, " "); {
+		case line == "env GOWORK":
+			return []byte(filepath.Join(app.Dir, "..", "go.work")), nil
+		case line == "list -m":
+			return []byte("example.com/other\n"), nil
+		case strings.HasPrefix(line, "list -m -json"):
+			return nil, errors.New("go: module " + driver + ": not a known dependency")
+		}
+		return []byte("v2.5.0\n"), nil
+	}
+	_, err := app.Check(t.Context())
+	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
+	_, err = app.Use(t.Context(), target)
+	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
+}
+
+func TestExcludedBase(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.4.2\n\nexclude " + driver + " v2.5.0\n")})
+	_, err := app.Use(t.Context(), target)
+	require.ErrorContains(t, err, "excludes v2.5.0 of the driver")
+}
+
+// An application whose own code uses v1 can have v2 from a dependency, and is told that this is all that the fork replaces.
+func TestNoteOfV1(t *testing.T) {
+	t.Parallel()
+	for comment, told := range map[string]bool{"": true, " // indirect": false} {
+		app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver v1.17.9" + comment + "\n\nrequire " + driver + " v2.5.0 // indirect\n")})
+		use(t, app, target)
+		effect, err := app.Check(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, told, strings.Contains(effect, "also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
+	}
 }
 
 // A go.mod file without a go line means Go 1.16.
@@ -302,4 +441,26 @@ func TestNoGoLine(t *testing.T) {
 	with, err := os.ReadFile(filepath.Join(app.Dir, "go.mod"))
 	require.NoError(t, err)
 	require.Contains(t, string(with), "\ngo 1.16\n")
+}
+
+// A build that fails says whether the application builds without the fork and, on the way back, with it.
+func TestFailedBuild(t *testing.T) {
+	t.Parallel()
+	files := filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")}
+	for fail, want := range map[string]string{"build -mod=mod": "it builds without the change", "build": "it does not build without the change either"} {
+		app := application(t, fail, files)
+		_, err := app.Use(t.Context(), target)
+		require.ErrorContains(t, err, want)
+		skip := target
+		skip.SkipBuild = true
+		use(t, app, skip)
+		_, err = app.Undo(t.Context(), false)
+		require.ErrorContains(t, err, strings.Replace(want, "it builds without the change",
+			"its code uses what only the fork has (the messages above name it): take that out of the code first, or use --skip-build", 1))
+	}
+}
+
+func TestModFlagsAreOurs(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "-tags=x --trimpath", withoutModFlags("-mod=vendor -tags=x --modfile=go.alt.mod --trimpath -mod=mod"))
 }

@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,8 @@ type selected struct {
 }
 
 // selected asks the go command for the driver in effect, in the environment as it is.
-func (a Application) selected(ctx context.Context) (*selected, error) {
-	out, err := a.Run(ctx, a.Dir, nil, "go", "list", "-m", "-json", a.Driver)
+func (a Application) selected(ctx context.Context, flags ...string) (*selected, error) {
+	out, err := a.Run(ctx, a.Dir, nil, "go", slices.Concat([]string{"list", "-m", "-json"}, flags, []string{a.Driver})...)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +91,23 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 	if err != nil {
 		return "", "", err
 	}
-	s, err := a.selected(ctx)
+	work, err := a.workspace(ctx)
 	if err != nil {
 		return "", "", err
+	}
+	defer func() { err = errors.Join(err, work.restore()) }()
+	s, err := a.selected(ctx)
+	if err != nil {
+		return "", "", a.explain(ctx, err, file)
 	}
 	name, base := file.Module.Mod.Path, s.fork(a)
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
-		return fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement()), "", nil
+		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
+		if v1 := a.v1(file); v1 != nil && !v1.Indirect {
+			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that", v1.Mod)
+		}
+		return effect, "", nil
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
 	case s.Replace != nil:
@@ -109,6 +119,32 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 		return "", tooNew.Error(), err
 	}
 	return "", "mongofork use " + a.Dir + " puts the fork in its place", err
+}
+
+// explain says of an application that the go command finds no driver in what it uses instead.
+func (a Application) explain(ctx context.Context, err error, file *modfile.File) error {
+	if !strings.Contains(err.Error(), "not a known dependency") {
+		return err
+	}
+	modules, listErr := a.Run(ctx, a.Dir, nil, "go", "list", "-m")
+	if listErr == nil && !slices.Contains(strings.Fields(string(modules)), file.Module.Mod.Path) {
+		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off", file.Module.Mod.Path)
+	}
+	if v1 := a.v1(file); v1 != nil {
+		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
+			"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, v1.Mod)
+	}
+	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, a.Driver)
+}
+
+// v1 returns the line that requires v1 of the driver, if there is one.
+func (a Application) v1(file *modfile.File) *modfile.Require {
+	for _, r := range file.Require {
+		if r.Mod.Path == strings.TrimSuffix(a.Driver, "/v2") {
+			return r
+		}
+	}
+	return nil
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,

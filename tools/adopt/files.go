@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mongofork/tools/fork/filetree"
 )
@@ -18,10 +19,17 @@ type Edit struct {
 	// Path is relative to the application's folder, with slashes.
 	Path          string
 	Before, After []byte
+	// Mode is the file's if it has to be created, Folders that of each folder on the way to it.
+	Mode    fs.FileMode
+	Folders []fs.FileMode `json:",omitempty"`
 }
 
-// Diff compares the lines before and after.
-func (e Edit) Diff() string { return filetree.Diff("a/"+e.Path, e.Before, "b/"+e.Path, e.After) }
+// Diff compares the lines before and after, whatever ends them.
+func (e Edit) Diff() string {
+	return filetree.Diff("a/"+e.Path, unixLines(e.Before), "b/"+e.Path, unixLines(e.After))
+}
+
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // reversed returns the edits that take back what others did.
 func reversed(edits []Edit) []Edit {
@@ -49,7 +57,13 @@ func apply(dir string, edits []Edit) error {
 func (e Edit) apply(dir string) error {
 	name := filepath.Join(dir, filepath.FromSlash(e.Path))
 	if e.After != nil {
-		return filetree.Replace(name, e.After)
+		if _, err := os.Stat(name); err == nil {
+			return filetree.Replace(name, e.After)
+		}
+		if err := e.makeFolders(dir); err != nil {
+			return err
+		}
+		return errors.Join(filetree.Replace(name, e.After), os.Chmod(name, e.Mode))
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -57,6 +71,37 @@ func (e Edit) apply(dir string) error {
 	for at := path.Dir(e.Path); at != "."; at = path.Dir(at) {
 		if os.Remove(filepath.Join(dir, filepath.FromSlash(at))) != nil {
 			return nil // it holds other files
+		}
+	}
+	return nil
+}
+
+// folders returns the modes of the folders on the way to a file, the outermost first.
+func folders(dir, file string) (modes []fs.FileMode) {
+	for _, name := range strings.Split(path.Dir(file), "/") {
+		dir = filepath.Join(dir, name)
+		info, err := os.Stat(dir)
+		if err != nil {
+			break
+		}
+		modes = append(modes, info.Mode()&^fs.ModeType)
+	}
+	return modes
+}
+
+// makeFolders makes those on the way to the file that do not exist, with the modes that they had.
+func (e Edit) makeFolders(dir string) error {
+	for i, name := range strings.Split(path.Dir(e.Path), "/") {
+		dir = filepath.Join(dir, name)
+		if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if i < len(e.Folders) {
+			if err := os.Chmod(dir, e.Folders[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

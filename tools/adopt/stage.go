@@ -1,15 +1,19 @@
 package adopt
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/filetree"
 )
@@ -21,13 +25,26 @@ type stage struct {
 	at       string // the folder of the copies
 	file     *modfile.File
 	before   filetree.Tree // the application's files
+	forked   bool          // whether they have the fork
 	vendored bool
+	env      []string
+	work     workspace
 }
 
-func newStage(app Application, file *modfile.File) (*stage, error) {
-	s := &stage{app: app, file: file}
-	_, err := os.Stat(filepath.Join(app.Dir, "vendor", "modules.txt"))
-	s.vendored = err == nil
+func newStage(ctx context.Context, app Application, file *modfile.File) (*stage, error) {
+	s := &stage{app: app, file: file, forked: hasOurs(file, app.Driver, app.Dir)}
+	flags, err := app.goEnv(ctx, "GOFLAGS")
+	if err != nil {
+		return nil, err
+	}
+	s.env = []string{"GOWORK=off", "GOFLAGS=" + withoutModFlags(flags)}
+	if s.work, err = app.workspace(ctx); err != nil {
+		return nil, err
+	}
+	if s.work.file != "" && vendored(filepath.Dir(s.work.file)) {
+		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, and run that after", s.work.file)
+	}
+	s.vendored = vendored(app.Dir)
 	if s.before, err = tree(app.Dir, s.vendored); err != nil {
 		return nil, err
 	}
@@ -40,6 +57,22 @@ func newStage(app Application, file *modfile.File) (*stage, error) {
 	return s, err
 }
 
+func vendored(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt"))
+	return err == nil
+}
+
+// withoutModFlags removes the flags that are set here for each command.
+func withoutModFlags(flags string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(f string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+		return name == "mod" || name == "modfile"
+	}), " ")
+}
+
+// close removes the copies, and what the go command has added to go.work.sum meanwhile.
+func (s *stage) close() error { return errors.Join(os.RemoveAll(s.at), s.work.restore()) }
+
 func (s *stage) modFile() string { return filepath.Join(s.at, "go.mod") }
 
 // write writes the copy of go.mod.
@@ -48,94 +81,113 @@ func (s *stage) write() error {
 	return errors.Join(err, os.WriteFile(s.modFile(), data, 0o600))
 }
 
-// goRun runs the go command on the copies, for the application's module alone and without flags of the user's.
+// goRun runs the go command on the copies.
 func (s *stage) goRun(ctx context.Context, args ...string) (string, error) {
-	out, err := s.app.Run(ctx, s.app.Dir, []string{"GOWORK=off", "GOFLAGS="}, "go", args...)
+	out, err := s.app.Run(ctx, s.app.Dir, s.env, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }
 
-// required returns the driver version that is in effect without the fork.
+// required returns the driver version that is in effect without the fork: the one that the application's modules require or, in a
+// workspace, all of its modules do.
 func (s *stage) required(ctx context.Context) (string, error) {
 	if err := s.write(); err != nil {
 		return "", err
 	}
-	return s.goRun(ctx, "list", "-m", "-mod=mod", "-modfile="+s.modFile(), "-f", "{{.Version}}", s.app.Driver)
-}
-
-// putFork puts the fork in the place of its base, and reports what rises with it.
-func (s *stage) putFork(ctx context.Context, base, target module.Version) (notes []string, err error) {
-	if target.Version == "" {
-		target.Path = relative(s.app.Dir, target.Path)
-	}
-	if s.file.Go == nil {
-		// Go mod tidy would add its own version, and change what the language means.
-		if err := s.file.AddGoStmt("1.16"); err != nil {
-			return nil, err
-		}
-	}
-	if err := putFork(s.file, base, target); err != nil {
-		return nil, err
-	}
-	if err := s.tidy(ctx); err != nil {
-		return nil, err
-	}
-	now, err := parse(s.at)
-	if err == nil && now.Go.Version != s.file.Go.Version {
-		notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
-			": whoever builds the application, or imports it, needs that version of Go"}
-	}
-	return notes, err
-}
-
-// relative returns a folder as go.mod files name it, beginning with a dot, or as it is if it lies on another volume.
-func relative(from, folder string) string {
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
-	}
-	rel, err := filepath.Rel(from, folder)
+	version, err := s.goRun(ctx, "list", "-m", "-mod=mod", "-modfile="+s.modFile(), "-f", "{{.Version}}", s.app.Driver)
 	if err != nil {
-		return folder
+		return "", s.app.explain(ctx, err, s.file)
 	}
-	rel = filepath.ToSlash(rel)
-	if !modfile.IsDirectoryPath(rel) {
-		rel = "./" + rel
+	if s.work.file == "" {
+		return version, nil
 	}
-	return rel
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
+		filepath.Join(s.app.Dir, "go.mod"): s.modFile(), filepath.Join(s.app.Dir, "go.sum"): filepath.Join(s.at, "go.sum"),
+	}})
+	name := filepath.Join(s.at, "overlay.json")
+	if err := errors.Join(err, os.WriteFile(name, overlay, 0o600)); err != nil {
+		return "", err
+	}
+	there, err := s.app.selected(ctx, "-mod=readonly", "-overlay="+name)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("in the workspace %s: %w", s.work.file, s.app.explain(ctx, err, s.file))
+	case there.Replace != nil && there.fork(s.app) == "":
+		return "", fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", s.work.file, there.replacement())
+	case semver.Compare(there.Version, version) > 0:
+		return there.Version, nil
+	}
+	return version, nil
 }
 
 // tidy completes the copies for what the application now requires.
-func (s *stage) tidy(ctx context.Context) error {
+func (s *stage) tidy(ctx context.Context, target module.Version) error {
 	if err := s.write(); err != nil {
 		return err
 	}
-	_, err := s.goRun(ctx, "mod", "tidy", "-modfile="+s.modFile())
-	if err == nil && s.vendored {
-		_, err = s.goRun(ctx, "mod", "vendor", "-modfile="+s.modFile(), "-o", filepath.Join(s.at, "vendor"))
+	if _, err := s.goRun(ctx, "mod", "tidy", "-modfile="+s.modFile()); err != nil {
+		return s.unserved(ctx, target, err)
 	}
+	if !s.vendored {
+		return nil
+	}
+	_, err := s.goRun(ctx, "mod", "vendor", "-modfile="+s.modFile(), "-o", filepath.Join(s.at, "vendor"))
 	return err
 }
 
-// edits returns how the copies differ from what the application has.
+// edits returns how the copies differ from what the application has, with its line ends.
 func (s *stage) edits() ([]Edit, error) {
 	now, err := tree(s.at, s.vendored)
 	if err != nil {
 		return nil, err
 	}
+	if bytes.Contains(s.before["go.mod"], []byte("\r\n")) {
+		now["go.mod"] = bytes.ReplaceAll(now["go.mod"], []byte("\n"), []byte("\r\n"))
+	}
 	var edits []Edit
 	for _, path := range filetree.Changed(s.before, now) {
-		edits = append(edits, Edit{Path: path, Before: s.before[path], After: now[path]})
+		e := Edit{Path: path, Before: s.before[path], After: now[path], Mode: 0o644}
+		if info, err := os.Stat(filepath.Join(s.app.Dir, filepath.FromSlash(path))); err == nil {
+			e.Mode, e.Folders = info.Mode().Perm(), folders(s.app.Dir, path)
+		}
+		edits = append(edits, e)
 	}
 	return edits, nil
 }
 
-// build builds the application with the copies.
-func (s *stage) build(ctx context.Context, skip bool) error {
+// build builds the application with the copies. If it only fails with them, the error ends with the advice.
+func (s *stage) build(ctx context.Context, skip bool, advice string) error {
 	if skip {
 		return nil
 	}
 	_, err := s.goRun(ctx, "build", "-mod=mod", "-modfile="+s.modFile(), "-o", os.DevNull, "./...")
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\nthe application does not build; --skip-build skips the build", err)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	if _, before := s.app.Run(ctx, s.app.Dir, nil, "go", "build", "-o", os.DevNull, "./..."); before != nil {
+		advice = "it does not build without the change either; --skip-build skips the build"
+	}
+	return fmt.Errorf("%w\n%s", err, advice)
+}
+
+// unserved says what is missing if the go command cannot get a released fork, instead of what it says for each package.
+func (s *stage) unserved(ctx context.Context, target module.Version, err error) error {
+	if target.Version == "" {
+		return err
+	}
+	var settings struct{ GOPROXY, GONOSUMDB, GOSUMDB string }
+	out, envErr := s.app.Run(ctx, s.app.Dir, nil, "go", "env", "-json", "GOPROXY", "GONOSUMDB", "GOSUMDB")
+	if envErr != nil || json.Unmarshal(out, &settings) != nil {
+		return err
+	}
+	var missing []string
+	if _, proxyErr := s.app.Run(ctx, s.at, append(s.env, "GONOSUMDB="+target.Path), "go", "mod", "download", target.String()); proxyErr != nil {
+		missing = append(missing, "GOPROXY=<address of the release>,"+settings.GOPROXY+": what it is now serves no such version")
+	}
+	if settings.GOSUMDB != "off" && !module.MatchPrefixPatterns(settings.GONOSUMDB, target.Path) {
+		missing = append(missing, "GONOSUMDB="+strings.Trim(settings.GONOSUMDB+","+target.Path, ",")+": the checksum database knows no forks")
+	}
+	if missing == nil {
+		return err
+	}
+	return fmt.Errorf("the go command cannot get %s; set, as docs/builder.md (Using a release) says,\n\t%s", target, strings.Join(missing, "\n\t"))
 }

@@ -14,6 +14,7 @@ import (
 
 type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
+	DryRun      bool   `short:"n" help:"Show the changes to the application without making them."`
 	Undo        bool   `xor:"mode" help:"Restore upstream's driver, and the files as they were if nothing else has changed."`
 	Check       bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
 	Release     bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
@@ -42,15 +43,26 @@ func (c *useCmd) Run(a *app) error {
 		fmt.Fprintln(a.out, effect)
 		return nil
 	}
-	change, err := c.change(a, application)
+	change, err := c.prepare(a, application)
 	if err != nil {
-		return findings{err.Error() + "\nnothing changed in the application"}
+		return refused(err)
 	}
-	c.describe(a, change)
+	if c.DryRun {
+		c.describe(a, change, "would change")
+		return change.Discard()
+	}
+	effect, err := change.Commit(a.ctx)
+	if err != nil {
+		return refused(err)
+	}
+	c.describe(a, change, "changed")
+	if !c.Undo {
+		fmt.Fprintf(a.out, "%s\nTo undo: mongofork use --undo %s\n", effect, c.Application)
+	}
 	return nil
 }
 
-func (c *useCmd) change(a *app, application adopt.Application) (*adopt.Change, error) {
+func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, error) {
 	if c.Undo {
 		return application.Undo(a.ctx, c.SkipBuild)
 	}
@@ -82,8 +94,8 @@ func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Versio
 	return module.Version{Path: out.Dir}, err
 }
 
-// describe prints what was done.
-func (c *useCmd) describe(a *app, change *adopt.Change) {
+// describe prints what was done, or would be.
+func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 	switch {
 	case c.Undo:
 		fmt.Fprintf(a.out, "%s: upstream's driver\n", change.Module)
@@ -98,13 +110,13 @@ func (c *useCmd) describe(a *app, change *adopt.Change) {
 			vendored++
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: changed\n", e.Path)
+		fmt.Fprintf(a.out, "%s: %s\n", e.Path, verb)
 		if e.Path == "go.mod" {
 			fmt.Fprint(a.out, e.Diff())
 		}
 	}
 	if vendored > 0 {
-		fmt.Fprintf(a.out, "vendor: changed, %d files\n", vendored)
+		fmt.Fprintf(a.out, "vendor: %s, %d files\n", verb, vendored)
 	}
 	if len(change.Edits) == 0 {
 		fmt.Fprintln(a.out, "nothing to change")
@@ -115,7 +127,9 @@ func (c *useCmd) describe(a *app, change *adopt.Change) {
 	if !c.SkipBuild {
 		fmt.Fprintln(a.out, "go build ./...: done")
 	}
-	if !c.Undo {
-		fmt.Fprintf(a.out, "%s\nTo undo: mongofork use --undo %s\n", change.Effect, c.Application)
-	}
+}
+
+// refused turns a problem with an application into a finding, for the exit code, and says that nothing changed.
+func refused(err error) error {
+	return findings{err.Error() + "\nnothing changed in the application"}
 }
