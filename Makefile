@@ -147,8 +147,8 @@ api: fork ## Report what the fork adds to upstream's exported API, and what it b
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
-drift: ## Show what upstream's newest release changed under the overlay, or another one: make drift TO=VERSION
-	$(MONGOFORK) drift $(TO)
+drift: ## Show what upstream's newest release changed under the overlay of the newest base: make drift TO=VERSION for another one
+	$(MONGOFORK) --base $(lastword $(BASES)) drift $(or $(TO),$(shell go list -m -f '{{.Version}}' $(UPSTREAM)@latest))
 
 # The version that a release has to have, if it is given; version/fork.go says which one it is.
 RELEASE ?=

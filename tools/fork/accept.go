@@ -2,7 +2,6 @@ package fork
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
 	"mongofork/tools/fork/assemble"
@@ -18,6 +17,8 @@ type AcceptOptions struct {
 	Keys []syntax.Key
 	// All accepts every touched and watched declaration.
 	All bool
+	// Module is the path of upstream's module, for a base that has no lock yet.
+	Module string
 }
 
 // Accepted is the lock after Accept.
@@ -30,9 +31,13 @@ type Accepted struct {
 
 // Accept records upstream's present declarations, and the hash of the output if
 // the overlay then builds. An entry that no directive names any more is removed
-// when it is accepted.
+// when it is accepted. A base that has no lock gets one.
 func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, error) {
-	lock, err := p.ReadLock()
+	read := p.ReadLock
+	if !p.hasLock() {
+		read = func() (*plan.Lock, error) { return p.newLock(ctx, opt.Module) }
+	}
+	lock, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +64,10 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 	return &Accepted{lock, open}, p.writeLock(lock)
 }
 
-// NewLock records a base that has no lock yet: the hashes and the go directive of the module at that version. Its declarations stay to
-// be reviewed and accepted.
-func (p *Project) NewLock(ctx context.Context, module string) (*plan.Lock, error) {
+// newLock returns the lock of a base that has none yet: the hashes and the go directive of the module at that version.
+func (p *Project) newLock(ctx context.Context, module string) (*plan.Lock, error) {
 	if err := p.checkBase(); err != nil {
 		return nil, err
-	}
-	if p.hasLock() {
-		return nil, problem.List{{File: p.LockFile(), Message: "the lock exists already", Mend: "go run ./tools/cmd/mongofork accept --all, or remove the file first"}}
 	}
 	m, err := p.Source.Module(ctx, module, p.Base)
 	if err != nil {
@@ -79,10 +80,7 @@ func (p *Project) NewLock(ctx context.Context, module string) (*plan.Lock, error
 	if lock.Go, err = m.GoVersion(); err != nil {
 		return nil, err
 	}
-	if problems, err := plan.VerifyModule(m, lock, p.LockFile()); err != nil || len(problems) > 0 {
-		return nil, errors.Join(err, problems.OrNil())
-	}
-	return lock, p.writeLock(lock)
+	return lock, nil
 }
 
 func (p *Project) writeLock(lock *plan.Lock) error {

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 )
 
 // Bases returns the versions of upstream that have a lock, in ascending order.
@@ -26,7 +24,7 @@ func (p *Project) Bases() ([]string, error) {
 	}
 	semver.Sort(bases)
 	if len(bases) == 0 {
-		return nil, fmt.Errorf("%s: no base has a lock (mongofork accept --new makes one)", lockFile("*"))
+		return nil, fmt.Errorf("%s: no base has a lock (mongofork accept --all makes one)", lockFile("*"))
 	}
 	return bases, nil
 }
@@ -36,20 +34,7 @@ func (p *Project) checkBase() error {
 	if p.Base != "" && semver.Canonical(p.Base) == p.Base {
 		return nil
 	}
-	bases, err := p.Bases()
-	if err != nil {
-		return fmt.Errorf("base %q is not a version such as v2.5.0: %w", p.Base, err)
-	}
-	return fmt.Errorf("base %q is not a version such as v2.5.0; there are %s", p.Base, strings.Join(bases, ", "))
-}
-
-// noLock says which bases there are instead, if any, and how to make this one.
-func (p *Project) noLock() error {
-	mend := "go run ./tools/cmd/mongofork accept --new --base " + p.Base
-	if bases, err := p.Bases(); err == nil {
-		mend = "name another base (" + strings.Join(bases, ", ") + "); if upstream has this version, " + mend + " makes it one"
-	}
-	return problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base, Mend: mend}}
+	return fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
 }
 
 // FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.

@@ -31,8 +31,9 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 	require.NoError(t, all.Write(root))
 	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t)}
 	if _, has := files[p.LockFile()]; !has {
-		_, err := p.NewLock(t.Context(), forktest.Module)
+		lock, err := p.newLock(t.Context(), forktest.Module)
 		require.NoError(t, err)
+		require.NoError(t, p.writeLock(lock))
 	}
 	return p
 }

@@ -75,7 +75,7 @@ func TestAcceptUnknownKey(t *testing.T) {
 	p := builtProject(t, overlayOf(lockedOverlay))
 	before := p.read(t, p.LockFile())
 	_, err := p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "Close"}}})
-	require.ErrorContains(t, err, "pool Close is neither touched nor watched, nor in the lock")
+	require.ErrorContains(t, err, "[pool Close]: neither touched nor watched, nor in the lock")
 	require.Equal(t, before, p.read(t, p.LockFile()))
 }
 
@@ -84,29 +84,24 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 	root := builtProject(t, filetree.Tree{}).Root
 	for _, base := range []string{"", "2.0.0", "v2.0", "../v2.0.0"} {
 		p := &Project{Root: root, Base: base}
-		want := fmt.Sprintf("base %q is not a version such as v2.5.0; there are v2.0.0", base)
+		want := fmt.Sprintf("base %q is not a version such as v2.5.0", base)
 		_, err := p.ReadLock()
 		require.EqualError(t, err, want)
-		_, err = p.NewLock(t.Context(), forktest.Module)
+		_, err = p.Accept(t.Context(), AcceptOptions{Module: forktest.Module})
 		require.EqualError(t, err, want)
 	}
-	_, err := (&Project{Root: t.TempDir()}).ReadLock()
-	require.EqualError(t, err, `base "" is not a version such as v2.5.0: etc/bases/*/fork.lock: no base has a lock (mongofork accept --new makes one)`)
 }
 
 func TestNewLock(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
-	_, err := p.NewLock(t.Context(), forktest.Module)
-	require.ErrorContains(t, err, "the lock exists already")
-
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
-	_, err = next.Plan(t.Context())
-	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name another base (v2.0.0); "+
-		"if upstream has this version, go run ./tools/cmd/mongofork accept --new --base v2.1.0 makes it one")
-	lock, err := next.NewLock(t.Context(), forktest.Module)
+	_, err := next.Plan(t.Context())
+	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name a base below etc/bases, "+
+		"or go run ./tools/cmd/mongofork accept --all --base v2.1.0")
+	lock, err := next.newLock(t.Context(), forktest.Module)
 	require.NoError(t, err)
 	require.Empty(t, lock.Entries, "all of it has to be accepted")
-	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).NewLock(t.Context(), forktest.Module)
+	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), AcceptOptions{Module: forktest.Module})
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

@@ -55,7 +55,7 @@ func TestLockForAnotherBase(t *testing.T) {
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	p.put(t, next.LockFile(), p.read(t, p.LockFile()))
 	_, err := next.Plan(t.Context())
-	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  fix: go run ./tools/cmd/mongofork accept --new --base v2.1.0")
+	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  fix: restore the file from version control")
 }
 
 func TestUpstreamThatDoesNotParse(t *testing.T) {

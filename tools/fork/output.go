@@ -3,8 +3,6 @@ package fork
 import (
 	"context"
 
-	"golang.org/x/mod/semver"
-
 	"mongofork/tools/command"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/output"
@@ -61,19 +59,4 @@ func (p *Project) Drift(ctx context.Context, version string) ([]drift.Row, error
 		return nil, err
 	}
 	return drift.Compare(plan, target)
-}
-
-// NewestRelease returns the highest version of upstream that is no pre-release.
-func (p *Project) NewestRelease(ctx context.Context) (newest string, err error) {
-	lock, err := p.ReadLock()
-	if err != nil {
-		return "", err
-	}
-	releases, err := p.Source.Versions(ctx, lock.Module)
-	for _, release := range releases {
-		if semver.Prerelease(release) == "" && semver.Compare(release, newest) > 0 {
-			newest = release
-		}
-	}
-	return newest, err
 }

@@ -48,7 +48,8 @@ func (p *Project) ReadLock() (*plan.Lock, error) {
 	}
 	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.noLock()
+		return nil, problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
+			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --all --base " + p.Base}}
 	}
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (p *Project) module(ctx context.Context, lock *plan.Lock) (*upstream.Module
 	}
 	problems, err := plan.VerifyModule(m, lock, p.LockFile())
 	if lock.Version != p.Base {
-		problems.Add(p.LockFile(), 0, "go run ./tools/cmd/mongofork accept --new --base "+p.Base, "the lock is for %s, not for %s", lock.Version, p.Base)
+		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Version, p.Base)
 	}
 	return m, problems, err
 }

@@ -50,9 +50,7 @@ func realProject(t *testing.T, files filetree.Tree) *Project {
 	root := t.TempDir()
 	require.NoError(t, all.Write(root))
 	p := &Project{Root: root, Base: realBase, Source: forktest.Source{realBase: m.Tree}}
-	_, err := p.NewLock(t.Context(), realModulePath)
-	require.NoError(t, err)
-	_, err = p.Accept(t.Context(), AcceptOptions{All: true})
+	_, err := p.Accept(t.Context(), AcceptOptions{All: true, Module: realModulePath})
 	require.NoError(t, err)
 	return p
 }

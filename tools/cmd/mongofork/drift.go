@@ -3,37 +3,22 @@ package main
 import (
 	"fmt"
 
-	"golang.org/x/mod/semver"
-
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/syntax"
 )
 
 type driftCmd struct {
-	Version string `arg:"" optional:"" help:"The version to compare with, such as v2.10.0. Without it the newest release is compared with the newest base."`
+	Version string `arg:"" help:"The version to compare with, such as v2.10.0."`
 	Diff    bool   `short:"v" help:"Print upstream's change of each declaration."`
 }
 
 func (driftCmd) Help() string {
-	return "Lists what has to be reviewed before the overlay is used with the other version, and exits with 1 if there is any: a body or " +
-		"a signature that changed, a declaration that is gone, a name that collides with one of ours."
+	return "Lists what has to be reviewed before the overlay is used with the other version, and exits with 1 if there is any: a changed " +
+		"declaration, one that is gone, a name that collides with one of ours."
 }
 
 func (c *driftCmd) Run(a *app) error {
-	if c.Version == "" {
-		bases, err := a.project.Bases()
-		if err != nil {
-			return err
-		}
-		if c.Version, err = a.project.NewestRelease(a.ctx); err != nil {
-			return err
-		}
-		if a.project.Base = bases[len(bases)-1]; semver.Compare(c.Version, a.project.Base) <= 0 {
-			fmt.Fprintf(a.out, "%s is the newest release, and a base\n", c.Version)
-			return nil
-		}
-	}
 	rows, err := a.project.Drift(a.ctx, c.Version)
 	if err != nil {
 		return err
@@ -63,7 +48,7 @@ func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
 		review++
 		fmt.Fprintf(a.out, "%-9s %s\n", row.Class, row.Subject)
 		for _, line := range []struct{ label, value string }{
-			{row.How + " of", row.Ours}, {"was in", row.Was}, {"is in", row.Now}, {"hint:", row.Hint},
+			{row.How + " of", row.Ours}, {"was in", row.Was}, {"is in", row.Now},
 		} {
 			if line.value != "" {
 				fmt.Fprintf(a.out, "          %s %s\n", line.label, line.value)
@@ -79,31 +64,21 @@ func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
 type acceptCmd struct {
 	Keys []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
 	All  bool     `help:"Accept every touched and watched declaration."`
-	New  bool     `help:"Make a base of this version."`
 }
 
 func (acceptCmd) Help() string {
 	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. Without arguments only the output's hash is " +
-		"recorded. With --new, --base names the new base."
+		"recorded. With --base of a version that is no base yet it becomes one."
 }
 
 func (c *acceptCmd) Run(a *app) error {
-	opt := fork.AcceptOptions{All: c.All}
+	opt := fork.AcceptOptions{All: c.All, Module: modulePath}
 	for _, s := range c.Keys {
 		key, err := syntax.ParseKey(s)
 		if err != nil {
 			return err
 		}
 		opt.Keys = append(opt.Keys, key)
-	}
-	if c.New {
-		if _, err := a.project.NewLock(a.ctx, modulePath); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, "%s: created\n", a.project.LockFile())
-		if !c.All && len(c.Keys) == 0 {
-			return nil
-		}
 	}
 	lock, err := a.project.Accept(a.ctx, opt)
 	if err != nil {

@@ -3,7 +3,6 @@ package drift
 
 import (
 	"fmt"
-	"strings"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
@@ -16,11 +15,10 @@ type Class string
 
 // The classes of drift, from none to the worst.
 const (
-	Same      Class = "same"      // token for token, wherever it stands
-	Body      Class = "body"      // the same signature or kind says something else
-	Signature Class = "signature" // callers see a difference
-	Gone      Class = "gone"      // the package does not declare it any more
-	Collides  Class = "collides"  // upstream now has a name that is ours
+	Same     Class = "same"     // token for token, wherever it stands
+	Changed  Class = "changed"  // it says something else
+	Gone     Class = "gone"     // the package does not declare it any more
+	Collides Class = "collides" // upstream now has a name that is ours
 )
 
 // NeedsReview reports whether the change has to be reviewed before the overlay
@@ -38,8 +36,6 @@ type Row struct {
 	Ours string
 	Was  string
 	Now  string
-	// Hint says where to look on.
-	Hint string
 	// Diff shows upstream's change as a unified diff.
 	Diff string
 }
@@ -52,11 +48,8 @@ func Compare(plan *plan.Plan, target *upstream.Module) ([]Row, error) {
 		d.declaration(t.Key, t.How, t.Ours.At(), []*syntax.Decl{t.Theirs})
 		d.newNames(t)
 	}
-	for _, r := range plan.Removed {
-		d.declaration(r.Key, syntax.Remove, r.At(), r.Theirs)
-	}
-	for _, w := range plan.Watched {
-		d.declaration(w.Key, syntax.Watch, w.At(), w.Theirs)
+	for _, n := range plan.Named {
+		d.declaration(n.Key, n.How, n.At(), n.Theirs)
 	}
 	for _, a := range plan.Added {
 		if !a.Unnamed() {
@@ -65,7 +58,7 @@ func Compare(plan *plan.Plan, target *upstream.Module) ([]Row, error) {
 	}
 	for _, f := range plan.Overlay.Files {
 		if _, taken := target.Tree[f.Path]; taken {
-			d.add(Row{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path, Hint: "upstream has a file of this name"})
+			d.add(Row{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path})
 		}
 	}
 	return d.rows, d.err
@@ -98,38 +91,14 @@ func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was 
 	if how == syntax.Remove && len(now) > 0 {
 		now = d.must(d.target.LookupWhole(key))
 	}
-	row := Row{Subject: key.String(), How: string(how), Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
-	row.Class = d.classify(was, now)
-	switch row.Class {
-	case Body, Signature:
-		row.Diff = filetree.Diff(row.Was, texts(was), row.Now, texts(now))
-	}
-	d.add(row)
-}
-
-func (d *drifter) classify(was, now []*syntax.Decl) Class {
+	row := Row{Class: Same, Subject: key.String(), How: string(how), Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
 	switch {
 	case len(now) == 0:
-		return Gone
+		row.Class = Gone
 	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
-		if signatures(was) != signatures(now) {
-			return Signature
-		}
-		return Body
+		row.Class, row.Diff = Changed, filetree.Diff(row.Was, texts(was), row.Now, texts(now))
 	}
-	return Same
-}
-
-// signatures describes what callers see of declarations.
-func signatures(decls []*syntax.Decl) string {
-	var parts []string
-	for _, decl := range decls {
-		parts = append(parts, string(decl.Kind))
-		if decl.Func != nil {
-			parts = append(parts, syntax.Signature(decl))
-		}
-	}
-	return strings.Join(parts, "\n")
+	d.add(row)
 }
 
 // newNames checks the names that a directive adds: those of wrapped

@@ -53,27 +53,26 @@ func free() {}
 		return rows
 	}
 	rows := against("v2.1.0")
-	type summary struct{ subject, how, class, now, hint string }
+	type summary struct{ subject, how, class, now string }
 	var got []summary
 	for _, r := range rows {
-		got = append(got, summary{r.Subject, r.How, string(r.Class), r.Now, r.Hint})
-		wantDiff := r.Class == Body || r.Class == Signature
-		require.Equal(t, wantDiff, r.Diff != "", r.Subject)
+		got = append(got, summary{r.Subject, r.How, string(r.Class), r.Now})
+		require.Equal(t, r.Class == Changed, r.Diff != "", r.Subject)
 	}
 	require.Equal(t, []summary{
-		{"pool Pool.Get", "replace", "body", "pool/pool.go:19", ""},
-		{"pool Pool.Put", "wrap", "same", "pool/pool.go:24", ""},
-		{"pool Pool.upstreamPut", "wrap", "collides", "pool/pool.go:34", ""},
-		{"pool Open", "wrap", "signature", "pool/pool.go:30", ""},
-		{"pool retryable", "wrap", "same", "pool/more.go:4", ""},
-		{"pool taken", "replace", "gone", "", ""},
-		{"pool Config", "extend", "body", "pool/pool.go:7", ""},
-		{"pool Config.Retry", "extend", "collides", "pool/pool.go:7", ""},
-		{"event Kind", "watch", "same", "event/event.go:4", ""},
-		{"pool single", "watch", "gone", "", ""},
-		{"pool Pool", "watch", "same", "pool/pool.go:13", ""},
-		{"pool backoff", "add", "collides", "pool/pool.go:32", ""},
-		{"pool/overlay.go", "add", "collides", "pool/overlay.go", "upstream has a file of this name"},
+		{"pool Pool.Get", "replace", "changed", "pool/pool.go:19"},
+		{"pool Pool.Put", "wrap", "same", "pool/pool.go:24"},
+		{"pool Pool.upstreamPut", "wrap", "collides", "pool/pool.go:34"},
+		{"pool Open", "wrap", "changed", "pool/pool.go:30"},
+		{"pool retryable", "wrap", "same", "pool/more.go:4"},
+		{"pool taken", "replace", "gone", ""},
+		{"pool Config", "extend", "changed", "pool/pool.go:7"},
+		{"pool Config.Retry", "extend", "collides", "pool/pool.go:7"},
+		{"event Kind", "watch", "same", "event/event.go:4"},
+		{"pool single", "watch", "gone", ""},
+		{"pool Pool", "watch", "same", "pool/pool.go:13"},
+		{"pool backoff", "add", "collides", "pool/pool.go:32"},
+		{"pool/overlay.go", "add", "collides", "pool/overlay.go"},
 	}, got)
 	for _, r := range against(forktest.Base) {
 		require.False(t, r.Class.NeedsReview(), "%+v", r)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +36,6 @@ func (s Source) Module(_ context.Context, path, version string) (*upstream.Modul
 	var err error
 	m.Sum, m.GoModSum, err = m.Sums()
 	return m, err
-}
-
-// Versions lists the versions.
-func (s Source) Versions(context.Context, string) ([]string, error) {
-	return slices.Collect(maps.Keys(s)), nil
 }
 
 //go:embed testdata/upstream.txtar

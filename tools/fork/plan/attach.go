@@ -25,7 +25,6 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 				continue
 			}
 			line, target := f.Source.Line(c.Pos()), docs[group]
-			named := Watched{File: f.Source, Line: line}
 			switch {
 			case err != nil:
 				ps.Add(f.Path, line, "write the directive as docs/builder.md says", "%v", err)
@@ -33,13 +32,10 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there", "//fork:%s stands in the wrong place", d.Verb)
 			case d.Verb == syntax.Base:
 				versions = d.Range
-			case d.Verb == syntax.Watch:
-				for _, named.Target = range d.Targets {
-					f.Watches = append(f.Watches, named)
+			case d.Verb == syntax.Watch || d.Verb == syntax.Remove:
+				for _, name := range d.Targets {
+					f.References = append(f.References, Reference{How: d.Verb, Target: name, Reason: d.Reason, File: f.Source, Line: line})
 				}
-			case d.Verb == syntax.Remove:
-				named.Target = d.Targets[0]
-				f.Removals = append(f.Removals, Removal{named, d.Reason})
 			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
 				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of parentheses, that has no other",
 					"//fork:%s belongs to no declaration that stands alone", d.Verb)

@@ -148,11 +148,8 @@ func (p *Plan) fingerprints() map[Entry]syntax.Fingerprint {
 	for _, t := range p.Touches {
 		now[Entry{t.How, t.Key}] = t.Hash
 	}
-	for _, r := range p.Removed {
-		now[Entry{syntax.Remove, r.Key}] = r.Hash
-	}
-	for _, w := range p.Watched {
-		now[Entry{syntax.Watch, w.Key}] = w.Hash
+	for _, n := range p.Named {
+		now[Entry{n.How, n.Key}] = n.Hash
 	}
 	return now
 }

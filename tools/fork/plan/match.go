@@ -22,22 +22,13 @@ type Touch struct {
 	Hash syntax.Fingerprint
 }
 
-// Watching is a watched upstream declaration.
-type Watching struct {
-	Key syntax.Key
-	Watched
-	Theirs []*syntax.Decl
-	Hash   syntax.Fingerprint
-}
-
 // Plan is an overlay whose every directive has found its upstream declaration.
 type Plan struct {
 	Module  *upstream.Module
 	Overlay *Overlay
 	Touches []Touch
 	Added   []*Decl
-	Watched []Watching
-	Removed []Removing
+	Named   []Named
 }
 
 // Match looks up what each overlay declaration is about and checks what its
@@ -55,13 +46,8 @@ func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
 				return nil, nil, err
 			}
 		}
-		for _, w := range f.Watches {
-			if err := mt.watch(w); err != nil {
-				return nil, nil, err
-			}
-		}
-		for _, r := range f.Removals {
-			if err := mt.remove(r); err != nil {
+		for _, r := range f.References {
+			if err := mt.reference(r); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -153,17 +139,9 @@ func (mt *matcher) fail(d *Decl, mend, format string, args ...any) {
 // Counts says how many declarations the plan touches, by directive.
 func (p *Plan) Counts() string {
 	count := map[syntax.Verb]int{}
-	for _, t := range p.Touches {
-		count[t.How]++
+	for e := range p.fingerprints() {
+		count[e.How]++
 	}
-	watched := map[syntax.Key]bool{}
-	for _, w := range p.Watched {
-		watched[w.Key] = true
-	}
-	counts := fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), len(watched))
-	if len(p.Removed) > 0 {
-		counts += fmt.Sprintf(", %d removed", len(p.Removed))
-	}
-	return counts
+	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched, %d removed",
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Watch], count[syntax.Remove])
 }

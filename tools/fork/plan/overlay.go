@@ -27,10 +27,8 @@ type File struct {
 	Source *syntax.File
 	// Decls are the declarations with their directives.
 	Decls []*Decl
-	// Watches are the references of //fork:watch directives.
-	Watches []Watched
-	// Removals are the //fork:remove directives.
-	Removals []Removal
+	// References are what //fork:watch and //fork:remove directives name.
+	References []Reference
 }
 
 // Decl is a declaration of ours.
@@ -43,17 +41,12 @@ type Decl struct {
 	Line int
 }
 
-// Watched is one name in a //fork:watch directive.
-type Watched struct {
-	Target string
-	File   *syntax.File
-	Line   int
-}
-
-// Removal is a //fork:remove directive.
-type Removal struct {
-	Watched
-	Reason string
+// Reference is one name in a //fork:watch or //fork:remove directive.
+type Reference struct {
+	How            syntax.Verb
+	Target, Reason string
+	File           *syntax.File
+	Line           int
 }
 
 // ReadOverlay reads the overlay folders below fsys as far as they are meant
@@ -137,7 +130,7 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 }
 
 // At returns "file:line" of the directive.
-func (w Watched) At() string { return fmt.Sprintf("%s:%d", w.File.Path, w.Line) }
+func (r Reference) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }
 
 // PackageNames knows the packages of the module and those that the overlay adds.
 func PackageNames(m *upstream.Module, o *Overlay) syntax.Names { return m.PackageNames(o.packageName) }

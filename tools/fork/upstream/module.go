@@ -31,8 +31,6 @@ type Module struct {
 // Source provides upstream modules.
 type Source interface {
 	Module(ctx context.Context, path, version string) (*Module, error)
-	// Versions lists the available versions, in no particular order.
-	Versions(ctx context.Context, path string) ([]string, error)
 }
 
 // ModuleCache is the go command's module cache, which downloads what it lacks
@@ -54,15 +52,6 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 		return nil, fmt.Errorf("module %s@%s in the module cache: %w", path, version, err)
 	}
 	return &Module{Path: path, Version: version, Sum: got.Sum, GoModSum: got.GoModSum, Tree: tree}, nil
-}
-
-// Versions asks the go command for the module's versions.
-func (c ModuleCache) Versions(ctx context.Context, path string) ([]string, error) {
-	var got struct{ Versions []string }
-	if err := c.ask(ctx, &got, "list", "-m", "-versions", "-json", path); err != nil {
-		return nil, fmt.Errorf("the versions of %s cannot be listed: %w", path, err)
-	}
-	return got.Versions, nil
 }
 
 // ask reads what the go command says outside of any module, where no go.mod, go.work or vendor folder can redirect it.
