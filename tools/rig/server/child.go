@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"mongofork/tools/rig/process"
 )
@@ -79,8 +78,7 @@ func (c *child) ended() error {
 	return fmt.Errorf("%s exited (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
 }
 
-// newRunDir makes a new folder for data and logs below parent. It removes those there that are older than any test server gets: who
-// made them was killed.
+// newRunDir makes a new folder for data and logs below parent.
 func newRunDir(parent string) (string, error) {
 	parent, err := filepath.Abs(parent)
 	if err != nil {
@@ -88,12 +86,6 @@ func newRunDir(parent string) (string, error) {
 	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
-	}
-	old, _ := filepath.Glob(filepath.Join(parent, "run-*")) // the pattern is correct
-	for _, path := range old {
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > certificateLife {
-			_ = os.RemoveAll(path) // or the next time
-		}
 	}
 	return os.MkdirTemp(parent, "run-")
 }

@@ -28,7 +28,7 @@ const (
 type Options struct {
 	// Binary is the path of a mongod.
 	Binary string
-	// Dir is the folder below which a new one is made for data and logs. Folders there that are a week old are removed.
+	// Dir is the folder below which a new one is made for data and logs.
 	Dir string
 	// Form is a standalone or a replica set.
 	Form Form
@@ -45,7 +45,6 @@ type Options struct {
 type Deployment struct {
 	options Options
 	dir     string
-	files   files
 	user    *url.Userinfo
 	members []*Member
 	version string
@@ -97,8 +96,8 @@ func (d *Deployment) start(ctx context.Context) error {
 // prepare makes the files and the members, without starting them.
 func (d *Deployment) prepare() (err error) {
 	if d.options.Form.TLS {
-		if d.files, err = makeCertificates(d.dir); err != nil {
-			return fmt.Errorf("make certificates: %w", err)
+		if err := makeCertificate(d.certificate()); err != nil {
+			return fmt.Errorf("make a certificate: %w", err)
 		}
 	}
 	if d.options.Form.Users {
@@ -120,6 +119,9 @@ func (d *Deployment) prepare() (err error) {
 	}
 	return nil
 }
+
+// certificate is the file with the certificate of all members and clients.
+func (d *Deployment) certificate() string { return filepath.Join(d.dir, "certificate.pem") }
 
 // key is the file by which members recognize each other.
 func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
@@ -197,8 +199,8 @@ func (d *Deployment) uri(hosts string, query url.Values) string {
 	uri := url.URL{Scheme: "mongodb", User: d.user, Host: hosts, Path: "/"}
 	if d.options.Form.TLS {
 		query.Set("tls", "true")
-		query.Set("tlsCAFile", d.files.ca)
-		query.Set("tlsCertificateKeyFile", d.files.client)
+		query.Set("tlsCAFile", d.certificate())
+		query.Set("tlsCertificateKeyFile", d.certificate())
 	}
 	uri.RawQuery = query.Encode()
 	return uri.String()
@@ -215,8 +217,10 @@ func (d *Deployment) driverTests() []string {
 		parsed, _ := url.Parse(uri) // it was made above
 		parsed.RawQuery = url.Values{"replicaSet": {d.options.ReplicaSet}}.Encode()
 		uri = parsed.String()
-		env = append(env, "SSL=ssl", "MONGO_GO_DRIVER_CA_FILE="+d.files.ca, "MONGO_GO_DRIVER_KEY_FILE="+d.files.client,
-			"MONGO_GO_DRIVER_PKCS8_UNENCRYPTED_KEY_FILE="+d.files.client, "MONGO_GO_DRIVER_PKCS8_ENCRYPTED_KEY_FILE="+d.files.encrypted)
+		env = append(env, "SSL=ssl")
+		for _, name := range []string{"CA_FILE", "KEY_FILE", "PKCS8_UNENCRYPTED_KEY_FILE"} {
+			env = append(env, "MONGO_GO_DRIVER_"+name+"="+d.certificate())
+		}
 	}
 	return append(env, "MONGODB_URI="+uri)
 }

