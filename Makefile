@@ -32,7 +32,8 @@ help: ## List the targets
 
 .PHONY: fork
 fork: ## Build the fork in build/$(BASE)
-	$(MONGOFORK) build --link
+	$(MONGOFORK) build
+	@ln -sfn $(BASE) build/fork
 
 # Suites of "make test" that run upstream's tests or need a server, separated by commas; "go run ./tools/cmd/rig test --help" names
 # them. All but two by default, and then what else "make test" has.
@@ -90,7 +91,8 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run gofmt -w" $$unformatted; exit 1; }
 	go vet ./...
 	$(MONGOFORK) check --twice
-	$(MONGOFORK) build --link
+	$(MONGOFORK) build
+	@ln -sfn $(BASE) build/fork
 	cd build/$(BASE) && go build -trimpath ./...
 	@# What vet finds in the package driverutil is in upstream's tests.
 	cd build/$(BASE) && go vet -trimpath -composites=false $$(go list ./... | grep -v /internal/driverutil$$)

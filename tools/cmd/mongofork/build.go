@@ -10,7 +10,6 @@ import (
 type buildCmd struct {
 	Output   string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/<base>."`
 	Force    bool   `help:"Overwrite edits in the output."`
-	Link     bool   `help:"Let build/fork, which go.mod files of this repository name, lead to the output."`
 	Pristine bool   `hidden:"" help:"Write upstream's module as it is, without go.work."`
 }
 
@@ -34,11 +33,6 @@ func (c *buildCmd) Run(a *app) error {
 	written, err := out.Write(assembly, c.Force)
 	if err != nil {
 		return err
-	}
-	if c.Link {
-		if err := out.Link(); err != nil {
-			return err
-		}
 	}
 	state := "written"
 	if !written {

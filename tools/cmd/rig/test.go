@@ -8,8 +8,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"mongofork/tools/command"
@@ -23,18 +21,8 @@ import (
 )
 
 type testCmd struct {
-	Only []string `sep:"," placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
+	Only []string `sep:"," enum:"${suites}" placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
 	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
-}
-
-// Validate is called by kong.
-func (c *testCmd) Validate() error {
-	for _, name := range c.Only {
-		if !slices.Contains(suite.Names(true), name) {
-			return fmt.Errorf("--only: there is no suite %q; there are %s", name, strings.Join(suite.Names(true), ", "))
-		}
-	}
-	return nil
 }
 
 // Run runs the suites and prints the report.
@@ -90,9 +78,7 @@ func (r *repository) rig() (*suite.Rig, error) {
 	}
 	return &suite.Rig{
 		Root: r.root, Base: r.base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
-		Build: func(ctx context.Context) error {
-			return errors.Join(r.build(ctx, r.base), output.Below(r.root, r.base).Link())
-		},
+		Build:   func(ctx context.Context) error { return r.build(ctx, r.base) },
 		Project: store.Project, Open: server.Open, GoTest: gotest.Go, Log: progress,
 	}, nil
 }

@@ -94,16 +94,7 @@ func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
 		delete(as.out, name)
 		return nil
 	}
-	edits := fe.cuts
-	for _, e := range fe.edits {
-		if !e.fields {
-			edits = append(edits, e)
-			continue
-		}
-		before, after := separators(fe.source.Src, e)
-		edits = append(edits, Edit{Start: e.Start, End: e.Start, Text: before}, e, Edit{Start: e.Start, End: e.Start, Text: after})
-	}
-	return as.put(name, fe.source.Src, edits, fe)
+	return as.put(name, fe.source.Src, slices.Concat(fe.cuts, fe.edits), fe)
 }
 
 // put splices a file into the output, with the imports that the edits of one of upstream's need. The result has to parse; if the

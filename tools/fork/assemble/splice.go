@@ -12,8 +12,6 @@ import (
 type Edit struct {
 	Start, End int
 	Text       []byte
-	// fields is whether text is fields for a struct, which may need line breaks around them.
-	fields bool
 }
 
 // Splice applies edits to src. Everything else stays byte for byte: printing a changed syntax tree would move comments.

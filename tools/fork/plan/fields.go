@@ -3,7 +3,9 @@ package plan
 import (
 	"bytes"
 	"go/ast"
+	"go/types"
 	"slices"
+	"strings"
 
 	"mongofork/tools/fork/syntax"
 )
@@ -39,13 +41,8 @@ func CommonFields(ours, theirs *syntax.Decl) []string {
 // fieldNames returns the names of a field; an embedded one has its type's.
 func fieldNames(f *ast.Field) []string {
 	if len(f.Names) == 0 {
-		if sel, ok := ast.Unparen(f.Type).(*ast.SelectorExpr); ok {
-			return []string{sel.Sel.Name}
-		}
-		if star, ok := f.Type.(*ast.StarExpr); ok {
-			return fieldNames(&ast.Field{Type: star.X})
-		}
-		return []string{syntax.ReceiverName(f.Type)}
+		name := types.ExprString(f.Type)
+		return []string{name[strings.LastIndexAny(name, "*.")+1:]}
 	}
 	var names []string
 	for _, id := range f.Names {

@@ -23,7 +23,7 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 			ps.Add(ours, line, accept, "//fork:%s %s: not in the lock (%s, %s)", how, key.Name, plan.Module.Version, theirs)
 		case locked != hash:
 			ps.Add(ours, line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s %s -> %s, %s)",
-				how, key.Name, plan.Module.Version, locked.Short(), hash.Short(), theirs)
+				how, key.Name, plan.Module.Version, locked, hash, theirs)
 		}
 	}
 	for _, t := range plan.Touches {

@@ -13,15 +13,6 @@ import (
 // Comments, layout and the declaration's file play no part in it.
 type Fingerprint string
 
-// Short returns enough of the fingerprint to tell two apart in a message.
-func (f Fingerprint) Short() string {
-	const prefix = len("sha256:") + 12
-	if len(f) <= prefix {
-		return string(f)
-	}
-	return string(f[:prefix]) + "…"
-}
-
 // FingerprintOf hashes the tokens of a declaration. A constant whose value
 // depends on its place is hashed with its whole group. Several declarations
 // (one name in files with different build constraints) give one fingerprint.
