@@ -48,8 +48,13 @@ RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >
 # The modules of this repository, all of which have tests.
 MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata/**'))
 
+# The fork and the untouched module, which the suites and the soak compare.
+.PHONY: trees
+trees: fork
+	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null
+
 .PHONY: test
-test: $(if $(ONLY),,check unit compare) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+test: trees $(if $(ONLY),,check unit compare) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
 	@$(MAKE) --no-print-directory -j2 suites $(if $(ONLY),,proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 
@@ -81,7 +86,7 @@ limits: fork ## Let applications meet the limits of a server that has them, from
 	$(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
-quick: check ## Check, and run the overlay's tests without a server and without the race detector
+quick: check trees ## Check, and run the overlay's tests without a server and without the race detector
 	$(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
@@ -120,13 +125,14 @@ SEED ?= 0
 
 .PHONY: soak
 soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
+	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
+		$(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base || exit; done >/dev/null
 	$(RIG) soak -- --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: compare
 compare: SEEDS = 2000
 compare: SEED = 1
-compare: fork ## Compare the fork with untouched upstream by random plans in virtual time: make compare SEEDS=100000 SEED=1
-	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null
+compare: trees ## Compare the fork with untouched upstream by random plans in virtual time: make compare SEEDS=100000 SEED=1
 	go -C lab run ./cmd/compare --upstream ../build/pristine/$(BASE) --fork ../build/$(BASE) --out ../build/virtual/$(BASE) --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo
@@ -142,8 +148,7 @@ verify-series: ## Apply the series; after each patch build, vet and test the tre
 	$(MONGOFORK) series --verify --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
 
 .PHONY: api
-api: fork ## Report what the fork adds to upstream's exported API, and what it breaks
-	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null
+api: trees ## Report what the fork adds to upstream's exported API, and what it breaks
 	@cd build/pristine/$(BASE) && go run $(APIDIFF) -m -w ../../$(BASE).upstream.api $(UPSTREAM) 2>/dev/null
 	@cd build/$(BASE) && go run $(APIDIFF) -m -w ../$(BASE).fork.api $(UPSTREAM) 2>/dev/null
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'

@@ -4,7 +4,6 @@ package drivermod
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/mod/modfile"
 )
@@ -13,36 +12,31 @@ import (
 const Path = "go.mongodb.org/mongo-driver/v2"
 
 // Replace writes a copy of the go.mod of the module in a folder to another folder, with a replace line for the driver, and its
-// go.sum beside it, where the go command looks for it when -modfile names the copy. It returns the copy's path and the line.
-func Replace(module, driver, to string) (path, line string, err error) {
+// go.sum beside it, where the go command looks for it when -modfile names the copy. It returns the copy's path.
+func Replace(module, driver, to string) (path string, err error) {
 	source := filepath.Join(module, "go.mod")
 	content, err := os.ReadFile(source)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	sums, err := os.ReadFile(filepath.Join(module, "go.sum"))
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	parsed, err := modfile.Parse(source, content, nil)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	if err := parsed.AddReplace(Path, "", driver, ""); err != nil {
-		return "", "", err
-	}
-	for _, r := range parsed.Replace {
-		if r.Old.Path == Path {
-			line = strings.Join(r.Syntax.Token, " ")
-		}
+		return "", err
 	}
 	changed, err := parsed.Format()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	path = filepath.Join(to, "go.mod")
 	if err := os.WriteFile(path, changed, 0o600); err != nil {
-		return "", "", err
+		return "", err
 	}
-	return path, line, os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
+	return path, os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
 }

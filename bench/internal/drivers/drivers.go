@@ -72,7 +72,7 @@ func (d Driver) Compile(ctx context.Context, module, pkg, temp string) (string, 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	modfile, _, err := drivermod.Replace(module, built, folder)
+	modfile, err := drivermod.Replace(module, built, folder)
 	if err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func build(ctx context.Context, out string, drivers ...string) (programs [2]stri
 		if err = errors.Join(outErr, err, os.MkdirAll(folder, 0o755)); err != nil {
 			return programs, err
 		}
-		modfile, _, err := drivermod.Replace(".", driver, folder)
+		modfile, err := drivermod.Replace(".", driver, folder)
 		if err != nil {
 			return programs, err
 		}

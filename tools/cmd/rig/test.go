@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -11,9 +10,6 @@ import (
 	"time"
 
 	"mongofork/tools/command"
-	"mongofork/tools/fork"
-	"mongofork/tools/fork/output"
-	"mongofork/tools/fork/upstream"
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
@@ -36,7 +32,11 @@ func (c *testCmd) Run(ctx context.Context, r *repository, stdout io.Writer) erro
 	}
 	rig.Race = c.Race
 	start := time.Now()
-	ok, err := suite.Write(stdout, rig.Run(ctx, c.Only))
+	results, err := rig.Run(ctx, c.Only)
+	if err != nil {
+		return err
+	}
+	ok, err := suite.Write(stdout, results)
 	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))
 	if err == nil && !ok {
 		return errFailed
@@ -78,26 +78,6 @@ func (r *repository) rig() (*suite.Rig, error) {
 	}
 	return &suite.Rig{
 		Root: r.root, Base: r.base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
-		Build:   func(ctx context.Context) error { return r.build(ctx, r.base) },
 		Project: store.Project, Open: server.Open, GoTest: gotest.Go, Log: progress,
 	}, nil
-}
-
-// build writes the fork of a base to build/<base>, and the untouched module to build/pristine/<base>.
-func (r *repository) build(ctx context.Context, base string) error {
-	project := &fork.Project{Root: r.root, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
-	if err := project.RefuseOpen(); err != nil {
-		return err
-	}
-	_, forked, err := project.Assemble(ctx)
-	if err != nil {
-		return fmt.Errorf("build the fork of %s: %w", base, err)
-	}
-	pristine, err := project.Pristine(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = output.Below(r.root, base).Write(forked, false)
-	_, pristineErr := output.Below(r.root, "pristine", base).Write(pristine, false)
-	return errors.Join(err, pristineErr)
 }

@@ -4,6 +4,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"os"
 	"path"
@@ -30,8 +31,6 @@ type Rig struct {
 	Race bool
 	// Environ is the environment of the children.
 	Environ []string
-	// Build writes the fork to build/<base>, and the untouched module to build/pristine/<base>.
-	Build func(ctx context.Context) error
 	// Project returns the PROJECT_DIRECTORY for a revision's tests.
 	Project func(ctx context.Context, revision string) (string, error)
 	// Open finds or starts a server.
@@ -42,7 +41,7 @@ type Rig struct {
 	Log *log.Logger
 }
 
-// work is a Rig with the trees, which are built.
+// work is a Rig with the trees: the fork in build/<base>, and the untouched module in build/pristine/<base>.
 type work struct {
 	*Rig
 	*trees
@@ -90,15 +89,16 @@ func Names(extra bool) []string {
 }
 
 // Run runs the named suites and returns the results of their parts.
-func (r *Rig) Run(ctx context.Context, names []string) []Result {
-	var w work
-	building := r.timed(ctx, part{"build", func(ctx context.Context, _ *Result) (err error) {
-		w, err = r.build(ctx)
-		return err
-	}})
-	if len(building.Failures)+len(building.Skips) > 0 {
-		return []Result{building}
+func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
+	trees, err := readTrees(r.Root, r.Base)
+	if err != nil {
+		return nil, fmt.Errorf("%w (make trees builds them)", err)
 	}
+	skips, err := gotest.ReadSkips(r.file(r.skipFile()))
+	if err != nil {
+		return nil, err
+	}
+	w := work{r, trees, skips}
 	var parts []part
 	for _, s := range suites() {
 		if slices.Contains(names, s.name) {
@@ -107,7 +107,7 @@ func (r *Rig) Run(ctx context.Context, names []string) []Result {
 			}
 		}
 	}
-	return r.sideBySide(ctx, parts)
+	return r.sideBySide(ctx, parts), nil
 }
 
 // sideBySide runs parts. Most of them wait for a server most of the time, each for its own, so they run side by side, unless they would
@@ -123,18 +123,6 @@ func (r *Rig) sideBySide(ctx context.Context, parts []part) []Result {
 	}
 	running.Wait()
 	return results
-}
-
-func (r *Rig) build(ctx context.Context) (w work, err error) {
-	if err := r.Build(ctx); err != nil {
-		return w, err
-	}
-	w.Rig = r
-	if w.trees, err = readTrees(r.Root, r.Base); err != nil {
-		return w, err
-	}
-	w.skips, err = gotest.ReadSkips(r.file(r.skipFile()))
-	return w, err
 }
 
 // timed runs a part. An error is one more failed case, or a skipped one if it says that something is not available here.

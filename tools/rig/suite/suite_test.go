@@ -35,7 +35,6 @@ func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
 	f.Rig = &Rig{
 		Root: t.TempDir(), Base: "v1.0.0", Revisions: specs.Base{Upstream: "new", Fork: "new"},
 		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI="},
-		Build:   func(context.Context) error { return nil },
 		Project: func(context.Context, string) (string, error) { return f.file("project"), nil },
 		Open: func(_ context.Context, cfg server.Config) (*server.Server, error) {
 			if cfg.Name == "" {
@@ -72,7 +71,8 @@ func (f *fixture) write(t *testing.T, name, text string) {
 // one runs a suite of one part.
 func (f *fixture) one(t *testing.T, name string) Result {
 	t.Helper()
-	results := f.Run(t.Context(), []string{name})
+	results, err := f.Run(t.Context(), []string{name})
+	require.NoError(t, err)
 	require.Len(t, results, 1)
 	return results[0]
 }
@@ -218,14 +218,20 @@ func TestUnavailable(t *testing.T) {
 		f.Open = func(context.Context, server.Config) (*server.Server, error) {
 			return nil, fmt.Errorf("%w: none", server.ErrUnavailable)
 		}
-		for _, r := range f.Run(t.Context(), []string{"spec"}) {
+		results, err := f.Run(t.Context(), []string{"spec"})
+		require.NoError(t, err)
+		for _, r := range results {
 			assert.Equal(t, want, counts(r))
 		}
 	}
 	f := newFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Contains(t, f.Run(ctx, []string{"spec"})[0].Failures[0].What, "interrupted")
+	results, err := f.Run(ctx, []string{"spec"})
+	require.NoError(t, err)
+	assert.Contains(t, results[0].Failures[0].What, "interrupted")
+	_, err = (&Rig{Root: t.TempDir(), Base: "v1.0.0"}).Run(t.Context(), nil)
+	assert.ErrorContains(t, err, "make trees")
 }
 
 func TestTidyReason(t *testing.T) {
