@@ -51,7 +51,7 @@ MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata
 # The fork and the untouched module, which the suites and the soak compare.
 .PHONY: trees
 trees: fork
-	@$(MONGOFORK) build --pristine -o build/pristine/$(BASE) >/dev/null
+	@$(MONGOFORK) build --pristine >/dev/null
 
 .PHONY: test
 test: trees $(if $(ONLY),,check unit compare) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
@@ -126,7 +126,7 @@ SEED ?= 0
 .PHONY: soak
 soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
-		$(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base || exit; done >/dev/null
+		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
 	$(RIG) soak -- --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: compare

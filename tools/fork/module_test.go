@@ -39,13 +39,6 @@ func TestTamperedModule(t *testing.T) {
 	p.Source = staleSource{original, "go.mod", "module example.com/driver/v2\n\ngo 1.23\n"}
 	err = build(t, p, false)
 	require.ErrorContains(t, err, "the hash of the go.mod file of example.com/driver/v2@v2.0.0 is h1:")
-	require.ErrorContains(t, err, "the go directive of example.com/driver/v2@v2.0.0 is 1.23, but the lock has 1.19\n  fix: restore the lock from version control; if it is right: go clean -modcache, then run the command again")
-
-	// Another module under the same version: what the go command states differs too.
-	changed := forktest.Versions(t)
-	changed[forktest.Base]["README.md"] = []byte("Another module.\n")
-	p.Source = changed
-	require.ErrorContains(t, build(t, p, false), "the module hash of example.com/driver/v2@v2.0.0 is h1:")
 	require.NoDirExists(t, p.output().Dir)
 }
 

@@ -80,15 +80,6 @@ func TestEveryBaseMatchesItsLock(t *testing.T) {
 	})
 }
 
-func TestRealModuleSums(t *testing.T) {
-	t.Parallel()
-	m := realModule(t)
-	sum, goModSum, err := m.Sums()
-	require.NoError(t, err)
-	require.Equal(t, m.Sum, sum, "the files in the module cache are those that go.sum names")
-	require.Equal(t, m.GoModSum, goModSum)
-}
-
 func TestRealRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := realProject(t, filetree.Tree{})

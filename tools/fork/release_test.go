@@ -93,8 +93,8 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 func TestReleaseOfAdapters(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
-		"contrib/a/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
-		"contrib/a/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
+		"contrib/otel/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
+		"contrib/otel/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
 	dir := t.TempDir()
 	r, err := p.Release(t.Context(), dir)

@@ -10,7 +10,7 @@ import (
 type buildCmd struct {
 	Output   string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/<base>."`
 	Force    bool   `help:"Overwrite edits in the output."`
-	Pristine bool   `hidden:"" help:"Write upstream's module as it is, without go.work."`
+	Pristine bool   `help:"Write upstream's module as it is, without go.work, to build/pristine/<base>."`
 }
 
 func (buildCmd) Help() string {
@@ -21,7 +21,7 @@ func (buildCmd) Help() string {
 func (c *buildCmd) Run(a *app) error {
 	out := a.output(c.Output)
 	if c.Pristine {
-		return c.pristine(a, out)
+		return c.pristine(a)
 	}
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
@@ -43,10 +43,8 @@ func (c *buildCmd) Run(a *app) error {
 	return nil
 }
 
-func (c *buildCmd) pristine(a *app, out output.Folder) error {
-	if c.Output == "" {
-		return fmt.Errorf("--pristine needs -o DIR, so that the fork stays where it is")
-	}
+func (c *buildCmd) pristine(a *app) error {
+	out := a.folder(c.Output, "pristine", a.project.Base)
 	assembly, err := a.project.Pristine(a.ctx)
 	if err != nil {
 		return err

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/alecthomas/kong"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
-	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
@@ -26,7 +24,7 @@ const (
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Dir  string `short:"C" placeholder:"DIR" help:"Repository root. Default: the nearest folder at or above the working directory that has etc/overlay."`
+	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
@@ -59,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
 		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
-			root, err := findRoot(c.Dir)
+			root, err := fork.FindRoot(c.Dir)
 			if err != nil {
 				return err
 			}
@@ -82,11 +80,7 @@ func report(err error, stderr io.Writer) int {
 	var found findings
 	switch {
 	case errors.As(err, &problems):
-		noun := "problems"
-		if len(problems) == 1 {
-			noun = "problem"
-		}
-		fmt.Fprintf(stderr, "%v\nmongofork: %d %s, nothing written\n", problems, len(problems), noun)
+		fmt.Fprintf(stderr, "%v\nmongofork: nothing written\n", problems)
 		return command.ExitFailed
 	case errors.As(err, &found):
 		fmt.Fprintf(stderr, "mongofork: %v\n", found)
@@ -95,18 +89,4 @@ func report(err error, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "mongofork: %v\n", err)
 		return command.ExitUsage
 	}
-}
-
-// findRoot returns dir, or the nearest folder above the working directory,
-// that holds an overlay's configuration.
-func findRoot(dir string) (string, error) {
-	start := dir
-	if start == "" {
-		start = "."
-	}
-	root, err := fork.FindRoot(start)
-	if absolute, _ := filepath.Abs(start); err != nil || dir != "" && root != absolute {
-		return "", fmt.Errorf("no %s in %s or above: run this inside the repository, or name it with -C", plan.FoldersFile, absolute)
-	}
-	return root, nil
 }

@@ -124,7 +124,7 @@ func TestReport(t *testing.T) {
 		code int
 		want string
 	}{
-		{problem.List{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  fix: c\nb:2: m\nmongofork: 2 problems, nothing written\n"},
+		{problem.List{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  fix: c\nb:2: m\nmongofork: nothing written\n"},
 		{findings{"2 of 3 need review"}, command.ExitFailed, "mongofork: 2 of 3 need review\n"},
 		{errors.New("no disk"), command.ExitUsage, "mongofork: no disk\n"},
 	} {

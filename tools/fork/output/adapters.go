@@ -1,9 +1,10 @@
 package output
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,32 +16,28 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// adapterFolder holds modules that work with the fork only and are released with it.
-const adapterFolder = "contrib"
+// adapters are modules of the folder contrib that work with the fork only and are released with it.
+var adapters = []string{"otel", "prometheus"}
 
-// adapter is a module of that folder in its released form.
+// adapter is one of them in its released form.
 type adapter struct {
 	module.Version
 	tree filetree.Tree
 }
 
-// adaptersIn returns a repository's adapters: the modules that can be imported. Their version is only the patch level, since they
-// work with every base. Their replace lines, which serve work in the repository, are left out.
+// adaptersIn returns those of the adapters that a repository has. Their version is only the patch level, since they work with every
+// base. Their replace lines, which serve work in the repository, are left out.
 func adaptersIn(root, level string) ([]adapter, error) {
-	files, err := filepath.Glob(filepath.Join(root, adapterFolder, "*", "go.mod"))
-	if err != nil {
-		return nil, err
-	}
 	var list []adapter
-	for _, file := range files {
-		tree, err := filetree.Read(filepath.Dir(file))
+	for _, name := range adapters {
+		tree, err := filetree.Read(filepath.Join(root, "contrib", name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		if !importable(tree) {
-			continue
-		}
-		parsed, err := modfile.Parse(path.Join(adapterFolder, filepath.Base(filepath.Dir(file)), "go.mod"), tree["go.mod"], nil)
+		parsed, err := modfile.Parse(name, tree["go.mod"], nil)
 		if err != nil {
 			return nil, err
 		}
@@ -60,16 +57,6 @@ func adaptersIn(root, level string) ([]adapter, error) {
 		list = append(list, adapter{module.Version{Path: parsed.Module.Mod.Path, Version: "v0.0.0-" + level}, tree})
 	}
 	return list, nil
-}
-
-// importable reports whether a tree has Go files other than tests.
-func importable(tree filetree.Tree) bool {
-	for name := range tree {
-		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			return true
-		}
-	}
-	return false
 }
 
 // level returns the patch level in a release's version.

@@ -114,7 +114,7 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 	}
 	source, err := syntax.Parse(name, data)
 	if err != nil {
-		ps.AddSyntax(name, err)
+		ps.Add(name, 0, "gofmt -l "+name, "%v", err)
 		return nil
 	}
 	f := &File{Path: name, Data: data, Source: source}

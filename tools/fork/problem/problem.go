@@ -3,9 +3,7 @@ package problem
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"go/scanner"
 	"slices"
 	"strings"
 )
@@ -72,15 +70,4 @@ func (ps List) OrNil() error {
 // Add appends a problem.
 func (ps *List) Add(file string, line int, mend, format string, args ...any) {
 	*ps = append(*ps, Problem{File: file, Line: line, Mend: mend, Message: fmt.Sprintf(format, args...)})
-}
-
-// AddSyntax appends the mistakes that keep a Go file from being read.
-func (ps *List) AddSyntax(file string, err error) {
-	var list scanner.ErrorList
-	if !errors.As(err, &list) {
-		ps.Add(file, 0, "correct the //go:build line", "%v", err)
-	}
-	for _, e := range list {
-		ps.Add(file, e.Pos.Line, "gofmt -l "+file, "%s", e.Msg)
-	}
 }

@@ -37,25 +37,11 @@ func (m *Module) Package(folder string) (*syntax.Package, error) {
 // Lookup returns the declarations of a key, several if the name is declared
 // under different build constraints.
 func (m *Module) Lookup(key syntax.Key) ([]*syntax.Decl, error) {
-	p, err := m.Package(m.folderOf(key.Package))
+	p, err := m.Package(strings.TrimSuffix(key.Package, "_test"))
 	if err != nil {
 		return nil, err
 	}
 	return p.Lookup(key), nil
-}
-
-// folderOf strips the "_test" of an external test package, unless a folder has
-// that very name.
-func (m *Module) folderOf(pkg string) string {
-	folder, ok := strings.CutSuffix(pkg, "_test")
-	if !ok || m.hasFolder(pkg) {
-		return pkg
-	}
-	return folder
-}
-
-func (m *Module) hasFolder(folder string) bool {
-	return slices.Contains(m.Folders(), folder)
 }
 
 // Folders lists the folders of the module that hold Go files, in order.
@@ -91,7 +77,7 @@ func (m *Module) PackageNames(others func(folder string) string) syntax.Names {
 // LookupWhole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables
 // without a name, such as those that say which interfaces it has.
 func (m *Module) LookupWhole(key syntax.Key) ([]*syntax.Decl, error) {
-	p, err := m.Package(m.folderOf(key.Package))
+	p, err := m.Package(strings.TrimSuffix(key.Package, "_test"))
 	if err != nil {
 		return nil, err
 	}

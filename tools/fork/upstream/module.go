@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"golang.org/x/mod/modfile"
 
@@ -16,13 +15,9 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// Module is an unpacked upstream module, together with what its source says
-// about it.
+// Module is an unpacked upstream module.
 type Module struct {
 	Path, Version string
-	// Sum and GoModSum are the hashes that the source states; empty when it
-	// states none.
-	Sum, GoModSum string
 	Tree          filetree.Tree
 
 	packages map[string]*syntax.Package // by folder, parsed on demand
@@ -39,8 +34,17 @@ type ModuleCache struct{ Run command.RunFunc }
 
 // Module downloads path@version if needed and reads it.
 func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module, error) {
-	var got struct{ Dir, Sum, GoModSum, Error string }
-	err := c.ask(ctx, &got, "mod", "download", "-json", path+"@"+version)
+	// Outside of any module no go.mod, go.work or vendor folder can redirect the go command.
+	outside, err := os.MkdirTemp("", "mongofork-download-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(outside)
+	out, err := c.Run(ctx, outside, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json", path+"@"+version)
+	var got struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(out, &got); err == nil {
+		err = jsonErr
+	}
 	if got.Error != "" {
 		err = errors.New(got.Error)
 	}
@@ -51,21 +55,7 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 	if err != nil {
 		return nil, fmt.Errorf("module %s@%s in the module cache: %w", path, version, err)
 	}
-	return &Module{Path: path, Version: version, Sum: got.Sum, GoModSum: got.GoModSum, Tree: tree}, nil
-}
-
-// ask reads what the go command says outside of any module, where no go.mod, go.work or vendor folder can redirect it.
-func (c ModuleCache) ask(ctx context.Context, answer any, args ...string) error {
-	dir, err := os.MkdirTemp("", "mongofork-download-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	out, runErr := c.Run(ctx, dir, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", args...)
-	if err := json.Unmarshal(out, answer); err != nil && runErr == nil {
-		return fmt.Errorf("unexpected output of go %s: %w", strings.Join(args[:2], " "), err)
-	}
-	return runErr
+	return &Module{Path: path, Version: version, Tree: tree}, nil
 }
 
 // String names the module.

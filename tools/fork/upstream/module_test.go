@@ -24,7 +24,7 @@ func TestModuleCacheErrors(t *testing.T) {
 	}{
 		{answer(`{"Error": "unknown revision"}`, errors.New("exit status 1")), "module m@v1.0.0 is not available: unknown revision"},
 		{answer("", errors.New("no go command")), "module m@v1.0.0 is not available: no go command"},
-		{answer("not JSON", nil), "module m@v1.0.0 is not available: unexpected output of go mod download"},
+		{answer("not JSON", nil), "module m@v1.0.0 is not available: invalid character"},
 		{answer(`{"Dir": "/nonexistent/module"}`, nil), "module m@v1.0.0 in the module cache: "},
 	} {
 		_, err := tc.cache.Module(t.Context(), "m", "v1.0.0")
