@@ -62,10 +62,18 @@ test: trees $(if $(ONLY),,check unit compare) ## Run everything that a change ha
 suites:
 	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
+# LAB builds the lab with the driver in a folder below build; SOAK runs the soak with the forks of some bases, and the untouched drivers
+# of some, unless there is no mongod for it.
+LAB = mkdir -p build/labs/$(1) && printf 'go 1.25.0\nuse $(CURDIR)/lab\nreplace $(UPSTREAM) => $(CURDIR)/build/$(1)\n' >build/labs/$(1)/go.work && \
+	GOWORK=$(CURDIR)/build/labs/$(1)/go.work go -C lab build -o $(CURDIR)/build/labs/$(1)/lab ./cmd/lab
+SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) || exit; [ -z "$$mongod" ] || build/labs/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
+	$(foreach base,$(1),--fork "fork of $(base)=build/labs/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/labs/pristine/$(base)/lab")
+
 # The soak's plan is always the same, so that only a change can make it fail.
 .PHONY: proof
 proof:
-	$(RIG) soak --fork-only -- --seed 1 --duration 45s
+	@$(call LAB,$(BASE))
+	$(call SOAK,$(BASE),) --seed 1 --duration 45s
 
 .PHONY: unit
 unit: fork ## Run the tests of this repository's modules, and those in virtual time with the fork, too
@@ -127,7 +135,8 @@ SEED ?= 0
 soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
-	$(RIG) soak -- --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
+	@$(foreach base,$(BASES),$(call LAB,$(base)) && $(call LAB,pristine/$(base)) &&) true
+	$(call SOAK,$(BASES),$(BASES)) --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: compare
 compare: SEEDS = 2000

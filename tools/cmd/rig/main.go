@@ -30,7 +30,7 @@ type cli struct {
 
 	Test   testCmd   `cmd:"" help:"Run the test suites and print a report."`
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
-	Soak   soakCmd   `cmd:"" help:"Disturb applications with all drivers on real members, and compare the drivers."`
+	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests, and print PROJECT_DIRECTORY for them."`
 }

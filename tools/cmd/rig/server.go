@@ -8,13 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"mongofork/tools/drivermod"
-	"mongofork/tools/rig/process"
 	"mongofork/tools/rig/server"
 )
 
@@ -85,68 +82,17 @@ func passThrough(ctx context.Context, env, command []string) error {
 	return fmt.Errorf("%s: %w", command[0], err)
 }
 
-type soakCmd struct {
-	ForkOnly bool     `help:"Run only with the fork of this base, not with the other forks and the untouched drivers."`
-	Flags    []string `arg:"" optional:"" passthrough:"" help:"Flags of \"lab soak\" (after --), such as --seed, --seeds and --duration."`
-}
+type mongodCmd struct{}
 
-// Run builds the lab with each driver, all of which are below build, and runs the soak. The forks decide on the exit code; the untouched drivers are there for
-// comparison.
-func (c *soakCmd) Run(ctx context.Context, r *repository) error {
-	mongod, err := server.MembersBinary(ctx, server.Config{Root: r.root, Progress: os.Stderr})
+// Run prints the path. Where there is none, that is an error in continuous integration only.
+func (mongodCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
+	path, err := server.MembersBinary(ctx, server.Config{Root: r.root, Progress: os.Stderr})
 	if errors.Is(err, server.ErrUnavailable) && os.Getenv("CI") != "true" {
-		fmt.Fprintln(os.Stderr, "soak not run:", err)
+		fmt.Fprintln(os.Stderr, err)
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintln(stdout, path)
 	}
-	bases := r.bases
-	if c.ForkOnly {
-		bases = []string{r.base}
-	}
-	var conductor string
-	args := []string{"--mongod", mongod, "--dir", filepath.Join(r.root, "build", "server")}
-	for _, base := range bases {
-		forked, err := buildLab(ctx, r.root, base)
-		if err != nil {
-			return err
-		}
-		args = append(args, "--fork", "fork of "+base+"="+forked)
-		if base == r.base {
-			conductor = forked
-		}
-		if c.ForkOnly {
-			break
-		}
-		untouched, err := buildLab(ctx, r.root, filepath.Join("pristine", base))
-		if err != nil {
-			return err
-		}
-		args = append(args, "--other", base+"="+untouched)
-	}
-	flags := c.Flags
-	if len(flags) > 0 && flags[0] == "--" {
-		flags = flags[1:]
-	}
-	return passThrough(ctx, nil, append(append([]string{conductor, "soak"}, flags...), args...))
-}
-
-// buildLab builds the lab with the driver in a folder below build, such as v2.5.0, and returns the binary's path.
-func buildLab(ctx context.Context, root, driver string) (string, error) {
-	lab, out := filepath.Join(root, "lab"), filepath.Join(root, "build", "labs", driver)
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", err
-	}
-	modfile, err := drivermod.Replace(lab, filepath.Join(root, "build", driver), out)
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(out, "lab.exe") // the suffix matters on Windows only
-	env := append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-	cmd := process.Command(ctx, lab, env, "go", "build", "-mod=mod", "-modfile", modfile, "-o", binary, "./cmd/lab")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the lab with %s: %w\n%s", driver, err, output)
-	}
-	return binary, nil
+	return err
 }
