@@ -10,15 +10,19 @@ import (
 
 	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
 )
+
+// advisoryOf returns an entry of a list of advisories.
+func advisoryOf(id, affected, more string) string {
+	return "- {id: " + id + ", title: A title, affected: [\"" + affected + "\"], impact: Somebody reads all., fixed: v2.0.1" + more + "}\n"
+}
 
 // What is listed as the fix of an advisory has to exist, on the base for which it is listed.
 func TestAdvisoriesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	files := overlayOf("func added() {}\n")
 	files["pool/overlay_test.go"] = []byte("package pool\n\nimport \"testing\"\n\nfunc TestAdded(*testing.T) {}\n")
-	files[advisory.File] = []byte(forktest.Advisory(nil))
+	files[advisory.File] = []byte(advisoryOf("CVE-1", "<v2.0.1", ", mended: {by: [pool added], tests: [pool TestAdded]}"))
 	p := builtProject(t, files)
 	require.NoError(t, build(t, p, false))
 	for mended, want := range map[string]string{
@@ -27,18 +31,18 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 		"{by: [pool added], tests: [pool added]}":                "advisory CVE-1: pool added is not a test",
 		"{by: [added], tests: [pool TestAdded]}":                 `advisory CVE-1: key "added": want 'folder Name'`,
 	} {
-		p.put(t, advisory.File, forktest.Advisory(map[string]string{"mended": mended}))
+		p.put(t, advisory.File, advisoryOf("CVE-1", "<v2.0.1", ", mended: "+mended))
 		require.ErrorContains(t, build(t, p, false), advisory.File+": "+want)
 	}
 }
 
 func TestOpenAdvisoriesAreRefused(t *testing.T) {
 	t.Parallel()
-	open := forktest.Advisory(map[string]string{"mended": ""})
-	p := builtProject(t, filetree.Tree{advisory.File: []byte(open + forktest.Advisory(map[string]string{"id": "fixed", "affected": `["<v2.0.0"]`, "mended": ""}))})
+	open := advisoryOf("CVE-1", "<v2.0.1", "")
+	p := builtProject(t, filetree.Tree{advisory.File: []byte(open + advisoryOf("fixed", "<v2.0.0", ""))})
 	require.EqualError(t, p.RefuseOpen(), "etc/advisories.yaml: advisory CVE-1 is open on v2.0.0: A title\n"+
 		"  fix: correct it in the overlay, take another base, or say under accepted why the fork may have it")
-	p.put(t, advisory.File, forktest.Advisory(map[string]string{"mended": "", "accepted": "{v2.0.0: nobody uses it}"}))
+	p.put(t, advisory.File, advisoryOf("CVE-1", "<v2.0.1", ", accepted: {v2.0.0: nobody uses it}"))
 	require.NoError(t, p.RefuseOpen(), "accepted")
 	require.NoError(t, (&Project{Root: p.Root, Base: "v2.1.0"}).RefuseOpen(), "the other base is not affected")
 	require.NoError(t, (&Project{Root: t.TempDir(), Base: "v2.0.0"}).RefuseOpen(), "nothing is known")

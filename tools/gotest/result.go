@@ -112,17 +112,6 @@ func Merge(results ...*Result) *Result {
 	return merged
 }
 
-// Filter returns the result with the cases that keep accepts.
-func (r *Result) Filter(keep func(Key) bool) *Result {
-	kept := NewResult()
-	for key, c := range r.cases {
-		if keep(key) {
-			kept.cases[key] = c
-		}
-	}
-	return kept
-}
-
 // Outcome returns the test's outcome, or Missing if the run did not have it.
 func (r *Result) Outcome(key Key) Outcome { return r.cases[key].Outcome }
 

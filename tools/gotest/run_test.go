@@ -26,8 +26,8 @@ func TestPattern(t *testing.T) {
 }
 
 func TestArgs(t *testing.T) {
-	c := Command{Flags: []string{"-race"}, Timeout: time.Minute, Run: "^TestA$", Packages: []string{"./p"}}
-	assert.Equal(t, []string{"test", "-json", "-count=1", "-race", "-timeout=1m0s", "-run=^TestA$", "./p"}, c.Args())
+	c := Command{Flags: []string{"-race"}, Run: "^TestA$", Packages: []string{"./p"}}
+	assert.Equal(t, []string{"test", "-json", "-count=1", "-timeout=1h", "-race", "-run=^TestA$", "./p"}, c.Args())
 }
 
 // module writes a module with one test file and returns a command that tests it.

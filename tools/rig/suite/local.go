@@ -63,7 +63,7 @@ func (w work) upstream(ctx context.Context, r *Result) error {
 	} else if err != nil {
 		return err
 	}
-	command := gotest.Command{Flags: moduleFlags("-short", w.withoutOurs()), Timeout: specTimeout, Packages: []string{"./..."}}
+	command := gotest.Command{Flags: moduleFlags("-short", w.withoutOurs()), Packages: []string{"./..."}}
 	j := w.judged(command, w.locally("PROJECT_DIRECTORY="+project))
 	j.covers = needsNoServer
 	return j.judge(ctx, r)

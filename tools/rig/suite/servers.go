@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"time"
 
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/server"
@@ -16,8 +15,6 @@ import (
 const (
 	// unifiedTest runs the specifications' unified tests.
 	unifiedTest = "TestUnifiedSpec"
-	// specTimeout bounds one run. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
-	specTimeout = time.Hour
 )
 
 // proseTests are upstream's tests, in internal/integration, that need members or routers of a deployment.
@@ -82,7 +79,7 @@ func (w work) integration() []part {
 			}
 			// The packages share the server and its fail points, so they run one after the other.
 			command := gotest.Command{
-				Flags: moduleFlags("-p=1", w.withoutOurs(left...)), Timeout: specTimeout, Packages: []string{"./" + integrationFolder + "/..."},
+				Flags: moduleFlags("-p=1", w.withoutOurs(left...)), Packages: []string{"./" + integrationFolder + "/..."},
 			}
 			j := w.judged(command, w.onServers(server.Config{Form: form}, project, r))
 			j.covers = needsServer
@@ -99,7 +96,7 @@ func (w work) unified(ctx context.Context, r *Result, revision string, cfg serve
 		return err
 	}
 	command := gotest.Command{
-		Flags: moduleFlags("-p=1"), Timeout: specTimeout, Run: gotest.AnyOf(append(ours.names(), theirs...)),
+		Flags: moduleFlags("-p=1"), Run: gotest.AnyOf(append(ours.names(), theirs...)),
 		Packages: []string{"./" + unifiedFolder, "./" + integrationFolder},
 	}
 	j := w.judged(command, w.onServers(cfg, project, r))
@@ -126,9 +123,7 @@ func (w work) onServers(cfg server.Config, project string, r *Result) runner {
 			if err != nil {
 				return nil, err
 			}
-			results[0] = first.Filter(func(key gotest.Key) bool { return !isOf(key, wanting) })
-			results = append(results, second.Filter(func(key gotest.Key) bool { return isOf(key, wanting) }))
-			names = append(names, s.String())
+			results, names = append(results, second), append(names, s.String())
 		}
 		for i, result := range results {
 			if !noted {
@@ -157,14 +152,4 @@ func needNewerServer(result *gotest.Result) []gotest.Case {
 	return slices.DeleteFunc(result.Cases(), func(c gotest.Case) bool {
 		return c.Outcome != gotest.Skipped || !tooOld.MatchString(c.Reason())
 	})
-}
-
-// isOf reports whether a test is one of the cases or a subtest of one.
-func isOf(key gotest.Key, cases []gotest.Case) bool {
-	for ; key.Test != ""; key = key.Parent() {
-		if slices.ContainsFunc(cases, func(c gotest.Case) bool { return c.Key == key }) {
-			return true
-		}
-	}
-	return false
 }
