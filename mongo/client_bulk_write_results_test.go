@@ -117,3 +117,35 @@ func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
 		}
 	})
 }
+
+// TestClientBulkWriteCounts is about the sums of two batches.
+func TestClientBulkWriteCounts(t *testing.T) {
+	counts := func(n int32) bson.D {
+		return overloadtest.OK(batch("firstBatch", 0),
+			bson.E{Key: "nInserted", Value: n}, bson.E{Key: "nMatched", Value: 2 * n}, bson.E{Key: "nModified", Value: 3 * n},
+			bson.E{Key: "nUpserted", Value: 4 * n}, bson.E{Key: "nDeleted", Value: 5 * n})
+	}
+	s := overloadtest.New(t, counts(1), counts(10))
+	writes := make([]ClientBulkWrite, overloadtest.MaxBatchCount+1)
+	for i := range writes {
+		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
+	}
+	res, err := connectScript(t, s).BulkWrite(context.Background(), writes)
+	require.NoError(t, err)
+	s.Finish()
+	res.InsertResults, res.UpdateResults, res.DeleteResults = nil, nil, nil
+	assert.Equal(t, &ClientBulkWriteResult{
+		InsertedCount: 11, MatchedCount: 22, ModifiedCount: 33, UpsertedCount: 44, DeletedCount: 55, Acknowledged: true,
+	}, res)
+}
+
+// TestClientBulkWriteOfAnotherCommandsErrors is about a reply with the errors of the commands for single collections.
+func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "writeErrors", Value: bson.A{
+		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}},
+	}}))
+	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
+	_, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "scripted")
+}

@@ -227,3 +227,60 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 		})
 	}
 }
+
+// TestTransactionHasOneNumber is about the number of a transaction, which the server knows all its commands by.
+func TestTransactionHasOneNumber(t *testing.T) {
+	for _, end := range []func(*Session, context.Context) error{(*Session).CommitTransaction, (*Session).AbortTransaction} {
+		s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK(), overloadtest.OK())
+		client := connectScript(t, s)
+		coll := client.Database("db").Collection("c")
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		ctx := NewSessionContext(context.Background(), session)
+
+		require.NoError(t, session.StartTransaction())
+		_, err = coll.InsertOne(ctx, bson.D{})
+		require.NoError(t, err)
+		require.NoError(t, end(session, ctx))
+		_, err = coll.InsertOne(ctx, bson.D{})
+		require.NoError(t, err)
+		assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+	}
+}
+
+// TestCommitLabelsWriteConcernErrors is about a commit that was made, but not as widely as wanted: servers before 4.4 do not say that it
+// can be retried.
+func TestCommitLabelsWriteConcernErrors(t *testing.T) {
+	reply := func(code int32) bson.D {
+		return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+	}
+	tests := []struct {
+		name               string
+		wire               int32
+		code               int32
+		retryable, unknown bool
+	}{
+		{"shutdown, before 4.4", 8, 91, true, true},
+		{"shutdown, since 4.4", 9, 91, false, true},
+		{"timed out, before 4.4", 8, 64, false, true},
+		{"unsatisfiable, before 4.4", 8, 100, false, false},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.OK())
+			s.Rest = reply(tt.code)
+			s.Servers[0].WireVersion.Max = tt.wire
+			client := connectScript(t, s)
+			session, err := client.StartSession()
+			require.NoError(t, err)
+			require.NoError(t, session.StartTransaction())
+			ctx := NewSessionContext(context.Background(), session)
+			_, err = client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
+			require.NoError(t, err)
+			err = session.CommitTransaction(ctx)
+			assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
+			assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+		})
+	}
+}

@@ -36,13 +36,13 @@ type heartbeatPace struct {
 	overload *driver.OverloadPolicy
 	longest  time.Duration // heartbeatFrequencyMS
 
-	next time.Time // no check before this time; zero if one is possible at any time
+	next time.Time // no check before this time
 	met  atomic.Bool
 }
 
 // wait waits until the server may be checked, or returns the context's error.
 func (p *heartbeatPace) wait(ctx context.Context) error {
-	if p == nil || p.next.IsZero() {
+	if p == nil {
 		return nil
 	}
 	wait := p.next.Sub(p.overload.Clock.Now())
@@ -54,14 +54,11 @@ func (p *heartbeatPace) wait(ctx context.Context) error {
 
 // connected records the result of establishing a connection for a check.
 func (p *heartbeatPace) connected(err error) {
-	switch {
-	case p == nil:
-	case !turnedAway(err):
-		p.next = time.Time{}
-	default:
-		p.met.Store(true)
-		p.next = p.overload.Clock.Now().Add(retry.HeartbeatBackoff(p.overload.Jitter(), p.longest))
+	if p == nil || !turnedAway(err) {
+		return
 	}
+	p.met.Store(true)
+	p.next = p.overload.Clock.Now().Add(retry.HeartbeatBackoff(p.overload.Jitter(), p.longest))
 }
 
 // skip waits for that time if the server has ever closed the connection of a check, or returns the context's error.

@@ -1,0 +1,37 @@
+package driver
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+// marking is a compressor that replaces every message.
+type marking struct{}
+
+func (marking) CompressWireMessage(_, dst []byte) ([]byte, error) {
+	return append(dst, "compressed"...), nil
+}
+
+// TestCompressedCommands is about which commands are compressed: none that the server has to understand before it knows the
+// compressor, or that has a secret, whose length compression would tell.
+func TestCompressedCommands(t *testing.T) {
+	tests := []struct {
+		command    string
+		compressor mnet.Compressor
+		want       string
+	}{
+		{"find", marking{}, "compressed"},
+		{"find", nil, "plain"},
+		{"saslStart", marking{}, "plain"},
+		{"createUser", marking{}, "plain"},
+	}
+	for _, tt := range tests {
+		wm := []byte("plain")
+		ex := operationRun{conn: &mnet.Connection{Compressor: tt.compressor}, wm: &wm}
+		require.NoError(t, ex.compress(tt.command))
+		assert.Equal(t, tt.want, string(*ex.wm), tt.command)
+	}
+}
