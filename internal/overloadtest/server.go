@@ -75,12 +75,17 @@ var _ mnet.Pinner = (*connection)(nil)
 
 func (c *connection) Description() description.Server { return c.desc }
 func (c *connection) ID() string                      { return string(c.desc.Addr) }
-func (c *connection) ServerConnectionID() *int64      { return nil }
-func (c *connection) DriverConnectionID() int64       { return 0 }
+func (c *connection) DriverConnectionID() int64       { return int64(c.number) }
 func (c *connection) Address() address.Address        { return c.desc.Addr }
 func (c *connection) Stale() bool                     { return false }
 func (c *connection) OIDCTokenGenID() uint64          { return 0 }
 func (c *connection) SetOIDCTokenGenID(uint64)        {}
+
+// ServerConnectionID returns another number than that of the driver.
+func (c *connection) ServerConnectionID() *int64 {
+	id := int64(100 + c.number)
+	return &id
+}
 
 func (c *connection) PinToCursor() error          { return c.pin(1) }
 func (c *connection) PinToTransaction() error     { return c.pin(1) }

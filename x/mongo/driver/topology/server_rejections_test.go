@@ -253,3 +253,16 @@ func BenchmarkSelectServer(b *testing.B) {
 	s.reject("a")
 	bench("after a rejection")
 }
+
+// TestSelectionOfServersThatLeft is about a server that leaves between the selection and the draw: SelectServer finds that out.
+func TestSelectionOfServersThatLeft(t *testing.T) {
+	hosts := []address.Address{"a:27017", "b:27017"}
+	for _, left := range hosts {
+		s := newSelection(t, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, hosts...)
+		s.reject("b:27017")
+		delete(s.topology.servers, left)
+		for i := 0; i < 20; i++ {
+			assert.Len(t, s.topology.lessLoaded(s.topology.Description().Servers), 2)
+		}
+	}
+}
