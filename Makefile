@@ -206,8 +206,11 @@ WHAT ?= overload
 
 .PHONY: bench
 bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
+	@for base in $(firstword $(BASES)) $(lastword $(BASES)); do $(MONGOFORK) --base $$base build >/dev/null || exit; \
+		$(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base >/dev/null || exit; done
 ifeq ($(WHAT),cost)
 	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
-	$(if $(filter lab,$(WHAT)),$(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT)
+	$(if $(filter lab,$(WHAT)),$(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT) --older $(firstword $(BASES)) \
+		--newer $(lastword $(BASES))
 endif

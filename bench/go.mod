@@ -6,7 +6,6 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/stretchr/testify v1.12.1
 	go.mongodb.org/mongo-driver/v2 v2.10.0
-	golang.org/x/mod v0.40.0
 	golang.org/x/sync v0.22.0
 	mongofork v0.0.0
 	mongofork/lab v0.0.0
@@ -19,6 +18,7 @@ require (
 	github.com/youmark/pkcs8 v0.0.0-20240726163527-a2c0da244d78 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/mod v0.40.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )
 

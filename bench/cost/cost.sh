@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what operations cost with upstream's driver and with the fork, on the bases given, and prints benchstat's tables, in which
+# Measures what operations cost with upstream's driver and with the fork, on the bases given, which are in build/, and prints benchstat's tables, in which
 # "~" stands where a difference may be chance; docs/performance/cost.md has them. "make bench WHAT=cost" calls it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,8 +8,7 @@ driver=go.mongodb.org/mongo-driver/v2
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260409210113-8e83ce0f7b1c
 root=$(cd .. && pwd)
 
-build() { # NAME FOLDER [FLAGS OF MONGOFORK]
-	go -C .. run ./tools/cmd/mongofork --base "$base" build "${@:3}" >/dev/null
+build() { # NAME FOLDER
 	cp go.mod "$out/$1.mod" && cp go.sum "$out/$1.sum"
 	go mod edit -replace="$driver=$root/$2" "$out/$1.mod"
 	go test -c -mod=mod -modfile="$out/$1.mod" -o "$out/$1" ./cost
@@ -21,7 +20,7 @@ measure() { # PROGRAM RESULTS [OPTIONS OF THE CONNECTION STRING]
 for base in "$@"; do
 	out=$root/build/bench/cost/$base
 	rm -rf "$out" && mkdir -p "$out"
-	build upstream "build/pristine/$base" --pristine -o "build/pristine/$base"
+	build upstream "build/pristine/$base"
 	build fork "build/$base"
 	# They take turns, so that what changes on the machine meets all of them.
 	for ((round = 1; round <= ${ROUNDS:-10}; round++)); do

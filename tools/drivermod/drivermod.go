@@ -2,7 +2,12 @@
 package drivermod
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"golang.org/x/mod/modfile"
@@ -39,4 +44,26 @@ func Replace(module, driver, to string) (path string, err error) {
 		return "", err
 	}
 	return path, os.WriteFile(filepath.Join(to, "go.sum"), sums, 0o600)
+}
+
+// Build builds a program of the module in a folder with a driver: by "build", or by "test" and "-c". The go.mod that it uses is
+// written beside the program.
+func Build(ctx context.Context, module, driver, program, pkg string, command ...string) error {
+	driver, driverErr := filepath.Abs(driver)
+	program, err := filepath.Abs(program)
+	folder := filepath.Dir(program)
+	if err := errors.Join(driverErr, err, os.MkdirAll(folder, 0o755)); err != nil {
+		return err
+	}
+	modfile, err := Replace(module, driver, folder)
+	if err != nil {
+		return err
+	}
+	// A driver of another version may need other modules than go.mod has, hence -mod.
+	cmd := exec.CommandContext(ctx, "go", append(command, "-mod=mod", "-modfile", modfile, "-o", program, pkg)...)
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s with the driver in %s: %w\n%s", pkg, driver, err, bytes.TrimSpace(output))
+	}
+	return nil
 }

@@ -22,10 +22,7 @@ func (c *labCmd) Run(ctx context.Context, console console) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	every, err := c.arms()
-	if err != nil {
-		return err
-	}
+	every := c.arms()
 	arms := []arm{every.noRetry, every.twoRetries, every.throttled, every.newerThrottled}
 	programs, err := c.compile(ctx, temp, arms)
 	if err != nil {

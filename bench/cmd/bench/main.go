@@ -23,7 +23,9 @@ type cli struct {
 
 // common are the flags of all commands.
 type common struct {
-	Root string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
+	Root  string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
+	Older string `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
+	Newer string `required:"" placeholder:"VERSION" help:"The newest base."`
 }
 
 // file returns a path below the root.

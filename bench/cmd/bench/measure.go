@@ -10,13 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/bench/internal/drivers"
 	"mongofork/bench/overload"
+	"mongofork/tools/drivermod"
 )
 
 // measured are results by scenario and arm.
@@ -38,24 +39,29 @@ type driver struct {
 
 func (a arm) driver() driver { return driver{a.base, a.fork} }
 
-// arms returns the arms with the bases of the repository.
-func (c common) arms() (arms, error) {
-	oldest, newest, err := drivers.Bases(c.Root)
-	return newArms(oldest, newest), err
-}
+// arms returns the arms of the bases.
+func (c common) arms() arms { return newArms(c.Older, c.Newer) }
 
-// compile compiles the load with the drivers of the arms, in a folder that the caller removes.
+// compile compiles the load with the drivers of the arms, which "make bench" has built, in a folder that the caller removes.
 func (c common) compile(ctx context.Context, folder string, all []arm) (*programs, error) {
 	p := &programs{folder: folder, paths: map[driver]string{}}
 	for _, a := range all {
 		if _, ok := p.paths[a.driver()]; ok {
 			continue
 		}
-		path, err := drivers.New(c.Root, a.base, a.fork).Compile(ctx, c.file("bench"), "./overload", folder)
-		if err != nil {
+		built, name, tags := c.file("build", "pristine", a.base), "upstream-"+a.base, []string{}
+		if a.fork {
+			built, name, tags = c.file("build", a.base), "fork-"+a.base, []string{"criticality"}
+		}
+		// Only newer drivers have a generator of the package for jitter.
+		if _, err := os.Stat(filepath.Join(built, "internal", "randutil", "jitter.go")); err == nil {
+			tags = append(tags, "jitter")
+		}
+		p.paths[a.driver()] = filepath.Join(folder, name, "overload.test")
+		command := []string{"test", "-c", "-tags", strings.Join(tags, ",")}
+		if err := drivermod.Build(ctx, c.file("bench"), built, p.paths[a.driver()], "./overload", command...); err != nil {
 			return nil, err
 		}
-		p.paths[a.driver()] = path
 	}
 	return p, nil
 }
@@ -94,10 +100,6 @@ func (c common) measure(ctx context.Context, console console, entries []entry) (
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
 	console.progressf("compiling the load with each driver")
-	absolute, err := filepath.Abs(temp)
-	if err != nil {
-		return nil, err
-	}
 	var every []arm
 	total := 0
 	for _, e := range entries {
@@ -106,7 +108,7 @@ func (c common) measure(ctx context.Context, console console, entries []entry) (
 			total += e.runs(a)
 		}
 	}
-	programs, err := c.compile(ctx, absolute, every)
+	programs, err := c.compile(ctx, temp, every)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,21 +54,9 @@ func child() {
 // build builds this program with each of the drivers in the folders.
 func build(ctx context.Context, out string, drivers ...string) (programs [2]string, err error) {
 	for i, name := range []string{"upstream", "fork"} {
-		folder, outErr := filepath.Abs(filepath.Join(out, name))
-		driver, err := filepath.Abs(drivers[i])
-		if err = errors.Join(outErr, err, os.MkdirAll(folder, 0o755)); err != nil {
+		programs[i] = filepath.Join(out, name, "compare.exe") // the suffix matters on Windows only
+		if err := drivermod.Build(ctx, ".", drivers[i], programs[i], "./cmd/compare", "build"); err != nil {
 			return programs, err
-		}
-		modfile, err := drivermod.Replace(".", driver, folder)
-		if err != nil {
-			return programs, err
-		}
-		programs[i] = filepath.Join(folder, "compare.exe") // the suffix matters on Windows only
-		// A driver of another version may need other modules than go.mod has, hence -mod.
-		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-modfile", modfile, "-o", programs[i], "./cmd/compare")
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-		if output, err := cmd.CombinedOutput(); err != nil {
-			return programs, fmt.Errorf("build with the driver in %s: %w\n%s", driver, err, output)
 		}
 	}
 	return programs, nil

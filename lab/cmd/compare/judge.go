@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -64,7 +63,7 @@ func (p *pair) judge(plan trial.Plan) (v verdict) {
 			}
 		case up.agree(fork):
 			return verdict{}
-		default:
+		case n > 0: // the second run may agree
 			if v = explain(plan, up[1:], fork[1:]); len(v.reasons) > 0 && !slices.Contains(v.reasons, chance) {
 				return v
 			}
@@ -94,9 +93,6 @@ func explain(plan trial.Plan, up, fork traces) (v verdict) {
 				best = append(best, [2][]string{u.Lines, f.Lines})
 			}
 		}
-	}
-	if most < 0 {
-		return verdict{finding: different}
 	}
 	v = explainPair(plan, best[0][0][most:], best[0][1][most:])
 	for _, pair := range best[1:] {
@@ -226,15 +222,7 @@ func (p *pair) report(plan trial.Plan, v verdict) string {
 			}
 		}
 	}
-	return fmt.Sprintf("seed %d: %s\nplan %s\n%s\n", plan.Seed, v.finding, encoded(plan), v.detail)
-}
-
-func encoded(plan trial.Plan) string {
-	text, err := json.Marshal(plan)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
+	return fmt.Sprintf("seed %d: %s\nplan %+v\n%s\n", plan.Seed, v.finding, plan, v.detail)
 }
 
 // broken returns the rule that the fork breaks under overload, and how its calls ended, or nothing.

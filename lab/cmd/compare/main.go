@@ -4,15 +4,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
 	"maps"
 	"os"
 	"slices"
-	"strconv"
-	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -31,8 +28,6 @@ type cli struct {
 	Out      string `required:"" help:"The folder for the programs that are built."`
 	Seed     uint64 `default:"1" help:"The first seed."`
 	Seeds    uint64 `default:"2000" help:"The number of seeds."`
-	Parallel int    `default:"1" help:"How many plans run at the same time."`
-	Show     string `placeholder:"PLAN" help:"Print the traces of a plan, given by its seed or as in a report."`
 }
 
 func main() {
@@ -57,47 +52,24 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if c.Show != "" {
-		return show(ctx, programs, c.Show, out)
-	}
-	var mu sync.Mutex
+	p := newPair(ctx, programs)
+	defer p.close()
 	reasons, findings, judged := map[string]int{}, 0, 0
-	seeds := make(chan uint64)
-	var working sync.WaitGroup
-	for range max(1, c.Parallel) {
-		working.Go(func() {
-			p := newPair(ctx, programs)
-			defer p.close()
-			for seed := range seeds {
-				plan := trial.New(seed)
-				v := p.judge(plan)
-				text := ""
-				if v.finding != "" {
-					text = p.report(plan, v)
-				}
-				mu.Lock()
-				if ctx.Err() == nil {
-					judged++
-				}
-				for _, reason := range v.reasons {
-					reasons[reason]++
-				}
-				if text != "" {
-					findings++
-					fmt.Fprintln(out, text)
-				}
-				mu.Unlock()
-			}
-		})
-	}
 	for seed := range c.seeds() {
+		plan := trial.New(seed)
+		v := p.judge(plan)
 		if ctx.Err() != nil {
 			break
 		}
-		seeds <- seed
+		judged++
+		for _, reason := range v.reasons {
+			reasons[reason]++
+		}
+		if v.finding != "" {
+			findings++
+			fmt.Fprintln(out, p.report(plan, v))
+		}
 	}
-	close(seeds)
-	working.Wait()
 	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(out, "%6d differ: %s\n", reasons[reason], reason)
@@ -123,24 +95,4 @@ func (c *cli) seeds() iter.Seq[uint64] {
 			}
 		}
 	}
-}
-
-// show prints the traces of a plan.
-func show(ctx context.Context, programs [2]string, text string, out io.Writer) error {
-	p := newPair(ctx, programs)
-	defer p.close()
-	var plan trial.Plan
-	if seed, err := strconv.ParseUint(text, 10, 64); err == nil {
-		plan = trial.New(seed)
-	} else if err := json.Unmarshal([]byte(text), &plan); err != nil {
-		return fmt.Errorf("read the plan, give a seed or what a report has: %w", err)
-	}
-	fmt.Fprintln(out, encoded(plan))
-	for i, name := range []string{"upstream", "fork"} {
-		fmt.Fprintf(out, "\n%s\n", name)
-		for _, line := range p.drivers[i].run(plan, true).Lines {
-			fmt.Fprintln(out, line)
-		}
-	}
-	return nil
 }

@@ -66,9 +66,9 @@ func TestWrongUsage(t *testing.T) {
 		"names 2 hosts":                  {"serve", "--backend", "mongodb://a,b"},
 		"or --mongod=FILE":               {"serve", "--backend", "mongodb://a", "--topology", "members"},
 		"--mongod starts members":        {"serve", "--mongod", "main.go"},
-		"missing flags: --mongod":        {"soak"},
-		"have to be more than 0":         {"soak", "--mongod", "main.go", "--seeds=0"},
-		"--fork or --other x: give NAME": {"soak", "--mongod", "main.go", "--other", "x"},
+		"missing flags: --fork":          {"soak", "--mongod", "main.go"},
+		"have to be more than 0":         {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
+		"--fork or --other x: give NAME": {"soak", "--mongod", "main.go", "--fork", "x=x", "--other", "x"},
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)

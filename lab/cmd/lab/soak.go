@@ -21,7 +21,7 @@ type soakCmd struct {
 	Seed     uint64        `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
 	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
 	Duration time.Duration `default:"2m" help:"How long the applications work."`
-	Fork     []string      `placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling; this one by default."`
+	Fork     []string      `required:"" placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling."`
 	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
 }
 
@@ -64,15 +64,7 @@ func (c *soakCmd) arms() (arms []soak.Arm, err error) {
 		name, binary, _ := strings.Cut(other, "=")
 		arms = append(arms, soak.Arm{Name: name, Binary: binary, Reference: true})
 	}
-	forks := c.Fork
-	if len(forks) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		forks = []string{"this driver=" + self}
-	}
-	for _, fork := range forks {
+	for _, fork := range c.Fork {
 		name, binary, _ := strings.Cut(fork, "=")
 		arms = append(arms,
 			soak.Arm{Name: name, Binary: binary},

@@ -52,26 +52,17 @@ func IsTrue(value bson.RawValue) bool {
 // Succeeded reports whether a reply says that the command as a whole succeeded.
 func Succeeded(reply bson.Raw) bool { return IsTrue(reply.Lookup("ok")) }
 
-// With returns the document with these fields: replaced in place, or else appended.
+// With returns the document with these fields, which replace those of the same names, at its end.
 func With(doc bson.Raw, elements ...bson.E) (bson.Raw, error) {
-	var fields bson.D
-	if err := bson.Unmarshal(doc, &fields); err != nil {
+	added, err := bson.Marshal(bson.D(elements))
+	if err != nil {
 		return nil, err
 	}
-	for _, element := range elements {
-		fields = with(fields, element)
+	names := make([]string, len(elements))
+	for i, element := range elements {
+		names[i] = element.Key
 	}
-	return bson.Marshal(fields)
-}
-
-func with(fields bson.D, element bson.E) bson.D {
-	for i := range fields {
-		if fields[i].Key == element.Key {
-			fields[i] = element
-			return fields
-		}
-	}
-	return append(fields, element)
+	return Rebuild(doc, names, func(dst []byte) []byte { return append(dst, added[4:len(added)-1]...) }), nil
 }
 
 // Rebuild returns the document without the named fields, followed by what add, unless nil, appends. It decodes no values, so it

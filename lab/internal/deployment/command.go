@@ -9,7 +9,6 @@ import (
 
 	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/proxy"
 )
 
@@ -30,7 +29,7 @@ func (l *Lab) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyF
 	}
 	err := bson.Unmarshal(req.Document(), &f)
 	if err == nil {
-		err = l.disturb(ctx, f.Kind, f.Member, time.Duration(f.Seconds*float64(time.Second)))
+		err = l.Disturb(ctx, f.Kind, f.Member, time.Duration(f.Seconds*float64(time.Second)))
 	}
 	if err != nil {
 		return answer.Errorf(answer.CodeBadValue, "%v", err).Send(req, reply)
@@ -38,18 +37,14 @@ func (l *Lab) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyF
 	return answer.OK(req, reply)
 }
 
-// disturb begins something at a member or its front, which ends after a time if that is not 0.
-func (l *Lab) disturb(ctx context.Context, kind string, member int, after time.Duration) error {
-	switch set := l.config.Members; {
-	case fault.Kind(kind) == fault.Off, fault.Kind(kind) == fault.Silent, fault.Kind(kind) == fault.Reset:
-		return l.SetFault(member, fault.Kind(kind), after)
-	case set == nil:
-		return fmt.Errorf("%q needs --topology members; without, there are %q, %q and %q", kind, fault.Off, fault.Silent, fault.Reset)
-	case kind == "partition":
-		return set.Partition([]int{member}, after)
-	case kind == "heal":
-		return set.Partition(nil, 0)
+// Disturb lets something happen to a member or its front. A fault or a partition ends by itself after a time, unless that is 0.
+func (l *Lab) Disturb(ctx context.Context, what string, member int, after time.Duration) error {
+	switch kind := fault.Kind(what); {
+	case kind == fault.Off, kind == fault.Silent, kind == fault.Reset:
+		return l.SetFault(member, kind, after)
+	case l.config.Members == nil:
+		return fmt.Errorf("%q needs --topology members; without, there are %q, %q and %q", what, fault.Off, fault.Silent, fault.Reset)
 	default:
-		return set.Process(ctx, member, members.Action(kind))
+		return l.config.Members.Disturb(ctx, what, member, after)
 	}
 }

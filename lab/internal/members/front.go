@@ -2,13 +2,11 @@ package members
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
@@ -34,24 +32,13 @@ type front struct {
 
 // Handle implements proxy.Handler.
 func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	switch {
-	case proxy.IsHello(req.Command):
+	if proxy.IsHello(req.Command) {
 		return f.hello(ctx, req, reply, next)
-	case req.Command == "replSetReconfig" || req.Command == "replSetInitiate":
-		return answer.Errorf(answer.CodeIllegalOperation,
-			"%s: the lab stands before the members that there were at its start; reconfigure the set itself, and start the lab again",
-			req.Command).Send(req, reply)
-	case strings.HasPrefix(req.Command, "replSet") || req.Command == "serverStatus":
-		return next(ctx, req, func(got *wire.Message) error {
-			got.Body = rename(got.Body, f.names)
-			return reply(got)
-		})
-	default:
-		return next(ctx, req, func(got *wire.Message) error {
-			f.addVersion(got)
-			return reply(got)
-		})
 	}
+	return next(ctx, req, func(got *wire.Message) error {
+		f.addVersion(got)
+		return reply(got)
+	})
 }
 
 // hello has the member answer, which also waits for changes if asked to. A stream of replies becomes a series of requests, so
@@ -61,8 +48,10 @@ func (f *front) hello(ctx context.Context, req *proxy.Request, reply proxy.Reply
 	single := req.With(req.Document())
 	for more := true; more; {
 		more = false
-		err := next(ctx, single, func(got *wire.Message) error {
-			got.Body = rename(got.Body, f.names)
+		err := next(ctx, single, func(got *wire.Message) (err error) {
+			if got.Body, err = rename(got.Body, f.names); err != nil {
+				return err
+			}
 			version, err := got.Body.LookupErr(versionField)
 			if err == nil {
 				f.version.Store(&version)
@@ -95,31 +84,24 @@ func appendVersion(version bson.RawValue) func([]byte) []byte {
 	return func(dst []byte) []byte { return bsoncore.AppendDocumentElement(dst, versionField, version.Value) }
 }
 
-// rename returns the document with every string that is a name replaced, at any depth: a hello has names at its top and in lists,
-// the status of a replica set in the description of each member.
-func rename(doc bson.Raw, names map[string]string) bson.Raw {
-	return bson.Raw(renameDocument(nil, bsoncore.Document(doc), names))
-}
-
-func renameDocument(dst []byte, doc bsoncore.Document, names map[string]string) []byte {
-	start, dst := bsoncore.AppendDocumentStart(dst)
-	elements, _ := doc.Elements()
-	for _, element := range elements {
-		value := element.Value()
-		text, _ := value.StringValueOK()
-		inner, isDocument := value.DocumentOK()
-		array, isArray := value.ArrayOK()
-		switch name, known := names[text]; {
-		case known:
-			dst = bsoncore.AppendStringElement(dst, element.Key(), name)
-		case isDocument:
-			dst = renameDocument(bsoncore.AppendHeader(dst, bsoncore.TypeEmbeddedDocument, element.Key()), inner, names)
-		case isArray:
-			dst = renameDocument(bsoncore.AppendHeader(dst, bsoncore.TypeArray, element.Key()), bsoncore.Document(array), names)
-		default:
-			dst = append(dst, element...)
+// rename returns the hello with every string that is a name replaced, at its top and in lists.
+func rename(hello bson.Raw, names map[string]string) (bson.Raw, error) {
+	var fields bson.D
+	if err := bson.Unmarshal(hello, &fields); err != nil {
+		return nil, err
+	}
+	renamed := func(value any) any {
+		if text, ok := value.(string); ok && names[text] != "" {
+			return names[text]
+		}
+		return value
+	}
+	for i := range fields {
+		fields[i].Value = renamed(fields[i].Value)
+		list, _ := fields[i].Value.(bson.A)
+		for j := range list {
+			list[j] = renamed(list[j])
 		}
 	}
-	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
-	return dst
+	return bson.Marshal(fields)
 }

@@ -3,7 +3,6 @@ package members
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"mongofork/lab/internal/fault"
@@ -44,23 +43,22 @@ func (s *Set) Version() string { return s.deployment.Version() }
 // Err returns why a member that the lab started ended without being killed, or nil.
 func (s *Set) Err() error { return s.deployment.Err() }
 
-// Action is something that happens to the process of a member.
-type Action string
-
-// The actions on a member.
+// What can happen to a member.
 const (
-	Kill    Action = "kill"    // SIGKILL
-	Restart Action = "restart" // on the same data; it is killed first where it runs
-	Pause   Action = "pause"   // SIGSTOP
-	Resume  Action = "resume"  // SIGCONT
+	Kill      = "kill"      // SIGKILL
+	Restart   = "restart"   // on the same data; it is killed first where it runs
+	Pause     = "pause"     // SIGSTOP
+	Resume    = "resume"    // SIGCONT
+	Partition = "partition" // everything between it and the others is silent; all other ways between members are healed
+	Heal      = "heal"      // of all ways between members
 )
 
-// Process does something to the process of a member that the lab started.
-func (s *Set) Process(ctx context.Context, number int, action Action) error {
-	if err := s.check(number); err != nil {
-		return err
+// Disturb lets something happen to a member. A partition heals by itself after a time, unless that is 0.
+func (s *Set) Disturb(ctx context.Context, what string, number int, after time.Duration) error {
+	if number < 0 || number >= len(s.members) {
+		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(s.members)-1)
 	}
-	switch process := s.deployment.Members()[number]; action {
+	switch process := s.deployment.Members()[number]; what {
 	case Kill:
 		process.Kill()
 		return nil
@@ -70,34 +68,28 @@ func (s *Set) Process(ctx context.Context, number int, action Action) error {
 		return process.Pause()
 	case Resume:
 		return process.Resume()
+	case Partition:
+		s.partition(number, after)
+		return nil
+	case Heal:
+		s.partition(nobody, 0)
+		return nil
 	default:
-		return fmt.Errorf("%q is unknown; give %q, %q, %q or %q", string(action), Kill, Restart, Pause, Resume)
+		return fmt.Errorf("%q is unknown; give %q, %q, %q, %q, %q or %q", what, Kill, Restart, Pause, Resume, Partition, Heal)
 	}
 }
 
-// Partition silences everything between these members and the others, and heals all other ways between members, for that time,
-// where it is more than 0. Without members it heals all.
-func (s *Set) Partition(numbers []int, duration time.Duration) error {
-	for _, number := range numbers {
-		if err := s.check(number); err != nil {
-			return err
-		}
-	}
+// nobody is no member's number.
+const nobody = -1
+
+func (s *Set) partition(number int, after time.Duration) {
 	for from := range s.members {
 		for to := range s.members {
 			kind := fault.Off
-			if slices.Contains(numbers, from) != slices.Contains(numbers, to) {
+			if (from == number) != (to == number) {
 				kind = fault.Silent
 			}
-			s.links.ways[from][to].Set(kind, duration)
+			s.links.ways[from][to].Set(kind, after)
 		}
 	}
-	return nil
-}
-
-func (s *Set) check(number int) error {
-	if number < 0 || number >= len(s.members) {
-		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(s.members)-1)
-	}
-	return nil
 }

@@ -24,8 +24,7 @@ const (
 
 // replicaSet is the set to which the events happen.
 type replicaSet interface {
-	Process(ctx context.Context, member int, action members.Action) error
-	Partition(cut []int, duration time.Duration) error
+	Disturb(ctx context.Context, what string, member int, after time.Duration) error
 	StepDown(period time.Duration) error
 	Roles() []topology.Role
 }
@@ -75,17 +74,16 @@ type action func(context.Context) error
 
 // actions returns the actions that begin and end an event at a member, or at its front.
 func (d *disturber) actions(what Action, member int, e Event) (begin, end action) {
-	process := func(what members.Action) action {
-		return func(ctx context.Context) error { return d.set.Process(ctx, member, what) }
+	of := func(what string) action {
+		return func(ctx context.Context) error { return d.set.Disturb(ctx, what, member, 0) }
 	}
 	switch what {
 	case Kill, CommitKill:
-		return process(members.Kill), process(members.Restart)
+		return of(members.Kill), of(members.Restart)
 	case Pause:
-		return process(members.Pause), process(members.Resume)
+		return of(members.Pause), of(members.Resume)
 	case Isolate:
-		return func(context.Context) error { return d.set.Partition([]int{member}, 0) },
-			func(context.Context) error { return d.set.Partition(nil, 0) }
+		return of(members.Partition), of(members.Heal)
 	case StepDown:
 		return d.stepDown, nothing
 	case Rejections:

@@ -13,7 +13,6 @@ import (
 
 	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/topology"
 )
@@ -31,15 +30,8 @@ func (s *fakeSet) note(what string) error {
 	return s.err
 }
 
-func (s *fakeSet) Process(_ context.Context, member int, action members.Action) error {
-	return s.note(string(action) + " " + string(rune('0'+member)))
-}
-
-func (s *fakeSet) Partition(cut []int, _ time.Duration) error {
-	if len(cut) == 0 {
-		return s.note("heal")
-	}
-	return s.note("cut " + string(rune('0'+cut[0])))
+func (s *fakeSet) Disturb(_ context.Context, what string, member int, _ time.Duration) error {
+	return s.note(what + " " + string(rune('0'+member)))
 }
 
 func (s *fakeSet) StepDown(time.Duration) error { return s.note("step down") }
@@ -64,7 +56,7 @@ func TestDisturber(t *testing.T) {
 		"of no primary":  {Event{Action: Kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
 		"at commits":     {Event{Action: CommitKill, Primary: true, For: second}, 2, []string{"1.3s kill 2", "2s restart 2"}},
 		"a pause":        {Event{Action: Pause, Member: 0, For: second}, 2, []string{"1s pause 0", "2s resume 0"}},
-		"a partition":    {Event{Action: Isolate, Member: 0, For: second}, 2, []string{"1s cut 0", "2s heal"}},
+		"a partition":    {Event{Action: Isolate, Member: 0, For: second}, 2, []string{"1s partition 0", "2s heal 0"}},
 		"a step-down":    {Event{Action: StepDown, Member: 0}, 2, []string{"1s step down"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -94,7 +86,7 @@ func TestDisturberTellsWhatFailed(t *testing.T) {
 	set := &fakeSet{start: time.Now(), err: errors.New("it does not answer")}
 	d := &disturber{set: set, progress: &strings.Builder{}}
 	err := d.run(t.Context(), []Event{{Action: Kill, Member: 2, For: time.Millisecond}}, time.Now())
-	assert.ErrorContains(t, err, "0s: kill of member 2 for 1ms: it does not answer")
+	assert.ErrorContains(t, err, "0s: kill, member 2, for 1ms: it does not answer")
 	assert.NoError(t, d.run(t.Context(), []Event{{Action: StepDown}}, time.Now()), "there may be no primary")
 }
 

@@ -61,21 +61,17 @@ func (e Event) ofMember() bool {
 
 func (e Event) String() string {
 	who := fmt.Sprintf("member %d", e.Member)
-	if e.Primary {
+	switch {
+	case e.Primary:
 		who = "the primary"
+	case e.Action == Overload || e.Action == Rejections:
+		who = "all fronts"
 	}
-	switch e.Action {
-	case StepDown:
-		return fmt.Sprintf("%v: %s", e.At, e.Action)
-	case Rejections:
-		return fmt.Sprintf("%v: %.0f %% of the requests are rejected for %v", e.At, 100*rejectedShare, e.For)
-	case Overload:
-		return fmt.Sprintf("%v: at most %d requests a second for %v", e.At, e.Rate, e.For)
-	case ConnectionLimit:
-		return fmt.Sprintf("%v: at most %d connections a second for %v, those to %s reset", e.At, e.Rate, e.For, who)
-	default:
-		return fmt.Sprintf("%v: %s of %s for %v", e.At, e.Action, who, e.For)
+	text := fmt.Sprintf("%v: %s, %s, for %v", e.At, e.Action, who, e.For)
+	if e.Rate > 0 {
+		text += fmt.Sprintf(", at most %d a second", e.Rate)
 	}
+	return text
 }
 
 // Plan returns what happens during a run. The same seed, duration and number of members give the same plan.

@@ -37,17 +37,3 @@ func TestPlan(t *testing.T) {
 func TestPlanOfAShortRunIsEmpty(t *testing.T) {
 	assert.Empty(t, Plan(1, 0, 3))
 }
-
-func TestEventSaysWhatHappens(t *testing.T) {
-	const second, two = time.Second, 2 * time.Second
-	for want, e := range map[string]Event{
-		"1s: at most 50 requests a second for 2s":                            {At: second, Action: Overload, For: two, Rate: 50},
-		"1s: at most 5 connections a second for 2s, those to member 1 reset": {At: second, Action: ConnectionLimit, For: two, Rate: 5, Member: 1},
-		"1s: kill of member 2 for 2s":                                        {At: second, Action: Kill, Member: 2, For: two},
-		"1s: pause of the primary for 2s":                                    {At: second, Action: Pause, Member: 2, Primary: true, For: two},
-		"1s: 40 % of the requests are rejected for 2s":                       {At: second, Action: Rejections, For: two},
-		"1s: step-down": {At: second, Action: StepDown, Member: 2},
-	} {
-		assert.Equal(t, want, e.String())
-	}
-}

@@ -102,20 +102,3 @@ func TestStreamEndsWithAnError(t *testing.T) {
 		require.NoError(t, c.Handler(0).Handle(context.Background(), req, nil, silent), "without a reply it ends, too")
 	})
 }
-
-func TestMalformedAwait(t *testing.T) {
-	c := newCluster(t, ReplicaSet, 1)
-	valid := bson.D{e("processId", bson.NewObjectID()), e("counter", int64(0))}
-	for name, command := range map[string]bson.D{
-		"no time":      {e("hello", 1), e("topologyVersion", valid)},
-		"no version":   {e("hello", 1), e("maxAwaitTimeMS", 10)},
-		"negative":     {e("hello", 1), e("topologyVersion", valid), e("maxAwaitTimeMS", -1)},
-		"wrong type":   {e("hello", 1), e("topologyVersion", 1), e("maxAwaitTimeMS", 1)},
-		"no process":   awaiting(bson.D{e("counter", int64(0))}),
-		"no counter":   awaiting(bson.D{e("processId", bson.NewObjectID())}),
-		"below 0":      awaiting(bson.D{e("processId", bson.NewObjectID()), e("counter", -1)}),
-		"string count": awaiting(bson.D{e("processId", bson.NewObjectID()), e("counter", "1")}),
-	} {
-		t.Run(name, func(t *testing.T) { expectRefusal(t, c, 0, 2, command...) })
-	}
-}

@@ -60,15 +60,13 @@ func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 	doc, kind := req.Document(), m.cluster.spec.Kind
 	collection, _ := doc.Lookup("find").StringValueOK()
 	switch {
-	case kind == Standalone:
-		return nil, refuseStandalone(req.Command, doc)
 	case kind == ReplicaSet && req.Command == "replSetStepDown":
 		return m.stepDown(doc)
 	case strings.HasPrefix(req.Command, "replSet"):
 		return nil, answer.Errorf(answer.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
 	case kind == ReplicaSet:
 		return nil, refuseSecondary(m.view(), req.Command, doc)
-	case req.Database == "config" && collection == "shards":
+	case m.cluster.spec.Routes() && req.Database == "config" && collection == "shards":
 		return m.shards(), nil
 	default:
 		return nil, nil
@@ -97,9 +95,6 @@ func (m *member) shards() bson.D {
 // adapt removes the fields of a reply that reveal the backend's own deployment.
 func (m *member) adapt(got *wire.Message) {
 	kind := m.cluster.spec.Kind
-	if kind == Standalone && (bsondoc.Has(got.Body, logicalTimes[0]) || bsondoc.Has(got.Body, logicalTimes[1])) {
-		got.Body = bsondoc.Rebuild(got.Body, logicalTimes, nil)
-	}
 	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && SaysNotPrimary(got.Body) {
 		got.Body = bsondoc.Rebuild(got.Body, []string{versionField}, m.view().version.append)
 	}
@@ -126,22 +121,6 @@ func SaysNotPrimary(doc bson.Raw) bool {
 func inTransaction(doc bson.Raw) bool {
 	autocommit, err := doc.LookupErr("autocommit")
 	return err == nil && !bsondoc.IsTrue(autocommit)
-}
-
-// refuseStandalone returns why a standalone server does not run the command, or nil if it does.
-func refuseStandalone(command string, doc bson.Raw) *answer.Error {
-	stage, _ := doc.Lookup("pipeline", "0").DocumentOK()
-	switch {
-	case bsondoc.Has(doc, "txnNumber"):
-		return answer.Errorf(answer.CodeIllegalOperation,
-			"Transaction numbers are only allowed on a replica set member or mongos")
-	case command == "aggregate" && bsondoc.FirstKey(stage) == "$changeStream":
-		return answer.Errorf(answer.CodeNoChangeStream, "The $changeStream stage is only supported on replica sets")
-	case strings.HasPrefix(command, "replSet"):
-		return answer.Errorf(answer.CodeNoReplicationEnabled, "not running with --replSet")
-	default:
-		return nil
-	}
 }
 
 // refuseSecondary returns an error if a replica set's member does not run the command. Before a new primary is elected every

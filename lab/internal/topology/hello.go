@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
@@ -29,8 +28,6 @@ var (
 		"setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "tags", "secondaryDelaySecs",
 		versionField, "msg", "serviceId",
 	}
-	// logicalTimes are the reply fields for causal consistency, which a standalone does not have.
-	logicalTimes = []string{"$clusterTime", "operationTime"}
 )
 
 // topologyVersion tells clients which of two statements of a server is newer.
@@ -54,23 +51,15 @@ type await struct {
 }
 
 // parseAwait returns what a hello asks for, or nil if it wants its answer at once.
-func parseAwait(doc bson.Raw) (*await, *answer.Error) {
-	known, limit := doc.Lookup(versionField), doc.Lookup("maxAwaitTimeMS")
-	if known.IsZero() && limit.IsZero() {
-		return nil, nil
+func parseAwait(doc bson.Raw) *await {
+	milliseconds, isTime := bsondoc.Int64(doc.Lookup("maxAwaitTimeMS"))
+	process, isProcess := doc.Lookup(versionField, "processId").ObjectIDOK()
+	counter, isCounter := bsondoc.Int64(doc.Lookup(versionField, "counter"))
+	if !isTime || !isProcess || !isCounter {
+		return nil
 	}
-	a := &await{}
-	milliseconds, isTime := bsondoc.Int64(limit)
-	version, _ := known.DocumentOK()
-	var isProcess, isCounter bool
-	a.known.process, isProcess = version.Lookup("processId").ObjectIDOK()
-	a.known.counter, isCounter = bsondoc.Int64(version.Lookup("counter"))
-	if !isTime || !isProcess || !isCounter || milliseconds < 0 || a.known.counter < 0 {
-		return nil, answer.Errorf(answer.CodeBadValue,
-			"a hello with topologyVersion, {processId: an ObjectId, counter: a number}, needs maxAwaitTimeMS, at least 0, and vice versa")
-	}
-	a.limit = time.Duration(min(milliseconds, maxAwait.Milliseconds())) * time.Millisecond
-	return a, nil
+	limit := time.Duration(min(milliseconds, maxAwait.Milliseconds())) * time.Millisecond
+	return &await{topologyVersion{process, counter}, limit}
 }
 
 // wait returns when the member's topologyVersion differs from the known one, or the time is over.
@@ -95,10 +84,7 @@ func (a *await) wait(ctx context.Context, m *member) error {
 // hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
 // there is news, and for more replies after that: the waiting is done here, because only the cluster knows of news.
 func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	wanted, malformed := parseAwait(req.Document())
-	if malformed != nil {
-		return malformed.Send(req, reply)
-	}
+	wanted := parseAwait(req.Document())
 	stream := wanted != nil && req.Message.HasFlag(wire.ExhaustAllowed)
 	for more := true; more; {
 		if wanted != nil {
@@ -134,9 +120,6 @@ func (m *member) rewriteHello(v view, req *proxy.Request, reply bson.Raw) bson.R
 	without := slices.Clone(helloPlace)
 	if m.cluster.spec.Kind != ReplicaSet {
 		without = append(without, "lastWrite")
-	}
-	if m.cluster.spec.Kind == Standalone {
-		without = append(without, logicalTimes...)
 	}
 	return bsondoc.Rebuild(reply, without, func(dst []byte) []byte {
 		if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {

@@ -56,10 +56,10 @@ func TestHello(t *testing.T) {
 		command bson.D
 		want    bson.M
 	}{
-		"standalone": {newCluster(t, Standalone, 1), 0, bson.D{{Key: "hello", Value: 1}}, bson.M{"isWritablePrimary": true}},
+		"standalone": {newCluster(t, Standalone, 1), 0, bson.D{{Key: "hello", Value: 1}}, bson.M{"isWritablePrimary": true, "$clusterTime": bson.D{}}},
 		"legacy name": {
 			newCluster(t, Standalone, 1), 0, bson.D{{Key: "isMaster", Value: 1}, {Key: "helloOk", Value: true}},
-			bson.M{"ismaster": true, "helloOk": true},
+			bson.M{"ismaster": true, "helloOk": true, "$clusterTime": bson.D{}},
 		},
 		"primary": {set, 0, bson.D{{Key: "hello", Value: 1}}, setPlace("h:0", "dc1",
 			bson.E{Key: "isWritablePrimary", Value: true}, bson.E{Key: "secondary", Value: false},

@@ -12,17 +12,6 @@ import (
 
 func e(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
 
-func TestStandaloneRefuses(t *testing.T) {
-	c := newCluster(t, Standalone, 1)
-	change := bson.A{bson.D{e("$changeStream", bson.D{})}}
-	expectRefusal(t, c, 0, 20, e("insert", "c"), e("txnNumber", int64(1)))
-	expectRefusal(t, c, 0, 40573, e("aggregate", "c"), e("pipeline", change))
-	expectRefusal(t, c, 0, 76, e("replSetGetStatus", 1))
-	expectRefusal(t, c, 0, 0, e("insert", "c"))
-	expectRefusal(t, c, 0, 0, e("aggregate", "c"), e("pipeline", bson.A{bson.D{e("$match", bson.D{})}}))
-	expectRefusal(t, c, 0, 0, e("aggregate", "c"), e("pipeline", "nonsense"))
-}
-
 func TestSecondaryRefuses(t *testing.T) {
 	c := newCluster(t, ReplicaSet, 2)
 	nearest := e("$readPreference", bson.D{e("mode", "nearest")})
@@ -113,11 +102,8 @@ func TestRepliesTellNothingOfTheBackendsDeployment(t *testing.T) {
 	b := &backend{reply: document(t, bson.D{
 		e("ok", 0), e("code", 91), e("topologyVersion", foreign), e("$clusterTime", bson.D{}), e("operationTime", bson.Timestamp{}),
 	})}
-	standalone, set := newCluster(t, Standalone, 1), newCluster(t, ReplicaSet, 1)
-	got := b.send(t, standalone, 0, e("ping", 1))
-	assert.NotContains(t, got, "$clusterTime")
-	assert.NotContains(t, got, "operationTime")
-	got = b.send(t, set, 0, e("ping", 1))
+	set := newCluster(t, ReplicaSet, 1)
+	got := b.send(t, set, 0, e("ping", 1))
 	assert.Contains(t, got, "$clusterTime")
 	assert.Equal(t, document(t, got["topologyVersion"]), bson.Raw(set.members[0].view().version.document()))
 }
