@@ -2,10 +2,10 @@ package virtual
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -51,7 +51,6 @@ type Cluster struct {
 	topology *topology.Cluster
 	fronts   []*front
 	data     *store
-	stop     func()
 
 	mu     sync.Mutex
 	hook   Hook
@@ -67,60 +66,43 @@ type front struct {
 	worker  overload.Worker
 }
 
-// Start starts a cluster in the bubble of the caller. Close ends it.
-func Start(opts Options) (*Cluster, error) {
+// New starts a cluster in the bubble of the test, and ends it with the test.
+func New(t testing.TB, opts Options) *Cluster {
+	t.Helper()
 	if opts.Topology == "" {
 		opts.Topology = string(topology.ReplicaSet)
 	}
 	spec, err := topology.ParseSpec(opts.Topology)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	c := &Cluster{options: opts, spec: spec, counts: map[string]int{}, data: newStore(spec)}
 	c.network.hosts = map[string]*host{}
 	for i := range spec.Fronts() {
-		c.hosts = append(c.hosts, fmt.Sprintf("127.0.0.1:%d", 27017+i))
+		h := c.network.listen(27017 + i)
+		c.hosts = append(c.hosts, h.address.String())
+		c.fronts = append(c.fronts, &front{cluster: c, host: h, limits: overload.NewFront()})
 	}
 	if c.topology, err = topology.New(spec, c.hosts); err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
-	c.stop = func() {
+	for i, f := range c.fronts {
+		served.Go(func() {
+			_ = proxy.New(proxy.Config{
+				Acceptors: []proxy.Acceptor{f.limits},
+				Handlers:  []proxy.Handler{handler(f.receive), f.limits, &f.worker, c.topology.Handler(i)},
+				Answer:    f.answer,
+			}).Serve(ctx, f.host)
+		})
+	}
+	t.Cleanup(func() {
 		cancel()
 		c.topology.Close()
 		served.Wait()
-	}
-	for i := range c.hosts {
-		serve, err := c.newFront(i)
-		if err != nil {
-			c.stop()
-			return nil, err
-		}
-		served.Go(func() { _ = serve(ctx) })
-	}
-	return c, nil
-}
-
-// newFront returns a function that serves an address until the context ends.
-func (c *Cluster) newFront(index int) (func(context.Context) error, error) {
-	h, err := c.network.listen(c.hosts[index])
-	if err != nil {
-		return nil, err
-	}
-	f := &front{cluster: c, host: h, limits: overload.NewFront()}
-	c.fronts = append(c.fronts, f)
-	served, err := proxy.New(proxy.Config{
-		Acceptors: []proxy.Acceptor{f.limits},
-		Handlers: []proxy.Handler{
-			handler(f.receive), f.limits, &f.worker, c.topology.Handler(index),
-		},
-		Answer: f.answer,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) error { return served.Serve(ctx, h) }, nil
+	return c
 }
 
 // handler is a function as a proxy.Handler.
@@ -228,9 +210,6 @@ func (c *Cluster) currentHook() Hook {
 	defer c.mu.Unlock()
 	return c.hook
 }
-
-// Close ends all connections, and returns when nothing of the cluster is left.
-func (c *Cluster) Close() { c.stop() }
 
 // Hosts returns the addresses that clients may connect to.
 func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }

@@ -19,17 +19,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// New starts a cluster in the bubble of the test, and ends it with the test.
-func New(t testing.TB, opts Options) *Cluster {
-	t.Helper()
-	c, err := Start(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
 // Connect returns a client that disconnects at the end of the test.
 func Connect(t testing.TB, opts ...*options.ClientOptions) *mongo.Client {
 	t.Helper()

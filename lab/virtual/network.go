@@ -57,18 +57,14 @@ type host struct {
 	conns   map[*conn]*conn // clients' ends, and the servers'
 }
 
-func (n *network) listen(address string) (*host, error) {
-	parsed, err := net.ResolveTCPAddr("tcp", address)
-	if err != nil {
-		return nil, err
-	}
+func (n *network) listen(port int) *host {
 	h := &host{
-		address: parsed, pending: make(chan net.Conn), closed: make(chan struct{}), changed: make(chan struct{}),
-		conns: map[*conn]*conn{},
+		address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, pending: make(chan net.Conn), closed: make(chan struct{}),
+		changed: make(chan struct{}), conns: map[*conn]*conn{},
 	}
 	h.close = sync.OnceFunc(func() { close(h.closed) })
-	n.hosts[address] = h
-	return h, nil
+	n.hosts[h.address.String()] = h
+	return h
 }
 
 // Accept implements net.Listener.

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,7 +28,6 @@ type key struct{ scenario, arm string }
 type programs struct {
 	folder string
 	paths  map[driver]string
-	cpu    atomic.Int64 // time that the runs took of the processors
 }
 
 type driver struct {
@@ -83,9 +81,6 @@ func (p *programs) run(ctx context.Context, a arm, job overload.Job) (result ove
 	cmd.Env = append(os.Environ(), "BENCH_RESULT="+output.Name(), "GOMAXPROCS=1", "GOGC=400")
 	cmd.Stdin = bytes.NewReader(input)
 	said, err := cmd.CombinedOutput()
-	if cmd.ProcessState != nil {
-		p.cpu.Add(int64(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()))
-	}
 	if err != nil {
 		return result, fmt.Errorf("%s, %s, seed %d: %w\n%s", job.Scenario.Name, a.name, job.Seed, err, said)
 	}
@@ -132,7 +127,6 @@ func (c common) measure(ctx context.Context, console console, entries []entry) (
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	console.progressf("%d runs took %.0f s of processors", total, time.Duration(programs.cpu.Load()).Seconds())
 	all := measured{}
 	for k, results := range runs {
 		all[k] = overload.Mean(results)

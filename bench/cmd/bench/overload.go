@@ -52,19 +52,16 @@ func (c *overloadCmd) selected(arms arms) ([]entry, error) {
 		return nil, err
 	}
 	var entries []entry
-	var names strings.Builder
+	var names []string
 	for _, e := range arms.scenarios() {
-		fmt.Fprintf(&names, "\n%s:", e.Name)
-		for _, a := range e.arms {
-			fmt.Fprintf(&names, " %s;", a.name)
-		}
+		names = append(names, e.Name)
 		e.arms = slices.DeleteFunc(e.arms, func(a arm) bool { return !drivers.MatchString(a.name) })
 		if only.MatchString(e.Name) && len(e.arms) > 0 {
 			entries = append(entries, e)
 		}
 	}
 	if entries == nil {
-		return nil, fmt.Errorf("no scenario with drivers is called like %q with %q; there are:%s", c.Only, c.Arm, &names)
+		return nil, fmt.Errorf("no scenario with drivers is called like %q with %q; there are: %s", c.Only, c.Arm, strings.Join(names, "; "))
 	}
 	return entries, nil
 }

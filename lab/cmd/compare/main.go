@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -55,7 +54,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	p := newPair(ctx, programs)
 	defer p.close()
 	reasons, findings, judged := map[string]int{}, 0, 0
-	for seed := range c.seeds() {
+	for _, seed := range c.seeds() {
 		plan := trial.New(seed)
 		v := p.judge(plan)
 		if ctx.Err() != nil {
@@ -81,18 +80,14 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 }
 
 // seeds are those that are asked for; and those that have found something, if it is more than one.
-func (c *cli) seeds() iter.Seq[uint64] {
-	return func(yield func(uint64) bool) {
-		for seed := c.Seed; seed < c.Seed+c.Seeds; seed++ {
-			if !yield(seed) {
-				return
-			}
-		}
-		for _, once := range found {
-			within := once.seed >= c.Seed && once.seed < c.Seed+c.Seeds
-			if c.Seeds > 1 && !within && !yield(once.seed) {
-				return
-			}
+func (c *cli) seeds() (all []uint64) {
+	for n := range c.Seeds {
+		all = append(all, c.Seed+n)
+	}
+	for _, once := range found {
+		if c.Seeds > 1 && !slices.Contains(all, once.seed) {
+			all = append(all, once.seed)
 		}
 	}
+	return all
 }

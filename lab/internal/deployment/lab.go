@@ -85,9 +85,7 @@ func (l *Lab) open() error {
 		handler, l.closed = made.Handler, append(l.closed, made.Close)
 	}
 	for i, f := range l.fronts {
-		if err := l.chain(f, backends[i], handler(i)); err != nil {
-			return err
-		}
+		l.chain(f, backends[i], handler(i))
 	}
 	return nil
 }
@@ -95,12 +93,12 @@ func (l *Lab) open() error {
 // chain builds the handlers of a front's requests. The host's faults come before those of the server; a server limits requests
 // before it looks at them; fail points come after the handler of its topology, which splits a stream of hellos into single ones, each
 // of which may fail.
-func (l *Lab) chain(f *front, backend string, member proxy.Handler) (err error) {
+func (l *Lab) chain(f *front, backend string, member proxy.Handler) {
 	logger := l.config.Logger
 	if logger != nil {
 		logger = logger.With("front", f.listener.Addr().String())
 	}
-	f.proxy, err = proxy.New(proxy.Config{
+	f.proxy = proxy.New(proxy.Config{
 		Backend:   backend,
 		Acceptors: []proxy.Acceptor{&f.faults, f.limits},
 		Handlers: slices.Concat(l.config.Observers, []proxy.Handler{
@@ -108,7 +106,6 @@ func (l *Lab) chain(f *front, backend string, member proxy.Handler) (err error) 
 		}),
 		Logger: logger,
 	})
-	return err
 }
 
 // Run serves until the context ends, and then returns nil; or until a front fails. Nothing is left when it returns.

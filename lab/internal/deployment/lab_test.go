@@ -175,9 +175,7 @@ func limit(t *testing.T, client *mongo.Client, on bool) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	_, err := Open(Config{Topology: topology.Spec{Kind: topology.Standalone, Members: 1}})
-	assert.ErrorContains(t, err, "needs a backend")
-	_, err = Open(Config{Topology: topology.Spec{Kind: topology.Members}})
+	_, err := Open(Config{Topology: topology.Spec{Kind: topology.Members}})
 	assert.ErrorContains(t, err, "members and no others")
 }
 

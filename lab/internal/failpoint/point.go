@@ -55,20 +55,7 @@ func (d *data) matches(req *proxy.Request) bool {
 	if d.AppName != nil && *d.AppName != req.Client.AppName {
 		return false
 	}
-	command := canonical(req.Command)
-	return slices.ContainsFunc(d.FailCommands, func(name string) bool { return canonical(name) == command })
-}
-
-// canonical returns the canonical name of a command that has several. hello is none of isMaster's.
-func canonical(command string) string {
-	switch command {
-	case "ismaster":
-		return "isMaster"
-	case "findandmodify":
-		return "findAndModify"
-	default:
-		return command
-	}
+	return slices.Contains(d.FailCommands, req.Command)
 }
 
 // point is a fail point that is on or off.

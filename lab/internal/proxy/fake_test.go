@@ -138,8 +138,7 @@ func startFront(t testing.TB, config Config, serve func(conversation)) *lab {
 	listener := listen(t)
 	l := &lab{log: &lockedBuffer{}, address: listener.Addr().String()}
 	config.Logger = slog.New(slog.NewTextHandler(l.log, nil))
-	front, err := New(config)
-	require.NoError(t, err)
+	front := New(config)
 	l.Front = front
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -36,15 +36,12 @@ type Front struct {
 }
 
 // New returns a front. It does not connect to the backend.
-func New(config Config) (*Front, error) {
-	if config.Answer == nil && config.Backend == "" {
-		return nil, errors.New("a front needs a backend; ParseBackend makes one of a URI")
-	}
+func New(config Config) *Front {
 	logger := config.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Front{config: config, logger: logger, open: map[uint64]context.CancelCauseFunc{}}, nil
+	return &Front{config: config, logger: logger, open: map[uint64]context.CancelCauseFunc{}}
 }
 
 // Serve accepts clients until the context ends, and then returns nil; or until the listener fails. When it returns, the listener,
