@@ -7,31 +7,17 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// The rejections of an overloaded server.
-const (
-	// RequestRate is code 462, with both labels and NoWritesPerformed.
-	RequestRate = answer.RequestRate
-	// RequestRateBefore826 is the same without NoWritesPerformed.
-	RequestRateBefore826 = answer.RequestRateBefore826
-	// OperationRate is code 463, labelled like 462.
-	OperationRate = answer.OperationRate
-	// Interrupted is code 473: SystemOverloadedError, but not RetryableError.
-	Interrupted = answer.Interrupted
-)
+// RequestRate is the rejection with code 462, both labels, and NoWritesPerformed.
+const RequestRate = answer.RequestRate
 
 // Reject returns the reply of a server that rejects a command.
 func Reject(rejection answer.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
 
-// Fail returns the reply of a server for a command that failed, with exactly these labels.
-func Fail(code int32, labels ...string) bson.Raw {
+// Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
+func Fail(command Command, code int32) bson.Raw {
 	failure := answer.Errorf(code, "the command fails by plan")
-	failure.Labels = labels
+	failure.Labels = answer.Labels(command.Body, code, 0, false)
 	return marshal(failure.Document())
-}
-
-// FailAs returns the reply of a server that gives a command's failure the labels that a real one does.
-func FailAs(command Command, code int32) bson.Raw {
-	return Fail(code, answer.Labels(command.Body, code, 0, false)...)
 }
 
 // WithConcern returns a reply with a write concern error, and the labels that a server gives it.

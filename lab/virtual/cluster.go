@@ -3,7 +3,6 @@ package virtual
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
+	"mongofork/tools/connstring"
 )
 
 // Options are the options of a cluster. The zero value is a replica set of three members without limits.
@@ -218,14 +218,7 @@ func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
 // may follow: a driver that does not know one ignores it.
 func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
 	endpoints := c.spec.Endpoints(c.hosts, topology.SetName)
-	uri := endpoints[len(endpoints)-1].URI
-	for _, option := range uriOptions {
-		separator := "&"
-		if !strings.Contains(uri, "?") {
-			separator = "?"
-		}
-		uri += separator + option
-	}
+	uri := connstring.With(endpoints[len(endpoints)-1].URI, uriOptions...)
 	return options.Client().ApplyURI(uri).SetDialer(&c.network)
 }
 

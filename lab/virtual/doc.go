@@ -10,22 +10,3 @@
 // The test runs with the driver that go.mod requires, or any other: `go test -modfile`, see tools/drivermod. Options that a driver
 // lacks, given in the connection string, are ignored by it.
 package virtual
-
-import (
-	"context"
-	"testing"
-
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-)
-
-// Connect returns a client that disconnects at the end of the test.
-func Connect(t testing.TB, opts ...*options.ClientOptions) *mongo.Client {
-	t.Helper()
-	client, err := mongo.Connect(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
-	return client
-}

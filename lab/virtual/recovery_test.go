@@ -54,7 +54,7 @@ func recovery(t *testing.T, option string, away time.Duration) []time.Duration {
 		begin := time.Duration(random.Int64N(int64(time.Second)))
 		running.Go(func() {
 			time.Sleep(begin)
-			client := Connect(t, cluster.Client(option))
+			client := connect(t, cluster.Client(option))
 			assert.NoError(t, client.Ping(context.Background(), nil))
 			took[i] = time.Since(back)
 		})

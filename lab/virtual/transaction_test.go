@@ -35,7 +35,7 @@ func TestCommitWithoutConnection(t *testing.T) {
 		t.Run(option, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := New(t, Options{})
-				client := Connect(t, cluster.Client("maxIdleTimeMS=10", option))
+				client := connect(t, cluster.Client("maxIdleTimeMS=10", option))
 				var before int
 				start := time.Now()
 				err := transact(t.Context(), t, client, func(context.Context) error {
@@ -60,7 +60,7 @@ func TestAbortAfterTheCall(t *testing.T) {
 		t.Run(option, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := New(t, Options{})
-				client := Connect(t, cluster.Client(option))
+				client := connect(t, cluster.Client(option))
 				rejected := false
 				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 					if c.Name == "abortTransaction" && !rejected {
@@ -103,7 +103,7 @@ func TestBackoffEndsWithItsContext(t *testing.T) {
 			assert.Error(t, client.Database("db").Collection("c").FindOne(ctx, bson.D{}).Err())
 			took = time.Since(start)
 		}}
-		client = Connect(t, cluster.Client().SetMonitor(monitor))
+		client = connect(t, cluster.Client().SetMonitor(monitor))
 		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 			if c.Name == "find" {
 				return Reject(RequestRate)

@@ -17,12 +17,23 @@ import (
 
 func id(n int) bson.D { return bson.D{{Key: "_id", Value: n}} }
 
+// connect returns a client that disconnects at the end of the test.
+func connect(t testing.TB, opts ...*options.ClientOptions) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
 func TestOperations(t *testing.T) {
 	for _, topology := range []string{"standalone", "replicaset:3", "sharded:2", "loadbalanced:2"} {
 		t.Run(topology, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := New(t, Options{Topology: topology})
-				client := Connect(t, cluster.Client())
+				client := connect(t, cluster.Client())
 				coll := client.Database("db").Collection("c")
 				ctx := context.Background()
 				_, err := coll.InsertMany(ctx, []any{id(1), id(2), id(3)})
@@ -71,7 +82,7 @@ func TestOperations(t *testing.T) {
 func TestRejectedInsert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
-		client := Connect(t, cluster.Client("adaptiveRetries=true"))
+		client := connect(t, cluster.Client("adaptiveRetries=true"))
 		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 			if c.Name == "insert" {
 				return Reject(RequestRate)
@@ -94,7 +105,7 @@ func TestRejectedInsert(t *testing.T) {
 func TestElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
-		client := Connect(t, cluster.Client())
+		client := connect(t, cluster.Client())
 		coll := client.Database("db").Collection("c")
 		_, err := coll.InsertOne(context.Background(), id(1))
 		require.NoError(t, err)
@@ -145,7 +156,7 @@ func TestCapacity(t *testing.T) {
 		cluster := New(t, Options{Topology: "standalone", Forget: true})
 		const capacity, queue = 100, 10
 		cluster.SetCapacity(&Capacity{PerSecond: capacity, Queue: queue, RejectionCost: 0.1})
-		client := Connect(t, cluster.Client())
+		client := connect(t, cluster.Client())
 		coll := client.Database("db").Collection("c")
 		var served atomic.Int32
 		var running sync.WaitGroup

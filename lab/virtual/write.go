@@ -33,9 +33,9 @@ func (s *store) collection(namespace string) *collection {
 	return c
 }
 
-// indexKey is the same for values that servers take for equal: numbers of any type.
+// indexKey is the same for values that servers take for equal: whole numbers of any type.
 func indexKey(value bson.RawValue) string {
-	if n, ok := bsondoc.Number(value); ok {
+	if n, ok := bsondoc.Int64(value); ok {
 		return fmt.Sprint(n)
 	}
 	return string(rune(value.Type)) + string(value.Value)

@@ -25,7 +25,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a benchmark failed", ""},
 		{[]string{"--x"}, command.ExitUsage, "", "--x"},
 		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "("}, command.ExitFailed, "", "missing closing )"},
-		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "", `no scenario with drivers is called like "no such"`},
+		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "", `nothing matches "no such"`},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, tt.code, run(context.Background(), tt.args, &stdout, &stderr), "%v", tt.args)

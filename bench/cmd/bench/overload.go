@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"mongofork/bench/internal/page"
@@ -12,8 +11,7 @@ import (
 
 type overloadCmd struct {
 	common
-	Only string `placeholder:"REGEXP" help:"Measure only scenarios whose names match, print the results and leave the pages alone. What matches nothing prints all names."`
-	Arm  string `placeholder:"REGEXP" help:"The same with only the drivers whose names match."`
+	Only string `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone. What matches nothing prints all."`
 }
 
 // Run measures all drivers under overload, in virtual time.
@@ -27,7 +25,7 @@ func (c *overloadCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
-	if c.Only != "" || c.Arm != "" {
+	if c.Only != "" {
 		for _, e := range entries {
 			fmt.Fprintf(console.Out, "%s\n\n%s\n", e.Name, armTable(all, e.Name, e.columns(), e.arms...))
 		}
@@ -41,27 +39,29 @@ func (c *overloadCmd) Run(ctx context.Context, console console) error {
 	return nil
 }
 
-// selected returns what the flags leave.
+// selected returns what the flag leaves.
 func (c *overloadCmd) selected(arms arms) ([]entry, error) {
 	only, err := regexp.Compile(c.Only)
 	if err != nil {
 		return nil, err
 	}
-	drivers, err := regexp.Compile(c.Arm)
-	if err != nil {
-		return nil, err
-	}
 	var entries []entry
-	var names []string
+	var all []string
 	for _, e := range arms.scenarios() {
-		names = append(names, e.Name)
-		e.arms = slices.DeleteFunc(e.arms, func(a arm) bool { return !drivers.MatchString(a.name) })
-		if only.MatchString(e.Name) && len(e.arms) > 0 {
-			entries = append(entries, e)
+		left := e
+		left.arms = nil
+		for _, a := range e.arms {
+			name := e.Name + ": " + a.name
+			if all = append(all, name); only.MatchString(name) {
+				left.arms = append(left.arms, a)
+			}
+		}
+		if left.arms != nil {
+			entries = append(entries, left)
 		}
 	}
 	if entries == nil {
-		return nil, fmt.Errorf("no scenario with drivers is called like %q with %q; there are: %s", c.Only, c.Arm, strings.Join(names, "; "))
+		return nil, fmt.Errorf("nothing matches %q; there are:\n%s", c.Only, strings.Join(all, "\n"))
 	}
 	return entries, nil
 }

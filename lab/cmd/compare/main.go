@@ -84,9 +84,9 @@ func (c *cli) seeds() (all []uint64) {
 	for n := range c.Seeds {
 		all = append(all, c.Seed+n)
 	}
-	for _, once := range found {
-		if c.Seeds > 1 && !slices.Contains(all, once.seed) {
-			all = append(all, once.seed)
+	for _, seed := range found {
+		if c.Seeds > 1 && !slices.Contains(all, seed) {
+			all = append(all, seed)
 		}
 	}
 	return all

@@ -23,16 +23,7 @@ func FirstKey(doc bson.Raw) string {
 	return element.Key()
 }
 
-// Number reads a value of any numeric type but decimal.
-func Number(value bson.RawValue) (float64, bool) {
-	if f, ok := value.DoubleOK(); ok {
-		return f, true
-	}
-	n, ok := value.AsInt64OK()
-	return float64(n), ok
-}
-
-// Int64 reads a value as Number does, and truncates doubles. Unlike a float64 the result is exact for every int64.
+// Int64 reads a value of any numeric type but decimal, and truncates doubles.
 func Int64(value bson.RawValue) (int64, bool) {
 	if f, ok := value.DoubleOK(); ok {
 		return int64(f), true
@@ -45,7 +36,10 @@ func IsTrue(value bson.RawValue) bool {
 	if b, ok := value.BooleanOK(); ok {
 		return b
 	}
-	n, ok := Number(value)
+	if f, ok := value.DoubleOK(); ok {
+		return f != 0
+	}
+	n, ok := value.AsInt64OK()
 	return ok && n != 0
 }
 

@@ -19,22 +19,6 @@ func TestWith(t *testing.T) {
 	assert.JSONEq(t, `{"a": "new", "b": "x", "c": true}`, got.String())
 }
 
-func TestNumber(t *testing.T) {
-	for _, value := range []any{int32(3), int64(3), 3.0} {
-		doc, err := bson.Marshal(bson.D{{Key: "n", Value: value}})
-		require.NoError(t, err)
-		n, ok := Number(bson.Raw(doc).Lookup("n"))
-		assert.True(t, ok, "%T", value)
-		assert.InDelta(t, 3, n, 0)
-	}
-	_, ok := Number(bson.RawValue{})
-	assert.False(t, ok)
-	doc, err := bson.Marshal(bson.D{{Key: "n", Value: "3"}})
-	require.NoError(t, err)
-	_, ok = Number(bson.Raw(doc).Lookup("n"))
-	assert.False(t, ok)
-}
-
 // raw returns a document of one field.
 func raw(t *testing.T, value any) bson.Raw {
 	t.Helper()

@@ -94,17 +94,13 @@ func (l *Lab) open() error {
 // before it looks at them; fail points come after the handler of its topology, which splits a stream of hellos into single ones, each
 // of which may fail.
 func (l *Lab) chain(f *front, backend string, member proxy.Handler) {
-	logger := l.config.Logger
-	if logger != nil {
-		logger = logger.With("front", f.listener.Addr().String())
-	}
 	f.proxy = proxy.New(proxy.Config{
 		Backend:   backend,
 		Acceptors: []proxy.Acceptor{&f.faults, f.limits},
 		Handlers: slices.Concat(l.config.Observers, []proxy.Handler{
 			l, &f.faults, f.limits, member, failpoint.New(l.config.Topology.Routes()),
 		}),
-		Logger: logger,
+		Logger: l.config.Logger,
 	})
 }
 

@@ -91,14 +91,14 @@ func parseMode(value bson.RawValue) (skip, times int64, err error) {
 	}
 	doc, _ := value.DocumentOK()
 	for _, name := range []string{"times", "skip"} {
-		n, ok := bsondoc.Number(doc.Lookup(name))
+		n, ok := bsondoc.Int64(doc.Lookup(name))
 		switch {
-		case !ok || !(n >= 0 && n <= math.MaxInt32): // NaN, too, is refused
+		case !ok || n < 0 || n > math.MaxInt32:
 			continue
 		case name == "skip":
-			return int64(n), math.MaxInt64, nil
+			return n, math.MaxInt64, nil
 		default:
-			return 0, int64(n), nil
+			return 0, n, nil
 		}
 	}
 	return 0, 0, answer.Errorf(answer.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, value)

@@ -41,33 +41,17 @@ func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	})
 }
 
-// hello has the member answer, which also waits for changes if asked to. A stream of replies becomes a series of requests, so
-// that each may fail at the front.
+// hello has the member answer, which also waits for changes if asked to.
 func (f *front) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	stream := req.Message.HasFlag(wire.ExhaustAllowed)
-	single := req.With(req.Document())
-	for more := true; more; {
-		more = false
-		err := next(ctx, single, func(got *wire.Message) (err error) {
-			if got.Body, err = rename(got.Body, f.names); err != nil {
-				return err
-			}
-			version, err := got.Body.LookupErr(versionField)
-			if err == nil {
-				f.version.Store(&version)
-			}
-			if stream && err == nil && bsondoc.Succeeded(got.Body) {
-				got.Flags |= wire.MoreToCome
-				more = true
-				single = single.With(bsondoc.Rebuild(single.Document(), []string{versionField}, appendVersion(version)))
-			}
-			return reply(got)
-		})
-		if err != nil {
+	return next(ctx, req, func(got *wire.Message) (err error) {
+		if got.Body, err = rename(got.Body, f.names); err != nil {
 			return err
 		}
-	}
-	return nil
+		if version, err := got.Body.LookupErr(versionField); err == nil {
+			f.version.Store(&version)
+		}
+		return reply(got)
+	})
 }
 
 // addVersion adds the member's topologyVersion to the fail point's error, as the member does with such errors: clients use it to
@@ -77,11 +61,9 @@ func (f *front) addVersion(got *wire.Message) {
 	if version == nil || bsondoc.Has(got.Body, versionField) || !topology.SaysNotPrimary(got.Body) {
 		return
 	}
-	got.Body = bsondoc.Rebuild(got.Body, nil, appendVersion(*version))
-}
-
-func appendVersion(version bson.RawValue) func([]byte) []byte {
-	return func(dst []byte) []byte { return bsoncore.AppendDocumentElement(dst, versionField, version.Value) }
+	got.Body = bsondoc.Rebuild(got.Body, nil, func(dst []byte) []byte {
+		return bsoncore.AppendDocumentElement(dst, versionField, version.Value)
+	})
 }
 
 // rename returns the hello with every string that is a name replaced, at its top and in lists.

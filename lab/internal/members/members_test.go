@@ -96,25 +96,6 @@ func TestHello(t *testing.T) {
 	}
 }
 
-func TestAStreamOfHellosIsOneAfterTheOther(t *testing.T) {
-	ok := bson.E{Key: "ok", Value: 1.0}
-	req := request(t, wire.ExhaustAllowed, bson.D{{Key: "hello", Value: 1}, version(1), {Key: "maxAwaitTimeMS", Value: 500}})
-	asked, got := handle(t, frontOf(), req,
-		bson.D{{Key: "me", Value: "real:1"}, version(2), ok}, bson.D{version(4), ok}, bson.D{version(4), {Key: "ok", Value: 0.0}})
-	require.Len(t, asked, 3)
-	for i, known := range []int64{1, 2, 4} {
-		assert.Equal(t, known, counterOf(asked[i].Document()), "the member is asked for news since")
-		assert.False(t, asked[i].Message.HasFlag(wire.ExhaustAllowed))
-		assert.EqualValues(t, 500, asked[i].Document().Lookup("maxAwaitTimeMS").AsInt64())
-	}
-	require.Len(t, got, 3)
-	for i, more := range []bool{true, true, false} {
-		assert.Equal(t, more, got[i].HasFlag(wire.MoreToCome), "an error ends the stream")
-	}
-	assert.Equal(t, "front:1", got[0].Body.Lookup("me").StringValue())
-	assert.True(t, req.Message.HasFlag(wire.ExhaustAllowed), "the client's message is as it was")
-}
-
 func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 	notPrimary := bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 10107}}
 	h := frontOf()

@@ -64,6 +64,29 @@ func TestUnacknowledgedRequests(t *testing.T) {
 	assert.Zero(t, lines)
 }
 
+// A stream of replies to a hello is a series of requests, each of which names the version of the last reply.
+func TestStreamOfHellos(t *testing.T) {
+	var known []int64
+	asked := make(chan int64, 10)
+	client := startFront(t, Config{}, answering(func(request *wire.Message) []*wire.Message {
+		n := request.Body.Lookup("topologyVersion", "counter").AsInt64()
+		asked <- n
+		assert.False(t, request.HasFlag(wire.ExhaustAllowed))
+		reply := echo(request)[0]
+		reply.Body = command(t, 1, bson.E{Key: "ok", Value: n < 3}, bson.E{Key: "topologyVersion", Value: bson.D{{Key: "counter", Value: n + 1}}}).Body
+		return []*wire.Message{reply}
+	})).dial(t)
+	request := command(t, 1, bson.E{Key: "hello", Value: 1}, bson.E{Key: "maxAwaitTimeMS", Value: 500},
+		bson.E{Key: "topologyVersion", Value: bson.D{{Key: "counter", Value: int64(1)}}})
+	request.Flags = wire.ExhaustAllowed
+	client.send(t, request)
+	for _, more := range []bool{true, true, false} {
+		assert.Equal(t, more, client.receive(t).HasFlag(wire.MoreToCome), "an error ends it")
+		known = append(known, <-asked)
+	}
+	assert.Equal(t, []int64{1, 2, 3}, known)
+}
+
 func TestExhaust(t *testing.T) {
 	client := startFront(t, Config{}, answering(func(request *wire.Message) []*wire.Message {
 		first, second := echo(request)[0], echo(request)[0]

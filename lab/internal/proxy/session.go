@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
 )
 
@@ -137,7 +140,33 @@ func (s *session) handleRequest(ctx context.Context, m *wire.Message) error {
 		return fmt.Errorf("request: %w", err)
 	}
 	req.readHello()
+	if IsHello(req.Command) && m.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(m.Body, "maxAwaitTimeMS") {
+		return s.stream(ctx, req, s.replyTo(req))
+	}
 	return s.handle(ctx, req, s.replyTo(req))
+}
+
+// stream handles a hello to which there is a reply at each change as a series of requests, each of which knows the state of the last
+// reply, so that each may fail. An error ends it.
+func (s *session) stream(ctx context.Context, req *Request, reply ReplyFunc) error {
+	const version = "topologyVersion"
+	for more := true; more; {
+		more = false
+		err := s.handle(ctx, req.With(req.Document()), func(m *wire.Message) error {
+			if news, err := m.Body.LookupErr(version); err == nil && bsondoc.Succeeded(m.Body) {
+				m.Flags |= wire.MoreToCome
+				more = true
+				req = req.With(bsondoc.Rebuild(req.Document(), []string{version}, func(dst []byte) []byte {
+					return bsoncore.AppendDocumentElement(dst, version, news.Value)
+				}))
+			}
+			return reply(m)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replyTo returns a function that sends replies to the client. Each further reply of an exhaust stream answers the previous one.

@@ -1,19 +1,14 @@
 package topology
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 const heartbeat = 10 * time.Second
@@ -51,54 +46,4 @@ func TestAwait(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, ReplicaSet, 2)
-		ctx, cancel := context.WithCancelCause(context.Background())
-		end := errors.New("the end")
-		start := time.Now()
-		b := &backend{reply: backendHello(t)}
-		const elected = 3*time.Second + electionDelay
-		var at []time.Duration
-		var primaries []bool
-		version := bson.Raw(c.members[0].view().version.document())
-		time.AfterFunc(3*time.Second, func() { assert.NoError(t, c.StepDown(time.Hour)) })
-		time.AfterFunc(25*time.Second, func() { cancel(end) })
-
-		req := request(t, 1, append(awaiting(version), e("$db", "admin")), wire.ExhaustAllowed)
-		err := c.Handler(0).Handle(ctx, req, func(m *wire.Message) error {
-			at = append(at, time.Since(start))
-			primaries = append(primaries, m.Body.Lookup("isWritablePrimary").Boolean())
-			assert.True(t, m.HasFlag(wire.MoreToCome))
-			return nil
-		}, b.next)
-		require.ErrorIs(t, err, end)
-		assert.Equal(t, []time.Duration{3 * time.Second, elected, elected + heartbeat, elected + 2*heartbeat}, at,
-			"the step-down, the election of another, and heartbeats")
-		assert.Equal(t, []bool{false, false, false, false}, primaries)
-		for _, request := range b.requests {
-			assert.False(t, request.HasFlag(wire.ExhaustAllowed), "the backend is asked for each reply")
-		}
-	})
-}
-
-func TestStreamEndsWithAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, ReplicaSet, 1)
-		version := bson.Raw(c.members[0].view().version.document())
-		b := &backend{reply: document(t, bson.D{e("ok", 0), e("code", 91)})}
-		replies := 0
-		req := request(t, 1, awaiting(version), wire.ExhaustAllowed)
-		require.NoError(t, c.Handler(0).Handle(context.Background(), req, func(m *wire.Message) error {
-			replies++
-			assert.False(t, m.HasFlag(wire.MoreToCome))
-			return nil
-		}, b.next))
-		assert.Equal(t, 1, replies)
-
-		silent := func(context.Context, *proxy.Request, proxy.ReplyFunc) error { return nil }
-		require.NoError(t, c.Handler(0).Handle(context.Background(), req, nil, silent), "without a reply it ends, too")
-	})
 }

@@ -22,9 +22,8 @@ const (
 	recoveryToken = "recoveryToken"
 )
 
-// Handler returns what makes a front into that member of the cluster.
-//
-// What comes after it in the chain of handlers sees hellos that are not awaited: one for each reply of a stream.
+// Handler returns what makes a front into that member of the cluster. What comes after it in the chain of handlers sees hellos that are
+// not awaited.
 func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front] }
 
 // Handle implements proxy.Handler.

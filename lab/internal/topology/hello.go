@@ -82,33 +82,19 @@ func (a *await) wait(ctx context.Context, m *member) error {
 }
 
 // hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
-// there is news, and for more replies after that: the waiting is done here, because only the cluster knows of news.
+// there is news: the waiting is done here, because only the cluster knows of news.
 func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	wanted := parseAwait(req.Document())
-	stream := wanted != nil && req.Message.HasFlag(wire.ExhaustAllowed)
-	for more := true; more; {
-		if wanted != nil {
-			if err := wanted.wait(ctx, m); err != nil {
-				return err
-			}
-		}
-		more = false
-		err := next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(answer *wire.Message) error {
-			if bsondoc.Succeeded(answer.Body) {
-				v := m.view()
-				answer.Body = m.rewriteHello(v, req, answer.Body)
-				if stream {
-					answer.Flags |= wire.MoreToCome
-					wanted.known, more = v.version, true
-				}
-			}
-			return reply(answer)
-		})
-		if err != nil {
+	if wanted := parseAwait(req.Document()); wanted != nil {
+		if err := wanted.wait(ctx, m); err != nil {
 			return err
 		}
 	}
-	return nil
+	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) error {
+		if bsondoc.Succeeded(got.Body) {
+			got.Body = m.rewriteHello(m.view(), req, got.Body)
+		}
+		return reply(got)
+	})
 }
 
 // rewriteHello returns the backend's reply as this member's.

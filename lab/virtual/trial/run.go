@@ -265,12 +265,12 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 	}
 	switch f.What {
 	case Error:
-		return virtual.FailAs(c, f.Code)
+		return virtual.Fail(c, f.Code)
 	case Concern:
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
 		return virtual.Reject(map[int32]answer.Rejection{
-			462: virtual.RequestRate, 461: virtual.RequestRateBefore826, 463: virtual.OperationRate, interrupted: virtual.Interrupted,
+			462: answer.RequestRate, 461: answer.RequestRateBefore826, 463: answer.OperationRate, interrupted: answer.Interrupted,
 		}[f.Code])
 	case Lose:
 		run()
