@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 )
 
@@ -79,54 +80,40 @@ func (f *Front) exempted() []string {
 	return f.applications
 }
 
-// parameters are those of the limit on requests, under the server's names, so that scripts for a server work on the lab.
-type parameters struct {
-	Enabled           *bool    `bson:"ingressRequestRateLimiterEnabled"`
-	RatePerSec        *int32   `bson:"ingressRequestAdmissionRatePerSec"`
-	BurstCapacitySecs *float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
-	MaxQueueDepth     *int32   `bson:"ingressRequestAdmissionMaxQueueDepth"`
-	Exemptions        *struct {
-		AppNames []string `bson:"appNames"`
-	} `bson:"ingressRequestRateLimiterApplicationExemptions"`
+// parameters are those of the front.
+var parameters = []string{
+	"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec", "ingressRequestAdmissionBurstCapacitySecs",
+	"ingressRequestAdmissionMaxQueueDepth", "ingressRequestRateLimiterApplicationExemptions",
 }
 
-func replace[V any](value *V, with *V) {
-	if with != nil {
-		*value = *with
-	}
-}
-
-// setParameter sets the parameters that a command names, or none if one is refused. It reports whether there are any: all others are
-// the backend's.
-func (f *Front) setParameter(command bson.Raw) (ours bool, err error) {
-	var p parameters
-	err = bson.Unmarshal(command, &p)
-	if err == nil && p == (parameters{}) {
-		return false, nil
-	}
+// setParameter sets the parameters that a command names, or none if one is refused.
+func (f *Front) setParameter(command bson.Raw) error {
 	limit := f.Requests.Limit()
-	replace(&limit.Enabled, p.Enabled)
-	replace(&limit.RatePerSec, p.RatePerSec)
-	replace(&limit.BurstCapacitySecs, p.BurstCapacitySecs)
-	replace(&limit.MaxQueueDepth, p.MaxQueueDepth)
-	if err = errors.Join(err, limit.check()); err != nil {
-		return true, err
+	exempt := struct {
+		Applications struct {
+			AppNames []string `bson:"appNames"`
+		} `bson:"ingressRequestRateLimiterApplicationExemptions"`
+	}{}
+	exempt.Applications.AppNames = f.exempted()
+	// What a command lacks stays as it is.
+	if err := errors.Join(bson.Unmarshal(command, &limit), bson.Unmarshal(command, &exempt)); err != nil {
+		return err
 	}
-	if p.Exemptions != nil {
-		f.mu.Lock()
-		f.applications = p.Exemptions.AppNames
-		f.mu.Unlock()
+	if err := f.Requests.SetLimit(limit); err != nil {
+		return err
 	}
-	return true, f.Requests.SetLimit(limit)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applications = exempt.Applications.AppNames
+	return nil
 }
 
-// answerParameter answers a setParameter, if it concerns the front.
+// answerParameter answers a setParameter, if it concerns the front: all other parameters are the backend's.
 func (f *Front) answerParameter(req *proxy.Request, reply proxy.ReplyFunc) (answered bool, err error) {
-	ours, err := f.setParameter(req.Document())
-	switch {
-	case !ours:
+	if !slices.ContainsFunc(parameters, func(name string) bool { return bsondoc.Has(req.Document(), name) }) {
 		return false, nil
-	case err != nil:
+	}
+	if err := f.setParameter(req.Document()); err != nil {
 		return true, answer.Errorf(answer.CodeBadValue, "%v", err).Send(req, reply)
 	}
 	return true, answer.OK(req, reply)

@@ -11,16 +11,17 @@ import (
 	"mongofork/lab/internal/clock"
 )
 
-// Limit is a rate limit. Its zero value is not valid; begin with Unlimited.
+// Limit is a rate limit. Its zero value is not valid; begin with Unlimited. It is read from the parameters of the limit on requests,
+// under the server's names, so that scripts for a server work on the lab.
 type Limit struct {
-	Enabled bool
+	Enabled bool `bson:"ingressRequestRateLimiterEnabled"`
 	// RatePerSec is the number admitted per second, at least 1.
-	RatePerSec int32
+	RatePerSec int32 `bson:"ingressRequestAdmissionRatePerSec"`
 	// BurstCapacitySecs is the time for which the rate can be saved up, in seconds, more than 0. There is always room for one
 	// admission.
-	BurstCapacitySecs float64
+	BurstCapacitySecs float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
 	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once.
-	MaxQueueDepth int32
+	MaxQueueDepth int32 `bson:"ingressRequestAdmissionMaxQueueDepth"`
 }
 
 // Unlimited is a server's initial limit: off, and without any bound once it is on.
