@@ -29,7 +29,6 @@ type fileEdits struct {
 type assembler struct {
 	plan     *plan.Plan
 	out      filetree.Tree
-	names    syntax.Names
 	problems problem.List
 	theirs   map[string]*fileEdits
 	consumed map[*syntax.File][]Edit // declarations of ours that went into upstream's files
@@ -39,7 +38,6 @@ func newAssembler(p *plan.Plan) *assembler {
 	return &assembler{
 		plan:     p,
 		out:      Pristine(p.Module),
-		names:    plan.PackageNames(p.Module, p.Overlay),
 		theirs:   map[string]*fileEdits{},
 		consumed: map[*syntax.File][]Edit{},
 	}
@@ -67,7 +65,7 @@ func (as *assembler) extend(t plan.Touch) {
 	fe := as.editsOf(t)
 	fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
 	start, end := t.Ours.Extent()
-	fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
+	fe.needed = append(fe.needed, syntax.NeededImports(t.Ours.File, start, end)...)
 	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
 }
 
@@ -111,7 +109,7 @@ func (as *assembler) put(name string, src []byte, edits []Edit, fe *fileEdits) e
 	if syntax.IsFormatted(src) {
 		text = formatted
 	}
-	if as.out[name], err = WithImports(as.names, name, text, fe.needed); err != nil && fe.ours != nil {
+	if as.out[name], err = WithImports(name, text, fe.needed); err != nil && fe.ours != nil {
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
 		return nil
 	}

@@ -15,12 +15,12 @@ import (
 
 // WithImports returns a file with the imports that it needs and lacks, and without those that nothing in it uses. An error says that
 // a name means something else there. Imports named "_", "." or "C" have their own effects.
-func WithImports(names syntax.Names, name string, text []byte, needed []syntax.Import) ([]byte, error) {
+func WithImports(name string, text []byte, needed []syntax.Import) ([]byte, error) {
 	source, err := syntax.Parse(name, text)
 	if err != nil {
 		return nil, err
 	}
-	uses, have := syntax.PackageUses(source), names.Imports(source)
+	uses, have := syntax.PackageUses(source), syntax.Imports(source)
 	unused := slices.DeleteFunc(slices.Clone(have), func(i syntax.Import) bool {
 		return len(uses[i.Name]) > 0 || i.Name == "_" || i.Name == "." || i.Path == "C"
 	})

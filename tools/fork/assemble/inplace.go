@@ -39,7 +39,7 @@ func (as *assembler) moveIn(t plan.Touch) {
 	}
 	fe := as.editsOf(t)
 	start, end := t.Ours.Extent()
-	fe.needed = append(fe.needed, as.names.NeededImports(t.Ours.File, start, end)...)
+	fe.needed = append(fe.needed, syntax.NeededImports(t.Ours.File, start, end)...)
 	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
 	text := withoutDirectives(t.Ours.File, start, end)
 	from, to := t.Theirs.Extent()

@@ -9,7 +9,6 @@ import (
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
-	"mongofork/tools/fork/upstream"
 )
 
 // Overlay is what this repository lays over the upstream module.
@@ -131,16 +130,3 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 
 // At returns "file:line" of the directive.
 func (r Reference) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }
-
-// PackageNames knows the packages of the module and those that the overlay adds.
-func PackageNames(m *upstream.Module, o *Overlay) syntax.Names { return m.PackageNames(o.packageName) }
-
-// packageName returns the package clause of the overlay's files in a folder, or "" if there are none.
-func (o *Overlay) packageName(folder string) string {
-	for _, f := range o.Files {
-		if f.Source != nil && path.Dir(f.Path) == folder && !f.Source.IsTest() {
-			return f.Source.AST.Name.Name
-		}
-	}
-	return ""
-}

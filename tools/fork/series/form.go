@@ -112,8 +112,7 @@ func (s *Series) reduced(f *plan.File, data []byte, last int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := plan.PackageNames(s.plan.Module, s.plan.Overlay)
-	if text, err = assemble.WithImports(names, f.Path, text, nil); err != nil {
+	if text, err = assemble.WithImports(f.Path, text, nil); err != nil {
 		return nil, err
 	}
 	return format.Source(text)

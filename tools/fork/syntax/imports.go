@@ -16,22 +16,11 @@ type Import struct {
 	Spec       *ast.ImportSpec
 }
 
-// Names returns the name of the package behind an import path, or ""
-// if it does not know the package.
-type Names func(importPath string) string
-
 var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
 
-// Name returns the name of an imported package. If it is not known, it is the
-// path's last element, without a major version, a ".vN" suffix or a "go-"
-// prefix: the module cache need not hold upstream's dependencies, and none of
-// them breaks this rule.
-func (n Names) Name(importPath string) string {
-	if n != nil {
-		if name := n(importPath); name != "" {
-			return name
-		}
-	}
+// packageName returns the name of an imported package: the path's last element, without a major version, a ".vN" suffix or a "go-"
+// prefix. The module cache need not hold upstream's dependencies, and neither they nor upstream's packages break this rule.
+func packageName(importPath string) string {
 	base := path.Base(importPath)
 	if majorSuffix.MatchString(base) && strings.Contains(importPath, "/") {
 		base = path.Base(path.Dir(importPath))
@@ -41,7 +30,7 @@ func (n Names) Name(importPath string) string {
 }
 
 // Imports lists what a file imports.
-func (n Names) Imports(s *File) []Import {
+func Imports(s *File) []Import {
 	var refs []Import
 	for _, spec := range s.AST.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
@@ -52,7 +41,7 @@ func (n Names) Imports(s *File) []Import {
 		if spec.Name != nil {
 			ref.Name = spec.Name.Name
 		} else {
-			ref.Name = n.Name(p)
+			ref.Name = packageName(p)
 		}
 		refs = append(refs, ref)
 	}
@@ -79,8 +68,8 @@ func PackageUses(s *File) map[string][]int {
 }
 
 // NeededImports returns the imports of ours that a node of our file uses.
-func (n Names) NeededImports(ours *File, start, end int) []Import {
-	refs := n.Imports(ours)
+func NeededImports(ours *File, start, end int) []Import {
+	refs := Imports(ours)
 	var needed []Import
 	for name, at := range PackageUses(ours) {
 		if !slices.ContainsFunc(at, func(i int) bool { return start <= i && i < end }) {

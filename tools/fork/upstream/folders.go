@@ -56,24 +56,6 @@ func (m *Module) Folders() []string {
 	return slices.Compact(folders)
 }
 
-// PackageNames knows the packages of the module's folders, as their package clauses have them. Those of other folders below the
-// module's path are asked of others, which may be nil.
-func (m *Module) PackageNames(others func(folder string) string) syntax.Names {
-	return func(importPath string) string {
-		folder, inside := strings.CutPrefix(importPath, m.Path+"/")
-		if !inside {
-			return ""
-		}
-		if p, err := m.Package(folder); err == nil && p.Name != "" {
-			return p.Name
-		}
-		if others == nil {
-			return ""
-		}
-		return others(folder)
-	}
-}
-
 // LookupWhole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables
 // without a name, such as those that say which interfaces it has.
 func (m *Module) LookupWhole(key syntax.Key) ([]*syntax.Decl, error) {
