@@ -24,7 +24,7 @@ type testCmd struct {
 // Run runs the suites and prints the report.
 func (c *testCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
 	if len(c.Only) == 0 {
-		c.Only = suite.Names(false)
+		c.Only = suite.Default
 	}
 	rig, err := r.rig()
 	if err != nil {

@@ -3,7 +3,6 @@ package upstream
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"mongofork/tools/fork/syntax"
@@ -42,18 +41,6 @@ func (m *Module) Lookup(key syntax.Key) ([]*syntax.Decl, error) {
 		return nil, err
 	}
 	return p.Lookup(key), nil
-}
-
-// Folders lists the folders of the module that hold Go files, in order.
-func (m *Module) Folders() []string {
-	var folders []string
-	for name := range m.Tree {
-		if syntax.IsGoFile(name) {
-			folders = append(folders, path.Dir(name))
-		}
-	}
-	slices.Sort(folders)
-	return slices.Compact(folders)
 }
 
 // LookupWhole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables

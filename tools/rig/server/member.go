@@ -50,14 +50,6 @@ func (m *Member) direct() *options.ClientOptions {
 	return opts
 }
 
-// PID returns the process's id, or 0 if the member does not run.
-func (m *Member) PID() int {
-	if c := m.running(); c != nil {
-		return c.cmd.Process.Pid
-	}
-	return 0
-}
-
 func (m *Member) running() *child {
 	m.mu.Lock()
 	defer m.mu.Unlock()

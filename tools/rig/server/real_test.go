@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	for _, m := range d.Members() {
-		fmt.Println(m.PID())
+		fmt.Println(m.running().cmd.Process.Pid)
 	}
 	select {}
 }
@@ -114,7 +114,7 @@ func TestMembersElectDieAndComeBack(t *testing.T) {
 
 	first := primary()
 	first.Kill()
-	assert.Zero(t, first.PID())
+	assert.Nil(t, first.running())
 	first.Kill() // it is dead already
 	assert.ErrorIs(t, first.Pause(), os.ErrProcessDone)
 	second := primary()
@@ -124,7 +124,7 @@ func TestMembersElectDieAndComeBack(t *testing.T) {
 	assert.EqualValues(t, 1, count, "what a majority has survives its primary")
 
 	require.NoError(t, first.Restart(t.Context()))
-	assert.NotZero(t, first.PID())
+	assert.NotNil(t, first.running())
 	require.NoError(t, second.Pause())
 	assert.NotEqual(t, second, primary(), "a paused primary is replaced")
 	require.NoError(t, second.Resume())
@@ -212,7 +212,7 @@ func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	d, err := Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir(), Form: Form{kind: standalone, size: 1}})
 	require.NoError(t, err)
 	require.NoError(t, d.Err())
-	require.NoError(t, syscall.Kill(d.Members()[0].PID(), syscall.SIGTERM))
+	require.NoError(t, syscall.Kill(d.Members()[0].running().cmd.Process.Pid, syscall.SIGTERM))
 	<-d.Failed()
 	assert.ErrorContains(t, d.Err(), "exited (exit status 0)")
 	require.NoError(t, d.Stop())

@@ -54,38 +54,23 @@ type part struct {
 	run  func(context.Context, *Result) error
 }
 
-// suite is one of the suites.
-type suite struct {
-	name string
-	// extra suites run only if they are named.
-	extra bool
-	parts func(work) []part
-}
+// Default are the suites that run if none is named, Extra those that run only then.
+var Default, Extra = []string{"fork", "upstream", "spec"}, []string{"integration", "topologies"}
 
-func suites() []suite {
-	alone := func(run func(work, context.Context, *Result) error) func(work) []part {
-		return func(w work) []part {
-			return []part{{"", func(ctx context.Context, r *Result) error { return run(w, ctx, r) }}}
-		}
+// parts returns the parts of a suite.
+func (w work) parts(suite string) []part {
+	switch suite {
+	case "fork":
+		return []part{{suite, w.ours}}
+	case "upstream":
+		return []part{{suite, w.upstream}}
+	case "spec":
+		return w.spec()
+	case "integration":
+		return w.integration()
+	default:
+		return w.topologies()
 	}
-	return []suite{
-		{"fork", false, alone(work.ours)},
-		{"upstream", false, alone(work.upstream)},
-		{"spec", false, work.spec},
-		{"integration", true, work.integration},
-		{"topologies", true, work.topologies},
-	}
-}
-
-// Names lists the suites in the order of their runs, with those that run only if they are named, or without.
-func Names(extra bool) []string {
-	var names []string
-	for _, s := range suites() {
-		if extra || !s.extra {
-			names = append(names, s.name)
-		}
-	}
-	return names
 }
 
 // Run runs the named suites and returns the results of their parts.
@@ -100,12 +85,8 @@ func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
 	}
 	w := work{r, trees, skips}
 	var parts []part
-	for _, s := range suites() {
-		if slices.Contains(names, s.name) {
-			for _, p := range s.parts(w) {
-				parts = append(parts, part{strings.TrimSpace(s.name + " " + p.name), p.run})
-			}
-		}
+	for _, name := range names {
+		parts = append(parts, w.parts(name)...)
 	}
 	return r.sideBySide(ctx, parts), nil
 }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -26,11 +27,11 @@ var proseTests = []string{
 // spec runs, for each revision, the unified tests on a real server; for that of the fork also all tests of the overlay that need
 // one.
 func (w work) spec() []part {
-	parts := []part{{w.Revisions.Fork, func(ctx context.Context, r *Result) error {
+	parts := []part{{"spec " + w.Revisions.Fork, func(ctx context.Context, r *Result) error {
 		return w.unified(ctx, r, w.Revisions.Fork, server.Config{}, w.own.in(needsServer), unifiedTest)
 	}}}
 	if w.Revisions.Upstream != w.Revisions.Fork {
-		parts = append(parts, part{w.Revisions.Upstream, func(ctx context.Context, r *Result) error {
+		parts = append(parts, part{"spec " + w.Revisions.Upstream, func(ctx context.Context, r *Result) error {
 			return w.unified(ctx, r, w.Revisions.Upstream, server.Config{}, nil, unifiedTest)
 		}})
 	}
@@ -42,11 +43,7 @@ func (w work) spec() []part {
 func (w work) topologies() []part {
 	var parts []part
 	for _, topology := range []string{"", "sharded:2", "loadbalanced:2"} {
-		name := topology
-		if name == "" {
-			name = "without the lab"
-		}
-		parts = append(parts, part{name, func(ctx context.Context, r *Result) error {
+		parts = append(parts, part{"topologies " + cmp.Or(topology, "without the lab"), func(ctx context.Context, r *Result) error {
 			ours := w.own.in(func(folder string) bool { return folder == unifiedFolder })
 			cfg := server.Config{Name: os.Getenv("SERVER"), Lab: topology}
 			if cfg.Name == "" && os.Getenv("MONGODB_URI") == "" {
@@ -67,7 +64,7 @@ func (w work) integration() []part {
 	for _, name := range []string{"plain", "secured"} {
 		form := server.ReplicaSet(3)
 		form.TLS, form.Users = name == "secured", name == "secured"
-		parts = append(parts, part{name, func(ctx context.Context, r *Result) error {
+		parts = append(parts, part{"integration " + name, func(ctx context.Context, r *Result) error {
 			project, err := w.Project(ctx, w.Revisions.Upstream)
 			if err != nil {
 				return err
