@@ -100,12 +100,15 @@ func NewResult(cases ...Case) *Result {
 	return r
 }
 
-// Merge returns a result with the cases of all results. Of cases with the same key the last one counts.
+// Merge returns a result with the cases of all results. Of cases with the same key a failure counts, or else
+// the last one.
 func Merge(results ...*Result) *Result {
 	merged := NewResult()
 	for _, r := range results {
 		for key, c := range r.cases {
-			merged.cases[key] = c
+			if merged.cases[key].Outcome != Failed {
+				merged.cases[key] = c
+			}
 		}
 		merged.Stray = append(merged.Stray, r.Stray...)
 	}
