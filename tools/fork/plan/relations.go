@@ -134,6 +134,11 @@ func (mt *matcher) touchable(d *Decl, found []*syntax.Decl) bool {
 	if theirs.Kind != d.Kind {
 		mt.fail(d, "declare the same kind", "ours is a %s, upstream's is a %s (%s)", d.Kind, theirs.Kind, theirs.At())
 	}
+	if d.Directive.Verb == syntax.Replace && d.Func != nil && theirs.Func != nil && ast.IsExported(theirs.Bare()) {
+		if ours, up := words(d.Func.Doc), words(theirs.Func.Doc); ours < up {
+			mt.fail(d, "say all that is still true", "our comment has %d words, upstream's %d (%s)", ours, up, theirs.At())
+		}
+	}
 	if theirs.Shared > 1 {
 		mt.fail(d, "set the value in an init function instead", "upstream declares %d names at once (%s)", theirs.Shared, theirs.At())
 	}
@@ -156,3 +161,6 @@ func inImpliedGroup(d *syntax.Decl) bool {
 	}
 	return false
 }
+
+// words counts the words of a comment without its directives.
+func words(doc *ast.CommentGroup) int { return len(strings.Fields(doc.Text())) }
