@@ -42,6 +42,7 @@ type run struct {
 	servers    servers
 	classes    []Class
 	clients    []*mongo.Client
+	wrappers   []wrapper // of each client's calls
 	operations []operation
 	commands   int // that arrived in the measured time
 }
@@ -84,7 +85,11 @@ func (r *run) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.clients = append(r.clients, client)
+		var wrapped wrapper = plainly
+		if r.job.Throttler {
+			wrapped = newThrottler(ctx)
+		}
+		r.clients, r.wrappers = append(r.clients, client), append(r.wrappers, wrapped)
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
@@ -118,7 +123,9 @@ func (r *run) load(ctx context.Context) {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
 		running.Go(func() {
-			op.failed = r.do(mark(ctx, r.classes[op.class].Criticality), op) != nil
+			criticality := r.classes[op.class].Criticality
+			marked := mark(ctx, criticality)
+			op.failed = r.wrappers[op.client](marked, criticality, func() error { return r.do(marked, op) }) != nil
 			op.ended = time.Since(began)
 		})
 	}

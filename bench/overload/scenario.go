@@ -106,7 +106,9 @@ type Job struct {
 	Options string
 	// Spent makes the clients spend their buckets' tokens before the load begins.
 	Spent bool
-	Seed  uint64
+	// Throttler puts failsafe-go's PriorityThrottler around each call.
+	Throttler bool
+	Seed      uint64
 	// URI names a lab in real time, which has limits, but no capacity; empty for servers in virtual time.
 	URI string
 }

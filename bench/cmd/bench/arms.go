@@ -2,11 +2,12 @@ package main
 
 // arm is a driver with options.
 type arm struct {
-	name    string
-	base    string
-	fork    bool
-	options string
-	spent   bool // the tokens, before the load begins
+	name      string
+	base      string
+	fork      bool
+	options   string
+	spent     bool // the tokens, before the load begins
+	throttler bool // failsafe-go's PriorityThrottler around each call
 }
 
 const (
@@ -16,7 +17,7 @@ const (
 
 // arms are all drivers: those of the oldest base, which knows nothing of overload, and of the newest, which retries twice.
 type arms struct {
-	noRetry, twoRetries                              arm
+	noRetry, twoRetries, prioritized                 arm
 	fork, full, spent, throttled                     arm
 	newerFork, newerFull, newerSpent, newerThrottled arm
 }
@@ -29,6 +30,7 @@ func newArms(older, newer string) arms {
 		fork:       arm{name: "fork", base: older, fork: true},
 		newerFork:  arm{name: "fork of " + newer, base: newer, fork: true},
 	}
+	a.prioritized = arm{name: a.noRetry.name + " in a PriorityThrottler", base: older, throttler: true}
 	a.full = a.fork.with("adaptiveRetries", adaptiveRetries)
 	a.spent = a.full.afterOverload()
 	a.throttled = a.fork.with("adaptiveThrottling", adaptiveThrottling)

@@ -66,7 +66,7 @@ func (c common) compile(ctx context.Context, folder string, all []arm) (*program
 
 // run runs a job with an arm's driver.
 func (p *programs) run(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
-	job.Options, job.Spent = a.options, a.spent
+	job.Options, job.Spent, job.Throttler = a.options, a.spent, a.throttler
 	input, err := json.Marshal(job)
 	if err != nil {
 		return result, err

@@ -247,7 +247,7 @@ func (a arms) classes() []entry {
 	} {
 		entries = append(entries, entry{scenario(c.name, overload.Load{Base: c.load}, c.seconds*time.Second, func(s *overload.Scenario) {
 			s.Clients, s.Classes = c.clients, split(c.critical, c.normal)
-		}), []arm{a.noRetry, a.throttled, a.newerThrottled}})
+		}), []arm{a.noRetry, a.prioritized, a.throttled, a.newerThrottled}})
 	}
 	both := []arm{a.throttled, a.newerThrottled}
 	for _, e := range slices.Concat(a.brief(), a.neighbours()) {

@@ -214,6 +214,10 @@ func (a arms) tables(all measured) []table {
 	for _, n := range []int{1, 10, 100, 1000} {
 		fleets = append(fleets, row{clients(n), clients(n), "%.1f", goodput})
 	}
+	var classes []row
+	for _, name := range overloadsInClasses() {
+		classes = append(classes, row{name + ": critical, %", name, "%.1f", classSuccess(critical)}, row{"goodput, %", name, "%.1f", goodput})
+	}
 	const page, goals, throttling = "docs/performance.md", "docs/performance/goals.md", "docs/throttling.md"
 	twice := lastingAt(2, 0.1)
 	return []table{
@@ -228,6 +232,7 @@ func (a arms) tables(all measured) []table {
 		}, a.fork, a.throttled, a.newerFork, a.newerThrottled)},
 		{goals, "goals tokens", a.goalTable(a.tokenGoals(), all)},
 		{goals, "goals classes", a.goalTable(a.classGoals(), all)},
+		{goals, "classes", scenarioTable(all, "", classes, a.noRetry, a.prioritized, a.throttled, a.newerThrottled)},
 		{goals, "goals throttling", a.goalTable(a.throttlingGoals(), all)},
 		{throttling, "throttling", scenarioTable(all, "", throttlingRows(), a.noRetry, a.fork, a.full, a.spent, a.throttled)},
 	}
