@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -23,15 +24,6 @@ func findOne(s *overloadtest.Script, client *Client) error {
 	err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
 	s.Finish()
 	return err
-}
-
-func assertOverloadError(t *testing.T, err error) {
-	t.Helper()
-
-	var labeled LabeledError
-	require.True(t, errors.As(err, &labeled), "got %v", err)
-	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
-	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
 }
 
 // client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
@@ -60,7 +52,7 @@ func TestBackpressureProse2(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = client.Disconnect(context.Background()) }()
 
-	bucket := client.deployment.(driver.OverloadRetrier).OverloadPolicy().Bucket
+	bucket := client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Bucket
 	assert.Equal(t, 1000.0, bucket.Tokens())
 	require.NoError(t, client.Ping(context.Background(), nil))
 	assert.Equal(t, 1000.0, bucket.Tokens())

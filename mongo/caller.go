@@ -67,17 +67,19 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 	return c.upstreamAll(limitBackoffs(ctx, c.timeout()), results)
 }
 
-// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
+// Close closes the cursor, also at the server unless it is exhausted. After that, neither Next nor TryNext may be called; further calls
+// of Close do nothing. The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
-//fork:wrap a cursor that closes itself must not keep its caller waiting
+//fork:replace a cursor that closes itself must not keep its caller waiting
 func (c *Cursor) Close(ctx context.Context) error {
-	if c.bc.ID() == 0 { // there is nothing to close at the server
-		return c.upstreamClose(ctx)
+	defer c.closeImplicitSession()
+	if c.bc.ID() != 0 { // there is something to close at the server
+		if c.closesItself {
+			ctx = withOwnCursor(ctx)
+		}
+		ctx = limitBackoffs(ctx, c.timeout())
 	}
-	if c.closesItself {
-		ctx = withOwnCursor(ctx)
-	}
-	return c.upstreamClose(limitBackoffs(ctx, c.timeout()))
+	return wrapErrors(c.bc.Close(ctx))
 }
 
 // ChangeStream knows whether it closes itself.

@@ -13,12 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-func batch(name string, id int64, docs ...any) bson.E {
-	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
-	}}
-}
-
 func TestChangeStreamRetries(t *testing.T) {
 	opened := overloadtest.OK(batch("firstBatch", 7))
 	event := overloadtest.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))

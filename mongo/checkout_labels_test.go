@@ -105,6 +105,7 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 			})
 			t.Run(fmt.Sprintf("%s/%s, retryWrites off", name, method), func(t *testing.T) {
 				s := overloadtest.New(t, none)
+				s.Policy.RetryWrites = false
 				coll := connectScript(t, s, options.Client().SetRetryWrites(false)).Database("db").Collection("coll")
 				err := run(context.Background(), coll)
 				require.Error(t, err)

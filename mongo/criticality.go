@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // Criticality says how much an application needs an operation. When a server is overloaded, a client with the option
@@ -27,7 +28,7 @@ func NewCriticalityContext(parent context.Context, c Criticality) context.Contex
 	if c < Sheddable || c > Critical {
 		c = Normal
 	}
-	return backpressure.WithCriticality(parent, int8(c))
+	return backpressure.WithCriticality(parent, retry.Criticality(c))
 }
 
 // CriticalityFromContext returns the class of operations that are done with the context: Normal, unless NewCriticalityContext has

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"bytes"
 	"context"
 	"io"
 
@@ -23,8 +22,6 @@ type sendingMethod struct {
 }
 
 var (
-	anything  = bson.D{}
-	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
 	replaced  = bson.D{{Key: "x", Value: 1}}
 	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
 	opened    = overloadtest.OK(batch("firstBatch", 7, bson.D{}))
@@ -76,8 +73,6 @@ func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Coll
 }
 
 func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
-
-func content() io.Reader { return bytes.NewReader([]byte("content")) }
 
 var onCollections = []sendingMethod{
 	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }},

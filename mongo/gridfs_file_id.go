@@ -40,9 +40,12 @@ func (b *GridFSBucket) Rename(ctx context.Context, fileID any, newFilename strin
 	return b.upstreamRename(ctx, onlyFile(fileID), newFilename)
 }
 
-//fork:wrap an ID of query operators deleted the chunks of other files
+// deleteChunks deletes the chunks of a file.
+//
+//fork:replace an ID of query operators deleted the chunks of other files
 func (b *GridFSBucket) deleteChunks(ctx context.Context, fileID any) error {
-	return b.upstreamDeleteChunks(ctx, onlyFile(fileID))
+	_, err := b.chunksColl.DeleteMany(ctx, bson.D{{Key: "files_id", Value: onlyFile(fileID)}})
+	return err
 }
 
 //fork:wrap an ID of query operators found the chunks of other files

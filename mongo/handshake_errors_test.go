@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -66,7 +67,7 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 		}})
 	client, err := Connect(append([]*options.ClientOptions{plain}, opts...)...)
 	require.NoError(t, err)
-	client.deployment.(driver.OverloadRetrier).OverloadPolicy().Jitter = func() float64 { return 0 }
+	client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Jitter = func() float64 { return 0 }
 	a.Client = client
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return a

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/handshake"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -22,9 +23,9 @@ func TestHandshakeProse9(t *testing.T) {
 
 	handshakes := l.Handshakes()
 	assert.True(t, len(handshakes) >= 2, "got %d handshakes, want those of a monitor and a pool", len(handshakes))
-	for _, handshake := range handshakes {
-		backpressure, err := handshake.LookupErr("backpressure")
-		require.NoError(t, err, "%v", handshake)
+	for _, hello := range handshakes {
+		backpressure, err := hello.LookupErr(handshake.Backpressure)
+		require.NoError(t, err, "%v", hello)
 		assert.True(t, backpressure.Boolean())
 	}
 }

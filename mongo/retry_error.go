@@ -14,17 +14,3 @@ import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 // of a limit, deadline, option, missing label or empty token bucket. WriteException, BulkWriteException and
 // ClientBulkWriteException do not hold one; event.RetryMonitor reports the same about their operations.
 type RetryError = driver.RetryError
-
-// RetryTokens returns the number of tokens that the client has left for retries after overload errors, from 0 to 1000. It reports
-// false if the client does not have the option adaptiveRetries.
-func (c *Client) RetryTokens() (tokens float64, ok bool) {
-	retrier, ok := c.deployment.(driver.OverloadRetrier)
-	if !ok {
-		return 0, false
-	}
-	policy := retrier.OverloadPolicy()
-	if policy == nil || policy.Bucket == nil {
-		return 0, false
-	}
-	return policy.Bucket.Tokens(), true
-}

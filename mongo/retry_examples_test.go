@@ -7,14 +7,13 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // The error of an operation tells why the driver gave up.
 func ExampleRetryError() {
 	insertOrder := func() error {
-		// What InsertOne returns if the server stays overloaded.
-		return driver.Error{Name: "IngressRequestRateLimitExceeded", Message: "too many requests"}.DescribeRetries(&mongo.RetryError{
+		// InsertOne returns a CommandError that holds one, if the server stays overloaded.
+		return fmt.Errorf("too many requests (%w)", &mongo.RetryError{
 			Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit,
 		})
 	}
@@ -26,6 +25,6 @@ func ExampleRetryError() {
 		fmt.Printf("%d attempts, %v of backoff, then: %s\n", retries.Attempts, retries.Backoff, retries.Reason)
 	}
 	// Output:
-	// (IngressRequestRateLimitExceeded) too many requests (no further retry after 6 attempts and 1.55s of backoff: limit)
+	// too many requests (no further retry after 6 attempts and 1.55s of backoff: limit)
 	// 6 attempts, 1.55s of backoff, then: limit
 }

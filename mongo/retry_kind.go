@@ -47,21 +47,3 @@ func (db *Database) processRunCommand(
 ) (*driver.Operation, *session.Client, error) {
 	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil
 }
-
-// The cursor's commands are retried after overload errors under the same conditions as RunCommand's.
-//
-//fork:wrap the cursor of a runCommand follows runCommand's rules
-func (db *Database) RunCommandCursor(
-	ctx context.Context,
-	runCommand any,
-	opts ...options.Lister[options.RunCmdOptions],
-) (*Cursor, error) {
-	cursor, err := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
-	if cursor == nil {
-		return nil, err
-	}
-	if batches, ok := cursor.bc.(*driver.BatchCursor); ok {
-		batches.MarkRunCommand()
-	}
-	return cursor, err
-}

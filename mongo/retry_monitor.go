@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // newClient makes a client. Its RetryMonitor is given contexts without a session.
@@ -16,7 +16,7 @@ func newClient(opts ...*options.ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if retrier, ok := client.deployment.(driver.OverloadRetrier); ok {
+	if retrier, ok := client.deployment.(backpressure.PolicyHolder); ok {
 		if policy := retrier.OverloadPolicy(); policy != nil && policy.Monitor != nil {
 			policy.Monitor = outsideOfSessions(*policy.Monitor)
 		}

@@ -11,10 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // TestRetryMonitorMayUseTheClient is about a monitor that runs a command on a client which has a single connection.
@@ -98,7 +98,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
 			require.NoError(t, err)
 			defer func() { _ = client.Disconnect(context.Background()) }()
-			client.deployment.(driver.OverloadRetrier).OverloadPolicy().Jitter = func() float64 { return 0 }
+			client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Jitter = func() float64 { return 0 }
 
 			next := 0
 			answer := func(command string) any {

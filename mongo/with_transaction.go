@@ -140,7 +140,7 @@ type transactionRetries struct {
 
 func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
 	r := &transactionRetries{clock: backpressure.SystemClock{}, jitter: rand.Float64}
-	if retrier, ok := s.deployment.(driver.OverloadRetrier); ok && retrier.OverloadPolicy() != nil {
+	if retrier, ok := s.deployment.(backpressure.PolicyHolder); ok && retrier.OverloadPolicy() != nil {
 		policy := retrier.OverloadPolicy()
 		r.clock, r.jitter = policy.Clock, policy.Jitter
 	}

@@ -19,3 +19,7 @@ func HasLabel(err error, label string) bool {
 	labeled, ok := err.(interface{ HasErrorLabel(string) bool })
 	return ok && labeled.HasErrorLabel(label)
 }
+
+// RetryableWrite is the argument of the method ForWrite, by which package driver tells the errors of connections that it was for a
+// write that may be retried: they get the label RetryableWriteError, and stay of their type. Applications cannot call the method.
+type RetryableWrite struct{}

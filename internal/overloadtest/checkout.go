@@ -1,6 +1,7 @@
 package overloadtest
 
 import (
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -14,8 +15,10 @@ type NoConnection struct{ Err error }
 // PoolCleared is the error of a command that waits for a connection when the pool is cleared.
 type PoolCleared struct{ retryableWrite bool }
 
-// WithRetryableWriteError returns a copy of the error that has the label.
-func (PoolCleared) WithRetryableWriteError() error { return PoolCleared{retryableWrite: true} }
+// ForWrite returns a copy of the error that has the label.
+func (PoolCleared) ForWrite(backpressure.RetryableWrite) error {
+	return PoolCleared{retryableWrite: true}
+}
 
 // HasErrorLabel reports whether the error has the label.
 func (e PoolCleared) HasErrorLabel(label string) bool {
@@ -44,8 +47,8 @@ type connectionError interface {
 // BrokenHandshake is the error of a connection to "a:27017" on which a handshake command failed.
 type BrokenHandshake struct{ Cause driver.Error }
 
-// WithRetryableWriteError returns a copy of the error that has the label.
-func (e BrokenHandshake) WithRetryableWriteError() error {
+// ForWrite returns a copy of the error that has the label.
+func (e BrokenHandshake) ForWrite(backpressure.RetryableWrite) error {
 	e.Cause.Labels = append(append([]string(nil), e.Cause.Labels...), driver.RetryableWriteError)
 	return e
 }

@@ -23,7 +23,7 @@ import (
 type Script struct {
 	Topology description.TopologyKind
 	Servers  []description.Server
-	Policy   *driver.OverloadPolicy
+	Policy   *backpressure.Policy
 
 	// Replies are the remaining replies. Each is a bson.D, the error of a broken connection, or what ends an attempt earlier: a
 	// NoServer, a NoConnection or the error of a connection, such as BrokenHandshake.
@@ -61,10 +61,10 @@ type Sent struct {
 }
 
 var (
-	_ driver.Deployment      = (*Script)(nil)
-	_ driver.OverloadRetrier = (*Script)(nil)
-	_ driver.Subscriber      = (*Script)(nil)
-	_ backpressure.Clock     = (*Script)(nil)
+	_ driver.Deployment         = (*Script)(nil)
+	_ backpressure.PolicyHolder = (*Script)(nil)
+	_ driver.Subscriber         = (*Script)(nil)
+	_ backpressure.Clock        = (*Script)(nil)
 )
 
 // New returns a script for a replica set of one server, the primary "a:27017".
@@ -75,7 +75,7 @@ func New(t testing.TB, replies ...any) *Script {
 		Replies:  replies,
 		t:        t,
 	}
-	s.Policy = &driver.OverloadPolicy{
+	s.Policy = &backpressure.Policy{
 		Policy: retry.Policy{
 			RetryReads: true, RetryWrites: true,
 			MaxRetries: 5, FirstBackoff: retry.BaseBackoff, Jitter: func() float64 { return 0.5 },
@@ -107,8 +107,8 @@ func sessionTimeoutMinutes() *int64 {
 	return &minutes
 }
 
-// OverloadPolicy implements the driver.OverloadRetrier interface.
-func (s *Script) OverloadPolicy() *driver.OverloadPolicy { return s.Policy }
+// OverloadPolicy implements the backpressure.PolicyHolder interface.
+func (s *Script) OverloadPolicy() *backpressure.Policy { return s.Policy }
 
 // Kind implements the driver.Deployment interface.
 func (s *Script) Kind() description.TopologyKind { return s.Topology }

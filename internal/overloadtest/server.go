@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -16,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// server is one server of a script. It is a driver.OverloadRetrier for the cursors opened on it.
+// server is one server of a script. It is a backpressure.PolicyHolder for the cursors opened on it.
 type server struct {
 	*Script
 	desc description.Server
@@ -31,19 +30,6 @@ func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorRes
 		s.Policy.NoteRejection()
 	}
 	return driver.NoChange
-}
-
-// Throttle is what package driver asks a server of a client with adaptiveThrottling.
-func (s server) Throttle() (address.Address, *retry.Throttle) {
-	throttle := s.Throttles[s.desc.Addr]
-	if throttle == nil && s.Policy != nil && s.Policy.Throttling != nil {
-		throttle = retry.NewThrottle(*s.Policy.Throttling, s.Policy.Clock.Now)
-		if s.Throttles == nil {
-			s.Throttles = map[address.Address]*retry.Throttle{}
-		}
-		s.Throttles[s.desc.Addr] = throttle
-	}
-	return s.desc.Addr, throttle
 }
 
 // Connection implements the driver.Server interface. A reply that means that there is no connection is used up at once.

@@ -7,9 +7,4 @@
 // One Policy belongs to a client. Policy.Start begins the Execution of one command, which takes the outcome of each attempt in
 // order. A nil Policy is for commands that the specification exempts (monitoring, connection establishment, authentication): only
 // the older read and write rules apply to them.
-//
-// A Throttle decides for each server of a client with adaptiveThrottling whether an attempt is sent at all. That is not part of
-// the specification.
-//
-// Rejections is separate: it counts a server's recent overload errors, for the choice among servers.
 package retry

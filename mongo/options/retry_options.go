@@ -17,8 +17,7 @@ package options
 // Once a command has met an overload error, the number of retries of the first policy is the limit of both together.
 //
 // RunCommand is retried only under the first policy, and only if SetRetryReads is true as well. CommitTransaction and
-// AbortTransaction are retried under both policies, regardless of this option. SetAdaptiveRetries limits the retries of a client
-// in a long overload.
+// AbortTransaction are retried under both policies, regardless of this option.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Writes specification.
 //
@@ -43,8 +42,7 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 //
 // Once a command has met an overload error, the number of retries of the first policy is the limit of both together.
 //
-// RunCommand is retried only under the first policy, and only if SetRetryWrites is true as well. SetAdaptiveRetries limits the
-// retries of a client in a long overload.
+// RunCommand is retried only under the first policy, and only if SetRetryWrites is true as well.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Reads specification.
 //

@@ -7,19 +7,11 @@ import (
 	"mongofork/tools/fork/problem"
 )
 
-// checkFragments checks that the lines of each fragment are in their file once, if the base has the file.
-func (s *Series) checkFragments(i int, step Step, ps *problem.List) {
-	for _, f := range step.Fragments {
-		at, listed := s.files[f.File]
-		if !listed || at >= i {
-			ps.Add(step.File(), 0, "list the file in an earlier step", "a fragment of %s, which no earlier step brings", f.File)
-		}
-		file := s.file(f.File)
-		if file == nil {
-			continue
-		}
-		if _, _, n := f.find(file.Data); n != 1 || f.Lines == "" {
-			ps.Add(step.File(), 0, "copy the lines anew from the file", "a fragment of %s is there %d times, not once: %q", f.File, n, f.Lines)
+// checkBefore checks that what a step changes is there before.
+func (s *Series) checkBefore(i int, step Step, ps *problem.List) {
+	for name := range step.Before {
+		if at, listed := s.files[name]; !listed || at >= i {
+			ps.Add(step.File(), 0, "list the file in an earlier step", "it changes %s, which no earlier step brings", name)
 		}
 	}
 }

@@ -9,8 +9,8 @@ func stepFile(title, more string) []byte {
 	return []byte("title: " + title + "\nwhy: |\n  It was wrong.\n\n  It is right now.\nusers: nothing\nspecification: none\ntests: its own\n" + more)
 }
 
-// seriesOverlay is an overlay whose one file of two subjects two steps bring, with a fragment, a wrapped declaration and an import
-// that only the later step needs.
+// seriesOverlay is an overlay of two steps. The second has a wrapped declaration, and changes the file that the first brings: a
+// function, which then needs an import, and a field.
 func seriesOverlay() filetree.Tree {
 	return filetree.Tree{
 		"pool/policy.go": []byte(`package pool
@@ -27,8 +27,11 @@ func limitName() string {
 	return name
 }
 
-// shout is what the second step wants.
-func shout(s string) string { return strings.ToUpper(s) + limitName() }
+// names are what the pool is called.
+type names struct {
+	limit string
+	shout string // what the second step wants
+}
 `),
 		"pool/get.go": []byte(`package pool
 
@@ -46,7 +49,8 @@ var calls = limit
 `),
 		"pool/own.go":              []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
 		"etc/series/1-limit.yaml":  stepFile("Have a limit", "files: [pool/policy.go]\n"),
-		"etc/series/2-calls.yaml":  stepFile("Count calls", "files: [pool/get.go]\ndeclarations: [pool shout]\nfragments:\n  - file: pool/policy.go\n    lines: |2\n      \tname = strings.ToUpper(name)\n"),
+		"etc/series/2-calls.yaml":  stepFile("Count calls", "files: [pool/get.go]\nfields: [pool names.shout]\n"),
+		"etc/series/2-calls.txtar": []byte("-- pool/policy.go --\npackage pool\n\n// limitName names the limit.\nfunc limitName() string {\n\treturn \"limit\"\n}\n"),
 		"etc/series/series.yaml":   []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\n"),
 		"etc/series/0-absent.yaml": stepFile("Change another base", ""),
 	}

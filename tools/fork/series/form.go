@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"path"
-	"slices"
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/plan"
@@ -41,79 +39,30 @@ func (s *Series) nameOf(step int) string {
 
 // form returns a file as it is after a step; nil if it is not there yet.
 func (s *Series) form(f *plan.File, last int) ([]byte, error) {
+	if s.files[f.Path] > last {
+		return nil, nil
+	}
 	if f.Source == nil {
-		if s.files[f.Path] > last {
-			return nil, nil
-		}
 		return f.Data, nil
 	}
-	late := func(d *plan.Decl) bool { return s.declStep(d) > last }
-	switch {
-	case s.files[f.Path] > last && !slices.ContainsFunc(f.Decls, func(d *plan.Decl) bool { return !late(d) }):
-		return nil, nil
-	case len(f.Decls) > 0 && !slices.ContainsFunc(f.Decls, func(d *plan.Decl) bool { return !late(d) }):
-		return nil, nil
-	}
-	data, err := s.withoutFragments(f, last)
+	data, err := s.asBefore(f, last)
 	if err != nil {
 		return nil, err
 	}
-	fields := slices.ContainsFunc(fieldKeys(f.Source, packageOfFile(f)), func(k syntax.Key) bool { at, ok := s.decls[k]; return ok && at > last })
-	if bytes.Equal(data, f.Data) && !fields && !slices.ContainsFunc(f.Decls, late) {
-		return f.Data, nil
-	}
-	return s.reduced(f, data, last)
-}
-
-// packageOfFile returns the package part of the keys of a file's declarations.
-func packageOfFile(f *plan.File) string {
-	if len(f.Decls) > 0 {
-		return f.Decls[0].Key.Package
-	}
-	return path.Dir(f.Path)
-}
-
-// withoutFragments returns the file without the lines of later steps, the latest of which is taken out first.
-func (s *Series) withoutFragments(f *plan.File, last int) ([]byte, error) {
-	data := f.Data
-	for i := len(s.Steps) - 1; i > last; i-- {
-		for _, fragment := range s.Steps[i].Fragments {
-			if fragment.File != f.Path {
-				continue
-			}
-			start, end, n := fragment.find(data)
-			if n != 1 {
-				return nil, fmt.Errorf("a fragment of %s is there %d times, not once: %q", s.Steps[i].Name, n, fragment.Lines)
-			}
-			data = slices.Concat(data[:start], []byte(fragment.Until), data[end:])
-		}
-	}
-	return data, nil
-}
-
-// reduced takes the declarations of later steps out of a file, and the imports that nothing uses then.
-func (s *Series) reduced(f *plan.File, data []byte, last int) ([]byte, error) {
 	source, err := syntax.Parse(f.Path, data)
 	if err != nil {
 		return nil, err
 	}
-	folder := packageOfFile(f)
-	cuts := s.lateFields(source, folder, last)
-	for _, d := range source.Decls {
-		at, ok := s.decls[syntax.Key{Package: folder, Name: d.Key.Name}]
-		if !ok {
-			at = s.files[f.Path]
-		}
-		if at > last {
-			cuts = append(cuts, assemble.Cut(d))
-		}
+	cuts := s.lateFields(source, last)
+	if bytes.Equal(data, f.Data) && len(cuts) == 0 {
+		return f.Data, nil
 	}
-	text, err := assemble.Splice(data, cuts)
-	if err != nil {
+	if data, err = assemble.Splice(data, cuts); err != nil {
 		return nil, err
 	}
-	if text, err = assemble.WithImports(f.Path, text, nil); err != nil {
+	// Some imports are for what comes later.
+	if data, err = assemble.WithImports(f.Path, data, nil); err != nil {
 		return nil, err
 	}
-	return format.Source(text)
+	return format.Source(data)
 }

@@ -18,10 +18,10 @@ type Series struct {
 	Options Options
 	Steps   []Step
 
-	root  string
-	plan  *plan.Plan // of the whole overlay
-	files map[string]int
-	decls map[syntax.Key]int
+	root   string
+	plan   *plan.Plan // of the whole overlay
+	files  map[string]int
+	fields map[syntax.Key]int
 }
 
 // never is the number of the step of what stays out of the series: it is later than every step.
@@ -40,7 +40,7 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 		}
 	}
 	for i, step := range s.Steps {
-		s.checkFragments(i, step, &ps)
+		s.checkBefore(i, step, &ps)
 	}
 	return s, ps.OrNil()
 }
@@ -51,7 +51,7 @@ func placedSeries(root string, whole *plan.Plan, ps *problem.List) (*Series, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{Options: opt, Steps: steps, root: root, plan: whole, files: map[string]int{}, decls: map[syntax.Key]int{}}
+	s := &Series{Options: opt, Steps: steps, root: root, plan: whole, files: map[string]int{}, fields: map[syntax.Key]int{}}
 	s.place(ps)
 	return s, nil
 }
@@ -61,7 +61,7 @@ func (s *Series) place(ps *problem.List) {
 	for i, step := range s.Steps {
 		step.complete(ps)
 		s.placeFiles(i, step.File(), step.Files, ps)
-		s.placeDecls(i, step, ps)
+		s.placeFields(i, step, ps)
 	}
 	for _, left := range s.Options.Left {
 		s.placeFiles(s.never(), Folder+"/"+Setup, left.Files, ps)
@@ -93,34 +93,18 @@ func (s *Series) placeFiles(i int, at string, files []string, ps *problem.List) 
 	}
 }
 
-func (s *Series) placeDecls(i int, step Step, ps *problem.List) {
-	for _, text := range step.Declarations {
+func (s *Series) placeFields(i int, step Step, ps *problem.List) {
+	for _, text := range step.Fields {
 		key, err := syntax.ParseKey(text)
 		if err != nil {
-			ps.Add(step.File(), 0, "write it as docs/builder.md says", "declarations: %v", err)
+			ps.Add(step.File(), 0, "write it as docs/builder.md says", "fields: %v", err)
 			continue
 		}
-		if _, twice := s.decls[key]; twice {
+		if _, twice := s.fields[key]; twice {
 			ps.Add(step.File(), 0, "keep one of them", "%s is listed twice in the series", key)
 		}
-		s.decls[key] = i
+		s.fields[key] = i
 	}
-}
-
-func (s *Series) file(name string) *plan.File {
-	i := slices.IndexFunc(s.plan.Overlay.Files, func(f *plan.File) bool { return f.Path == name })
-	if i < 0 {
-		return nil
-	}
-	return s.plan.Overlay.Files[i]
-}
-
-// declStep returns the step that brings a declaration.
-func (s *Series) declStep(d *plan.Decl) int {
-	if at, ok := s.decls[d.Key]; ok {
-		return at
-	}
-	return s.files[d.File.Path]
 }
 
 // hasFile reports whether a repository has a regular file of this path.

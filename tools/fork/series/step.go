@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/problem"
 )
@@ -38,18 +39,11 @@ type Step struct {
 	Tests         string `yaml:"tests"`
 	// Files are files of the overlay.
 	Files []string `yaml:"files"`
-	// Declarations are the keys of declarations that come with this step, although the rest of their file does not.
-	Declarations []string `yaml:"declarations"`
-	// Fragments are lines that come with this step, although the rest of their file is there before.
-	Fragments []Fragment `yaml:"fragments"`
-}
-
-// Fragment is a run of lines of an overlay file that comes later than the file.
-type Fragment struct {
-	File string `yaml:"file"`
-	// Lines occur once in the file. Until their step, Until stands in their place.
-	Lines string `yaml:"lines"`
-	Until string `yaml:"until"`
+	// Fields are the keys of fields of structs that come with this step, although the structs are there before.
+	Fields []string `yaml:"fields"`
+	// Before are Go files with declarations as they are before this step, by the names of the files that have them now. They are in an
+	// archive beside the step.
+	Before map[string][]byte `yaml:"-"`
 }
 
 // Options is what the series has besides its steps.
@@ -97,8 +91,13 @@ func ReadSteps(from string) ([]Step, Options, error) {
 		if path.Base(name) == Setup {
 			err = decodeStrictly(name, data, &opt)
 		} else {
-			step := Step{Name: strings.TrimSuffix(path.Base(name), ".yaml")}
+			step := Step{Name: strings.TrimSuffix(path.Base(name), ".yaml"), Before: map[string][]byte{}}
 			err = decodeStrictly(name, data, &step)
+			if archive, readErr := fs.ReadFile(root, Folder+"/"+step.Name+".txtar"); readErr == nil {
+				for _, file := range txtar.Parse(archive).Files {
+					step.Before[file.Name] = file.Data
+				}
+			}
 			steps = append(steps, step)
 		}
 		if err != nil {

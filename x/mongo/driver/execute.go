@@ -3,8 +3,8 @@ package driver
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -17,7 +17,7 @@ import (
 // the Retryable Reads, Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent
 // as several commands, one for each batch.
 //
-// Retries after overload errors need a Deployment that has an overload policy, see OverloadRetrier.
+// Retries after overload errors need a Deployment that has an overload policy, see backpressure.PolicyHolder.
 //
 //fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
 func (op Operation) Execute(ctx context.Context) error {
@@ -52,7 +52,7 @@ func (op Operation) Execute(ctx context.Context) error {
 // operationRun is the state of one call of Operation.Execute.
 type operationRun struct {
 	op       Operation // a copy: its name and write concern change with the attempts
-	overload *OverloadPolicy
+	overload *backpressure.Policy
 	kind     retry.Kind
 	limit    retry.Limit   // by the Retryable Reads and Writes specifications, for each command
 	key      retry.Command // once a throttle had to know it, see Operation.commandKey
@@ -88,10 +88,10 @@ type sentCommand struct {
 
 // start prepares for the first command.
 func (ex *operationRun) start(ctx context.Context) {
-	if batches, ok := ex.op.Batches.(commandingBatches); ok {
-		batches.BeforeCommands()
-	}
 	ex.overload = ex.op.overloadPolicy()
+	if ex.op.isClientBulkWrite() && ex.overload != nil && !ex.overload.RetryWrites {
+		*ex.op.RetryMode = RetryNone // which is otherwise known once the first batch is built
+	}
 	ex.kind = ex.op.retryKind(ctx)
 	ex.limit = ex.op.readWriteLimit(ctx)
 	ex.wm = memoryPool.Get().(*[]byte)
@@ -101,7 +101,7 @@ func (ex *operationRun) start(ctx context.Context) {
 // startCommand resets what belongs to a single command. Each batch is a separate command with its own retries.
 func (ex *operationRun) startCommand() {
 	ex.history.startCommand()
-	ex.retries = ex.overload.start(ex.kind, ex.limit)
+	ex.retries = ex.overload.Start(ex.kind, ex.limit)
 	ex.deprioritized = nil
 	ex.errs = attemptErrors{kind: ex.kind, inTxn: ex.inTransaction()}
 	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
@@ -146,52 +146,6 @@ func (ex *operationRun) command(ctx context.Context) error {
 	}
 }
 
-// succeed processes the reply of a successful attempt.
-func (ex *operationRun) succeed(ctx context.Context) error {
-	if ex.sent.moreToCome {
-		// The outcome is unknown, so nothing is deposited in the token bucket.
-		return ErrUnacknowledgedWrite
-	}
-	ex.retries.Succeeded()
-	return ex.processResponse(ctx, nil)
-}
-
-// processResponse passes the last reply to the operation, with the error made of it, if any.
-func (ex *operationRun) processResponse(ctx context.Context, err error) error {
-	if ex.op.ProcessResponseFn == nil {
-		return nil
-	}
-	info := ResponseInfo{
-		Server:                ex.srvr,
-		Connection:            ex.conn,
-		ConnectionDescription: ex.sent.desc.Server,
-		CurrentIndex:          ex.currIndex,
-		Error:                 err,
-	}
-	if _, ok := ex.op.Batches.(commandingBatches); !ok {
-		return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
-	}
-	if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
-		// The cursor of the reply is pinned to the connection, and returns it once it is exhausted or closed.
-		defer ex.releaseConnection()
-	} else {
-		ex.releaseConnection()
-	}
-	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
-}
-
-// commandingBatches is implemented by OperationBatches that send more commands, such as getMore, to process a reply. The
-// connection is returned before that, because those commands need one too and may have to back off. Behind a load balancer they
-// need the same one, and it is returned after them.
-type commandingBatches interface {
-	OperationBatches
-	SendsCommands()
-
-	// BeforeCommands is called once, before the first attempt to send a batch. It decides whether an attempt that gets no connection
-	// may be retried.
-	BeforeCommands()
-}
-
 // nextBatch prepares for the next batch, on the same connection unless that was returned, and reports whether there is one.
 func (ex *operationRun) nextBatch() bool {
 	batches := ex.op.Batches
@@ -206,14 +160,6 @@ func (ex *operationRun) nextBatch() bool {
 	batches.AdvanceBatches(ex.sent.batchSize)
 	ex.startCommand()
 	return true
-}
-
-// batchErrors returns the write errors and write concern errors of all batches.
-func (ex *operationRun) batchErrors() error {
-	if len(ex.failed.WriteErrors) == 0 && ex.failed.WriteConcernError == nil {
-		return nil
-	}
-	return ex.failed
 }
 
 // release ends the execution: the connection and the buffer go back to their pools.

@@ -3,61 +3,21 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
-
-// stage is how far a failed attempt got.
-type stage uint8
-
-const (
-	// selecting: there was no server or no connection.
-	selecting stage = iota
-	// throttled: the client refused to send it.
-	throttled
-	// preparing: the command could not be built. No policy retries that.
-	preparing
-	// sending: the command was sent, or would have been if there had been time.
-	sending
-)
-
-// failedAttempt is one failed attempt.
-type failedAttempt struct {
-	err       error
-	stage     stage
-	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
-	executed  bool // the server executed the command, with write errors
-
-	// The error, if there was no attempt because the operation's context has ended or is about to.
-	outOfTime error
-
-	// Those specifications would retry it if retryReads or retryWrites were on.
-	readWriteOff bool
-
-	server address.Address // for which the attempt was refused; empty if it was not
-}
 
 // attempt sends the command once. It returns nil if the server executed it.
 func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
 	requestID := wiremessage.NextRequestID()
 	ex.history.startAttempt(requestID)
 	if ex.conn == nil {
-		op := ex.op
-		throttling := ex.throttlingDeployment(ctx)
-		if throttling != nil {
-			op.Deployment = throttling
+		if fail := ex.checkOut(ctx, requestID); fail != nil {
+			return fail
 		}
-		srvr, conn, err := op.getServerAndConnection(ctx, requestID, ex.deprioritized)
-		if throttling != nil {
-			ex.key = throttling.attempt.Command
-		}
-		if err != nil {
-			return checkoutFailure(ctx, err)
-		}
-		ex.srvr, ex.conn = srvr, conn
 		if err := ex.bindSession(); err != nil {
 			return &failedAttempt{err: err, stage: preparing}
 		}
@@ -66,7 +26,7 @@ func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
 
 	started, err := ex.buildCommand(ctx, requestID)
 	if err != nil {
-		return &failedAttempt{err: err, stage: preparing, outOfTime: outOfTime(ctx, err, preparing)}
+		return unsentAttempt(ctx, err, preparing)
 	}
 	sent, err := ex.send(ctx, started)
 	switch {
@@ -75,8 +35,26 @@ func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
 	case sent:
 		return &failedAttempt{err: err, stage: sending}
 	default:
-		return &failedAttempt{err: err, stage: sending, outOfTime: outOfTime(ctx, err, sending)}
+		return unsentAttempt(ctx, err, sending)
 	}
+}
+
+// checkOut selects a server, which may be held back from, and gets a connection to it.
+func (ex *operationRun) checkOut(ctx context.Context, requestID int32) *failedAttempt {
+	op := ex.op
+	throttling := ex.throttlingDeployment(ctx)
+	if throttling != nil {
+		op.Deployment = throttling
+	}
+	srvr, conn, err := op.getServerAndConnection(ctx, requestID, ex.deprioritized)
+	if throttling != nil {
+		ex.key = throttling.attempt.Command
+	}
+	if err != nil {
+		return checkoutFailure(ctx, err)
+	}
+	ex.srvr, ex.conn = srvr, conn
+	return nil
 }
 
 // bindSession gives an implicit session its server session, once there is a connection, so that an application never has more
@@ -177,6 +155,18 @@ func (ex *operationRun) send(ctx context.Context, started startedInformation) (s
 	return sent, err
 }
 
+// checkDeadline returns an error if there is not even time for the fastest observed round trip.
+func (ex *operationRun) checkDeadline(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	deadline, ok := ctx.Deadline()
+	if rtt := ex.srvr.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
+		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
+	}
+	return nil
+}
+
 // compress replaces the wire message in the buffer by a compressed one if both sides agreed on that. It runs after the started
 // event, which reads the plain message.
 func (ex *operationRun) compress(command string) error {
@@ -200,10 +190,15 @@ func (ex *operationRun) roundTrip(ctx context.Context) error {
 	} else {
 		ex.sent.res, err = ex.op.roundTrip(ctx, ex.conn, *ex.wm)
 	}
+	ex.tellServer(ctx, err)
+	return err
+}
+
+// tellServer tells the server the end of an attempt, if there is a reply.
+func (ex *operationRun) tellServer(ctx context.Context, err error) {
 	unanswered := ex.sent.moreToCome && err == nil
 	if processor, ok := ex.srvr.(ErrorProcessor); ok && !unanswered {
 		_ = processor.ProcessError(err, ex.conn)
 		ex.tellThrottle(ctx, err)
 	}
-	return err
 }

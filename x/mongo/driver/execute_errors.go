@@ -6,62 +6,53 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// attemptErrors holds the errors of a command's failed attempts that may still be returned.
-type attemptErrors struct {
-	kind      retry.Kind
-	inTxn     bool // the command is one of a transaction, other than its commit or abort
-	first     error
-	attempted error // the last for which attempted is true
+// stage is how far a failed attempt got.
+type stage uint8
+
+const (
+	// selecting: there was no server or no connection.
+	selecting stage = iota
+	// throttled: the client refused to send it.
+	throttled
+	// preparing: the command could not be built. No policy retries that.
+	preparing
+	// sending: the command was sent, or would have been if there had been time.
+	sending
+)
+
+// failedAttempt is one failed attempt.
+type failedAttempt struct {
+	err       error
+	stage     stage
+	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
+	executed  bool // the server executed the command, with write errors
+
+	// The error, if there was no attempt because the operation's context has ended or is about to.
+	late error
+
+	// Those specifications would retry it if retryReads or retryWrites were on.
+	readWriteOff bool
+
+	server address.Address // for which the attempt was refused; empty if it was not
 }
 
-// record records the failure of an attempt that is followed by another.
-func (errs *attemptErrors) record(fail *failedAttempt) {
-	if fail.stage == throttled {
-		// The server's word counts more than the client's own decision.
-		return
+// unsentAttempt returns the failure of an attempt that did not reach the server.
+func unsentAttempt(ctx context.Context, err error, s stage) *failedAttempt {
+	fail := &failedAttempt{err: err, stage: s}
+	// A server selection may end before the context, by its own timeout.
+	if isContextError(err) && (s != selecting || ctx.Err() != nil) {
+		fail.late = err
 	}
-	if errs.first == nil {
-		errs.first = fail.err
-	}
-	if fail.attempted(errs.kind) {
-		errs.attempted = fail.err
-	}
-}
-
-// toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or
-// the first error if there is none. For writes, and commands that may be writes, it is the last error after which the server may
-// have executed the command (retryable-reads.md, "If a retry attempt fails"; retryable-writes.md, "Executing Retryable Write
-// Commands").
-//
-// If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
-// "TransientTransactionError").
-func (errs *attemptErrors) toReturn(last *failedAttempt) error {
-	err := errs.relevant(last)
-	if errs.inTxn && last.hasErrorLabel(TransientTransactionError) {
-		return withLabel(err, TransientTransactionError)
-	}
-	return err
-}
-
-// relevant returns the error for toReturn, without the label.
-func (errs *attemptErrors) relevant(last *failedAttempt) error {
-	switch {
-	case last.attempted(errs.kind) || errs.first == nil:
-		return last.err
-	case errs.attempted != nil:
-		return errs.attempted
-	default:
-		return errs.first
-	}
+	return fail
 }
 
 // attempted reports whether the command was sent and, unless it is a read, the server may have executed it, that is, did not deny
 // it.
 func (fail *failedAttempt) attempted(kind retry.Kind) bool {
-	return fail.stage == sending && fail.outOfTime == nil && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
+	return fail.stage == sending && fail.late == nil && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
 }
 
 // hasErrorLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its
@@ -147,19 +138,6 @@ func (ex *operationRun) unsupportedStorageEngine(err error) bool {
 	}
 }
 
-// selectServer selects a server for an attempt.
-//
-//fork:wrap the result of a commit that no server is found for is unknown
-//fork:watch Operation.getServerAndConnection
-func (op Operation) selectServer(
-	ctx context.Context,
-	requestID int32,
-	deprioritized []description.Server,
-) (Server, error) {
-	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-	return server, op.labelSelection(err)
-}
-
 // classifyCheckout determines whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
 // or to get a connection to it, and labels its error as they and the Transactions specification say.
 func (ex *operationRun) classifyCheckout(fail *failedAttempt) {
@@ -181,16 +159,6 @@ func (ex *operationRun) labelUnsentWrite(err error) error {
 		return err
 	}
 	return withLabel(err, RetryableWriteError)
-}
-
-// labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
-// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as that of a disconnected client, do not get it: a
-// caller that commits until the result is known would not stop.
-func (op Operation) labelSelection(err error) error {
-	if op.Client == nil || !op.Client.Committing || !isContextError(err) {
-		return err
-	}
-	return withLabel(err, UnknownTransactionCommitResult)
 }
 
 // retryableCheckout reports whether no command was sent because the pool was cleared, or because the handshake of a new
@@ -215,6 +183,19 @@ func (ex *operationRun) retryableHandshake(err error) bool {
 		return handshakeErr.NetworkError() || handshakeErr.HasErrorLabel(RetryableWriteError)
 	}
 	return handshakeErr.RetryableRead()
+}
+
+// connectionError is implemented by connection errors, and describes connections that could not be established. If the server
+// may be overloaded, the error has the labels of a retryable overload error.
+type connectionError interface {
+	error
+
+	// HasErrorLabel reports whether the error, or that of the failed handshake command, has the label.
+	HasErrorLabel(string) bool
+
+	// ServerAddress returns the server to which the connection could not be established. It is empty for a connection that was
+	// established, or that no pool requested.
+	ServerAddress() address.Address
 }
 
 // establishmentError returns the connectionError that the error is or wraps, or nil if it is not about a connection that could not

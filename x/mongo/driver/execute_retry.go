@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -42,14 +43,25 @@ func (ex *operationRun) describe(ctx context.Context, fail *failedAttempt) retry
 		ReadWrite:    fail.readWrite,
 		ReadWriteOff: fail.readWriteOff,
 		Refused:      fail.stage == throttled,
-		Remaining:    ex.overload.remaining(ctx, ex.history.backoff),
+		Remaining:    ex.overload.Remaining(ctx, ex.history.backoff),
 		ContextDone:  contextErr(ctx) != nil,
 		Interrupted:  fail.contextDone(),
-		OutOfTime:    ex.outOfTime(fail),
-		Criticality:  criticality(ctx),
+		OutOfTime:    ex.retryTooLate(fail),
+		Criticality:  backpressure.CriticalityOf(ctx),
 
 		FirstBackoff: serverFirstBackoff(fail.err),
 	}
+}
+
+// contextErr returns why nobody waits for another attempt, or nil if somebody does.
+func contextErr(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if caller := backpressure.PurposeOf(ctx).Caller; caller != nil {
+		return caller.Err()
+	}
+	return nil
 }
 
 // prepareRetry prepares everything for the next attempt, and waits for the backoff. An error ends the operation.
@@ -64,12 +76,8 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 		return err
 	}
 	ex.reset(fail)
-	ex.reportDecision(ctx)
-
-	if verdict.Backoff > 0 {
-		if err := ex.backOff(ctx, verdict.Backoff); err != nil {
-			return ex.interrupted(ctx, ex.errs.toReturn(fail), err, duringBackoff)
-		}
+	if err := ex.backOff(ctx, verdict.Backoff); err != nil {
+		return ex.interrupted(ctx, ex.errs.toReturn(fail), err, duringBackoff)
 	}
 	ex.history.retried()
 	return nil
@@ -79,6 +87,11 @@ func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, v
 // nothing about that context.
 func (fail *failedAttempt) contextDone() bool {
 	return fail.stage == sending && isContextError(fail.err)
+}
+
+// retryTooLate reports whether there was no time to make the attempt, after another had failed.
+func (ex *operationRun) retryTooLate(fail *failedAttempt) bool {
+	return fail.late != nil && ex.errs.first != nil
 }
 
 // reset records the failure and gives up its server and connection, so that the next attempt selects anew.
@@ -145,4 +158,53 @@ func (ex *operationRun) reauthenticate(ctx context.Context, fail *failedAttempt)
 	}
 	ex.strengthenCommit()
 	return true, nil
+}
+
+// attemptErrors holds the errors of a command's failed attempts that may still be returned.
+type attemptErrors struct {
+	kind      retry.Kind
+	inTxn     bool // the command is one of a transaction, other than its commit or abort
+	first     error
+	attempted error // the last for which attempted is true
+}
+
+// record records the failure of an attempt that is followed by another.
+func (errs *attemptErrors) record(fail *failedAttempt) {
+	if fail.stage == throttled {
+		// The server's word counts more than the client's own decision.
+		return
+	}
+	if errs.first == nil {
+		errs.first = fail.err
+	}
+	if fail.attempted(errs.kind) {
+		errs.attempted = fail.err
+	}
+}
+
+// toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or
+// the first error if there is none. For writes, and commands that may be writes, it is the last error after which the server may
+// have executed the command (retryable-reads.md, "If a retry attempt fails"; retryable-writes.md, "Executing Retryable Write
+// Commands").
+//
+// If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
+// "TransientTransactionError").
+func (errs *attemptErrors) toReturn(last *failedAttempt) error {
+	err := errs.relevant(last)
+	if errs.inTxn && last.hasErrorLabel(TransientTransactionError) {
+		return withLabel(err, TransientTransactionError)
+	}
+	return err
+}
+
+// relevant returns the error for toReturn, without the label.
+func (errs *attemptErrors) relevant(last *failedAttempt) error {
+	switch {
+	case last.attempted(errs.kind) || errs.first == nil:
+		return last.err
+	case errs.attempted != nil:
+		return errs.attempted
+	default:
+		return errs.first
+	}
 }

@@ -3,7 +3,6 @@ package driver_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -12,12 +11,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -586,48 +585,6 @@ func TestExecuteEachCommandStartedEnds(t *testing.T) {
 	assert.Equal(t, []string{"started", "failed", "started", "failed", "started", "succeeded"}, events)
 }
 
-// TestExecuteTellsOfEachAttempt is about what events and log lines say of the command, the connection and the server.
-func TestExecuteTellsOfEachAttempt(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
-	service := bson.NewObjectID()
-	s.Servers[0].ServiceID = &service
-	sink := logTo(t, s, logger.LevelDebug)
-	op := s.Read()
-	op.Logger = s.Policy.Logger
-	s.Policy.Logger = nil
-
-	var events []string
-	tell := func(kind, name, database, connection string, request int64, server *int64, id *bson.ObjectID) {
-		assert.NotEmpty(t, request)
-		events = append(events, fmt.Sprint(kind, " ", name, " ", database, " ", connection, " ", *server, " ", *id == service))
-	}
-	op.CommandMonitor = &event.CommandMonitor{
-		Started: func(_ context.Context, e *event.CommandStartedEvent) {
-			tell("started", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
-		},
-		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
-			tell("succeeded", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
-		},
-		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
-			tell("failed", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
-		},
-	}
-	require.NoError(t, s.Execute(context.Background(), op))
-	assert.Equal(t, []string{
-		"started anything db a:27017 101 true", "failed anything db a:27017 101 true",
-		"started anything db a:27017 102 true", "succeeded anything db a:27017 102 true",
-	}, events)
-
-	var lines []string
-	for _, keys := range sink.keys {
-		lines = append(lines, fmt.Sprint(keys[logger.KeyCommandName], " ", keys[logger.KeyDatabaseName], " ",
-			keys[logger.KeyDriverConnectionID], " ", keys[logger.KeyServerConnectionID], " ",
-			keys[logger.KeyServerHost], ":", keys[logger.KeyServerPort], " ", keys[logger.KeyServiceID] == service.Hex()))
-	}
-	first, second := "anything db 1 101 a:27017 true", "anything db 2 102 a:27017 true"
-	assert.Equal(t, []string{first, first, second, second}, lines)
-}
-
 // reauthenticator counts the reauthentications.
 type reauthenticator struct {
 	driver.Authenticator
@@ -661,4 +618,15 @@ func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
 	op.Client.Committing = true
 	require.NoError(t, s.Execute(context.Background(), op))
 	assert.Equal(t, []any{nil, "majority"}, s.Field("writeConcern", "w"))
+}
+
+var writeError = overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
+
+// documents returns n documents.
+func documents(n int) []bsoncore.Document {
+	docs := make([]bsoncore.Document, n)
+	for i := range docs {
+		docs[i] = bsoncore.NewDocumentBuilder().AppendInt32("_id", int32(i)).Build()
+	}
+	return docs
 }

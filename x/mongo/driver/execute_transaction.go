@@ -1,5 +1,11 @@
 package driver
 
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
 // inTransaction reports whether the command is one of a transaction, other than the one that ends it.
 func (ex *operationRun) inTransaction() bool {
 	client := ex.op.Client
@@ -101,4 +107,27 @@ func (ex *operationRun) commitFailed(e WriteCommandError) error {
 		err = withLabel(err, RetryableWriteError)
 	}
 	return err
+}
+
+// selectServer selects a server for an attempt.
+//
+//fork:wrap the result of a commit that no server is found for is unknown
+//fork:watch Operation.getServerAndConnection
+func (op Operation) selectServer(
+	ctx context.Context,
+	requestID int32,
+	deprioritized []description.Server,
+) (Server, error) {
+	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
+	return server, op.labelSelection(err)
+}
+
+// labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
+// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as that of a disconnected client, do not get it: a
+// caller that commits until the result is known would not stop.
+func (op Operation) labelSelection(err error) error {
+	if op.Client == nil || !op.Client.Committing || !isContextError(err) {
+		return err
+	}
+	return withLabel(err, UnknownTransactionCommitResult)
 }

@@ -1,13 +1,17 @@
 package driver
 
-import "errors"
+import (
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+)
 
 // retryableWriteLabeler is implemented by errors of other packages that can have the label RetryableWriteError and stay of their type.
 type retryableWriteLabeler interface {
 	error
 
-	// WithRetryableWriteError returns a copy of the error that has the label.
-	WithRetryableWriteError() error
+	// ForWrite returns a copy of the error that has the label.
+	ForWrite(backpressure.RetryableWrite) error
 }
 
 // withLabel returns the error with the label added. If the error's type cannot have labels, it is wrapped by one that can, which
@@ -25,7 +29,7 @@ func withLabel(err error, label string) error {
 		return e
 	default:
 		if labeler, ok := err.(retryableWriteLabeler); ok && label == RetryableWriteError {
-			return labeler.WithRetryableWriteError()
+			return labeler.ForWrite(backpressure.RetryableWrite{})
 		}
 		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err, told: true}
 	}
@@ -35,7 +39,7 @@ func withLabel(err error, label string) error {
 //
 //fork:extend wrapping a RetryError would change the message; an error that gets a label would be told twice
 type Error struct {
-	retries *RetryError
+	retries backpressure.Retries
 	told    bool
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -23,7 +24,7 @@ import (
 // newScript returns a script with the policy of a client that sets maxAdaptiveRetries.
 func newScript(t *testing.T, maxAdaptiveRetries uint, replies ...any) *overloadtest.Script {
 	s := overloadtest.New(t, replies...)
-	s.Policy = driver.NewOverloadPolicy(maxAdaptiveRetries, false)
+	s.Policy = backpressure.NewPolicy(maxAdaptiveRetries, false)
 	s.Policy.RetryReads, s.Policy.RetryWrites = true, true
 	s.Policy.Jitter = func() float64 { return 0.5 }
 	s.Policy.Clock = s

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
 // RetryError describes the attempts that an operation made before it failed. errors.As finds it in errors of operations that were
@@ -36,47 +38,27 @@ func (e *RetryError) Error() string {
 	return fmt.Sprintf("no further retry after %d attempts and %v of backoff: %s", e.Attempts, e.Backoff.Round(time.Millisecond), reason)
 }
 
-// Tell returns the message of an error that holds the RetryError, which may be nil. Without a backoff the message stays as it is.
-func (e *RetryError) Tell(message string) string {
-	if e == nil || e.Backoff == 0 {
-		return message
-	}
-	return message + " (" + e.Error() + ")"
-}
-
-// retryDescriber is implemented by errors that can hold a RetryError.
-type retryDescriber interface {
+// afterRetries is implemented by errors of other packages that can hold a RetryError and stay of their type.
+type afterRetries interface {
 	error
 
-	// DescribeRetries returns a copy of the error in which errors.As finds the RetryError.
-	DescribeRetries(*RetryError) error
+	// After returns a copy of the error in which errors.As finds the RetryError.
+	After(backpressure.Retries) error
 }
 
 // withRetryError returns the error with the RetryError in it. Errors whose type cannot hold one are unchanged.
 func withRetryError(err error, retries *RetryError) error {
-	if describer, ok := err.(retryDescriber); ok {
-		return describer.DescribeRetries(retries)
+	described := backpressure.Retries{Err: retries, Told: retries.Backoff > 0}
+	switch e := err.(type) {
+	case Error:
+		e.retries = described
+		return e
+	case afterRetries:
+		return e.After(described)
+	default:
+		return err
 	}
-	return err
-}
-
-var _ retryDescriber = Error{}
-
-// DescribeRetries implements the retryDescriber interface.
-func (e Error) DescribeRetries(retries *RetryError) error {
-	e.retries = retries
-	return e
 }
 
 // As lets errors.As find the RetryError.
 func (e Error) As(target any) bool { return e.retries.As(target) }
-
-// As sets the target of errors.As, for errors that hold a RetryError. One that holds none has a nil one.
-func (e *RetryError) As(target any) bool {
-	found, ok := target.(**RetryError)
-	if !ok || e == nil {
-		return false
-	}
-	*found = e
-	return true
-}

@@ -45,27 +45,9 @@ type Operation struct {
 	runCommand bool
 }
 
-// BatchCursor remembers whether it is the cursor of a runCommand.
+// ResponseInfo says whether the reply is that to a runCommand.
 //
 //fork:extend the getMore of a runCommand cursor is a runCommand for the overload retry policy
-type BatchCursor struct {
+type ResponseInfo struct {
 	runCommand bool
-}
-
-// MarkRunCommand makes the cursor's commands follow the rules of runCommand after overload errors: they are retried only with
-// both retryReads and retryWrites.
-func (bc *BatchCursor) MarkRunCommand() { bc.runCommand = true }
-
-// getMore says whether it is for the cursor of a runCommand.
-//
-//fork:extend the getMore of a runCommand cursor is a runCommand for the overload retry policy
-func (bc *BatchCursor) getMore(ctx context.Context) {
-	bc.err = Operation{runCommand: bc.runCommand}.Execute(ctx)
-}
-
-// KillCursor says whether it is for the cursor of a runCommand.
-//
-//fork:extend the killCursors of a runCommand cursor is a runCommand for the overload retry policy
-func (bc *BatchCursor) KillCursor(ctx context.Context) error {
-	return Operation{runCommand: bc.runCommand}.Execute(ctx)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
@@ -211,4 +213,46 @@ func TestRetryLogIsLimited(t *testing.T) {
 	clock.now = clock.now.Add(-time.Hour)
 	refuse(1)
 	assert.Len(t, sink.lines, 21, "a clock that is set back does not silence the log")
+}
+
+// TestExecuteTellsOfEachAttempt is about what events and log lines say of the command, the connection and the server.
+func TestExecuteTellsOfEachAttempt(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+	service := bson.NewObjectID()
+	s.Servers[0].ServiceID = &service
+	sink := logTo(t, s, logger.LevelDebug)
+	op := s.Read()
+	op.Logger = s.Policy.Logger
+	s.Policy.Logger = nil
+
+	var events []string
+	tell := func(kind, name, database, connection string, request int64, server *int64, id *bson.ObjectID) {
+		assert.NotEmpty(t, request)
+		events = append(events, fmt.Sprint(kind, " ", name, " ", database, " ", connection, " ", *server, " ", *id == service))
+	}
+	op.CommandMonitor = &event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) {
+			tell("started", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
+		},
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			tell("succeeded", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
+		},
+		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
+			tell("failed", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
+		},
+	}
+	require.NoError(t, s.Execute(context.Background(), op))
+	assert.Equal(t, []string{
+		"started anything db a:27017 101 true", "failed anything db a:27017 101 true",
+		"started anything db a:27017 102 true", "succeeded anything db a:27017 102 true",
+	}, events)
+
+	var lines []string
+	for _, keys := range sink.keys {
+		lines = append(lines, fmt.Sprint(keys[logger.KeyCommandName], " ", keys[logger.KeyDatabaseName], " ",
+			keys[logger.KeyDriverConnectionID], " ", keys[logger.KeyServerConnectionID], " ",
+			keys[logger.KeyServerHost], ":", keys[logger.KeyServerPort], " ", keys[logger.KeyServiceID] == service.Hex()))
+	}
+	first, second := "anything db 1 101 a:27017 true", "anything db 2 102 a:27017 true"
+	assert.Equal(t, []string{first, first, second, second}, lines)
 }

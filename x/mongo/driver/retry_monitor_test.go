@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -15,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -228,8 +226,6 @@ func TestRetryMonitorReasons(t *testing.T) {
 	}
 }
 
-var writeError = overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
-
 func TestRetryMonitorDeadline(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Rejected())
 	s.Policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 49*ms)}
@@ -359,15 +355,6 @@ func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
 		// The server executed the last command: the refusal is not why the operation ended.
 		`failed: attempts 7, retries 5, backoff 1.55s, ""`,
 	}, lines[5:])
-}
-
-// documents returns n documents.
-func documents(n int) []bsoncore.Document {
-	docs := make([]bsoncore.Document, n)
-	for i := range docs {
-		docs[i] = bsoncore.NewDocumentBuilder().AppendInt32("_id", int32(i)).Build()
-	}
-	return docs
 }
 
 func TestRetryMonitorParts(t *testing.T) {

@@ -15,15 +15,15 @@ import (
 // TestRunCommandCursorIsMarked is about the commands of the cursor of a runCommand, which are retried with both options only.
 func TestRunCommandCursorIsMarked(t *testing.T) {
 	tests := []struct {
-		name    string
-		send    func(*driver.BatchCursor) error
-		marked  bool
-		retried bool
+		name       string
+		send       func(*driver.BatchCursor) error
+		runCommand bool
+		retried    bool
 	}{
 		{name: "getMore", send: getMore, retried: true},
-		{name: "getMore, runCommand", send: getMore, marked: true},
+		{name: "getMore, runCommand", send: getMore, runCommand: true},
 		{name: "killCursors", send: killCursor, retried: true},
-		{name: "killCursors, runCommand", send: killCursor, marked: true},
+		{name: "killCursors, runCommand", send: killCursor, runCommand: true},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -37,10 +37,7 @@ func TestRunCommandCursorIsMarked(t *testing.T) {
 			}
 			s := overloadtest.New(t, replies...)
 			s.Policy.RetryWrites = false
-			cursor := openCursor(t, s)
-			if tt.marked {
-				cursor.MarkRunCommand()
-			}
+			cursor := openCursor(t, s, tt.runCommand)
 			assert.Error(t, tt.send(cursor))
 			s.Finish()
 		})
@@ -56,10 +53,13 @@ func getMore(cursor *driver.BatchCursor) error {
 func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(context.Background()) }
 
 // openCursor opens a cursor by the reply to a command.
-func openCursor(t *testing.T, s *overloadtest.Script) *driver.BatchCursor {
+func openCursor(t *testing.T, s *overloadtest.Script, runCommand bool) *driver.BatchCursor {
 	t.Helper()
 	var cursor *driver.BatchCursor
 	op := s.Command()
+	if !runCommand {
+		op.Type = driver.Read
+	}
 	op.ProcessResponseFn = func(_ context.Context, reply bsoncore.Document, info driver.ResponseInfo) error {
 		doc, err := driver.ExtractCursorDocument(reply)
 		if err != nil {

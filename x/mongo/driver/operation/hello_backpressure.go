@@ -3,12 +3,11 @@
 package operation
 
 import (
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/internal/handshake"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// handshakeCommand adds backpressure: true to the handshake, which tells the server that this client backs off when the server
-// sheds load (client-backpressure.md, "Handshake changes"). Heartbeats do not carry it, because they do not use this function.
+// handshakeCommand announces that the client backs off.
 //
 //fork:wrap says backpressure: true in the handshake
 //fork:watch Hello.command Hello.GetHandshakeInformation
@@ -17,5 +16,5 @@ func (h *Hello) handshakeCommand(dst []byte, desc description.SelectedServer) ([
 	if err != nil {
 		return dst, err
 	}
-	return bsoncore.AppendBooleanElement(dst, "backpressure", true), nil
+	return handshake.AppendBackpressure(dst), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/handshake"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -24,10 +25,10 @@ func TestHandshakeBackpressure(t *testing.T) {
 	}
 	hello := NewHello()
 
-	backpressure, err := build(hello.handshakeCommand).LookupErr("backpressure")
+	backpressure, err := build(hello.handshakeCommand).LookupErr(handshake.Backpressure)
 	require.NoError(t, err)
 	assert.True(t, backpressure.Boolean())
 
-	_, err = build(hello.command).LookupErr("backpressure")
+	_, err = build(hello.command).LookupErr(handshake.Backpressure)
 	assert.Error(t, err, "heartbeats have no use for it")
 }

@@ -43,14 +43,3 @@ func (usi *UpdateSearchIndex) Execute(ctx context.Context) error {
 func (c *Command) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
 }
-
-// The cursor's commands are retried after overload errors under the same conditions as a runCommand.
-//
-//fork:wrap the cursor of a runCommand follows runCommand's rules
-func (c *Command) ResultCursor() (*driver.BatchCursor, error) {
-	cursor, err := c.upstreamResultCursor()
-	if cursor != nil {
-		cursor.MarkRunCommand()
-	}
-	return cursor, err
-}

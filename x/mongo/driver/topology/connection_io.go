@@ -16,7 +16,7 @@ import (
 //fork:watch transformNetworkError connection.close connection.closeConnectContext connection.write
 func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
 	deadline, fromContext := ctx.Deadline()
-	if err := c.startIO(deadline, true); err != nil {
+	if err := c.startWriting(deadline); err != nil {
 		return err
 	}
 	err := c.write(ctx, wm)
@@ -35,14 +35,10 @@ func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
 //fork:watch connection.read
 func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
 	deadline, fromContext := ctx.Deadline()
-	if err := c.startIO(deadline, false); err != nil {
+	if err := c.startReading(deadline); err != nil {
 		return nil, err
 	}
 	wm, failed, err := c.read(ctx)
-	if err == nil {
-		err = c.checkUncompressedSize(wm)
-		failed = "compressed message"
-	}
 	if err == nil {
 		return wm, nil
 	}
@@ -53,19 +49,31 @@ func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
 	return nil, ConnectionError{ConnectionID: c.id, Wrapped: err, message: failed}
 }
 
-// startIO sets the deadline of the following write or read; the zero time means none.
-func (c *connection) startIO(deadline time.Time, write bool) error {
-	if atomic.LoadInt64(&c.state) != connConnected {
-		return ConnectionError{ConnectionID: c.id, message: "connection is closed"}
+// startWriting sets the deadline of the following write; the zero time means none.
+func (c *connection) startWriting(deadline time.Time) error {
+	if err := c.checkConnected(); err != nil {
+		return err
 	}
-	if write {
-		if err := c.nc.SetWriteDeadline(deadline); err != nil {
-			return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "failed to set write deadline"}
-		}
-		return nil
+	if err := c.nc.SetWriteDeadline(deadline); err != nil {
+		return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "failed to set write deadline"}
+	}
+	return nil
+}
+
+// startReading sets the deadline of the following read.
+func (c *connection) startReading(deadline time.Time) error {
+	if err := c.checkConnected(); err != nil {
+		return err
 	}
 	if err := c.nc.SetReadDeadline(deadline); err != nil {
 		return ConnectionError{ConnectionID: c.id, Wrapped: err, message: "failed to set read deadline"}
+	}
+	return nil
+}
+
+func (c *connection) checkConnected() error {
+	if atomic.LoadInt64(&c.state) != connConnected {
+		return ConnectionError{ConnectionID: c.id, message: "connection is closed"}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
@@ -18,13 +19,13 @@ import (
 type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
-	retries    *driver.RetryError
+	retries    backpressure.Retries
 
 	retryableWrite bool // the connection was for a write that could be retried
 }
 
-// WithRetryableWriteError returns a copy of the error that has the label.
-func (e ConnectionError) WithRetryableWriteError() error {
+// ForWrite returns a copy of the error that has the label.
+func (e ConnectionError) ForWrite(backpressure.RetryableWrite) error {
 	e.retryableWrite = true
 	return e
 }

@@ -270,13 +270,13 @@ func TestConnectionErrorLabels(t *testing.T) {
 // labeler is what package driver asks of such errors.
 type labeler interface {
 	error
-	WithRetryableWriteError() error
+	ForWrite(backpressure.RetryableWrite) error
 }
 
 // TestRetryableWriteLabel is about errors of a check-out that get the label: they stay of their type, with the same text.
 func TestRetryableWriteLabel(t *testing.T) {
 	for _, err := range []labeler{ConnectionError{Wrapped: io.EOF}, poolClearedError{err: io.EOF, address: "a"}} {
-		labeled := err.WithRetryableWriteError()
+		labeled := err.ForWrite(backpressure.RetryableWrite{})
 		assert.IsType(t, err, labeled)
 		assert.Equal(t, err.Error(), labeled.Error())
 		for _, label := range []string{driver.RetryableWriteError, driver.TransientTransactionError} {
@@ -284,4 +284,8 @@ func TestRetryableWriteLabel(t *testing.T) {
 			assert.Equal(t, label == driver.RetryableWriteError, labeled.(interface{ HasErrorLabel(string) bool }).HasErrorLabel(label))
 		}
 	}
+}
+
+var errRejected = driver.Error{
+	Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
 }

@@ -1,28 +1,29 @@
 package topology
 
 import (
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 var (
-	_ driver.OverloadRetrier = (*Topology)(nil)
-	_ driver.OverloadRetrier = (*Server)(nil)
+	_ backpressure.PolicyHolder = (*Topology)(nil)
+	_ backpressure.PolicyHolder = (*Server)(nil)
 )
 
 // Config holds the client's overload policy: one per configuration, as there is one configuration per client.
 //
 //fork:extend the overload policy belongs to the client, and each client has one topology
 type Config struct {
-	overload *driver.OverloadPolicy
+	overload *backpressure.Policy
 }
 
 // serverConfig holds the overload policy of the server's client.
 //
 //fork:extend cursors know only the server and have to find the client's policy there
 type serverConfig struct {
-	overload *driver.OverloadPolicy
+	overload *backpressure.Policy
 }
 
 // The configuration has the client's overload policy, for the topology and for its servers.
@@ -39,13 +40,13 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 		apply(&settings)
 	}
 	cfg.overload = newOverloadPolicy(settings.opts)
-	cfg.overload.Logger = cfg.logger
+	cfg.overload.Monitor, cfg.overload.Logger = settings.opts.RetryMonitor, cfg.logger
 	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
 	return cfg, nil
 }
 
 // newOverloadPolicy makes the overload policy of a client with these options.
-func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
+func newOverloadPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	overload := configuredPolicy(opts)
 	overload.RetryReads = opts.RetryReads == nil || *opts.RetryReads
 	overload.RetryWrites = opts.RetryWrites == nil || *opts.RetryWrites
@@ -56,12 +57,11 @@ func newOverloadPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
 		rule := retry.DefaultThrottling()
 		overload.Throttling = &rule
 	}
-	overload.Monitor = opts.RetryMonitor
 	return overload
 }
 
-// OverloadPolicy implements the driver.OverloadRetrier interface.
-func (t *Topology) OverloadPolicy() *driver.OverloadPolicy { return t.cfg.overload }
+// OverloadPolicy implements the backpressure.PolicyHolder interface.
+func (t *Topology) OverloadPolicy() *backpressure.Policy { return t.cfg.overload }
 
-// OverloadPolicy implements the driver.OverloadRetrier interface.
-func (s *Server) OverloadPolicy() *driver.OverloadPolicy { return s.cfg.overload }
+// OverloadPolicy implements the backpressure.PolicyHolder interface.
+func (s *Server) OverloadPolicy() *backpressure.Policy { return s.cfg.overload }

@@ -111,3 +111,13 @@ func TestOverloadOfConnectionRateLimiter(t *testing.T) {
 	require.NoError(t, ping(context.Background(), topology))
 	assert.Equal(t, int64(1), l.Commands.Load())
 }
+
+func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
+	t.Helper()
+
+	cfg, err := NewConfig(opts, nil)
+	require.NoError(t, err)
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	return topology
+}

@@ -7,15 +7,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // maxRetries is MAX_RETRIES, which clients cannot configure in the specification's revision of 2026-03-12.
 const maxRetries retry.Limit = 5
 
 // configuredPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes.
-func configuredPolicy(*options.ClientOptions) *driver.OverloadPolicy {
-	return &driver.OverloadPolicy{
+func configuredPolicy(*options.ClientOptions) *backpressure.Policy {
+	return &backpressure.Policy{
 		Policy: retry.Policy{
 			MaxRetries:   maxRetries,
 			FirstBackoff: retry.BaseBackoff,

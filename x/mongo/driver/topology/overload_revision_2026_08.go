@@ -3,8 +3,8 @@
 package topology
 
 import (
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // defaultMaxAdaptiveRetries is MAX_RETRIES for clients that do not set maxAdaptiveRetries. The client has the same default.
@@ -13,11 +13,11 @@ const defaultMaxAdaptiveRetries uint = 2
 // configuredPolicy returns the parts of a policy that clients can configure in the specification's revision of 2026-08-13.
 //
 //fork:watch /mongo.defaultAdaptiveRetries
-func configuredPolicy(opts *options.ClientOptions) *driver.OverloadPolicy {
+func configuredPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	maxRetries := defaultMaxAdaptiveRetries
 	if opts.MaxAdaptiveRetries != nil {
 		maxRetries = *opts.MaxAdaptiveRetries
 	}
 	retarget := opts.EnableOverloadRetargeting != nil && *opts.EnableOverloadRetargeting
-	return driver.NewOverloadPolicy(maxRetries, retarget)
+	return backpressure.NewPolicy(maxRetries, retarget)
 }

@@ -5,21 +5,11 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
-
-func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
-	t.Helper()
-
-	cfg, err := NewConfig(opts, nil)
-	require.NoError(t, err)
-	topology, err := New(cfg)
-	require.NoError(t, err)
-	return topology
-}
 
 func TestTopologyOverloadPolicy(t *testing.T) {
 	tests := []struct {
@@ -64,6 +54,6 @@ func TestServersShareTheClientsOverloadPolicy(t *testing.T) {
 
 // TestMonitoringIsExempt is about the commands of connection establishment, authentication and monitoring.
 func TestMonitoringIsExempt(t *testing.T) {
-	_, covered := driver.Deployment(driver.SingleConnectionDeployment{}).(driver.OverloadRetrier)
+	_, covered := driver.Deployment(driver.SingleConnectionDeployment{}).(backpressure.PolicyHolder)
 	assert.False(t, covered)
 }

@@ -1,6 +1,9 @@
 package topology
 
-import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+import (
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
 
 // poolClearedError can have the label RetryableWriteError.
 //
@@ -9,8 +12,8 @@ type poolClearedError struct {
 	retryableWrite bool
 }
 
-// WithRetryableWriteError returns a copy of the error that has the label.
-func (pce poolClearedError) WithRetryableWriteError() error {
+// ForWrite returns a copy of the error that has the label.
+func (pce poolClearedError) ForWrite(backpressure.RetryableWrite) error {
 	pce.retryableWrite = true
 	return pce
 }

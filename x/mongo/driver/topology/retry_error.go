@@ -1,10 +1,10 @@
 package topology
 
-import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
 
-// DescribeRetries returns the error with what driver.RetryError describes. Only an error while a connection is established can be that of
-// a retried command; any other stays comparable.
-func (e ConnectionError) DescribeRetries(retries *driver.RetryError) error {
+// After returns the error with what it describes of the operation's attempts. Only an error while a connection is established can be
+// that of a retried command; any other stays comparable.
+func (e ConnectionError) After(retries backpressure.Retries) error {
 	if e.server != "" {
 		e.retries = retries
 	}

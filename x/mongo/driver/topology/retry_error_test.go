@@ -6,17 +6,18 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-func TestConnectionErrorDescribeRetries(t *testing.T) {
+func TestConnectionErrorAfterRetries(t *testing.T) {
 	want := &driver.RetryError{Attempts: 6, Retries: 5}
 	var retries *driver.RetryError
 
 	t.Run("an overload error", func(t *testing.T) {
 		plain := ConnectionError{ConnectionID: "1", Wrapped: io.EOF, init: true, server: "a:27017", overloaded: true}
-		described := plain.DescribeRetries(want)
+		described := plain.After(backpressure.Retries{Err: want})
 		require.True(t, errors.As(described, &retries))
 		assert.Equal(t, want, retries)
 
@@ -27,6 +28,6 @@ func TestConnectionErrorDescribeRetries(t *testing.T) {
 		assert.False(t, errors.As(plain, &retries), "the original has been changed")
 	})
 	t.Run("any other stays equal", func(t *testing.T) {
-		assert.True(t, ErrConnectionClosed.DescribeRetries(want) == error(ErrConnectionClosed))
+		assert.True(t, ErrConnectionClosed.After(backpressure.Retries{Err: want}) == error(ErrConnectionClosed))
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // start measures round trip times until the monitor is disconnected. This takes one more connection; for a server that limits
@@ -33,7 +33,7 @@ type rttConfig struct {
 // heartbeatPace says how long a client with adaptiveThrottling waits between checks of a server that closes their connections. Only
 // the monitor's goroutine uses it, except for skip. A nil heartbeatPace never waits, as server-monitoring.md has it.
 type heartbeatPace struct {
-	overload *driver.OverloadPolicy
+	overload *backpressure.Policy
 	longest  time.Duration // heartbeatFrequencyMS
 
 	next time.Time // no check before this time

@@ -33,10 +33,6 @@ func (freshConnection) Stale() bool { return false }
 
 func (freshConnection) Description() description.Server { return description.Server{} }
 
-var errRejected = driver.Error{
-	Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-}
-
 // selection is a topology whose servers are known and do nothing, and the clock that they count by.
 type selection struct {
 	testing.TB

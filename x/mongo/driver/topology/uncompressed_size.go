@@ -1,10 +1,23 @@
 package topology
 
 import (
+	"context"
 	"encoding/binary"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
+
+// read reads a message.
+//
+//fork:wrap a message of 25 bytes took memory of 2 GB
+func (c *connection) read(ctx context.Context) (bytesRead []byte, errMsg string, err error) {
+	wm, failed, err := c.upstreamRead(ctx)
+	if err == nil {
+		err = c.checkUncompressedSize(wm)
+		failed = "compressed message"
+	}
+	return wm, failed, err
+}
 
 // checkUncompressedSize limits the size that a compressed message announces to that of uncompressed messages. Memory of that size
 // is allocated before anything is decompressed, 2 GB for a message of 25 bytes.

@@ -44,7 +44,7 @@ func (ex *operationRun) throttlingDeployment(ctx context.Context) *throttlingDep
 
 // throttledAttempt describes the present attempt to a throttle, but for the command, which may not be known yet.
 func (ex *operationRun) throttledAttempt(ctx context.Context) retry.Attempt {
-	return retry.Attempt{Criticality: criticality(ctx), Command: ex.key, First: ex.retries.First()}
+	return retry.Attempt{Criticality: backpressure.CriticalityOf(ctx), Command: ex.key, First: ex.retries.First()}
 }
 
 // commandKey returns what the operation's commands are and where they go, by their first element, unless that is known. It builds one
@@ -100,7 +100,7 @@ func (op Operation) neverThrottled() bool {
 type throttlingDeployment struct {
 	Deployment
 	op       Operation
-	overload *OverloadPolicy
+	overload *backpressure.Policy
 	attempt  retry.Attempt // its command is known once a throttle has to
 }
 
@@ -208,7 +208,7 @@ func (r refusal) Error() string {
 func checkoutFailure(ctx context.Context, err error) *failedAttempt {
 	var refused refusal
 	if !errors.As(err, &refused) {
-		return &failedAttempt{err: err, stage: selecting, outOfTime: outOfTime(ctx, err, selecting)}
+		return unsentAttempt(ctx, err, selecting)
 	}
 	return &failedAttempt{
 		stage:  throttled,

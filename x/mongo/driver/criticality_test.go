@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -17,10 +16,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
-
-func marked(c retry.Criticality) context.Context {
-	return backpressure.WithCriticality(context.Background(), int8(c))
-}
 
 // learning returns a script with a server that has rejected something, but refuses nothing while the policy learns.
 func learning(t *testing.T) (s *overloadtest.Script, learn func(reply any, times int, run func() error)) {
@@ -126,7 +121,7 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 	s := throttled(t, []any{opened, overloadtest.Failure(43)}, nil, "a")
 	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
 	reject(s, "a", 1)
-	assert.Error(t, getMore(openCursor(t, s)))
+	assert.Error(t, getMore(openCursor(t, s, false)))
 	assert.InDelta(t, 1.0/3, s.Throttles["a:27017"].State().Rejected, 1e-9)
 }
 

@@ -3,12 +3,53 @@ package driver
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
+
+// succeed processes the reply of a successful attempt.
+func (ex *operationRun) succeed(ctx context.Context) error {
+	if ex.sent.moreToCome {
+		// The outcome is unknown, so nothing is deposited in the token bucket.
+		return ErrUnacknowledgedWrite
+	}
+	ex.retries.Succeeded()
+	return ex.processResponse(ctx, nil)
+}
+
+// processResponse passes the last reply to the operation, with the error made of it, if any.
+func (ex *operationRun) processResponse(ctx context.Context, err error) error {
+	if ex.op.ProcessResponseFn == nil {
+		return nil
+	}
+	info := ResponseInfo{
+		Server:                ex.srvr,
+		Connection:            ex.conn,
+		ConnectionDescription: ex.sent.desc.Server,
+		CurrentIndex:          ex.currIndex,
+		Error:                 err,
+		runCommand:            ex.op.Type == 0, // no other command without a type opens a cursor
+	}
+	if !ex.op.isClientBulkWrite() {
+		return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
+	}
+	// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
+	if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
+		// They need this one, to which the cursor is pinned until it is exhausted or closed.
+		defer ex.releaseConnection()
+	} else {
+		ex.releaseConnection()
+	}
+	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
+}
+
+// isClientBulkWrite reports whether the operation is the only one whose ProcessResponseFn sends commands: the results of a client
+// bulk write come as a cursor, which it reads to the end.
+func (op Operation) isClientBulkWrite() bool {
+	return op.Batches != nil && op.Name == driverutil.BulkWriteOp
+}
 
 // giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
 // an unordered write goes on with the next batch.
@@ -37,18 +78,13 @@ func (ex *operationRun) giveUp(ctx context.Context, fail *failedAttempt, reason 
 func (ex *operationRun) ranOut(ctx context.Context, fail *failedAttempt) error {
 	err := ex.errs.toReturn(fail)
 	switch {
-	case ex.outOfTime(fail):
-		return ex.interrupted(ctx, err, fail.outOfTime, noTime)
+	case ex.retryTooLate(fail):
+		return ex.interrupted(ctx, err, fail.late, noTime)
 	case fail.contextDone():
 		return err // which says so
 	default:
 		return ex.interrupted(ctx, err, contextErr(ctx), noTime)
 	}
-}
-
-// outOfTime reports whether there was no time to make the attempt, after another had failed.
-func (ex *operationRun) outOfTime(fail *failedAttempt) bool {
-	return fail.outOfTime != nil && ex.errs.first != nil
 }
 
 // writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
@@ -79,6 +115,14 @@ func (ex *operationRun) writeFailed(e WriteCommandError) error {
 	return nil
 }
 
+// batchErrors returns the write errors and write concern errors of all batches.
+func (ex *operationRun) batchErrors() error {
+	if len(ex.failed.WriteErrors) == 0 && ex.failed.WriteConcernError == nil {
+		return nil
+	}
+	return ex.failed
+}
+
 // isContextError reports whether an error comes from the operation's deadline or cancellation.
 func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -89,31 +133,6 @@ const (
 	duringBackoff = "interrupted during the backoff before a retry"
 	noTime        = "no time for a retry"
 )
-
-// outOfTime returns the error of an attempt that was not made because the operation's context has ended or is about to. It
-// returns nil for other errors, such as that of a server selection that ended before the context.
-func outOfTime(ctx context.Context, err error, s stage) error {
-	switch {
-	case !isContextError(err):
-		return nil
-	case s == selecting && ctx.Err() == nil:
-		return nil
-	default:
-		return err
-	}
-}
-
-// checkDeadline returns an error if there is not even time for the fastest observed round trip.
-func (ex *operationRun) checkDeadline(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	deadline, ok := ctx.Deadline()
-	if rtt := ex.srvr.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
-		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
-	}
-	return nil
-}
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
 // otherwise, and wraps the cause.

@@ -1,4 +1,4 @@
-package driver
+package backpressure
 
 import (
 	"net"
@@ -36,23 +36,33 @@ const (
 	levelEnded     = logger.LevelDebug
 )
 
-// logsDecision reports whether a decision is worth a line and lines of its level are enabled. The failure of a first attempt with
+// Tokens returns the number of tokens left, or nil if there is no bucket.
+func (p *Policy) Tokens() *float64 {
+	if p.Bucket == nil {
+		return nil
+	}
+	tokens := p.Bucket.Tokens()
+	return &tokens
+}
+
+// LogsDecision reports whether a decision is worth a line and lines of its level are enabled. The failure of a first attempt with
 // an error unrelated to retries is not.
-func (p *OverloadPolicy) logsDecision(retries int, willRetry bool, reason retry.Reason) bool {
+func (p *Policy) LogsDecision(retries int, willRetry bool, reason retry.Reason) bool {
 	if willRetry {
 		return p.logs(levelScheduled)
 	}
 	return (retries > 0 || reason != retry.NotRetryable) && p.logs(levelRefused)
 }
 
-func (p *OverloadPolicy) logsFinished() bool { return p.logs(levelEnded) }
+// LogsFinished reports whether lines of that level are enabled.
+func (p *Policy) LogsFinished() bool { return p.logs(levelEnded) }
 
-func (p *OverloadPolicy) logs(level logger.Level) bool {
+func (p *Policy) logs(level logger.Level) bool {
 	return p.Logger != nil && p.Logger.LevelComponentEnabled(level, logger.ComponentCommand)
 }
 
-// logDecision logs a decision after the failure of an attempt on the connection, which is nil if there was none.
-func (p *OverloadPolicy) logDecision(decision *event.RetryDecidedEvent, conn *mnet.Connection) {
+// LogDecision logs a decision after the failure of an attempt on the connection, which is nil if there was none.
+func (p *Policy) LogDecision(decision *event.RetryDecidedEvent, conn *mnet.Connection) {
 	keys := logger.KeyValues{keyAttempt, decision.Attempt, logger.KeyReason, decision.Reason}
 	level, message := levelRefused, commandRetryRefused
 	if decision.WillRetry {
@@ -64,29 +74,29 @@ func (p *OverloadPolicy) logDecision(decision *event.RetryDecidedEvent, conn *mn
 	if conn != nil {
 		addConnection(&keys, conn)
 	}
-	p.log(level, message, retryLine{
+	p.log(level, message, logLine{
 		command: decision.CommandName, database: decision.DatabaseName,
 		operationID: decision.OperationID, requestID: decision.RequestID, tokens: decision.Tokens,
-		criticality: marked(decision.Criticality),
+		criticality: decision.Criticality,
 	}, keys)
 }
 
-// logFinished logs the end of an operation for which a retry was announced.
-func (p *OverloadPolicy) logFinished(finished *event.RetryFinishedEvent, requestID int64) {
+// LogFinished logs the end of an operation for which a retry was announced.
+func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64) {
 	keys := logger.KeyValues{keyAttempts, finished.Attempts, keyBackoffMS, finished.Backoff.Milliseconds()}
 	if finished.Failure != nil {
 		keys.Add(logger.KeyReason, finished.Reason)
 		keys.Add(logger.KeyFailure, p.format(finished.Failure))
 	}
-	p.log(levelEnded, commandRetriesEnded, retryLine{
+	p.log(levelEnded, commandRetriesEnded, logLine{
 		command: finished.CommandName, database: finished.DatabaseName,
 		operationID: finished.OperationID, requestID: requestID, tokens: finished.Tokens,
-		criticality: marked(finished.Criticality),
+		criticality: finished.Criticality,
 	}, keys)
 }
 
-// retryLine holds what all lines about retries have in common.
-type retryLine struct {
+// logLine holds what all lines about retries have in common.
+type logLine struct {
 	command, database      string
 	operationID, requestID int64
 	tokens                 *float64
@@ -94,7 +104,7 @@ type retryLine struct {
 }
 
 // log logs a line with additional keys, unless there have been too many lines.
-func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine, keys logger.KeyValues) {
+func (p *Policy) log(level logger.Level, message string, line logLine, keys logger.KeyValues) {
 	suppressed, ok := p.lines.allow(p.Clock.Now())
 	if !ok {
 		return
@@ -107,7 +117,7 @@ func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine,
 	if line.tokens != nil {
 		keys.Add(keyTokens, *line.tokens)
 	}
-	if line.criticality != "" {
+	if line.criticality != retry.Normal.String() {
 		keys.Add(keyCriticality, line.criticality)
 	}
 	if suppressed > 0 {
@@ -117,7 +127,7 @@ func (p *OverloadPolicy) log(level logger.Level, message string, line retryLine,
 }
 
 // format returns the text of an error as in the lines "Command failed".
-func (p *OverloadPolicy) format(err error) string {
+func (p *Policy) format(err error) string {
 	return logger.FormatString(err.Error(), p.Logger.MaxDocumentLength)
 }
 

@@ -1,0 +1,104 @@
+package backpressure
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+)
+
+// Policy is the overload retry policy of one client, with the means to carry it out. It is made with the client, is safe for
+// concurrent use, and must not be changed. A nil policy retries nothing after overload errors.
+type Policy struct {
+	// Policy decides which commands are retried and after what backoff.
+	retry.Policy
+
+	// Retarget makes a retry after an overload error avoid the overloaded servers, if another is suitable.
+	Retarget bool
+
+	// Clock measures and waits for backoffs.
+	Clock Clock
+
+	// Monitor and Logger, which may be nil, receive the retry decisions under all policies.
+	Monitor *event.RetryMonitor
+	Logger  *logger.Logger
+
+	lines    logLimiter
+	rejected atomic.Bool
+}
+
+// PolicyHolder is implemented by a Deployment or Server whose commands are subject to the overload retry policy of the Client
+// Backpressure specification. The deployments that monitor servers, establish connections and authenticate do not implement it, as
+// the specification exempts their commands.
+type PolicyHolder interface {
+	// OverloadPolicy returns the policy of the client, or nil if there is none.
+	OverloadPolicy() *Policy
+}
+
+// PolicyOf returns the policy of a deployment or server, or nil if it has none.
+func PolicyOf(holder any) *Policy {
+	if h, ok := holder.(PolicyHolder); ok {
+		return h.OverloadPolicy()
+	}
+	return nil
+}
+
+// Start begins the execution of a command, see retry.Policy.Start.
+func (p *Policy) Start(kind retry.Kind, limit retry.Limit) retry.Execution {
+	if p == nil {
+		return (*retry.Policy)(nil).Start(kind, limit)
+	}
+	return p.Policy.Start(kind, limit)
+}
+
+// Remaining returns the time left for a backoff, after others that took the given time: until the command's deadline or that of
+// who waits for it, whichever comes first, but at least the rest of the grace.
+func (p *Policy) Remaining(ctx context.Context, spent time.Duration) time.Duration {
+	if p == nil {
+		return retry.NoDeadline // without a policy there are no backoffs
+	}
+	purpose, remaining := PurposeOf(ctx), retry.NoDeadline
+	if purpose.Caller != nil {
+		remaining = p.untilEnd(purpose.Caller)
+	}
+	if !purpose.Until.IsZero() {
+		remaining = shorter(remaining, purpose.Until.Sub(p.Clock.Now()))
+	}
+	if grace := purpose.Grace - spent; remaining < grace {
+		remaining = grace
+	}
+	return shorter(remaining, p.untilEnd(ctx))
+}
+
+// untilEnd returns the time until the end of the context, as far as it is known.
+func (p *Policy) untilEnd(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	switch {
+	case ctx.Err() != nil:
+		return 0
+	case ok:
+		return deadline.Sub(p.Clock.Now())
+	default:
+		return retry.NoDeadline
+	}
+}
+
+func shorter(a, b time.Duration) time.Duration {
+	if a < b {
+		return a
+	}
+	return b
+}
+
+// Sleep waits for a backoff, after others that took the given time. It ends with the command's context and, after the grace, with
+// that of the caller.
+func (p *Policy) Sleep(ctx context.Context, d, spent time.Duration) error {
+	purpose := PurposeOf(ctx)
+	if spent+d <= purpose.Grace {
+		purpose.Caller = nil
+	}
+	return p.Clock.Sleep(ctx, purpose.Caller, d)
+}

@@ -1,0 +1,14 @@
+package backpressure
+
+// NoteRejection records that a server has rejected a command or a connection of the client.
+func (p *Policy) NoteRejection() {
+	if !p.rejected.Load() {
+		p.rejected.Store(true)
+	}
+}
+
+// Rejected reports whether that has ever happened to a client with adaptiveThrottling. Without that option, and until then, there
+// is nothing to hold back, and no server to prefer.
+func (p *Policy) Rejected() bool {
+	return p != nil && p.Throttling != nil && p.rejected.Load()
+}

@@ -1,0 +1,80 @@
+package series
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/syntax"
+)
+
+// asBefore returns the text of a file with the declarations that steps after the last one change as these were before, the latest step
+// first.
+func (s *Series) asBefore(f *plan.File, last int) ([]byte, error) {
+	data := f.Data
+	for i := len(s.Steps) - 1; i > last; i-- {
+		text, ok := s.Steps[i].Before[f.Path]
+		if !ok {
+			continue
+		}
+		before, err := syntax.Parse(f.Path, text)
+		if err != nil {
+			return nil, err
+		}
+		now, err := syntax.Parse(f.Path, data)
+		if err != nil {
+			return nil, err
+		}
+		var edits []assemble.Edit
+		for _, d := range before.Decls {
+			at := slices.IndexFunc(now.Decls, func(n *syntax.Decl) bool { return n.Key.Name == d.Key.Name })
+			if at < 0 {
+				return nil, fmt.Errorf("%s: %s has no %s", s.Steps[i].File(), f.Path, d.Key.Name)
+			}
+			edit := assemble.Edit{}
+			edit.Start, edit.End = now.Decls[at].Extent()
+			from, to := d.Extent()
+			edit.Text = text[from:to]
+			edits = append(edits, edit)
+		}
+		if data, err = assemble.Splice(data, edits); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// lateFields returns the edits that take out fields of structs that come later, each with its comments.
+func (s *Series) lateFields(source *syntax.File, last int) []assemble.Edit {
+	var cuts []assemble.Edit
+	for _, d := range source.Decls {
+		st := d.StructType()
+		if st == nil {
+			continue
+		}
+		for _, field := range st.Fields.List {
+			if len(field.Names) != 1 {
+				continue
+			}
+			key := syntax.Key{Package: path.Dir(source.Path), Name: d.Key.Name + "." + field.Names[0].Name}
+			if at, ok := s.fields[key]; ok && at > last {
+				cuts = append(cuts, cutField(source, field))
+			}
+		}
+	}
+	return cuts
+}
+
+func cutField(source *syntax.File, field *ast.Field) assemble.Edit {
+	from, to := field.Pos(), field.End()
+	if field.Doc != nil {
+		from = field.Doc.Pos()
+	}
+	if field.Comment != nil {
+		to = field.Comment.End()
+	}
+	return assemble.CutLines(source.Src, source.Offset(from), source.Offset(to))
+}

@@ -1,0 +1,267 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+func TestThrottledOperations(t *testing.T) {
+	for name, op := range map[string]func(*overloadtest.Script) driver.Operation{
+		"read":                   (*overloadtest.Script).Read,
+		"write":                  (*overloadtest.Script).Write,
+		"command":                (*overloadtest.Script).Command,
+		"start of a transaction": (*overloadtest.Script).Transaction,
+		"find": func(s *overloadtest.Script) driver.Operation {
+			op := s.Read()
+			op.Legacy = driver.LegacyFind
+			return op
+		},
+	} {
+		op := op
+		t.Run(name, func(t *testing.T) {
+			s := throttled(t, nil, []string{"a"})
+			err := s.Execute(context.Background(), op(s))
+
+			assert.Empty(t, s.Sent, "nothing is sent")
+			assert.Equal(t, all, s.Slept, "it backs off as after rejections")
+			serverErr, ok := err.(driver.Error)
+			require.True(t, ok, "got %T (%v)", err, err)
+			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this client's attempts "+
+				"(adaptiveThrottling) (no further retry after 6 attempts and 1.55s of backoff: throttled)", err.Error())
+			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed}, serverErr.Labels)
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries))
+			assert.Equal(t, &driver.RetryError{
+				Attempts: 6, Retries: 5, Throttled: 6, Backoff: 1550 * ms, Reason: event.RetryReasonThrottled,
+			}, retries)
+		})
+	}
+}
+
+// TestThrottledErrors: what a server has said is told before what the client has decided.
+func TestThrottledErrors(t *testing.T) {
+	closed := establishmentError{server: "a:27017", cause: io.EOF}
+	tests := []struct {
+		name  string
+		op    func(*overloadtest.Script) driver.Operation
+		reply any
+		code  int32 // zero for that of a refusal
+		sent  int
+	}{
+		{name: "a rejected read", op: (*overloadtest.Script).Read, reply: overloadtest.Overloaded(), code: 462, sent: 1},
+		{name: "a rejected write", op: (*overloadtest.Script).Write, reply: overloadtest.Rejected(), code: 462, sent: 1},
+		{
+			name:  "a write that may have been executed",
+			op:    (*overloadtest.Script).Write,
+			reply: overloadtest.ShuttingDown(),
+			code:  91,
+			sent:  1,
+		},
+		{name: "nothing", op: (*overloadtest.Script).Write, reply: nil, code: 0, sent: 0},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := throttled(t, nil, nil, "a")
+			if tt.reply == nil {
+				reject(s, "a", 9)
+			} else {
+				s.Replies = []any{tt.reply}
+			}
+			s.OnSleep = func() { reject(s, "a", 9) }
+			if tt.code == 91 {
+				// It is retried at once, after an accepted attempt; from then on the server rejects.
+				s.Replies = append(s.Replies, overloadtest.Rejected())
+				tt.sent = 2
+			}
+			err := s.Execute(context.Background(), tt.op(s))
+			var serverErr driver.Error
+			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+			assert.Equal(t, tt.code, serverErr.Code)
+			assert.Len(t, s.Sent, tt.sent)
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries))
+			assert.Equal(t, event.RetryReasonThrottled, retries.Reason)
+			assert.Equal(t, retries.Attempts-tt.sent, retries.Throttled)
+		})
+	}
+	t.Run("a connection that was closed", func(t *testing.T) {
+		s := throttled(t, []any{closed}, nil, "a")
+		s.OnSleep = func() { reject(s, "a", 9) }
+		err := s.Execute(context.Background(), s.Read())
+		assert.True(t, errors.Is(err, io.EOF), "got %v", err)
+	})
+}
+
+// TestThrottledBehindRouters: routers and load balancers stand for many servers, so only retries are held back from them. A load
+// balancer is the one server there is, whatever its throttle says, and no selector is asked for another.
+func TestThrottledBehindRouters(t *testing.T) {
+	for topology, server := range map[description.TopologyKind]description.ServerKind{
+		description.TopologyKindLoadBalanced: description.ServerKindLoadBalancer,
+		description.TopologyKindSharded:      description.ServerKindMongos,
+	} {
+		t.Run(topology.String(), func(t *testing.T) {
+			s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
+			s.Topology, s.Servers[0].Kind = topology, server
+			reject(s, "a", 9)
+			const most = 2 * 6 // selections of six attempts: the server, and the search for another
+			selections := 0
+			s.OnSelect = func() error {
+				if selections++; selections > most {
+					return errors.New("too many selections")
+				}
+				return nil
+			}
+			err := s.Execute(context.Background(), s.Read())
+			var retries *driver.RetryError
+			require.True(t, errors.As(err, &retries), "got %v", err)
+			assert.Equal(t, 5, retries.Throttled)
+			assert.Len(t, s.Sent, 1)
+			assert.Equal(t, all, s.Slept)
+		})
+	}
+}
+
+func TestThrottledRespectsLimits(t *testing.T) {
+	t.Run("options", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.RetryReads = false
+		err := s.Execute(context.Background(), s.Read())
+		var retries *driver.RetryError
+		require.True(t, errors.As(err, &retries))
+		assert.Equal(t, &driver.RetryError{Attempts: 1, Throttled: 1, Reason: event.RetryReasonThrottled}, retries)
+		assert.Empty(t, s.Slept)
+	})
+	t.Run("limit", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.MaxRetries = 2
+		require.Error(t, s.Execute(context.Background(), s.Read()))
+		assert.Len(t, s.Slept, 2)
+	})
+	t.Run("deadline", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		ctx, cancel := context.WithTimeout(context.Background(), 20*ms)
+		defer cancel()
+		err := s.Execute(ctx, s.Read())
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr), "got %v", err)
+		assert.Empty(t, s.Slept, "no backoff passes the deadline")
+	})
+	t.Run("tokens", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.Bucket = retry.NewTokenBucket()
+		require.Error(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, 1000.0, s.Policy.Bucket.Tokens())
+	})
+	t.Run("a backoff that is interrupted", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		ctx, cancel := context.WithCancel(context.Background())
+		s.OnSleep = cancel
+		err := s.Execute(ctx, s.Read())
+		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+		var retries *driver.RetryError
+		require.True(t, errors.As(err, &retries))
+		assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
+	})
+}
+
+func TestThrottledEvents(t *testing.T) {
+	s := throttled(t, nil, []string{"a"})
+	s.Policy.MaxRetries = 1
+	var decided []event.RetryDecidedEvent
+	var finished []event.RetryFinishedEvent
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { decided = append(decided, *e) },
+		Finished: func(_ context.Context, e *event.RetryFinishedEvent) { finished = append(finished, *e) },
+	}
+	op := s.Read()
+	op.CommandMonitor = &event.CommandMonitor{Started: func(context.Context, *event.CommandStartedEvent) {
+		t.Error("a command event of an attempt that was not sent")
+	}}
+	require.Error(t, s.Execute(context.Background(), op))
+
+	require.Len(t, decided, 2)
+	for i, e := range decided {
+		assert.Equal(t, event.RetryReasonThrottled, e.Reason)
+		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
+		assert.Equal(t, i+1, e.Attempt)
+		assert.Equal(t, i == 0, e.WillRetry)
+	}
+	require.Len(t, finished, 1)
+	assert.Equal(t, 2, finished[0].Attempts)
+	assert.Equal(t, 2, finished[0].Throttled)
+	assert.Equal(t, event.RetryReasonThrottled, finished[0].Reason)
+}
+
+// TestThrottledTransactionStarts: a transaction whose first command was refused has not begun, and begins with the retry.
+// TestThrottledLog: an attempt that was not sent has the lines of one that was rejected, with its own reason and no connection.
+func TestThrottledLog(t *testing.T) {
+	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
+	five := []string{scheduled, scheduled, scheduled, scheduled, scheduled}
+	reads := func(on bool) func(*overloadtest.Script) {
+		return func(s *overloadtest.Script) { s.Policy.RetryReads = on }
+	}
+	tests := []struct {
+		name  string
+		level logger.Level
+		set   func(*overloadtest.Script)
+		want  []string
+	}{
+		{
+			name:  "until the limit",
+			level: logger.LevelDebug,
+			set:   reads(true),
+			want:  append(append([]string{}, five...), refused, ended),
+		},
+		{name: "on level info only the end of the retries", level: logger.LevelInfo, set: reads(true), want: []string{refused}},
+		{name: "without retries", level: logger.LevelDebug, set: reads(false), want: []string{refused}},
+		{name: "off", level: logger.LevelOff, set: reads(true), want: nil},
+		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
+			s.Replies = []any{overloadtest.OK()}
+			s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
+		}, want: []string{scheduled, ended}},
+		{name: "a server that refuses nothing", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
+			s.Replies = []any{overloadtest.OK()}
+			s.Throttles["a:27017"] = newThrottle()
+		}, want: nil},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := throttled(t, nil, []string{"a"})
+			tt.set(s)
+			sink := logTo(t, s, tt.level)
+			op := s.Read()
+			op.Name = "find"
+			_ = s.Execute(context.Background(), op)
+			assert.Equal(t, tt.want, sink.lines)
+			for i, keys := range sink.keys {
+				if sink.lines[i] == ended {
+					continue
+				}
+				assert.Equal(t, event.RetryReasonThrottled, keys["reason"])
+				assert.Equal(t, "find", keys["commandName"])
+				assert.Equal(t, "a", keys["serverHost"])
+				assert.Equal(t, int64(27017), keys["serverPort"])
+				if tt.level == logger.LevelDebug {
+					assert.Equal(t, i+1, keys["attempt"])
+				}
+				assert.Contains(t, keys["failure"], "(Throttled) not sent to a:27017")
+				_, has := keys["driverConnectionId"]
+				assert.False(t, has, "there was no connection")
+			}
+		})
+	}
+}
