@@ -6,6 +6,7 @@ ignore (
 	./bson
 	./build
 	./event
+	./internal/backpressure
 	./internal/integration
 	./internal/overloadtest
 	./internal/randutil
