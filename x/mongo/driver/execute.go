@@ -89,7 +89,7 @@ type sentCommand struct {
 // start prepares for the first command.
 func (ex *operationRun) start(ctx context.Context) {
 	ex.overload = ex.op.overloadPolicy()
-	if ex.op.isClientBulkWrite() && ex.overload != nil && !ex.overload.RetryWrites {
+	if ex.op.isClientBulkWrite() && ex.op.RetryMode != nil && ex.overload != nil && !ex.overload.RetryWrites {
 		*ex.op.RetryMode = RetryNone // which is otherwise known once the first batch is built
 	}
 	ex.kind = ex.op.retryKind(ctx)
