@@ -96,24 +96,6 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// TestInterruptedClientBulkWrite is TestInterruptedWrite for an exception that has no labels.
-func TestInterruptedClientBulkWrite(t *testing.T) {
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, executedButOverloaded())
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).BulkWrite(ctx, []ClientBulkWrite{
-		{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-	})
-	s.Finish()
-
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
-	assert.True(t, errors.Is(err, context.DeadlineExceeded))
-	var exception ClientBulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-	require.Len(t, exception.WriteConcernErrors, 1)
-	assert.Equal(t, 462, exception.WriteConcernErrors[0].Code)
-}
-
 // TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
 // which model has failed.
 func TestInterruptedBulkWrite(t *testing.T) {
