@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -152,3 +153,9 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 	})
 }
+
+// What tests write.
+var (
+	anything  = bson.D{}
+	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
+)

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -156,3 +157,5 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 		})
 	}
 }
+
+func content() io.Reader { return bytes.NewReader([]byte("content")) }

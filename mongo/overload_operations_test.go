@@ -232,3 +232,9 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 		})
 	}
 }
+
+func batch(name string, id int64, docs ...any) bson.E {
+	return bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
+	}}
+}

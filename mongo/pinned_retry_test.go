@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -180,4 +181,13 @@ func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
 		require.NoError(t, session.CommitTransaction(ctx))
 	})
 	assert.Equal(t, []int{1, 1, 1, 1, 1}, connections(s))
+}
+
+func assertOverloadError(t *testing.T, err error) {
+	t.Helper()
+
+	var labeled LabeledError
+	require.True(t, errors.As(err, &labeled), "got %v", err)
+	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
+	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
 }
