@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/members"
@@ -120,7 +121,10 @@ func TestRealMembers(t *testing.T) {
 			return role != topology.RolePrimary && role != topology.RoleDown
 		}, electionPatience, 50*time.Millisecond, "it steps down, and clients reach it")
 		assert.NotEqual(t, old, awaitRole(t, own, topology.RolePrimary, 1))
-		use(t, client)
+		// The majority may take minutes: the secondary that is left may still be reading from the member that is cut off.
+		alone := client.Database("db", options.Database().SetWriteConcern(writeconcern.W1())).Collection("c")
+		_, err := alone.InsertOne(t.Context(), bson.D{})
+		require.NoError(t, err)
 		require.NoError(t, own.Disturb(t.Context(), members.Heal, old, 0))
 		awaitRole(t, own, topology.RoleSecondary, 2)
 	})
