@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -16,6 +17,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
+
+var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
 
 func TestThrottledOperations(t *testing.T) {
 	for name, op := range map[string]func(*overloadtest.Script) driver.Operation{

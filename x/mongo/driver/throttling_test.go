@@ -60,8 +60,6 @@ func reject(s *overloadtest.Script, host string, n int) {
 	}
 }
 
-var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
-
 func TestNeverThrottled(t *testing.T) {
 	tests := map[string]func(*testing.T, *overloadtest.Script) driver.Operation{
 		"commitTransaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
