@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -104,6 +106,22 @@ func newStore(t *testing.T, repository string, pins map[string]Revision) *Store 
 	return &Store{
 		Root: filepath.Join(t.TempDir(), "repository"), Pins: pins, Repository: repository, Run: command.Output, Progress: io.Discard,
 	}
+}
+
+// TestProjectSideBySide is about suites that want the same revision at once, in a new checkout.
+func TestProjectSideBySide(t *testing.T) {
+	t.Parallel()
+	files := checkout("one")
+	repository, published := publish(t, files)
+	store := newStore(t, repository, pin(t, "r1", published, files))
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			_, err := store.Project(context.Background(), "r1")
+			assert.NoError(t, err)
+		})
+	}
+	running.Wait()
 }
 
 func TestDownload(t *testing.T) {

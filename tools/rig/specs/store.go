@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/dirhash"
 
@@ -37,11 +38,15 @@ type Store struct {
 	Run command.RunFunc
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
+
+	mu sync.Mutex
 }
 
 // Project returns a folder that holds the tests of the named revision in testdata/specifications, where upstream's tests look for
 // them below $PROJECT_DIRECTORY. The files are always verified against the pinned hash.
 func (s *Store) Project(ctx context.Context, name string) (string, error) {
+	s.mu.Lock() // suites that run side by side may want the same revision
+	defer s.mu.Unlock()
 	revision, ok := s.Pins[name]
 	if !ok {
 		return "", fmt.Errorf("etc/specifications pins no revision %q", name)

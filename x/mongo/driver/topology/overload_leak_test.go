@@ -97,21 +97,6 @@ func assertGoroutines(t *testing.T, want int) {
 	t.Errorf("%d goroutines are left, want at most %d", left, want)
 }
 
-// TestOverloadOfConnectionRateLimiter is about a server that accepts no connections for a while: that ends in a slower
-// success rather than in an error.
-func TestOverloadOfConnectionRateLimiter(t *testing.T) {
-	l := overloadtest.Listen(t, overloadtest.OK(), nil)
-	topology := connectTopology(t, l, options.Client())
-	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
-	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
-	require.NoError(t, err)
-
-	l.Refuse.Store(int64(topology.OverloadPolicy().MaxRetries))
-	require.NoError(t, ping(context.Background(), topology))
-	assert.Equal(t, int64(1), l.Commands.Load())
-}
-
 func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
 	t.Helper()
 
