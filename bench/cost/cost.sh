@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures what operations cost with upstream's driver and with the fork, on the bases given, which are in build/, and prints benchstat's tables, in which
-# "~" stands where a difference may be chance; docs/performance/cost.md has them. "make bench WHAT=cost" calls it.
+# Measures what operations cost with upstream's driver and with the fork, on the bases given, which are in build/, and prints
+# benchstat's tables, in which "~" stands where a difference may be chance; docs/performance/cost.md has them. "make bench WHAT=cost"
+# calls it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOWORK=off # none above the repository

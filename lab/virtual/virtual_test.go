@@ -140,13 +140,12 @@ func TestElection(t *testing.T) {
 // both meet the cleared pool.
 func insertAgain(t *testing.T, coll *mongo.Collection, doc any) {
 	t.Helper()
-	_, err := coll.InsertOne(context.Background(), doc)
-	for range 10 {
-		if err == nil {
-			break
+	var err error
+	for range 11 {
+		if _, err = coll.InsertOne(context.Background(), doc); err == nil {
+			return
 		}
 		require.ErrorContains(t, err, "was cleared because another operation failed")
-		_, err = coll.InsertOne(context.Background(), doc)
 	}
 	require.NoError(t, err)
 }

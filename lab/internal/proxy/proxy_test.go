@@ -28,7 +28,7 @@ func TestForward(t *testing.T) {
 		reply := client.receive(t)
 		assert.Equal(t, request.RequestID, reply.ResponseTo, name)
 		assert.Equal(t, request.Legacy, reply.Legacy, name)
-		assert.Equal(t, request.Body, bson.Raw(reply.Body.Lookup("request").Document()), name)
+		assert.Equal(t, request.Body, reply.Body.Lookup("request").Document(), name)
 	}
 }
 
