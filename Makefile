@@ -62,17 +62,24 @@ test: trees $(if $(ONLY),,check unit compare) ## Run everything that a change ha
 suites:
 	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
-# LAB builds the lab with the driver in a folder below build; SOAK runs the soak with the forks of some bases, and the untouched drivers
-# of some, unless there is no mongod for it.
-LAB = mkdir -p build/labs/$(1) && printf 'go 1.25.0\nuse $(CURDIR)/lab\nreplace $(UPSTREAM) => $(CURDIR)/build/$(1)\n' >build/labs/$(1)/go.work && \
-	GOWORK=$(CURDIR)/build/labs/$(1)/go.work go -C lab build -o $(CURDIR)/build/labs/$(1)/lab ./cmd/lab
-SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) || exit; [ -z "$$mongod" ] || build/labs/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
-	$(foreach base,$(1),--fork "fork of $(base)=build/labs/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/labs/pristine/$(base)/lab")
+# WITH begins a go command in a module, with the driver in a folder below build; programs go to the same folder below build/with.
+WITH = mkdir -p build/with/$(1) && \
+	printf 'go 1.25.0\nuse %s\nuse %s\nreplace $(UPSTREAM) => %s\n' $(CURDIR)/lab $(CURDIR)/bench $(CURDIR)/build/$(1) >build/with/$(1)/go.work && \
+	GOWORK=$(CURDIR)/build/with/$(1)/go.work go -C
+PROGRAM = -o $(CURDIR)/build/with/$(1)/
+
+# The fork and upstream's driver of the oldest and the newest base, which "make bench" compares.
+COMPARED := $(firstword $(BASES)) $(lastword $(BASES))
+COMPARED += $(addprefix pristine/,$(COMPARED))
+
+# SOAK runs the soak with the forks of some bases, and the untouched drivers of some, unless there is no mongod for it.
+SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) || exit; [ -z "$$mongod" ] || build/with/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
+	$(foreach base,$(1),--fork "fork of $(base)=build/with/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/with/pristine/$(base)/lab")
 
 # The soak's plan is always the same, so that only a change can make it fail.
 .PHONY: proof
 proof:
-	@$(call LAB,$(BASE))
+	@$(call WITH,$(BASE)) lab build $(call PROGRAM,$(BASE)) ./cmd/lab
 	$(call SOAK,$(BASE),) --seed 1 --duration 45s
 
 .PHONY: unit
@@ -81,9 +88,8 @@ unit: fork ## Run the tests of this repository's modules, and those in virtual t
 	go test ./tools/fork/...
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v ^mongofork/tools/fork) || exit; done
-	@printf 'go 1.25.0\nuse ../lab\nreplace $(UPSTREAM) => ./$(BASE)\n' >build/lab.work
 	@! project=$$($(RIG) specifications fork) || export SPECIFICATIONS=$$project/testdata/specifications; \
-		GOWORK=$(CURDIR)/build/lab.work go -C lab test ./virtual/... ./internal/failpoint
+		$(call WITH,$(BASE)) lab test ./virtual/... ./internal/failpoint
 
 CSE = PROJECT_DIRECTORY=$$($(RIG) specifications upstream) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
@@ -138,14 +144,15 @@ SEED ?= 0
 soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
-	@$(foreach base,$(BASES),$(call LAB,$(base)) && $(call LAB,pristine/$(base)) &&) true
+	@$(foreach driver,$(BASES) $(addprefix pristine/,$(BASES)),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
 	$(call SOAK,$(BASES),$(BASES)) --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: compare
 compare: SEEDS = 2000
 compare: SEED = 1
 compare: trees ## Compare the fork with untouched upstream by random plans in virtual time: make compare SEEDS=100000 SEED=1
-	go -C lab run ./cmd/compare --upstream ../build/pristine/$(BASE) --fork ../build/$(BASE) --out ../build/virtual/$(BASE) --seeds $(SEEDS) --seed $(SEED)
+	@$(foreach driver,$(BASE) pristine/$(BASE),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/compare &&) true
+	build/with/$(BASE)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo
 demo: fork ## Show the fork and upstream's driver on a replica set that sheds load
@@ -156,8 +163,8 @@ series: ## Write the fork as a series of patches against upstream's repository, 
 	$(MONGOFORK) series
 
 .PHONY: verify-series
-verify-series: ## Apply the series; after each patch build, vet and test the tree
-	$(MONGOFORK) series --verify --apidiff $(APIDIFF) --linter $(GOLANGCI_LINT)
+verify-series: trees ## Apply the series; after each patch build, vet and test the tree
+	APIDIFF=$(APIDIFF) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/verify.sh
 
 .PHONY: api
 api: trees ## Report what the fork adds to upstream's exported API, and what it breaks
@@ -190,7 +197,8 @@ cross: ## Compile the fork of every base for other platforms, and with the oldes
 		for platform in $(CROSS); do echo "$$base $$platform"; \
 			GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go -C build/$$base build ./... || exit; done; done
 
-SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' ':!**/testdata/**' | grep $(1) _test.go | xargs cat | wc -l
+# The package forktest is what tests share.
+SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' ':!**/testdata/**' | grep $(1) '_test.go\|/forktest/' | xargs cat | wc -l
 
 .PHONY: size
 size: ## Count what a team has to carry, beside the driver
@@ -204,16 +212,21 @@ lint: fork ## Run golangci-lint on the modules of this repository, and check the
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
 	go run $(ACTIONLINT) .github/workflows/*.yml
 
+# TAGS says what a driver has: the fork classes of operations, and newer drivers a generator of the package for jitter.
+TAGS = -tags $(if $(filter pristine/%,$(1)),,criticality),$$([ ! -e build/$(1)/internal/randutil/jitter.go ] || echo jitter)
+
 # What "make bench" measures: "overload", in virtual time; the "cost" when all is well; or one overload before the "lab", in real time.
 WHAT ?= overload
 
 .PHONY: bench
 bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
 	@for base in $(firstword $(BASES)) $(lastword $(BASES)); do $(MONGOFORK) --base $$base build >/dev/null || exit; \
-		$(MONGOFORK) --base $$base build --pristine -o build/pristine/$$base >/dev/null || exit; done
+		$(MONGOFORK) --base $$base build --pristine >/dev/null || exit; done
 ifeq ($(WHAT),cost)
+	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call PROGRAM,$(driver)) ./cost &&) true
 	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
+	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call TAGS,$(driver)) $(call PROGRAM,$(driver)) ./overload &&) true
 	$(if $(filter lab,$(WHAT)),$(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT) --older $(firstword $(BASES)) \
 		--newer $(lastword $(BASES))
 endif

@@ -7,6 +7,6 @@
 // What else can happen: SetLink (silence, refused connections, a proxy that accepts and closes), Reset, Stop, Restart, StepDown,
 // SetCapacity, LimitRequests, LimitConnections.
 //
-// The test runs with the driver that go.mod requires, or any other: `go test -modfile`, see tools/drivermod. Options that a driver
-// lacks, given in the connection string, are ignored by it.
+// The test runs with the driver that go.mod requires, or any other that a go.work puts in its place; see WITH in the Makefile. Options
+// that a driver lacks, given in the connection string, are ignored by it.
 package virtual

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"mongofork/bench/overload"
@@ -17,25 +16,18 @@ type labCmd struct {
 
 // Run measures twice what the lab admits in real time, over real connections, and once more in virtual time.
 func (c *labCmd) Run(ctx context.Context, console console) error {
-	temp, err := os.MkdirTemp("", "bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(temp) }()
 	every := c.arms()
 	arms := []arm{every.noRetry, every.twoRetries, every.throttled, every.newerThrottled}
-	programs, err := c.compile(ctx, temp, arms)
-	if err != nil {
-		return err
-	}
 	s := scenario("limit", overload.Load{Base: 2}, c.Duration, func(s *overload.Scenario) { s.Limit = int32(s.Capacity) })
 	for _, place := range []struct{ name, uri string }{{"virtual time", ""}, {"the lab, real time", c.URI}} {
 		all := measured{}
 		for _, a := range arms {
 			console.progressf("%s: %s", place.name, a.name)
-			if all[key{s.Name, a.name}], err = programs.run(ctx, a, overload.Job{Scenario: s, Seed: 1, URI: place.uri}); err != nil {
+			result, err := c.run(ctx, a, overload.Job{Scenario: s, Seed: 1, URI: place.uri})
+			if err != nil {
 				return err
 			}
+			all[key{s.Name, a.name}] = result
 		}
 		fmt.Fprintf(console.Out, "%s\n\n%s\n", place.name, armTable(all, s.Name, loadColumns(), arms...))
 	}

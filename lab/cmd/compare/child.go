@@ -9,14 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"mongofork/lab/virtual/trial"
-	"mongofork/tools/drivermod"
 )
 
 const (
@@ -49,17 +47,6 @@ func child() {
 		}
 	}}
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
-}
-
-// build builds this program with each of the drivers in the folders.
-func build(ctx context.Context, out string, drivers ...string) (programs [2]string, err error) {
-	for i, name := range []string{"upstream", "fork"} {
-		programs[i] = filepath.Join(out, name, "compare.exe") // the suffix matters on Windows only
-		if err := drivermod.Build(ctx, ".", drivers[i], programs[i], "./cmd/compare", "build"); err != nil {
-			return programs, err
-		}
-	}
-	return programs, nil
 }
 
 // driver is a child process with a driver, started when it is needed.

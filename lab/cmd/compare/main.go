@@ -22,9 +22,7 @@ application, the driver's events and the servers saw.
 Exit codes: 0 no difference without a reason, 1 a difference, 2 wrong usage.`
 
 type cli struct {
-	Upstream string `required:"" type:"existingdir" help:"The folder of untouched upstream."`
-	Fork     string `required:"" type:"existingdir" help:"The folder of the fork."`
-	Out      string `required:"" help:"The folder for the programs that are built."`
+	Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
 	Seed     uint64 `default:"1" help:"The first seed."`
 	Seeds    uint64 `default:"2000" help:"The number of seeds."`
 }
@@ -47,11 +45,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // compare compares the drivers by all plans.
 func (c *cli) compare(ctx context.Context, out io.Writer) error {
-	programs, err := build(ctx, c.Out, c.Upstream, c.Fork)
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	p := newPair(ctx, programs)
+	p := newPair(ctx, [2]string{c.Upstream, self})
 	defer p.close()
 	reasons, findings, judged := map[string]int{}, 0, 0
 	for _, seed := range c.seeds() {
