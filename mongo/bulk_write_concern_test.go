@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
 // TestWriteConcernErrorOfABatch is about writes of several commands, of one kind and of several: the write concern error of
@@ -73,7 +74,8 @@ func TestWriteConcernErrorBeforeWriteErrors(t *testing.T) {
 	}})
 	for _, replies := range [][]any{{unsure, duplicate, done}, {unsure, done, duplicate}, {duplicate, unsure, duplicate}} {
 		script := overloadtest.New(t, replies...)
-		coll := connectScript(t, script).Database("db").Collection("coll")
+		majority := options.Client().SetWriteConcern(writeconcern.Majority())
+		coll := connectScript(t, script, majority).Database("db").Collection("coll")
 		_, err := coll.InsertMany(context.Background(), []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(false))
 		var failed BulkWriteException
 		require.True(t, errors.As(err, &failed), "%v", err)

@@ -115,6 +115,12 @@ func Merge(results ...*Result) *Result {
 	return merged
 }
 
+// FailsLike reports whether the test failed in this run, too, and in the same way.
+func (r *Result) FailsLike(c Case) bool {
+	here, ok := r.cases[c.Key]
+	return ok && here.Outcome == Failed && here.Where() == c.Where()
+}
+
 // Outcome returns the test's outcome, or Missing if the run did not have it.
 func (r *Result) Outcome(key Key) Outcome { return r.cases[key].Outcome }
 

@@ -33,15 +33,35 @@ func (c *testCmd) Run(ctx context.Context, r *repository, stdout io.Writer) erro
 	rig.Race = c.Race
 	start := time.Now()
 	results, err := rig.Run(ctx, c.Only)
+	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))
+	return report(stdout, results, err)
+}
+
+// report writes the report, unless there is none.
+func report(stdout io.Writer, results []suite.Result, err error) error {
 	if err != nil {
 		return err
 	}
 	ok, err := suite.Write(stdout, results)
-	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))
 	if err == nil && !ok {
 		return errFailed
 	}
 	return err
+}
+
+type packagesCmd struct {
+	Tree     string   `arg:"" help:"The tree, below the root of the repository."`
+	Packages []string `arg:"" name:"package" help:"Packages in it, such as ./mongo."`
+}
+
+// Run runs the tests and prints the report.
+func (c *packagesCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
+	rig, err := r.rig()
+	if err != nil {
+		return err
+	}
+	results, err := rig.Packages(ctx, c.Tree, c.Packages)
+	return report(stdout, results, err)
 }
 
 type specificationsCmd struct {

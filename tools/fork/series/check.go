@@ -16,9 +16,9 @@ func (s *Series) checkBefore(i int, step Step, ps *problem.List) {
 	}
 }
 
-// goal returns the tree that a series has to lead to: the fork as it is built, but for the files that are left out, the licences and
+// Goal returns the tree that a series has to lead to: the fork as it is built, but for the files that are left out, the licences and
 // the names. The steps have no part in it.
-func (s *Series) goal() (filetree.Tree, error) {
+func (s *Series) Goal() (filetree.Tree, error) {
 	o := &plan.Overlay{}
 	for _, f := range s.plan.Overlay.Files {
 		if s.files[f.Path] != s.never() {

@@ -74,11 +74,6 @@ func (s *Series) place(ps *problem.List) {
 			ps.Add(Folder+"/"+Setup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 		}
 	}
-	for _, finding := range s.Options.Findings {
-		if finding.Reason == "" {
-			ps.Add(Folder+"/"+Setup, 0, "say why", "a finding in %s is accepted without a reason", finding.File)
-		}
-	}
 }
 
 func (s *Series) placeFiles(i int, at string, files []string, ps *problem.List) {

@@ -55,8 +55,6 @@ type Options struct {
 	Letter string `yaml:"letter"`
 	// Left are the files of the overlay that upstream has no use for, with the reason.
 	Left []LeftOut `yaml:"left"`
-	// Findings are what upstream's linters may find in the tree of the series and not in upstream's.
-	Findings []AcceptedFinding `yaml:"findings"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
 }
@@ -65,13 +63,6 @@ type Options struct {
 type LeftOut struct {
 	Files  []string `yaml:"files"`
 	Reason string   `yaml:"reason"`
-}
-
-// AcceptedFinding is a finding of a linter that does no harm, with the reason.
-type AcceptedFinding struct {
-	File   string `yaml:"file"`
-	Text   string `yaml:"text"`
-	Reason string `yaml:"reason"`
 }
 
 // ReadSteps reads a repository's steps, in order, and what is said of all.

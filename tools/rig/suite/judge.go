@@ -76,22 +76,41 @@ func (j judge) whole(ctx context.Context, label string) (*gotest.Result, error) 
 	return j.run(ctx, label+", once more, because a process ended", j.fork, j.command)
 }
 
-// appeal has failed tests repeated, and returns those that the fork is to blame for.
+// attempts is how often upstream's tests that fail in the fork are repeated before they count.
+const attempts = 3
+
+// appeal repeats failed tests alone, in the untouched module and in the fork, until each has failed in the one in the same way, or has
+// passed in the other, or was run often enough; the fork is to blame for those that it returns.
 func (j judge) appeal(ctx context.Context, r *Result, failed []gotest.Case) ([]gotest.Case, error) {
-	in := func(tree, label string) func(gotest.Command) (*gotest.Result, error) {
-		return func(c gotest.Command) (*gotest.Result, error) { return j.run(ctx, r.Name+label, tree, c) }
+	for attempt := 0; attempt < attempts && len(failed) > 0; attempt++ {
+		pristine, err := j.run(ctx, r.Name+", untouched", j.pristine, j.command.Only(failed))
+		if err != nil {
+			return nil, err
+		}
+		failed = slices.DeleteFunc(failed, func(c gotest.Case) bool {
+			theirs := pristine.FailsLike(c)
+			if theirs {
+				r.skip("fails in the untouched module, too")
+			}
+			return theirs
+		})
+		if len(failed) == 0 {
+			break
+		}
+		fork, err := j.run(ctx, r.Name+", repeated", j.fork, j.command.Only(failed))
+		if err != nil {
+			return nil, err
+		}
+		failed = slices.DeleteFunc(failed, func(c gotest.Case) bool {
+			passed := fork.Outcome(c.Key) == gotest.Passed
+			if passed {
+				r.Passed++
+				r.note("passed when repeated: %s", c.Key)
+			}
+			return passed
+		})
 	}
-	theirs, passed, blamed, err := gotest.Appeal{
-		Command: j.command, Pristine: in(j.pristine, ", untouched"), Fork: in(j.fork, ", repeated"),
-	}.Hear(failed)
-	for range theirs {
-		r.skip("fails in the untouched module, too")
-	}
-	r.Passed += len(passed)
-	if len(passed) > 0 {
-		r.note("passed when repeated: %s", gotest.Names(passed))
-	}
-	return blamed, err
+	return failed, nil
 }
 
 // listed returns the reason why a test may fail.

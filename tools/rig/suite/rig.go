@@ -73,17 +73,34 @@ func (w work) parts(suite string) []part {
 	}
 }
 
-// Run runs the named suites and returns the results of their parts.
-func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
-	trees, err := readTrees(r.Root, r.Base)
+// work reads the trees.
+func (r *Rig) work(fork string) (work, error) {
+	trees, err := readTrees(r.Root, r.Base, fork)
 	if err != nil {
-		return nil, fmt.Errorf("%w (make trees builds them)", err)
+		return work{}, fmt.Errorf("%w (make trees builds them)", err)
 	}
 	skips, err := gotest.ReadSkips(r.file(r.skipFile()))
+	return work{r, trees, skips}, err
+}
+
+// Packages runs all tests of some packages, as far as they need no server, in a tree that is to become the fork, below the root.
+func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]Result, error) {
+	w, err := r.work(tree)
 	if err != nil {
 		return nil, err
 	}
-	w := work{r, trees, skips}
+	return r.sideBySide(ctx, []part{{"packages", func(ctx context.Context, result *Result) error {
+		command := gotest.Command{Flags: moduleFlags("-short"), Packages: packages}
+		return w.judged(command, w.locally()).judge(ctx, result)
+	}}}), nil
+}
+
+// Run runs the named suites and returns the results of their parts.
+func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
+	w, err := r.work(path.Join("build", r.Base))
+	if err != nil {
+		return nil, err
+	}
 	var parts []part
 	for _, name := range names {
 		parts = append(parts, w.parts(name)...)

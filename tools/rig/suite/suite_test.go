@@ -176,6 +176,25 @@ func TestSkipList(t *testing.T) {
 	}
 }
 
+// TestPackages is about a tree that is to become the fork: a test that only it has must pass, upstream's may fail as in the untouched
+// module.
+func TestPackages(t *testing.T) {
+	t.Parallel()
+	for outcomes, want := range map[string]string{
+		"p TestA passed;p TestOurs passed": "2 passed, 0 failed, 0 skipped",
+		"p TestA failed;p TestOurs passed": "1 passed, 0 failed, 1 skipped",
+		"p TestA passed;p TestOurs failed": "1 passed, 1 failed, 0 skipped",
+	} {
+		f := newFixture(t, func(gotest.Command) []string { return strings.Split(outcomes, ";") })
+		f.write(t, "build/series/v1.0.0.tree/p/ours_test.go", "package p\n\nfunc TestOurs(t *testing.T) {}\n")
+		results, err := f.Packages(t.Context(), "build/series/v1.0.0.tree", []string{"./p"})
+		require.NoError(t, err)
+		assert.Equal(t, want, counts(results[0]), outcomes)
+		assert.Equal(t, []string{"./p"}, f.runs[0].Packages)
+		assert.Contains(t, f.runs[0].Flags, "-short")
+	}
+}
+
 func TestOurTestsHaveToRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })

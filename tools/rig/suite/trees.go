@@ -28,8 +28,8 @@ type trees struct {
 type functions map[string][]string
 
 // readTrees finds the tests in both trees, which are built.
-func readTrees(root, base string) (*trees, error) {
-	t := &trees{fork: path.Join("build", base), pristine: path.Join("build", "pristine", base)}
+func readTrees(root, base, fork string) (*trees, error) {
+	t := &trees{fork: fork, pristine: path.Join("build", "pristine", base)}
 	all, allErr := readFunctions(filepath.Join(root, t.fork))
 	upstream, upstreamErr := readFunctions(filepath.Join(root, t.pristine))
 	t.own, t.all, t.lost = all.without(upstream), all, upstream.without(all)

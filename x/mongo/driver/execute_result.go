@@ -32,15 +32,14 @@ func (ex *operationRun) processResponse(ctx context.Context, err error) error {
 		Error:                 err,
 		runCommand:            ex.op.Type == 0, // no other command without a type opens a cursor
 	}
-	if !ex.op.isClientBulkWrite() {
-		return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
-	}
-	// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
-	if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
-		// They need this one, to which the cursor is pinned until it is exhausted or closed.
-		defer ex.releaseConnection()
-	} else {
-		ex.releaseConnection()
+	if ex.op.isClientBulkWrite() {
+		// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
+		if driverutil.IsServerLoadBalanced(info.ConnectionDescription) {
+			// They need this one, to which the cursor is pinned until it is exhausted or closed.
+			defer ex.releaseConnection()
+		} else {
+			ex.releaseConnection()
+		}
 	}
 	return ex.op.ProcessResponseFn(ctx, ex.sent.res, info)
 }
