@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"mongofork/lab/internal/clock"
 )
 
 // latency is the time that a message takes in one direction. It cannot be none, or a loop that does nothing but ask would never let
@@ -133,7 +135,7 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	if h == nil {
 		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 	}
-	if !pause(ctx, 2*latency) {
+	if clock.Wait(ctx, 2*latency) != nil {
 		return nil, dialError(ctx, h)
 	}
 	link, changed := h.state()
@@ -168,18 +170,6 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 func dialError(ctx context.Context, h *host) error {
 	_, err := (&net.Dialer{}).DialContext(ctx, "tcp", h.address.String())
 	return err
-}
-
-// pause reports whether that time passed before the context ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // connect returns both ends of a new connection.

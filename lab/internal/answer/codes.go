@@ -5,16 +5,12 @@ import "fmt"
 // Codes of the errors that the lab itself returns.
 const (
 	CodeBadValue                  = 2
-	CodeUnauthorized              = 13
 	CodeTypeMismatch              = 14
-	CodeIllegalOperation          = 20
 	CodeCommandNotFound           = 59
 	CodeInvalidOptions            = 72
-	CodeNoReplicationEnabled      = 76
 	CodeShutdownInProgress        = 91
 	CodePrimarySteppedDown        = 189
 	CodeNoSuchTransaction         = 251
-	CodeFailPointSetFailed        = 266
 	CodeIngressRequestRateLimit   = 462
 	CodeIngressOperationRateLimit = 463
 	CodeInterruptedDueToOverload  = 473
@@ -23,7 +19,6 @@ const (
 	CodeInterruptedByStateChange  = 11602
 	CodeNotPrimaryNoSecondaryOk   = 13435
 	CodeNotPrimaryOrSecondary     = 13436
-	CodeNoChangeStream            = 40573 // of no name: Location40573
 )
 
 // Class determines how a server labels an error.
@@ -45,11 +40,11 @@ type code struct {
 // codes are the codes that tests and clients use. The table is read only.
 var codes = [...]code{
 	{1, "InternalError", 0}, {CodeBadValue, "BadValue", 0}, {6, "HostUnreachable", Retriable}, {7, "HostNotFound", Retriable},
-	{8, "UnknownError", 0}, {CodeUnauthorized, "Unauthorized", 0}, {CodeTypeMismatch, "TypeMismatch", 0},
-	{18, "AuthenticationFailed", 0}, {CodeIllegalOperation, "IllegalOperation", 0}, {24, "LockTimeout", Conflict},
+	{8, "UnknownError", 0}, {13, "Unauthorized", 0}, {CodeTypeMismatch, "TypeMismatch", 0},
+	{18, "AuthenticationFailed", 0}, {20, "IllegalOperation", 0}, {24, "LockTimeout", Conflict},
 	{26, "NamespaceNotFound", 0}, {43, "CursorNotFound", 0}, {50, "MaxTimeMSExpired", 0},
 	{CodeCommandNotFound, "CommandNotFound", 0}, {64, "WriteConcernTimeout", 0}, {CodeInvalidOptions, "InvalidOptions", 0},
-	{CodeNoReplicationEnabled, "NoReplicationEnabled", 0}, {79, "UnknownReplWriteConcern", 0},
+	{76, "NoReplicationEnabled", 0}, {79, "UnknownReplWriteConcern", 0},
 	{89, "NetworkTimeout", Retriable}, {CodeShutdownInProgress, "ShutdownInProgress", Retriable},
 	{100, "UnsatisfiableWriteConcern", 0}, {112, "WriteConflict", Conflict},
 	{133, "FailedToSatisfyReadPreference", 0}, {134, "ReadConcernMajorityNotAvailableYet", Retriable},
@@ -57,7 +52,7 @@ var codes = [...]code{
 	{225, "TransactionTooOld", 0}, {234, "RetryChangeStream", 0}, {237, "CursorKilled", 0}, {239, "SnapshotTooOld", Conflict},
 	{246, "SnapshotUnavailable", Conflict}, {249, "StaleDbVersion", Conflict}, {250, "StaleChunkHistory", Conflict},
 	{CodeNoSuchTransaction, "NoSuchTransaction", 0}, {256, "TransactionCommitted", 0}, {262, "ExceededTimeLimit", Retriable},
-	{263, "OperationNotSupportedInTransaction", 0}, {CodeFailPointSetFailed, "FailPointSetFailed", 0},
+	{263, "OperationNotSupportedInTransaction", 0}, {266, "FailPointSetFailed", 0},
 	{267, "PreparedTransactionInProgress", Conflict}, {272, "MigrationConflict", Conflict}, {280, "ChangeStreamFatalError", 0},
 	{286, "ChangeStreamHistoryLost", 0}, {391, "ReauthenticationRequired", 0},
 	{CodeIngressRequestRateLimit, "IngressRequestRateLimitExceeded", 0},

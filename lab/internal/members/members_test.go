@@ -9,11 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
 )
 
-var names = map[string]string{"real:1": "front:1", "real:2": "front:2"}
+// names are those of fronts by what two members are called, and by where they listen.
+var names = map[string]string{"real:1": "front:1", "10.0.0.1:1": "front:1", "real:2": "front:2", "10.0.0.2:27017": "front:2"}
 
 func marshal(t *testing.T, doc bson.D) bson.Raw {
 	t.Helper()
@@ -37,10 +37,7 @@ func TestRename(t *testing.T) {
 }
 
 // frontOf returns what makes a front the first of two members.
-func frontOf() proxy.Handler {
-	s := &Set{members: []member{{host: "real:1", address: "10.0.0.1:1"}, {host: "real:2", address: "10.0.0.2:27017"}}}
-	return s.Handler([]string{"front:1", "front:2"})
-}
+func frontOf() proxy.Handler { return &front{names: names} }
 
 // request returns a command with these flags.
 func request(t *testing.T, flags wire.MsgFlags, doc bson.D) *proxy.Request {
@@ -118,9 +115,4 @@ func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 		_, got := handle(t, h, request(t, 0, find), test.reply)
 		assert.Equal(t, test.want, counterOf(got[0].Body), name)
 	}
-}
-
-func TestAMemberThatDoesNotAnswerIsDown(t *testing.T) {
-	s := &Set{members: []member{{host: "127.0.0.1:1", address: "127.0.0.1:1"}}}
-	assert.Equal(t, []topology.Role{topology.RoleDown}, s.Roles())
 }

@@ -23,11 +23,7 @@ func Start(ctx context.Context, binary, dir string, count int) (*Set, error) {
 		links.close()
 		return nil, err
 	}
-	s := &Set{deployment: deployment, links: links}
-	for _, m := range deployment.Members() {
-		s.members = append(s.members, member{host: m.Host(), address: m.Address()})
-	}
-	return s, nil
+	return &Set{deployment, links}, nil
 }
 
 // Stop ends the members that the lab started, and leaves nothing of them.
@@ -55,10 +51,11 @@ const (
 
 // Disturb lets something happen to a member. A partition heals by itself after a time, unless that is 0.
 func (s *Set) Disturb(ctx context.Context, what string, number int, after time.Duration) error {
-	if number < 0 || number >= len(s.members) {
-		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(s.members)-1)
+	members := s.deployment.Members()
+	if number < 0 || number >= len(members) {
+		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(members)-1)
 	}
-	switch process := s.deployment.Members()[number]; what {
+	switch process := members[number]; what {
 	case Kill:
 		process.Kill()
 		return nil
@@ -83,13 +80,13 @@ func (s *Set) Disturb(ctx context.Context, what string, number int, after time.D
 const nobody = -1
 
 func (s *Set) partition(number int, after time.Duration) {
-	for from := range s.members {
-		for to := range s.members {
+	for from, ways := range s.links.ways {
+		for to := range ways {
 			kind := fault.Off
 			if (from == number) != (to == number) {
 				kind = fault.Silent
 			}
-			s.links.ways[from][to].Set(kind, after)
+			ways[to].Set(kind, after)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/clock"
 )
 
 // kind is a kind of call.
@@ -247,10 +249,7 @@ func pause(ctx context.Context, must bool) {
 	if must {
 		ctx = context.Background()
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Second):
-	}
+	_ = clock.Wait(ctx, time.Second)
 }
 
 var errGivenUp = errors.New("given up")

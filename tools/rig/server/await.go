@@ -102,7 +102,7 @@ func awaitListener(ctx context.Context, address string, failed <-chan struct{}) 
 	})
 }
 
-// runAdmin runs a command on the server at an address alone, without credentials.
+// runAdmin runs a command on the database admin.
 func runAdmin(ctx context.Context, opts *options.ClientOptions, command bson.D) error {
 	return withClient(ctx, opts, func(client *mongo.Client) error {
 		if err := client.Database("admin").RunCommand(ctx, command).Err(); err != nil {

@@ -182,6 +182,11 @@ func (d *Deployment) initiate(ctx context.Context) (err error) {
 	return nil
 }
 
+// RunAdmin runs a command on the database admin.
+func (d *Deployment) RunAdmin(ctx context.Context, command bson.D) error {
+	return runAdmin(ctx, options.Client().ApplyURI(d.URI()), command)
+}
+
 // URI is the connection string for clients, with all options that they need.
 func (d *Deployment) URI() string {
 	var hosts []string

@@ -106,6 +106,16 @@ func (m *Member) Restart(ctx context.Context) error {
 	return err
 }
 
+// Role asks the member whether it is primary, or a secondary; one that does not answer within a second is neither.
+func (m *Member) Role(ctx context.Context) (primary, secondary bool) {
+	_ = withClient(ctx, m.direct(), func(client *mongo.Client) error {
+		role, err := askHello(ctx, client)
+		primary, secondary = role.Primary, role.Secondary
+		return err
+	})
+	return primary, secondary
+}
+
 // awaitRole asks the member for its role until the role is accepted.
 func (m *Member) awaitRole(ctx context.Context, accept func(hello) bool) error {
 	return withClient(ctx, m.direct(), func(client *mongo.Client) error {

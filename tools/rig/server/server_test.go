@@ -105,3 +105,10 @@ func TestReadEnv(t *testing.T) {
 	balanced := readEnv("SINGLE_MONGOS_LB_URI=mongodb://s\nMULTI_MONGOS_LB_URI=mongodb://m\nLAB_TOPOLOGY=x\n")
 	assert.Equal(t, "mongodb://s", envValue(balanced, "MONGODB_URI"))
 }
+
+func TestAMemberThatDoesNotAnswerHasNoRole(t *testing.T) {
+	t.Parallel()
+	m := &Member{deployment: &Deployment{}, address: "127.0.0.1:1"}
+	primary, secondary := m.Role(t.Context())
+	assert.False(t, primary || secondary)
+}
