@@ -225,6 +225,19 @@ func runTransaction(ctx context.Context, coll *Collection, fn func(context.Conte
 
 // TestCleanUpEndsWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
 // not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
+func TestGridFSDownloadStreamCloseEndsItsContext(t *testing.T) {
+	s := overloadtest.New(t,
+		overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
+		overloadtest.OK(batch("firstBatch", 0)))
+	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
+	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
+	require.NoError(t, err)
+	require.NoError(t, stream.ctx.Err())
+	require.NoError(t, stream.Close())
+	assert.Equal(t, context.Canceled, stream.ctx.Err())
+	assert.Equal(t, ErrStreamClosed, stream.Close())
+}
+
 func TestCleanUpEndsWithTheDeadline(t *testing.T) {
 	for _, tt := range cleanUps {
 		tt := tt

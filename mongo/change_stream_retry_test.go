@@ -154,6 +154,9 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 			s.Servers[0].WireVersion.Max = tt.wire
 			stream, err := connectScript(t, s).Database("db").Collection("coll").Watch(context.Background(), Pipeline{}, tt.opts)
 			require.NoError(t, err)
+			if tt.key == "resumeAfter" {
+				assert.Equal(t, raw(token), string(stream.ResumeToken()), "before the first event")
+			}
 			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
 			s.Finish()
 

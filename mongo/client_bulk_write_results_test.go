@@ -150,6 +150,20 @@ func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 	assert.Contains(t, err.Error(), "scripted")
 }
 
+// TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
+func TestClientBulkWriteConcernError(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "writeConcernError", Value: bson.D{
+		{Key: "code", Value: 64}, {Key: "errmsg", Value: "scripted"},
+	}}))
+	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
+	_, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write})
+	var exception ClientBulkWriteException
+	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+	require.Len(t, exception.WriteConcernErrors, 1)
+	assert.Equal(t, 64, exception.WriteConcernErrors[0].Code)
+	assert.False(t, errors.Is(err, context.DeadlineExceeded))
+}
+
 // TestInterruptedClientBulkWrite is TestInterruptedWrite for an exception that has no labels.
 func TestInterruptedClientBulkWrite(t *testing.T) {
 	ctx := overloadtest.NewContext()

@@ -221,6 +221,9 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 			if again {
 				s.Replies, want = append(s.Replies, overloadtest.OK()), append(want, "commitTransaction")
 				require.NoError(t, session.CommitTransaction(context.Background()))
+				concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
+				require.NoError(t, err)
+				assert.Equal(t, "majority", concern.StringValue(), "the first may have been carried out")
 			}
 			session.EndSession(context.Background())
 			assert.Equal(t, want, commandNames(t, s))

@@ -115,6 +115,24 @@ func TestShardedTransactionRetries(t *testing.T) {
 	}
 }
 
+// TestCommandsOfTransactionsAreNotRetried is about errors after which other reads and writes are retried (retryable-writes.md,
+// "Supported Write Operations"; retryable-reads.md, "Unsupported Read Operations").
+func TestCommandsOfTransactionsAreNotRetried(t *testing.T) {
+	for name, run := range map[string]func(context.Context, *Collection) error{
+		"write": insertAny,
+		"read":  func(ctx context.Context, coll *Collection) error { return coll.FindOne(ctx, bson.D{}).Err() },
+	} {
+		for _, failure := range []any{overloadtest.ShuttingDown(), io.ErrUnexpectedEOF} {
+			s := newShardedScript(t, overloadtest.OK(), failure, overloadtest.OK() /* abort */)
+			inTransaction(t, s, func(ctx context.Context, _ *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				require.Error(t, run(ctx, coll), name)
+				assert.Len(t, s.Sent, 2, name)
+			})
+		}
+	}
+}
+
 func TestLoadBalancedTransactionRetries(t *testing.T) {
 	t.Run("an abort is unpinned", func(t *testing.T) {
 		s := newLoadBalancedScript(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())

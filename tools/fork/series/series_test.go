@@ -126,6 +126,7 @@ func TestSeriesOfEveryBase(t *testing.T) {
 			if len(filetree.Changed(before, next)) > 0 {
 				commits++
 			}
+			require.LessOrEqual(t, added(before, next), 1500, "lines of code in %s", s.Steps[i].Name)
 			before = next
 		}
 		require.GreaterOrEqual(t, commits, 8)
@@ -140,6 +141,18 @@ func TestSeriesOfEveryBase(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, filetree.Changed(want, whole), "with what is left out, the series is the patch")
 	})
+}
+
+// added counts the lines that a tree has and another had not, without those of tests and data.
+func added(before, now filetree.Tree) (lines int) {
+	for _, name := range filetree.Changed(before, now) {
+		if !syntax.IsGoFile(name) || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/overloadtest/") {
+			continue
+		}
+		diff := filetree.Diff(name, before[name], name, now[name])
+		lines += strings.Count(diff, "\n+") - strings.Count(diff, "\n+++ ")
+	}
+	return lines
 }
 
 // requireNoTrace checks that nothing tells how the series was made: no text, and no name of a file or in a file.

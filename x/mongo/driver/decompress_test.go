@@ -83,3 +83,11 @@ func TestDecompressAnnouncementInside(t *testing.T) {
 	assert.Error(t, err)
 	assert.True(t, after.TotalAlloc-before.TotalAlloc < 64<<20, "allocated %d bytes", after.TotalAlloc-before.TotalAlloc)
 }
+
+// TestDecompressNothing is about a message that says that it is not compressed: no size is read from it.
+func TestDecompressNothing(t *testing.T) {
+	in := []byte("as it is")
+	out, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: wiremessage.CompressorNoOp, UncompressedSize: -1})
+	require.NoError(t, err)
+	assert.Equal(t, in, out)
+}

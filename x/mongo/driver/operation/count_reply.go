@@ -18,8 +18,8 @@ func buildCountResult(response bsoncore.Document) (CountResult, error) {
 	}
 	doc, _ := cursor.DocumentOK()
 	batch, _ := doc.Lookup("firstBatch").ArrayOK()
-	first, err := batch.IndexErr(0)
-	if _, ok := first.DocumentOK(); err != nil || !ok {
+	first, _ := batch.IndexErr(0)
+	if _, ok := first.DocumentOK(); !ok {
 		return CountResult{}, errors.New("the reply's cursor has no document with a count")
 	}
 	return upstreamBuildCountResult(response)
