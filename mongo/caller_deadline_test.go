@@ -225,10 +225,10 @@ func runTransaction(ctx context.Context, coll *Collection, fn func(context.Conte
 
 // TestCleanUpEndsWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
 // not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
-func TestGridFSDownloadStreamCloseEndsItsContext(t *testing.T) {
+func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 	s := overloadtest.New(t,
 		overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
-		overloadtest.OK(batch("firstBatch", 0)))
+		overloadtest.OK(batch("firstBatch", 0)), overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}})), overloadtest.OK())
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
 	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
 	require.NoError(t, err)
@@ -236,6 +236,24 @@ func TestGridFSDownloadStreamCloseEndsItsContext(t *testing.T) {
 	require.NoError(t, stream.Close())
 	assert.Equal(t, context.Canceled, stream.ctx.Err())
 	assert.Equal(t, ErrStreamClosed, stream.Close())
+
+	upload, err := bucket.OpenUploadStream(context.Background(), "file")
+	require.NoError(t, err)
+	require.NoError(t, upload.Abort())
+	assert.Equal(t, context.Canceled, upload.ctx.Err())
+}
+
+// TestNoContext is about methods that accept nil for a context, as applications give it.
+func TestNoContext(t *testing.T) {
+	var none context.Context
+	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(), overloadtest.OK(batch("firstBatch", 0)))
+	db := connectScript(t, s).Database("db")
+	cursor, err := db.Collection("coll").Find(none, bson.D{})
+	require.NoError(t, err)
+	require.NoError(t, cursor.Close(none))
+	_, err = db.ListCollectionNames(none, bson.D{})
+	require.NoError(t, err)
+	s.Finish()
 }
 
 func TestCleanUpEndsWithTheDeadline(t *testing.T) {

@@ -150,6 +150,26 @@ func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 	assert.Contains(t, err.Error(), "scripted")
 }
 
+// TestClientBulkWriteCountsErrors is about a reply that counts an error, though no result tells which: an ordered bulk write ends.
+func TestClientBulkWriteCountsErrors(t *testing.T) {
+	counted := overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "nErrors", Value: int32(1)})
+	writes := make([]ClientBulkWrite, overloadtest.MaxBatchCount+1)
+	for i := range writes {
+		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
+	}
+	for _, ordered := range []bool{true, false} {
+		replies := []any{counted, overloadtest.OK(batch("firstBatch", 0))}
+		if ordered {
+			replies = replies[:1]
+		}
+		s := overloadtest.New(t, replies...)
+		_, err := connectScript(t, s).BulkWrite(context.Background(), writes, options.ClientBulkWrite().SetOrdered(ordered))
+		s.Finish()
+		var exception ClientBulkWriteException
+		assert.Equal(t, ordered, errors.As(err, &exception), "got %v", err)
+	}
+}
+
 // TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
 func TestClientBulkWriteConcernError(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "writeConcernError", Value: bson.D{

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -98,6 +99,21 @@ func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
 	assert.True(t, IsDuplicateKeyError(retried))
 	var retries *RetryError
 	assert.False(t, errors.As(retried, &retries))
+}
+
+// TestRetryErrorOfTransactions is about a command that would not have been retried anyway: that retryWrites is off is not why.
+func TestRetryErrorOfTransactions(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.OK() /* abort */)
+	s.Policy.RetryWrites = false
+	client := connectScript(t, s, options.Client().SetRetryWrites(false))
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	err = insertAny(NewSessionContext(context.Background(), session), client.Database("db").Collection("coll"))
+	require.Error(t, err)
+	var retries *RetryError
+	assert.False(t, errors.As(err, &retries), "got %v", err)
+	session.EndSession(context.Background())
 }
 
 func TestRetryErrorKeepsTimeouts(t *testing.T) {

@@ -221,14 +221,53 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 			if again {
 				s.Replies, want = append(s.Replies, overloadtest.OK()), append(want, "commitTransaction")
 				require.NoError(t, session.CommitTransaction(context.Background()))
-				concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
-				require.NoError(t, err)
-				assert.Equal(t, "majority", concern.StringValue(), "the first may have been carried out")
 			}
 			session.EndSession(context.Background())
 			assert.Equal(t, want, commandNames(t, s))
 		})
 	}
+}
+
+// TestTimedOutCommitIsRepeatedForTheMajority is about a commit whose time is up after an error that says both that the server is
+// overloaded and that the commit may have been carried out: the application's next one waits for the majority (transactions.md,
+// "Majority write concern is used when retrying commitTransaction").
+func TestTimedOutCommitIsRepeatedForTheMajority(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	unsure := overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	s := overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	require.NoError(t, insertAny(NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")))
+	require.True(t, IsTimeout(session.CommitTransaction(ctx)))
+	require.NoError(t, session.CommitTransaction(context.Background()))
+	session.EndSession(context.Background())
+	s.Finish()
+	concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
+	require.NoError(t, err)
+	assert.Equal(t, "majority", concern.StringValue())
+}
+
+// TestTimedOutCommitThatWasRejected is about a commit whose time is up after a rejection: the transaction is not committed, so the end
+// of the session aborts it.
+func TestTimedOutCommitThatWasRejected(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	require.NoError(t, insertAny(NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")))
+
+	err = session.CommitTransaction(ctx)
+	require.True(t, IsTimeout(err), "got %v", err)
+	assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+	session.EndSession(context.Background())
+	s.Finish()
+	assert.Equal(t, []string{"insert", "commitTransaction", "abortTransaction"}, commandNames(t, s))
 }
 
 // TestTransactionHasOneNumber is about the number of a transaction, which the server knows all its commands by.

@@ -19,4 +19,4 @@ func (r Retries) Tell(message string) string {
 }
 
 // As lets errors.As find the *driver.RetryError.
-func (r Retries) As(target any) bool { return r.Err != nil && errors.As(r.Err, target) }
+func (r Retries) As(target any) bool { return errors.As(r.Err, target) }

@@ -36,6 +36,14 @@ func TestFloorSteps(t *testing.T) {
 		{name: "it stays between low and high", steps: []step{
 			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 100, every: 100 * ms, accepted: 0.75, want: 1, givenUp: 1},
 		}},
+		{name: "its patience begins anew between low and high", steps: []step{
+			{attempts: 22, every: 100 * ms, want: 0.01, givenUp: 0.7}, {attempts: 14, every: 100 * ms, accepted: 1, want: 0.01, givenUp: 1},
+			{attempts: 40, every: 100 * ms, accepted: 0.75, want: 0.01, givenUp: 1}, {attempts: 22, every: 100 * ms, want: 0.01, givenUp: 1},
+		}},
+		{name: "and above high", steps: []step{
+			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 36, every: 100 * ms, accepted: 1, want: 0.75, givenUp: 1},
+			{attempts: 25, every: 100 * ms, want: 0.7, givenUp: 1},
+		}},
 		{name: "it falls while nearly all is accepted", steps: []step{
 			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 100, every: 100 * ms, accepted: 1, want: 0.01},
 		}},

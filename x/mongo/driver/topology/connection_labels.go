@@ -20,7 +20,7 @@ import (
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
 	var connErr ConnectionError
-	if err == nil || c.pool == nil || !errors.As(err, &connErr) {
+	if c.pool == nil || !errors.As(err, &connErr) {
 		return err
 	}
 	helloDone := c.desc.Addr != ""

@@ -30,7 +30,7 @@ func (s *Server) check(ctx context.Context) (description.Server, error) {
 	}
 	before := s.conn
 	desc, err := s.upstreamCheck(ctx)
-	if s.conn != before && err == nil {
+	if s.conn != before {
 		s.pace.connected(desc.LastError)
 	}
 	return desc, err

@@ -72,7 +72,7 @@ func (p *heartbeatPace) skip(ctx context.Context, interval time.Duration) error 
 // turnedAway reports whether a connection could not be established because the server accepted and then closed it, as a server
 // does that limits the rate of new connections. An unreachable or unresponsive server is another matter.
 func turnedAway(err error) bool {
-	if err == nil || cannotBeOverload(err) {
+	if cannotBeOverload(err) {
 		return false
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
