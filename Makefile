@@ -54,7 +54,8 @@ trees: fork
 	@$(MONGOFORK) build --pristine >/dev/null
 
 .PHONY: test
-test: trees $(if $(ONLY),,check unit compare) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+test: trees $(if $(ONLY),,check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 unit compare)
 	@$(MAKE) --no-print-directory -j2 suites $(if $(ONLY),,proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 
@@ -83,9 +84,15 @@ proof:
 	$(call SOAK,$(BASE),) --seed 1 --duration 45s
 
 .PHONY: unit
-unit: fork ## Run the tests of this repository's modules, and those in virtual time with the fork, too
-	@# The builder does one thing after the other, on the whole driver: with the race detector that takes minutes.
+unit: builder modules ## Run the tests of this repository's modules, and those in virtual time with the fork, too
+
+# The builder does one thing after the other, on the whole driver: with the race detector that takes minutes.
+.PHONY: builder
+builder:
 	go test ./tools/fork/...
+
+.PHONY: modules
+modules: fork
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v ^mongofork/tools/fork) || exit; done
 	@! project=$$($(RIG) specifications fork) || export SPECIFICATIONS=$$project/testdata/specifications; \
