@@ -246,12 +246,14 @@ func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 // TestNoContext is about methods that accept nil for a context, as applications give it.
 func TestNoContext(t *testing.T) {
 	var none context.Context
-	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(), overloadtest.OK(batch("firstBatch", 0)))
+	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(), overloadtest.OK(batch("firstBatch", 0)), overloadtest.OK())
 	db := connectScript(t, s).Database("db")
 	cursor, err := db.Collection("coll").Find(none, bson.D{})
 	require.NoError(t, err)
 	require.NoError(t, cursor.Close(none))
 	_, err = db.ListCollectionNames(none, bson.D{})
+	require.NoError(t, err)
+	_, err = db.Collection("coll").InsertMany(none, []any{bson.D{}})
 	require.NoError(t, err)
 	s.Finish()
 }

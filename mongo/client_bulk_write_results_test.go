@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // bulkWriteModels are of all kinds that results are read differently for.
@@ -200,4 +201,20 @@ func TestInterruptedClientBulkWrite(t *testing.T) {
 	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
 	require.Len(t, exception.WriteConcernErrors, 1)
 	assert.Equal(t, 462, exception.WriteConcernErrors[0].Code)
+}
+
+// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.
+func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	s := overloadtest.New(t, overloadtest.OK(
+		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
+	))
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	_, err := connectScript(t, s).BulkWrite(ctx, []ClientBulkWrite{
+		{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
+	})
+	s.Finish()
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	assert.Contains(t, err.Error(), "scripted")
 }

@@ -103,7 +103,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Every command says what it does; there are nine, and no more.
+// Every command says what it does; there are eight, and no more.
 func TestHelp(t *testing.T) {
 	var out, errs strings.Builder
 	require.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &out, &errs))

@@ -201,6 +201,23 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
+// TestAvoidedServersCountTheAttempt: an attempt that another server takes was wanted from the first one all the same.
+func TestAvoidedServersCountTheAttempt(t *testing.T) {
+	s := throttled(t, []any{overloadtest.OK()}, nil, "a", "b")
+	s.Servers[1].Kind = description.ServerKindRSSecondary
+	reject(s, "a", 20)
+	before := s.Throttles["a:27017"].State()
+	op := s.Read()
+	var err error
+	op.ReadPreference, err = readpref.New(readpref.NearestMode)
+	require.NoError(t, err)
+	require.NoError(t, s.Execute(context.Background(), op))
+	require.Len(t, s.Sent, 1)
+	require.Equal(t, address.Address("b:27017"), s.Sent[0].Server)
+	after := s.Throttles["a:27017"].State()
+	assert.True(t, after.Probability > before.Probability, "%v after %v", after, before)
+}
+
 // TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
 func TestThrottleFloorOfFirstAttempts(t *testing.T) {
 	s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")

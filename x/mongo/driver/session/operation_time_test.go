@@ -31,6 +31,11 @@ func TestAdvanceOperationTime(t *testing.T) {
 		})
 	}
 
+	t.Run("no time", func(t *testing.T) {
+		client := &Client{}
+		require.NoError(t, client.AdvanceOperationTime(nil))
+		assert.Nil(t, client.OperationTime)
+	})
 	t.Run("after the end", func(t *testing.T) {
 		client := &Client{Terminated: true}
 		assert.Equal(t, ErrSessionEnded, client.AdvanceOperationTime(&zero))
