@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // TestWithTransactionRefusedCommit is about a commit that the overload retry policy retries no more: the caller gets the error,
@@ -248,6 +249,50 @@ func TestTimedOutCommitIsRepeatedForTheMajority(t *testing.T) {
 	concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
 	require.NoError(t, err)
 	assert.Equal(t, "majority", concern.StringValue())
+}
+
+// TestWriteAfterATimedOutCommit is about a retryable write in the session of such a commit: it has a number of its own.
+func TestWriteAfterATimedOutCommit(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	unsure := overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	s := overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	inSession, coll := NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
+	require.NoError(t, insertAny(inSession, coll))
+	require.True(t, IsTimeout(session.CommitTransaction(ctx)))
+	require.NoError(t, insertAny(inSession, coll))
+	s.Finish()
+	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+}
+
+// TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
+// included.
+func TestNumbersOfRetryableWrites(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0)), overloadtest.OK(), overloadtest.OK())
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	inSession, coll := NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
+	assert.Equal(t, ErrNoDocuments, coll.FindOne(inSession, bson.D{}).Err())
+	_, err = coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})
+	require.NoError(t, err)
+	s.Finish()
+	assert.Equal(t, []any{nil, int64(1), int64(2)}, s.Field("txnNumber"))
+
+	s = overloadtest.New(t, overloadtest.OK(), overloadtest.OK())
+	s.Topology, s.Servers[0].Kind = description.TopologyKindSingle, description.ServerKindStandalone
+	client = connectScript(t, s)
+	session, err = client.StartSession()
+	require.NoError(t, err)
+	inSession, coll = NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
+	_, err = coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})
+	require.NoError(t, err)
+	s.Finish()
+	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
 }
 
 // TestTimedOutCommitThatWasRejected is about a commit whose time is up after a rejection: the transaction is not committed, so the end

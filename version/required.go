@@ -41,9 +41,8 @@ func above(a, b string) bool {
 	return false
 }
 
-// numbers returns major, minor and patch, each 0 if it is not a number.
+// numbers returns major, minor and patch, each 0 if it is not a number, as the major one, which all versions of the module share.
 func numbers(version string) (n [3]int) {
-	version = strings.TrimPrefix(version, "v")
 	if cut := strings.IndexAny(version, "-+"); cut >= 0 {
 		version = version[:cut]
 	}

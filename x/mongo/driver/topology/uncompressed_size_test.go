@@ -53,6 +53,7 @@ func TestUncompressedSize(t *testing.T) {
 				return
 			}
 			assert.True(t, errors.Is(err, errResponseTooLarge), "%v", err)
+			assert.Contains(t, err.Error(), "compressed message")
 			assert.Equal(t, connDisconnected, conn.state, "nothing more can be read from it")
 		})
 	}
