@@ -201,8 +201,8 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
-// TestAvoidedServersCountTheAttempt: an attempt that another server takes was wanted from the first one all the same.
-func TestAvoidedServersCountTheAttempt(t *testing.T) {
+// TestRefusedAttemptsCount: an attempt that is refused was wanted from the server all the same, whether another one takes it or not.
+func TestRefusedAttemptsCount(t *testing.T) {
 	s := throttled(t, []any{overloadtest.OK()}, nil, "a", "b")
 	s.Servers[1].Kind = description.ServerKindRSSecondary
 	reject(s, "a", 20)
@@ -216,6 +216,12 @@ func TestAvoidedServersCountTheAttempt(t *testing.T) {
 	require.Equal(t, address.Address("b:27017"), s.Sent[0].Server)
 	after := s.Throttles["a:27017"].State()
 	assert.True(t, after.Probability > before.Probability, "%v after %v", after, before)
+
+	s = throttled(t, nil, []string{"a"})
+	before = s.Throttles["a:27017"].State()
+	require.Error(t, s.Execute(context.Background(), s.Read()))
+	after = s.Throttles["a:27017"].State()
+	assert.True(t, after.Probability > before.Probability, "%v after %v, with no other server", after, before)
 }
 
 // TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
