@@ -1,5 +1,6 @@
 //fork:base <v2.7.0
 
+// Package handshake has the fields of hello commands.
 package handshake
 
 import "go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"

@@ -424,8 +424,8 @@ func TestExcludedBase(t *testing.T) {
 // An application whose own code uses v1 can have v2 from a dependency, and is told that this is all that the fork replaces.
 func TestNoteOfV1(t *testing.T) {
 	t.Parallel()
-	for comment, told := range map[string]bool{"": true, " // indirect": false} {
-		app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver v1.17.9" + comment + "\n\nrequire " + driver + " v2.5.0 // indirect\n")})
+	for requirement, told := range map[string]bool{"v1.17.9": true, "v1.17.9 // indirect": false} {
+		app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver " + requirement + "\n\nrequire " + driver + " v2.5.0 // indirect\n")})
 		use(t, app, target)
 		effect, err := app.Check(t.Context())
 		require.NoError(t, err)

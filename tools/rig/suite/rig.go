@@ -54,8 +54,11 @@ type part struct {
 	run  func(context.Context, *Result) error
 }
 
-// Default are the suites that run if none is named, Extra those that run only then.
-var Default, Extra = []string{"fork", "upstream", "spec"}, []string{"integration", "topologies"}
+// Default are the suites that run if none is named.
+var Default = []string{"fork", "upstream", "spec"}
+
+// Extra are the suites that run only if they are named.
+var Extra = []string{"integration", "topologies"}
 
 // parts returns the parts of a suite.
 func (w work) parts(suite string) []part {
