@@ -83,6 +83,10 @@ func TestExemptionIsBounded(t *testing.T) {
 	if n := len(throttle.known.commands.command); n != maxCommands+1 {
 		t.Errorf("%d commands are remembered, want %d and one for the others", n, maxCommands)
 	}
+	known := &throttle.known.commands
+	if known.of(Command{"find", "db", "0"}) == known.of(Command{}) {
+		t.Error("a command that was known before is counted with the others")
+	}
 }
 
 // TestExemptionOfOneOfMany: whatever share of the commands is always rejected, the others are sent after the first second.
