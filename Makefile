@@ -64,9 +64,10 @@ suites:
 	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
 # WITH begins a go command in a module, with the driver in a folder below build; programs go to the same folder below build/with.
+# The file is put in its place whole, because other targets may use it at the same time.
 WITH = mkdir -p build/with/$(1) && \
-	printf 'go 1.25.0\nuse %s\nuse %s\nreplace $(UPSTREAM) => %s\n' $(CURDIR)/lab $(CURDIR)/bench $(CURDIR)/build/$(1) >build/with/$(1)/go.work && \
-	GOWORK=$(CURDIR)/build/with/$(1)/go.work go -C
+	printf 'go 1.25.0\nuse %s\nuse %s\nreplace $(UPSTREAM) => %s\n' $(CURDIR)/lab $(CURDIR)/bench $(CURDIR)/build/$(1) >build/with/$(1)/go.work.$$$$ && \
+	mv build/with/$(1)/go.work.$$$$ build/with/$(1)/go.work && GOWORK=$(CURDIR)/build/with/$(1)/go.work go -C
 PROGRAM = -o $(CURDIR)/build/with/$(1)/
 
 # The fork and upstream's driver of the oldest and the newest base, which "make bench" compares.

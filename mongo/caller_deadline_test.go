@@ -223,8 +223,7 @@ func runTransaction(ctx context.Context, coll *Collection, fn func(context.Conte
 	return err
 }
 
-// TestCleanUpEndsWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
-// not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
+// TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 	s := overloadtest.New(t,
 		overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
@@ -258,6 +257,8 @@ func TestNoContext(t *testing.T) {
 	s.Finish()
 }
 
+// TestCleanUpEndsWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
+// not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
 func TestCleanUpEndsWithTheDeadline(t *testing.T) {
 	for _, tt := range cleanUps {
 		tt := tt

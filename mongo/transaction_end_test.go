@@ -229,44 +229,48 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 	}
 }
 
-// TestTimedOutCommitIsRepeatedForTheMajority is about a commit whose time is up after an error that says both that the server is
-// overloaded and that the commit may have been carried out: the application's next one waits for the majority (transactions.md,
-// "Majority write concern is used when retrying commitTransaction").
-func TestTimedOutCommitIsRepeatedForTheMajority(t *testing.T) {
-	ctx := overloadtest.NewContext()
+// commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
+func commitOverTime(ctx context.Context, t *testing.T, s *overloadtest.Script, session *Session, coll *Collection) error {
+	t.Helper()
+	interrupted := overloadtest.NewContext()
+	s.OnSleep = func() { interrupted.End(context.DeadlineExceeded) }
+	require.NoError(t, insertAny(ctx, coll))
+	err := session.CommitTransaction(interrupted)
+	require.True(t, IsTimeout(err), "got %v", err)
+	return err
+}
+
+// TestTimedOutCommitMayBeCommitted is about a commit whose time is up after an error that says both that the server is overloaded and
+// that the commit may have been carried out: the application's next one waits for the majority (transactions.md, "Majority write
+// concern is used when retrying commitTransaction"), and a retryable write instead has a number of its own.
+func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	unsure := overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
 	s := overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	require.NoError(t, insertAny(NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")))
-	require.True(t, IsTimeout(session.CommitTransaction(ctx)))
-	require.NoError(t, session.CommitTransaction(context.Background()))
-	session.EndSession(context.Background())
-	s.Finish()
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		_ = commitOverTime(ctx, t, s, session, coll)
+		require.NoError(t, session.CommitTransaction(context.Background()))
+	})
 	concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
 	require.NoError(t, err)
 	assert.Equal(t, "majority", concern.StringValue())
+
+	s = overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		_ = commitOverTime(ctx, t, s, session, coll)
+		require.NoError(t, insertAny(ctx, coll))
+	})
+	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
 }
 
-// TestWriteAfterATimedOutCommit is about a retryable write in the session of such a commit: it has a number of its own.
-func TestWriteAfterATimedOutCommit(t *testing.T) {
-	ctx := overloadtest.NewContext()
-	unsure := overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
-	s := overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	inSession, coll := NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
-	require.NoError(t, insertAny(inSession, coll))
-	require.True(t, IsTimeout(session.CommitTransaction(ctx)))
-	require.NoError(t, insertAny(inSession, coll))
-	s.Finish()
-	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+// TestTimedOutCommitThatWasRejected is about a commit whose time is up after a rejection: the transaction is not committed, so the end
+// of the session aborts it.
+func TestTimedOutCommitThatWasRejected(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		err := commitOverTime(ctx, t, s, session, coll)
+		assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+	})
+	assert.Equal(t, []string{"insert", "commitTransaction", "abortTransaction"}, commandNames(t, s))
 }
 
 // TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
@@ -293,26 +297,6 @@ func TestNumbersOfRetryableWrites(t *testing.T) {
 	require.NoError(t, err)
 	s.Finish()
 	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
-}
-
-// TestTimedOutCommitThatWasRejected is about a commit whose time is up after a rejection: the transaction is not committed, so the end
-// of the session aborts it.
-func TestTimedOutCommitThatWasRejected(t *testing.T) {
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	require.NoError(t, insertAny(NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")))
-
-	err = session.CommitTransaction(ctx)
-	require.True(t, IsTimeout(err), "got %v", err)
-	assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-	session.EndSession(context.Background())
-	s.Finish()
-	assert.Equal(t, []string{"insert", "commitTransaction", "abortTransaction"}, commandNames(t, s))
 }
 
 // TestTransactionHasOneNumber is about the number of a transaction, which the server knows all its commands by.

@@ -6,7 +6,6 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/output"
-	"mongofork/tools/fork/series"
 )
 
 // Patch returns the overlay as one commit on top of the upstream module, in
@@ -36,15 +35,6 @@ func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return output.ReleaseVersion(plan)
-}
-
-// Series reads the steps of the series and finds each part of the overlay in one of them.
-func (p *Project) Series(ctx context.Context) (*series.Series, error) {
-	plan, err := p.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return series.New(p.Root, plan)
 }
 
 // Drift compares the overlay's upstream declarations with those of another version. The overlay itself is read as for the project's

@@ -261,11 +261,12 @@ func TestRealPatch(t *testing.T) {
 		require.False(t, strings.HasPrefix(line, "+") && strings.Contains(line, "fork:"), "a directive: %s", line)
 	}
 
-	dir := t.TempDir()
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g := git.At(t.Context(), command.Output, dir, "A Tester", "tester@localhost")
-	g.Run("init", "--quiet")
+	g, done, err := git.New(t.Context(), command.Output, opt.Author)
+	require.NoError(t, err)
+	t.Cleanup(done)
+	dir := g.Dir
 	g.Commit(pristine, "upstream")
 	require.NoError(t, g.Err)
 	file := filepath.Join(t.TempDir(), "fork.patch")

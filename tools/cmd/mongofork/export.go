@@ -52,7 +52,11 @@ func (c *seriesCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	steps, err := a.project.Series(a.ctx)
+	plan, err := a.project.Plan(a.ctx)
+	if err != nil {
+		return err
+	}
+	steps, err := series.New(a.project.Root, plan)
 	if err != nil {
 		return err
 	}

@@ -41,18 +41,13 @@ func New(ctx context.Context, run command.RunFunc, author string) (g *Repository
 	if err != nil {
 		return nil, nil, err
 	}
-	g = At(ctx, run, dir, name, address)
+	g = &Repository{ctx: ctx, Dir: dir, command: run, Name: name, Address: address}
 	done = func() { os.RemoveAll(dir) }
 	if g.Run("init", "--quiet"); g.Err != nil {
 		done()
 		return nil, nil, g.Err
 	}
 	return g, done, nil
-}
-
-// At returns the repository in a folder, whose commits have this author.
-func At(ctx context.Context, run command.RunFunc, dir, name, address string) *Repository {
-	return &Repository{ctx: ctx, Dir: dir, command: run, Name: name, Address: address}
 }
 
 // Run runs a git command without any configuration of the user's.
@@ -73,17 +68,12 @@ func (g *Repository) Run(args ...string) []byte {
 	return out
 }
 
-// Stage makes the tree the content of the repository's index and folder.
-func (g *Repository) Stage(t filetree.Tree) {
+// Commit makes the tree the content of the repository and commits it.
+func (g *Repository) Commit(t filetree.Tree, message string) {
 	g.Run("rm", "-r", "--force", "--quiet", "--ignore-unmatch", ".")
 	if g.Err == nil {
 		g.Err = t.Write(g.Dir)
 	}
 	g.Run("add", "--all", "--force", ".")
-}
-
-// Commit makes the tree the content of the repository and commits it.
-func (g *Repository) Commit(t filetree.Tree, message string) {
-	g.Stage(t)
 	g.Run("commit", "--quiet", "--no-verify", "--message", message)
 }

@@ -92,10 +92,8 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 	if err != nil {
 		return nil, err
 	}
-	return r.sideBySide(ctx, []part{{"packages", func(ctx context.Context, result *Result) error {
-		command := gotest.Command{Flags: moduleFlags("-short"), Packages: packages}
-		return w.judged(command, w.locally()).judge(ctx, result)
-	}}}), nil
+	command := gotest.Command{Flags: moduleFlags("-short"), Packages: packages}
+	return []Result{r.timed(ctx, part{"packages", w.judged(command, w.locally()).judge})}, nil
 }
 
 // Run runs the named suites and returns the results of their parts.
