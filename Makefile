@@ -63,10 +63,11 @@ test: trees $(if $(ONLY),,check) ## Run everything that a change has to pass, or
 suites:
 	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
-# WITH begins a go command in a module, with the driver in a folder below build; programs go to the same folder below build/with.
+# WITH begins a go command in a module, with the driver in a folder below build, or in another one if that is given; programs go to the
+# same folder below build/with.
 # The file is put in its place whole, because other targets may use it at the same time.
 WITH = mkdir -p build/with/$(1) && \
-	printf 'go 1.25.0\nuse %s\nuse %s\nreplace $(UPSTREAM) => %s\n' $(CURDIR)/lab $(CURDIR)/bench $(CURDIR)/build/$(1) >build/with/$(1)/go.work.$$$$ && \
+	printf 'go 1.25.0\nuse %s\nuse %s\nreplace $(UPSTREAM) => %s\n' $(CURDIR)/lab $(CURDIR)/bench $(or $(2),$(CURDIR)/build/$(1)) >build/with/$(1)/go.work.$$$$ && \
 	mv build/with/$(1)/go.work.$$$$ build/with/$(1)/go.work && GOWORK=$(CURDIR)/build/with/$(1)/go.work go -C
 PROGRAM = -o $(CURDIR)/build/with/$(1)/
 
@@ -155,12 +156,18 @@ soak: ## Disturb applications with all drivers, and compare the drivers: make so
 	@$(foreach driver,$(BASES) $(addprefix pristine/,$(BASES)),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
 	$(call SOAK,$(BASES),$(BASES)) --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
+# A module that "make compare" takes for the fork, instead of the one that it builds.
+FORK ?=
+FORKED = $(if $(FORK),forks$(abspath $(FORK)),$(BASE))
+
 .PHONY: compare
 compare: SEEDS = 2000
 compare: SEED = 1
-compare: trees ## Compare the fork with untouched upstream by random plans in virtual time: make compare SEEDS=100000 SEED=1
-	@$(foreach driver,$(BASE) pristine/$(BASE),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/compare &&) true
-	build/with/$(BASE)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED)
+compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, with upstream in virtual time: make compare SEEDS=100000 SEED=1
+	@$(MONGOFORK) build --pristine >/dev/null
+	@$(call WITH,$(FORKED),$(abspath $(FORK))) lab build $(call PROGRAM,$(FORKED)) ./cmd/compare
+	@$(call WITH,pristine/$(BASE)) lab build $(call PROGRAM,pristine/$(BASE)) ./cmd/compare
+	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo
 demo: fork ## Show the fork and upstream's driver on a replica set that sheds load
