@@ -191,7 +191,7 @@ api: trees ## Report what the fork adds to upstream's exported API, and what it 
 drift: ## Show what upstream's newest release changed under the overlay of the newest base: make drift TO=VERSION for another one
 	$(MONGOFORK) --base $(lastword $(BASES)) drift $(or $(TO),$(shell go list -m -f '{{.Version}}' $(UPSTREAM)@latest))
 
-# The version that a release has to have, if it is given; version/fork.go says which one it is.
+# The version that a release has to have, if it is for good: it is then recorded in etc/released.sum.
 RELEASE ?=
 
 .PHONY: release

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
@@ -24,13 +23,11 @@ type AcceptOptions struct {
 // Accepted is the lock after Accept.
 type Accepted struct {
 	*plan.Lock
-	// Open are the disagreements with the overlay that remain; the output's
-	// hash is recorded when there is none.
+	// Open are the disagreements with the overlay that remain.
 	Open problem.List
 }
 
-// Accept records upstream's present declarations, and the hash of the output if
-// the overlay then builds. An entry that no directive names any more is removed
+// Accept records upstream's present declarations. An entry that no directive names any more is removed
 // when it is accepted. A base that has no lock gets one.
 func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, error) {
 	read := p.ReadLock
@@ -51,17 +48,7 @@ func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, err
 	if err := lock.Accept(plan, opt.Keys, opt.All); err != nil {
 		return nil, err
 	}
-	open := lock.Check(plan, p.LockFile(), true)
-	if len(open) == 0 {
-		a, err := assemble.Build(plan)
-		if err != nil {
-			return nil, err
-		}
-		if lock.Output, err = a.Hash(""); err != nil {
-			return nil, err
-		}
-	}
-	return &Accepted{lock, open}, p.writeLock(lock)
+	return &Accepted{lock, lock.Check(plan, p.LockFile(), true)}, p.writeLock(lock)
 }
 
 // newLock returns the lock of a base that has none yet: the hashes and the go directive of the module at that version.

@@ -27,7 +27,7 @@ func TestLockRoundTrip(t *testing.T) {
 	for line := range strings.Lines(text) {
 		words = append(words, strings.Fields(line)[0])
 	}
-	require.Equal(t, []string{"module", "sum", "gomod", "go", "output", "replace", "watch"}, words)
+	require.Equal(t, []string{"module", "sum", "gomod", "go", "replace", "watch"}, words)
 	require.Contains(t, text, "replace pool retryable sha256:")
 	require.Contains(t, text, "watch pool Open sha256:")
 }
@@ -42,7 +42,7 @@ func TestLockDisagrees(t *testing.T) {
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
 		"  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'")
-	require.ErrorContains(t, err, p.LockFile()+":6: replace pool taken is locked, but no directive of the overlay names it\n"+
+	require.ErrorContains(t, err, p.LockFile()+":5: replace pool taken is locked, but no directive of the overlay names it\n"+
 		"  fix: go run ./tools/cmd/mongofork accept 'pool taken'")
 
 	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "taken"}}})

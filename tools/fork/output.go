@@ -18,14 +18,14 @@ func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt output.Pat
 	return output.Patch(ctx, run, plan, opt)
 }
 
-// Release writes the fork into dir, as a folder that serves as a GOPROXY, and the adapters with it. A version that is there with
-// another content is a problem.
-func (p *Project) Release(ctx context.Context, dir string) (*output.Release, error) {
+// Release writes the fork into dir, as a folder that serves as a GOPROXY, and the adapters with it. A version that was
+// released with another content is a problem; one that is final is recorded.
+func (p *Project) Release(ctx context.Context, dir string, final bool) (*output.Release, error) {
 	plan, a, err := p.Assemble(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return output.WriteRelease(p.Root, plan, a, dir)
+	return output.WriteRelease(p.Root, plan, a, dir, final)
 }
 
 // ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.

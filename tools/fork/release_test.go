@@ -13,6 +13,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
 )
@@ -35,7 +36,7 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir)
+	r, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
 	require.Equal(t, []string{"example.com/driver/v2/@v/list", base + ".info", base + ".mod", base + ".zip"}, r.Files)
@@ -53,17 +54,14 @@ func TestRelease(t *testing.T) {
 		require.Contains(t, string(first["SHA256SUMS"]), filetree.Digest(first[name])+"  "+name+"\n")
 	}
 
-	_, err = p.Release(t.Context(), dir)
+	_, err = p.Release(t.Context(), dir, false)
 	require.NoError(t, err, "the same again is no change")
 	second, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 
-	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
-	_, err = p.Release(t.Context(), dir)
-	require.ErrorContains(t, err, base+".zip: this version was released with different content\n  fix: raise Fork in version/fork.go, then make lock, or remove the folder")
 	p.put(t, "version/fork.go", forkFile("fork.10"))
-	_, err = p.Release(t.Context(), dir)
+	_, err = p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
 	require.NoError(t, err)
@@ -71,15 +69,53 @@ func TestRelease(t *testing.T) {
 
 	other := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(other, "thesis.txt"), nil, 0o600))
-	_, err = p.Release(t.Context(), other)
+	_, err = p.Release(t.Context(), other, false)
 	require.ErrorContains(t, err, "the folder has something else than a release")
+}
+
+// Once a version is released for good, nothing else is released under its name: not on another base, either, for adapters.
+func TestReleasedVersionNeverChanges(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
+	changed := "package pool\n\nfunc added() { taken() }\n"
+	release := func(final bool) error {
+		_, err := p.Release(t.Context(), t.TempDir(), final)
+		return err
+	}
+	require.NoError(t, release(false))
+	require.NoFileExists(t, filepath.Join(p.Root, output.ReleasedFile), "a trial")
+	require.NoError(t, release(true))
+	first := p.read(t, output.ReleasedFile)
+	require.Regexp(t, "^example.com/driver/v2 v2.0.0-fork.2 h1:.*\nexample.com/driver/v2 v2.0.0-fork.2/go.mod h1:.*\n$", first)
+
+	p.put(t, "pool/overlay.go", changed)
+	for _, final := range []bool{false, true} {
+		require.EqualError(t, release(final), "etc/released.sum:1: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
+			"  fix: raise Fork in version/fork.go")
+	}
+	p.put(t, "version/fork.go", forkFile("fork.10"))
+	require.NoError(t, release(true))
+	second := p.read(t, output.ReleasedFile)
+	require.Contains(t, second, first)
+	require.NoError(t, release(true))
+	require.Equal(t, second, p.read(t, output.ReleasedFile), "the same again")
+	p.put(t, "version/fork.go", forkFile("fork.2"))
+	require.ErrorContains(t, release(true), "v2.0.0-fork.2 was released with different content", "versions are remembered, not only the last")
+	p.put(t, "version/fork.go", forkFile("fork.10"))
+
+	p.put(t, "LICENSE", "Licence\n")
+	p.put(t, "contrib/otel/go.mod", "module example.internal/a\n")
+	p.put(t, "contrib/otel/a.go", "package a\n")
+	require.NoError(t, release(true))
+	p.put(t, "contrib/otel/a.go", "package a\n\n// A is new.\nconst A = 1\n")
+	require.ErrorContains(t, release(true), ": example.internal/a v0.0.0-fork.10 was released with different content")
 }
 
 // What the fork calls itself, in handshakes and logs, is what it is released as.
 func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("acme.3", overlayOf("func added() {}\n")))
-	r, err := p.Release(t.Context(), t.TempDir())
+	r, err := p.Release(t.Context(), t.TempDir(), false)
 	require.NoError(t, err)
 	require.Equal(t, "v2.0.0-acme.3", r.Version)
 	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
@@ -97,7 +133,7 @@ func TestReleaseOfAdapters(t *testing.T) {
 		"contrib/otel/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir)
+	r, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
 	require.Contains(t, r.Files, base+".zip")
@@ -122,7 +158,7 @@ func TestRealReleaseThroughProxy(t *testing.T) {
 	t.Parallel()
 	p := realProject(t, releasable("fork.1", filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")}))
 	dir := t.TempDir()
-	_, err := p.Release(t.Context(), dir)
+	_, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 
 	goSum, binary := buildWithRelease(t, dir, realBase, realBase+"-fork.1",
@@ -207,7 +243,7 @@ func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
 	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
-	_, err := p.Release(t.Context(), dir)
+	_, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	return dir
 }

@@ -72,7 +72,7 @@ func (a *app) folder(given string, otherwise ...string) output.Folder {
 }
 
 type checkCmd struct {
-	Twice bool `help:"Also build twice and compare the results with each other and with the lock."`
+	Twice bool `help:"Also build twice and compare the results."`
 }
 
 func (c *checkCmd) Run(a *app) error {
@@ -92,6 +92,6 @@ func (c *checkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: two builds are identical and match the lock: %s\n", a.project.Base, hash)
+	fmt.Fprintf(a.out, "%s: two builds are identical: %s\n", a.project.Base, hash)
 	return nil
 }

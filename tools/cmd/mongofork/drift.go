@@ -67,8 +67,8 @@ type acceptCmd struct {
 }
 
 func (acceptCmd) Help() string {
-	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. Without arguments only the output's hash is " +
-		"recorded. With --base of a version that is no base yet it becomes one."
+	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. With --base of a version that is no base " +
+		"yet it becomes one, and without arguments no more than that."
 }
 
 func (c *acceptCmd) Run(a *app) error {
@@ -86,9 +86,8 @@ func (c *acceptCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.out, "%s: %d entries", a.project.LockFile(), len(lock.Entries))
 	if open := len(lock.Open); open > 0 {
-		fmt.Fprintf(a.out, "; %d more to accept (mongofork check lists them)\n", open)
-		return nil
+		fmt.Fprintf(a.out, "; %d more to accept (mongofork check lists them)", open)
 	}
-	fmt.Fprintf(a.out, ", output %s\n", lock.Output)
+	fmt.Fprintln(a.out)
 	return nil
 }

@@ -83,12 +83,12 @@ func (c *seriesCmd) Run(a *app) error {
 
 type releaseCmd struct {
 	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
-	Version string `placeholder:"VERSION" help:"Refuse any other version than this one, which <base>-<version.Fork> has to be."`
+	Version string `placeholder:"VERSION" help:"Record this version in etc/released.sum; it has to be <base>-<version.Fork>."`
 }
 
 func (releaseCmd) Help() string {
 	return "Writes the .info, .mod and .zip of the version, the list of versions, SHA256SUMS, and the lines for go.sum. " +
-		"A version is never overwritten with different content."
+		"A version that etc/released.sum has with different content is refused."
 }
 
 func (c *releaseCmd) Run(a *app) error {
@@ -100,10 +100,10 @@ func (c *releaseCmd) Run(a *app) error {
 		return err
 	}
 	if c.Version != "" && c.Version != version {
-		return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go, then make lock", version, c.Version)}
+		return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go", version, c.Version)}
 	}
 	dir := a.folder(c.Output, "release").Dir
-	r, err := a.project.Release(a.ctx, dir)
+	r, err := a.project.Release(a.ctx, dir, c.Version != "")
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
@@ -30,9 +29,9 @@ type Release struct {
 }
 
 // WriteRelease makes a plan's fork, as it was built, and the adapters of the repository in root the content of dir, in the layout of the
-// module proxy protocol, with the lines for go.sum and SHA256SUMS. If this version is there with another content, that is a problem:
-// the checksum database and users' go.sum never forget a version.
-func WriteRelease(root string, plan *plan.Plan, built filetree.Tree, dir string) (*Release, error) {
+// module proxy protocol, with the lines for go.sum and SHA256SUMS. A version that ReleasedFile has with another content is a problem.
+// It then records this one, if it is final.
+func WriteRelease(root string, plan *plan.Plan, built filetree.Tree, dir string, final bool) (*Release, error) {
 	version, err := ReleaseVersion(plan)
 	if err != nil {
 		return nil, err
@@ -61,7 +60,14 @@ func WriteRelease(root string, plan *plan.Plan, built filetree.Tree, dir string)
 		r.Files = append(r.Files, files.Paths()...)
 	}
 	all["SHA256SUMS"], all["go.sum"] = []byte(manifest(all)), []byte(goSum)
-	return r, replaceRelease(dir, all)
+	released, err := withReleased(root, goSum)
+	if err != nil {
+		return nil, err
+	}
+	if err := replaceRelease(dir, all); err != nil || !final {
+		return r, err
+	}
+	return r, filetree.Replace(filepath.Join(root, filepath.FromSlash(ReleasedFile)), released)
 }
 
 // proxyFiles returns the files of one version as the proxy protocol wants them. The .info has no time, so that the same sources give
@@ -97,24 +103,14 @@ func proxyFiles(m adapter) (filetree.Tree, error) {
 	}, err
 }
 
-// replaceRelease makes the files the content of a folder, unless that has another release of the same version.
+// replaceRelease makes the files the content of a folder, unless that has something else than a release.
 func replaceRelease(dir string, files filetree.Tree) error {
 	have, err := filetree.Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var ps problem.List
 	if len(have) > 0 && have["SHA256SUMS"] == nil {
-		ps.Add(filepath.ToSlash(dir), 0, "choose another folder with -o", "the folder has something else than a release")
-	}
-	for name, data := range have {
-		if will, ok := files[name]; ok && strings.Contains(name, "/@v/v") && !bytes.Equal(data, will) {
-			ps.Add(path.Join(filepath.ToSlash(dir), name), 0, "raise Fork in version/fork.go, then make lock, or remove the folder",
-				"this version was released with different content")
-		}
-	}
-	if err := ps.OrNil(); err != nil {
-		return err
+		return problem.List{{File: filepath.ToSlash(dir), Message: "the folder has something else than a release", Mend: "choose another folder with -o"}}
 	}
 	return errors.Join(os.RemoveAll(dir), files.Write(dir))
 }

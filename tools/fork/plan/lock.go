@@ -21,8 +21,6 @@ type Lock struct {
 	// Go is the version in the module's go directive: the language that the
 	// overlay has to be written in.
 	Go string
-	// Output is the "h1:" hash of the built tree; empty until a build passed.
-	Output string
 	// Entries holds the fingerprint of upstream's declaration for everything
 	// that is touched or watched.
 	Entries map[Entry]syntax.Fingerprint
@@ -47,7 +45,7 @@ var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // head returns where the values of the lines go that are not about a declaration.
 func (l *Lock) head() map[string][]*string {
 	return map[string][]*string{
-		"module": {&l.Module, &l.Version}, "sum": {&l.Sum}, "gomod": {&l.GoModSum}, "go": {&l.Go}, "output": {&l.Output},
+		"module": {&l.Module, &l.Version}, "sum": {&l.Sum}, "gomod": {&l.GoModSum}, "go": {&l.Go},
 	}
 }
 
@@ -101,7 +99,6 @@ func (l *Lock) Format() []byte {
 	line("sum", l.Sum)
 	line("gomod", l.GoModSum)
 	line("go", l.Go)
-	line("output", l.Output)
 	for _, e := range sortedEntries(l.Entries) {
 		fmt.Fprintf(&b, "%s %s\n", e, l.Entries[e])
 	}
