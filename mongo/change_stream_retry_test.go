@@ -105,8 +105,8 @@ func TestChangeStreamRetries(t *testing.T) {
 
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Overloaded())
-	s.Policy.Jitter = func() float64 { return 1 }
-	_, err := connectScript(t, s, options.Client().SetTimeout(50*time.Millisecond)).Watch(context.Background(), Pipeline{})
+	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
+	_, err := connectScript(t, s, options.Client().SetTimeout(8*time.Second)).Watch(context.Background(), Pipeline{})
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)
 }

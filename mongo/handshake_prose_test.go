@@ -6,8 +6,8 @@ import (
 	"context"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/handshake"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -24,8 +24,13 @@ func TestHandshakeProse9(t *testing.T) {
 	handshakes := l.Handshakes()
 	assert.True(t, len(handshakes) >= 2, "got %d handshakes, want those of a monitor and a pool", len(handshakes))
 	for _, hello := range handshakes {
-		backpressure, err := hello.LookupErr(handshake.Backpressure)
-		require.NoError(t, err, "%v", hello)
-		assert.True(t, backpressure.Boolean())
+		elements, err := hello.Elements()
+		require.NoError(t, err)
+		var keys []string
+		for _, element := range elements {
+			keys = append(keys, element.Key())
+		}
+		assert.Equal(t, []string{"isMaster", "helloOk", "compression", "client", "backpressure", "maxTimeMS"}, keys, "no more and no less")
+		assert.Equal(t, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, hello.Lookup("backpressure"))
 	}
 }

@@ -45,7 +45,14 @@ func connect(t *testing.T, uri string, opts *options.ClientOptions) (*mongo.Clie
 func TestClientKeepsTheLimit(t *testing.T) {
 	l := overloadtest.Listen(t, notYet, nil)
 	l.Next.Store(&overloaded)
-	client, sent := connect(t, l.URI(), options.Client().SetTimeout(300*time.Millisecond))
+	enough := func(string) any { // without a limit it would succeed
+		if l.Commands.Load() > 20 {
+			return bson.D{{Key: "ok", Value: 1}}
+		}
+		return nil
+	}
+	l.Answer.Store(&enough)
+	client, sent := connect(t, l.URI(), options.Client().SetTimeout(time.Minute))
 
 	require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
 	assert.Equal(t, 3, len(sent()))

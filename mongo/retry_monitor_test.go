@@ -78,7 +78,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			ping := func() {
 				pinging.Store(true)
 				defer pinging.Store(false)
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
 				if client.Ping(ctx, nil) != nil {
 					failed.Add(1)

@@ -32,7 +32,7 @@ func TestWithTransactionRefusedCommit(t *testing.T) {
 		"deadline": func(s *overloadtest.Script) (context.Context, int) {
 			s.Policy.FirstBackoff = retry.MaxBackoff
 			ctx := overloadtest.NewContext()
-			ctx.Until = time.Now().Add(2 * time.Second)
+			ctx.Until = s.Now().Add(2 * time.Second)
 			return ctx, 1
 		},
 	}
@@ -90,7 +90,7 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 			s := overloadtest.New(t, append([]any{ok}, replies...)...)
 			_, err := insertInTransaction(context.Background(), t, s)
 			require.NoError(t, err)
-			assert.Equal(t, []time.Duration{transactionBackoff(1, 0.5), transactionBackoff(2, 0.5)}, s.Slept)
+			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
 		})
 		t.Run(name+"/cancelled", func(t *testing.T) {
 			s := overloadtest.New(t, append([]any{ok}, replies[:len(replies)/2]...)...)
@@ -108,12 +108,13 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 func TestTransactionEndOutlivesTheCall(t *testing.T) {
 	tests := map[string]struct {
 		opts  *options.ClientOptions
-		sent  int // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms
+		first time.Duration // backoff
+		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
 		total time.Duration
 	}{
-		"grace":                {opts: options.Client(), sent: 4, total: endingGrace},
-		"Timeout":              {opts: options.Client().SetTimeout(time.Minute), sent: 6, total: time.Minute},
-		"Timeout that is over": {opts: options.Client().SetTimeout(400 * time.Millisecond), sent: 4, total: 400 * time.Millisecond},
+		"grace":                {opts: options.Client(), first: 100 * time.Millisecond, sent: 4, total: 500 * time.Millisecond},
+		"Timeout":              {opts: options.Client().SetTimeout(time.Minute), first: 100 * time.Millisecond, sent: 6, total: time.Minute},
+		"Timeout that is over": {opts: options.Client().SetTimeout(16 * time.Second), first: 8 * time.Second, sent: 4, total: 16 * time.Second},
 	}
 	for name, tt := range tests {
 		tt := tt
@@ -128,6 +129,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 			}
 			// run ends the context as soon as the server has rejected the end of the transaction once.
 			run := func(t *testing.T, s *overloadtest.Script, end error) error {
+				s.Policy.FirstBackoff = tt.first
 				client := connectScript(t, s, tt.opts)
 				session, err := client.StartSession()
 				require.NoError(t, err)

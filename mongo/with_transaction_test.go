@@ -34,30 +34,34 @@ func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Scri
 // aborted is the reply to a command of a transaction that the server has aborted.
 var aborted = overloadtest.Failure(251, driver.TransientTransactionError)
 
+// halfTransactionBackoffs returns the first backoffs at a jitter of 0.5.
+func halfTransactionBackoffs(n int) []time.Duration {
+	var halves []time.Duration
+	for _, longest := range transactionBackoffs[:n] {
+		halves = append(halves, longest/2)
+	}
+	return halves
+}
+
 func TestWithTransactionBackoff(t *testing.T) {
 	t.Run("grows with each attempt", func(t *testing.T) {
-		const failing = 13
 		s := overloadtest.New(t)
-		for i := 0; i < failing; i++ {
+		for range transactionBackoffs {
 			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
 		}
 		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
 
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
-		assert.Equal(t, failing+1, calls)
-		var want []time.Duration
-		for attempt := 1; attempt <= failing; attempt++ {
-			want = append(want, transactionBackoff(attempt, 0.5))
-		}
-		assert.Equal(t, want, s.Slept)
+		assert.Equal(t, 14, calls)
+		assert.Equal(t, halfTransactionBackoffs(13), s.Slept)
 	})
 	t.Run("follows an error of the callback", func(t *testing.T) {
 		s := overloadtest.New(t, aborted, overloadtest.OK() /* abort */, overloadtest.OK(), overloadtest.OK())
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
 		assert.Equal(t, 2, calls)
-		assert.Equal(t, []time.Duration{transactionBackoff(1, 0.5)}, s.Slept)
+		assert.Equal(t, halfTransactionBackoffs(1), s.Slept)
 	})
 	t.Run("does not precede another commit", func(t *testing.T) {
 		unknown := overloadtest.Failure(1, driver.UnknownTransactionCommitResult)
@@ -112,7 +116,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 		for i := 0; i < transactions; i++ {
 			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
 		}
-		s.Policy.Clock = &leapingClock{Script: s, now: time.Now()}
+		s.Policy.Clock = &leapingClock{Script: s, now: s.Now()}
 		return s
 	}
 	isTimeout := func(t *testing.T, err error) {
@@ -134,7 +138,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 	})
 	t.Run("at the context's deadline", func(t *testing.T) {
 		s := newScript(t, 3)
-		ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(59*time.Second))
+		ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(59*time.Second))
 		defer cancel()
 		calls, err := insertInTransaction(ctx, t, s)
 		assert.Equal(t, 3, calls)
@@ -147,7 +151,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 	})
 	t.Run("at the context's deadline rather than after the client's timeout", func(t *testing.T) {
 		s := newScript(t, 3)
-		ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(59*time.Second))
+		ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(59*time.Second))
 		defer cancel()
 		calls, err := insertInTransaction(ctx, t, s, options.Client().SetTimeout(time.Hour))
 		assert.Equal(t, 3, calls)
@@ -253,8 +257,8 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := overloadtest.New(t, tt.replies...)
-			s.Policy.Clock = &leapingClock{Script: s, now: time.Now()}
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			s.Policy.Clock = &leapingClock{Script: s, now: s.Now()}
+			ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(20*time.Second))
 			defer cancel()
 			_, err := insertInTransaction(ctx, t, s)
 
@@ -263,6 +267,28 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 			require.True(t, errors.As(err, &cmdErr), "got %T (%v)", err, err)
 			assert.Equal(t, tt.code, cmdErr.Code)
 			assert.True(t, tt.label == "" || errorHasLabel(err, tt.label), "the label is lost")
+		})
+	}
+}
+
+// TestWithTransactionCommitsOnceWithinMaxTimeMS is about a commit that took as long as the application permits: another would exceed
+// that, and turn an error into a success (transactions-convenient-api.md, "The commit is not retried after a MaxTimeMSExpired error").
+func TestWithTransactionCommitsOnceWithinMaxTimeMS(t *testing.T) {
+	for name, expired := range map[string]bson.D{
+		"error":                        overloadtest.Failure(50),
+		"error that the server labels": overloadtest.Failure(50, "UnknownTransactionCommitResult"),
+		"write concern error":          overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"}}}),
+	} {
+		expired := expired
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, overloadtest.OK(), expired)
+			s.Rest = overloadtest.OK()
+			_, err := insertInTransaction(context.Background(), t, s)
+			assert.Equal(t, []string{"insert", "commitTransaction"}, commandNames(t, s))
+			var cmdErr CommandError
+			require.True(t, errors.As(err, &cmdErr), "got %T (%v)", err, err)
+			assert.True(t, cmdErr.IsMaxTimeMSExpiredError(), "got %v", err)
+			assert.True(t, cmdErr.HasErrorLabel("UnknownTransactionCommitResult"), "got %v", err)
 		})
 	}
 }
@@ -285,5 +311,6 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 		}
 		return slept
 	}
-	assert.InDelta(t, (duration(0) + 1800*time.Millisecond).Seconds(), duration(1).Seconds(), 0.5)
+	assert.Equal(t, time.Duration(0), duration(0))
+	assert.InDelta(t, sumOfTransactionBackoffs.Seconds(), duration(1).Seconds(), 0.5)
 }

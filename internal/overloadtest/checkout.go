@@ -60,7 +60,7 @@ func ClosedHandshake() error {
 
 // OverloadedHandshake is the error of a connection whose authentication the server rejected, as it does with commands.
 func OverloadedHandshake() error {
-	return BrokenHandshake{driver.Error{Code: 462, Message: "rejected", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}}
+	return BrokenHandshake{driver.Error{Code: 462, Message: "rejected", Labels: []string{"SystemOverloadedError", "RetryableError"}}}
 }
 
 // Error implements the error interface.

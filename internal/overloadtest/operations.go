@@ -30,18 +30,18 @@ func Failure(code int, labels ...string) bson.D {
 
 // Overloaded is the reply of an overloaded server.
 func Overloaded() bson.D {
-	return Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
+	return Failure(462, "SystemOverloadedError", "RetryableError")
 }
 
 // Rejected is the reply of an overloaded server from version 8.2.6 on.
 func Rejected() bson.D {
-	return Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed)
+	return Failure(462, "SystemOverloadedError", "RetryableError", "NoWritesPerformed")
 }
 
 // ShuttingDown is a reply after which the Retryable Reads and Retryable Writes specifications retry a command. The server may
 // have executed it.
 func ShuttingDown() bson.D {
-	return Failure(91, driver.RetryableWriteError)
+	return Failure(91, "RetryableWriteError")
 }
 
 // Repeat returns the reply n times.

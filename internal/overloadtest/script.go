@@ -42,15 +42,16 @@ type Script struct {
 	Sent []Sent
 	// Slept are the backoffs.
 	Slept []time.Duration
-	// Elapsed is the sum of the backoffs, and the clock's lead over the machine's.
+	// Elapsed is the sum of the backoffs, and the time that has passed on the clock.
 	Elapsed time.Duration
 	// Selected are the servers that were selected.
 	Selected []address.Address
 
 	t           testing.TB
-	connections int // that were ever checked out
-	open        int // connections that are checked out
-	pinned      int // connections that a cursor or transaction holds
+	begin       time.Time // on the clock
+	connections int       // that were ever checked out
+	open        int       // connections that are checked out
+	pinned      int       // connections that a cursor or transaction holds
 }
 
 // Sent is a command as a server received it.
@@ -74,11 +75,12 @@ func New(t testing.TB, replies ...any) *Script {
 		Servers:  []description.Server{Server("a", description.ServerKindRSPrimary)},
 		Replies:  replies,
 		t:        t,
+		begin:    time.Now(),
 	}
 	s.Policy = &backpressure.Policy{
 		Policy: retry.Policy{
 			RetryReads: true, RetryWrites: true,
-			MaxRetries: 5, FirstBackoff: retry.BaseBackoff, Jitter: func() float64 { return 0.5 },
+			MaxRetries: 5, FirstBackoff: 100 * time.Millisecond, Jitter: func() float64 { return 0.5 },
 		},
 		Retarget: true,
 		Clock:    s,
@@ -158,9 +160,9 @@ func (s *Script) Subscribe() (*driver.Subscription, error) {
 // Unsubscribe implements the driver.Subscriber interface.
 func (s *Script) Unsubscribe(*driver.Subscription) error { return nil }
 
-// Now implements the backpressure.Clock interface. Context deadlines use the machine's clock; as backoffs take seconds, the time that
-// the test itself takes makes no difference.
-func (s *Script) Now() time.Time { return time.Now().Add(s.Elapsed) }
+// Now implements the backpressure.Clock interface. Only backoffs take time on this clock, however long the test itself takes; deadlines
+// are on the machine's, which is ahead by that.
+func (s *Script) Now() time.Time { return s.begin.Add(s.Elapsed) }
 
 // Sleep implements the backpressure.Clock interface. It records the backoff, during which only cursors and transactions may hold a
 // connection, and advances the clock. A backoff during which the context ends is recorded, too.

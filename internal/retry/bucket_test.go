@@ -103,13 +103,13 @@ func TestExecutionTokens(t *testing.T) {
 			want:     0,
 		},
 		{name: "a part of a token is none", tokens: 9, outcomes: []*Failure{&overloaded}, last: BucketEmpty, want: 9},
-		{name: "capacity caps", tokens: tokenCapacity, outcomes: []*Failure{nil}, last: "", want: tokenCapacity},
+		{name: "capacity caps", tokens: 10_000, outcomes: []*Failure{nil}, last: "", want: 10_000},
 		{
 			name:     "capacity caps a part",
-			tokens:   tokenCapacity - 5,
+			tokens:   9_995,
 			outcomes: []*Failure{&readWrite, nil},
 			last:     "",
-			want:     tokenCapacity,
+			want:     10_000,
 		},
 	}
 	for _, tt := range tests {
@@ -129,7 +129,7 @@ func TestTokenBucketDoesNotDrift(t *testing.T) {
 		if bucket.consume() {
 			t.Fatalf("%d tenths bought a retry", i)
 		}
-		bucket.deposit(successReturn)
+		bucket.deposit(1)
 	}
 	if !bucket.consume() {
 		t.Fatal("ten successes bought no retry")
@@ -139,21 +139,21 @@ func TestTokenBucketDoesNotDrift(t *testing.T) {
 // TestTokenBucketProperties holds the bucket against a plain count, over random sequences.
 func TestTokenBucketProperties(t *testing.T) {
 	agrees := func(start uint16, steps []uint8) bool {
-		count := int64(start) % (tokenCapacity + 1)
+		count := int64(start) % 10_001
 		bucket := holding(count)
 		for _, step := range steps {
 			switch step % 4 {
 			case 0:
-				if bought := bucket.consume(); bought != (count >= retryCost) {
+				if bought := bucket.consume(); bought != (count >= 10) {
 					return false
 				} else if bought {
-					count -= retryCost
+					count -= 10
 				}
 			default:
-				returned := []int64{successReturn, retryReturn, retrySuccessReturn}[step%4-1]
+				returned := []int64{1, 10, 11}[step%4-1]
 				bucket.deposit(returned)
-				if count += returned; count > tokenCapacity {
-					count = tokenCapacity
+				if count += returned; count > 10_000 {
+					count = 10_000
 				}
 			}
 			if bucket.tenths.Load() != count {
@@ -187,9 +187,9 @@ func TestTokenBucketConcurrent(t *testing.T) {
 					bought.Add(1)
 				}
 				if j%10 == 0 {
-					bucket.deposit(successReturn)
+					bucket.deposit(1)
 				}
-				if held := bucket.tenths.Load(); held < 0 || held > tokenCapacity {
+				if held := bucket.tenths.Load(); held < 0 || held > 10_000 {
 					t.Errorf("bucket holds %d tenths", held)
 				}
 			}
@@ -197,8 +197,8 @@ func TestTokenBucketConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 
-	deposited := int64(goroutines * rounds / 10 * successReturn)
-	if got, want := bucket.tenths.Load(), start+deposited-bought.Load()*retryCost; got != want {
+	deposited := int64(goroutines * rounds / 10)
+	if got, want := bucket.tenths.Load(), start+deposited-bought.Load()*10; got != want {
 		t.Errorf("bucket holds %d tenths after %d retries, want %d", got, bought.Load(), want)
 	}
 }
@@ -209,7 +209,7 @@ func BenchmarkDepositWhenFull(b *testing.B) {
 		bucket := NewTokenBucket()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				bucket.deposit(successReturn)
+				bucket.deposit(1)
 			}
 		})
 	})

@@ -16,28 +16,28 @@ func TestCriticality(t *testing.T) {
 
 // TestExecutionTokensOfClasses: what is sheddable leaves half of the tokens to the others, which know nothing of that.
 func TestExecutionTokensOfClasses(t *testing.T) {
-	const half = tokenCapacity / 2
+	const cost, half, full = 10, 5_000, 10_000 // in tenths
 	for _, tt := range []struct {
 		class  Criticality
 		tokens int64
 		want   Reason
 	}{
-		{class: Sheddable, tokens: tokenCapacity, want: Overloaded},
+		{class: Sheddable, tokens: full, want: Overloaded},
 		{class: Sheddable, tokens: half + 1, want: Overloaded},
 		{class: Sheddable, tokens: half, want: BucketEmpty},
-		{class: Sheddable, tokens: retryCost, want: BucketEmpty},
+		{class: Sheddable, tokens: cost, want: BucketEmpty},
 		{class: Normal, tokens: half, want: Overloaded},
-		{class: Normal, tokens: retryCost, want: Overloaded},
-		{class: Normal, tokens: retryCost - 1, want: BucketEmpty},
-		{class: Critical, tokens: retryCost, want: Overloaded},
-		{class: Critical, tokens: retryCost - 1, want: BucketEmpty},
+		{class: Normal, tokens: cost, want: Overloaded},
+		{class: Normal, tokens: cost - 1, want: BucketEmpty},
+		{class: Critical, tokens: cost, want: Overloaded},
+		{class: Critical, tokens: cost - 1, want: BucketEmpty},
 	} {
 		failure := overloaded
 		failure.Criticality = tt.class
-		cost := int64(0)
+		paid := int64(0)
 		if tt.want == Overloaded {
-			cost = retryCost
+			paid = cost
 		}
-		tokenTest{tokens: tt.tokens, outcomes: []*Failure{&failure}, last: tt.want, want: tt.tokens - cost}.run(t)
+		tokenTest{tokens: tt.tokens, outcomes: []*Failure{&failure}, last: tt.want, want: tt.tokens - paid}.run(t)
 	}
 }

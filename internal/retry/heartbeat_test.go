@@ -17,7 +17,7 @@ func TestHeartbeatBackoff(t *testing.T) {
 		{name: "jitter", jitter: 0.5, frequency: frequency, want: 1000 * time.Millisecond},
 		{name: "longest", jitter: 1, frequency: frequency, want: 1500 * time.Millisecond},
 		{name: "a frequent heartbeat", jitter: 1, frequency: 700 * time.Millisecond, want: 700 * time.Millisecond},
-		{name: "the most frequent heartbeat", jitter: 1, frequency: minHeartbeatInterval, want: minHeartbeatInterval},
+		{name: "the most frequent heartbeat", jitter: 1, frequency: 500 * time.Millisecond, want: 500 * time.Millisecond},
 	}
 	for _, tt := range tests {
 		if got := HeartbeatBackoff(tt.jitter, tt.frequency); got != tt.want {

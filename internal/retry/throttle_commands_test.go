@@ -75,13 +75,13 @@ func TestExemptionTrials(t *testing.T) {
 // TestExemptionIsBounded: of commands without end little is remembered.
 func TestExemptionIsBounded(t *testing.T) {
 	throttle, _ := newThrottle()
-	for i := 0; i < 10*maxCommands; i++ {
+	for i := 0; i < 2560; i++ {
 		a := Attempt{Command: Command{"find", "db", strconv.Itoa(i)}}
 		throttle.Ended(a, true)
 		throttle.Refuses(a, 0)
 	}
-	if n := len(throttle.known.commands.command); n != maxCommands+1 {
-		t.Errorf("%d commands are remembered, want %d and one for the others", n, maxCommands)
+	if n := len(throttle.known.commands.command); n != 257 {
+		t.Errorf("%d commands are remembered, want 256 and one for the others", n)
 	}
 	known := &throttle.known.commands
 	if known.of(Command{"find", "db", "0"}) == known.of(Command{}) {

@@ -337,22 +337,13 @@ func TestExecuteOverloadExempt(t *testing.T) {
 func TestExecuteOverloadDeadline(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Rejected())
 	s.Policy.Jitter = func() float64 { return 1 }
-	s.Policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 99*ms)}
-
-	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(time.Hour))
+	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
 	defer cancel()
+	s.Elapsed = time.Hour - 99*ms
 	err := s.Execute(ctx, s.Write())
 	assert.Equal(t, int32(462), err.(driver.Error).Code)
 	assert.Empty(t, s.Slept)
 }
-
-// fixedClock is a clock that stands still.
-type fixedClock struct {
-	backpressure.Clock
-	now time.Time
-}
-
-func (c fixedClock) Now() time.Time { return c.now }
 
 // TestExecuteOverloadLimitUnderTimeout is about a client-side timeout, under which other errors alone are retried as long as
 // there is time.

@@ -228,10 +228,10 @@ func TestRetryMonitorReasons(t *testing.T) {
 
 func TestRetryMonitorDeadline(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Rejected())
-	s.Policy.Clock = fixedClock{s, time.Now().Add(time.Hour - 49*ms)}
 	r := record(s)
-	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(time.Hour))
+	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
 	defer cancel()
+	s.Elapsed = time.Hour - 49*ms
 
 	_ = s.Execute(ctx, s.Write())
 	assert.Equal(t, []string{"attempt 1: refused, deadline"}, r.lines())

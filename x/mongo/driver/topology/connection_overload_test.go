@@ -103,7 +103,7 @@ func establish(t *testing.T, pooled *pool, serve func(net.Conn), opts ...Connect
 	conn := newConnection(address.Address(addr.String()), opts...)
 	conn.pool = pooled
 
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return conn.connect(ctx)
 }
