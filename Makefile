@@ -160,13 +160,18 @@ soak: ## Disturb applications with all drivers, and compare the drivers: make so
 FORK ?=
 FORKED = $(if $(FORK),forks$(abspath $(FORK)),$(BASE))
 
+# COMPARE builds the comparison's program with a driver, which draws random numbers as the plan says.
+COMPARE = mkdir -p build/with/$(1) && \
+	printf '{"Replace": {"%s/internal/randutil/randutil.go": "%s"}}' $(2) $(CURDIR)/lab/cmd/compare/overlay/randutil.go.txt \
+	>build/with/$(1)/overlay.json && $(call WITH,$(1),$(2)) lab build -overlay $(CURDIR)/build/with/$(1)/overlay.json $(call PROGRAM,$(1)) ./cmd/compare
+
 .PHONY: compare
 compare: SEEDS = 2000
 compare: SEED = 1
 compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, with upstream in virtual time: make compare SEEDS=100000 SEED=1
 	@$(MONGOFORK) build --pristine >/dev/null
-	@$(call WITH,$(FORKED),$(abspath $(FORK))) lab build $(call PROGRAM,$(FORKED)) ./cmd/compare
-	@$(call WITH,pristine/$(BASE)) lab build $(call PROGRAM,pristine/$(BASE)) ./cmd/compare
+	@$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE)))
+	@$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE))
 	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo

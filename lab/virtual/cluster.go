@@ -22,6 +22,9 @@ import (
 type Options struct {
 	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
 	Topology string
+	// Nearest is the number of the host that messages reach first; the others are at distinct distances, so that nothing depends on which
+	// of them is first at one instant.
+	Nearest int
 	// Forget is whether what happens is counted, but not kept, for long loads.
 	Forget bool
 }
@@ -79,7 +82,8 @@ func New(t testing.TB, opts Options) *Cluster {
 	c := &Cluster{options: opts, spec: spec, counts: map[string]int{}, data: newStore(spec)}
 	c.network.hosts = map[string]*host{}
 	for i := range spec.Fronts() {
-		h := c.network.listen(27017 + i)
+		n := spec.Fronts()
+		h := c.network.listen(27017+i, latency+farther*time.Duration((i+n-opts.Nearest%n)%n))
 		c.hosts = append(c.hosts, h.address.String())
 		c.fronts = append(c.fronts, &front{cluster: c, host: h, limits: overload.NewFront()})
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -13,9 +14,15 @@ import (
 	"mongofork/lab/internal/clock"
 )
 
-// latency is the time that a message takes in one direction. It cannot be none, or a loop that does nothing but ask would never let
-// time pass.
-const latency = 200 * time.Microsecond
+const (
+	// latency is the time that a message takes to the nearest host, in one direction. It cannot be none, or a loop that does nothing but
+	// ask would never let time pass.
+	latency = 200 * time.Microsecond
+	// farther is by how much it is longer to the next nearest.
+	farther = 7 * time.Microsecond
+	// apart is the time between two connections that are reset together.
+	apart = time.Microsecond
+)
 
 // Link is the state of the network between all clients and one host.
 type Link int
@@ -49,20 +56,21 @@ type network struct {
 // host is a listener and the links to it.
 type host struct {
 	address *net.TCPAddr
+	latency time.Duration
 	pending chan net.Conn
 	closed  chan struct{}
 	close   func()
 
 	mu      sync.Mutex
 	link    Link
-	changed chan struct{}   // closed at the next change
-	conns   map[*conn]*conn // clients' ends, and the servers'
+	changed chan struct{} // closed at the next change
+	conns   []*conn       // clients' ends, in the order in which they were opened
 }
 
-func (n *network) listen(port int) *host {
+func (n *network) listen(port int, latency time.Duration) *host {
 	h := &host{
-		address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, pending: make(chan net.Conn), closed: make(chan struct{}),
-		changed: make(chan struct{}), conns: map[*conn]*conn{},
+		address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, latency: latency, pending: make(chan net.Conn),
+		closed: make(chan struct{}), changed: make(chan struct{}),
 	}
 	h.close = sync.OnceFunc(func() { close(h.closed) })
 	n.hosts[h.address.String()] = h
@@ -102,17 +110,15 @@ func (h *host) set(link Link) {
 	h.changed = make(chan struct{})
 }
 
-// reset ends all connections with an error on either side. What is under way is lost.
+// reset ends all connections with an error on either side, one after the other. What is under way is lost.
 func (h *host) reset() {
 	h.mu.Lock()
-	conns := make([]*conn, 0, len(h.conns))
-	for c := range h.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Clone(h.conns)
 	h.mu.Unlock()
 	for _, c := range conns {
 		c.in.fail(syscall.ECONNRESET)
 		c.out.fail(syscall.ECONNRESET)
+		time.Sleep(apart)
 	}
 }
 
@@ -120,9 +126,9 @@ func (h *host) reset() {
 func (h *host) cut(from net.Addr) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for client, server := range h.conns {
+	for _, client := range h.conns {
 		if client.local == from {
-			go server.Close()
+			go client.peer.Close()
 		}
 	}
 }
@@ -135,7 +141,7 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	if h == nil {
 		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 	}
-	if clock.Wait(ctx, 2*latency) != nil {
+	if clock.Wait(ctx, 2*h.latency) != nil {
 		return nil, dialError(ctx, h)
 	}
 	link, changed := h.state()
@@ -182,8 +188,9 @@ func (n *network) connect(h *host) (client, server *conn) {
 	there, back := newStream(), newStream()
 	client = &conn{host: h, in: back, out: there, local: local, remote: h.address}
 	server = &conn{host: h, in: there, out: back, local: h.address, remote: local}
+	client.peer = server
 	h.mu.Lock()
-	h.conns[client] = server
+	h.conns = append(h.conns, client)
 	h.mu.Unlock()
 	return client, server
 }
@@ -259,6 +266,7 @@ type conn struct {
 	host          *host
 	in, out       *stream
 	local, remote net.Addr
+	peer          *conn // the server's end, of a client's
 
 	mu       sync.Mutex
 	deadline time.Time
@@ -328,7 +336,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		return 0, c.failure("write", os.NewSyscallError("write", err))
 	}
-	c.out.send(segment{at: time.Now().Add(latency), data: append([]byte(nil), p...)})
+	c.out.send(segment{at: time.Now().Add(c.host.latency), data: append([]byte(nil), p...)})
 	return len(p), nil
 }
 
@@ -341,10 +349,10 @@ func (c *conn) Close() error {
 	if was {
 		return c.failure("close", net.ErrClosed)
 	}
-	c.out.send(segment{at: time.Now().Add(latency), end: io.EOF})
+	c.out.send(segment{at: time.Now().Add(c.host.latency), end: io.EOF})
 	c.in.signal()
 	c.host.mu.Lock()
-	delete(c.host.conns, c)
+	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
 	c.host.mu.Unlock()
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -25,6 +26,7 @@ type cli struct {
 	Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
 	Seed     uint64 `default:"1" help:"The first seed."`
 	Seeds    uint64 `default:"2000" help:"The number of seeds."`
+	Exact    int    `help:"Run each plan so many times with each driver, instead, and name the seeds whose traces vary."`
 }
 
 func main() {
@@ -51,6 +53,9 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	}
 	p := newPair(ctx, [2]string{c.Upstream, self})
 	defer p.close()
+	if c.Exact > 0 {
+		return p.vary(ctx, c.seeds(), c.Exact, out)
+	}
 	reasons, findings, judged := map[string]int{}, 0, 0
 	for _, seed := range c.seeds() {
 		plan := trial.New(seed)
@@ -88,4 +93,35 @@ func (c *cli) seeds() (all []uint64) {
 		}
 	}
 	return all
+}
+
+// vary reports how many plans do not have the same trace in all runs with one driver.
+func (p *pair) vary(ctx context.Context, seeds []uint64, runs int, out io.Writer) error {
+	for i, name := range []string{"upstream", "the fork"} {
+		var varying []uint64
+		for _, seed := range seeds {
+			plan, digests := trial.New(seed), map[string]bool{}
+			var first []string
+			for range runs {
+				tr := p.drivers[i].run(plan, true)
+				digests[tr.Digest] = true
+				if first == nil {
+					first = tr.Lines
+				} else if len(digests) > 1 {
+					n := common(first, tr.Lines)
+					a, b, _, _, _ := instant(first[n:], tr.Lines[n:])
+					fmt.Fprintf(out, "%s %d %s\n\t%s\n--\n\t%s\n", name, seed, plan.Topology, strings.Join(a, "\n\t"), strings.Join(b, "\n\t"))
+					break
+				}
+			}
+			if len(digests) > 1 {
+				varying = append(varying, seed)
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Fprintf(out, "%s: %d of %d plans vary in %d runs: %v\n", name, len(varying), len(seeds), runs, varying)
+	}
+	return nil
 }

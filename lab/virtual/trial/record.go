@@ -21,9 +21,10 @@ import (
 
 // recorder records what happens as lines, without what differs from run to run.
 type recorder struct {
-	start time.Time
-	hosts []string
-	keep  bool
+	start   time.Time
+	hosts   []string
+	workers *workers
+	keep    bool
 	// ordered is whether calls follow each other, so that it is not by chance which one gets which session.
 	ordered bool
 
@@ -155,6 +156,9 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 	})
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		r.line("pool %s: %s %s %v %s", e.Address, e.Type, e.Reason, e.Duration, describe(e.Error))
+		if e.Type == event.ConnectionCheckOutStarted {
+			time.Sleep(time.Duration(r.workers.current()) * time.Microsecond)
+		}
 	}})
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {

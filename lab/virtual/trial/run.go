@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -103,6 +104,7 @@ type application struct {
 	client   *mongo.Client
 	coll     *mongo.Collection
 	recorder *recorder
+	*workers
 
 	mu       sync.Mutex
 	arrived  map[int]int           // commands that a fault concerned, by its number
@@ -113,13 +115,20 @@ type application struct {
 	outcomes []Outcome
 }
 
-// Run runs a plan in the bubble of the test, and records the lines if wanted.
+// aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
+const aside = 300 * time.Nanosecond
+
+// Run runs a plan in the bubble of the test, and records the lines if wanted. What the process draws from crypto/rand, from then on, is
+// the plan's: one trial runs at a time.
 func Run(t *testing.T, plan Plan, lines bool) Trace {
-	cluster := virtual.New(t, virtual.Options{Topology: plan.Topology})
+	cluster := virtual.New(t, virtual.Options{Topology: plan.Topology, Nearest: int(plan.Seed % 6)})
+	chance := newChance(plan.Seed)
+	rand.Reader = chance
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{}, ending: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
+	a.workers, a.recorder.workers = chance.workers, chance.workers
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.recorder.watch(cluster.Client(plan.Options...), plan.Logs))
 	if err != nil {
@@ -128,7 +137,7 @@ func Run(t *testing.T, plan Plan, lines bool) Trace {
 	a.client, a.coll = client, client.Database("db").Collection("c")
 	for i, f := range plan.Faults {
 		if f.On == "" {
-			time.AfterFunc(f.At, func() { a.inflict(f) })
+			time.AfterFunc(f.At+aside, func() { a.inflict(f) })
 		} else if !f.onCommands() {
 			a.arrived[i] = 0
 		}
@@ -148,8 +157,9 @@ func (a *application) work() {
 		workers[c.Worker] = append(workers[c.Worker], c)
 	}
 	var working sync.WaitGroup
-	for _, calls := range workers {
+	for worker, calls := range workers {
 		working.Go(func() {
+			a.enter(worker + 1)
 			for _, c := range calls {
 				time.Sleep(c.Pause)
 				a.call(c)
@@ -229,7 +239,7 @@ func (a *application) inflict(f Fault) {
 		_ = a.cluster.LimitConnections(int32(f.Rate), 0.1, 0)
 		over = func() { _ = a.cluster.LimitConnections(0, 0, 0) }
 	}
-	time.AfterFunc(f.For, over)
+	time.AfterFunc(f.For+aside, over)
 }
 
 // intercept carries out the faults of commands.
@@ -246,7 +256,7 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		a.mu.Unlock()
 		switch {
 		case !f.onCommands() && n == 0:
-			time.AfterFunc(time.Millisecond, func() { a.inflict(f) })
+			time.AfterFunc(time.Millisecond+aside, func() { a.inflict(f) })
 		case f.onCommands() && failing == nil && n >= 0 && n < f.Times && n%max(1, f.Every) == 0:
 			failing = &f
 		}
@@ -276,7 +286,7 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 		run()
 		return nil
 	case Drop:
-		time.AfterFunc(time.Millisecond, c.Cut)
+		time.AfterFunc(time.Millisecond+aside, c.Cut)
 		return run()
 	case Slow:
 		time.Sleep(f.For)

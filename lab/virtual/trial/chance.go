@@ -1,0 +1,81 @@
+package trial
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Chance is where drivers draw random numbers: a number depends on the plan's seed, the time, and what draws in which worker, and how
+// often at this instant. So it is the same in all runs, and in both drivers, however often either has drawn before.
+type Chance struct {
+	seed    uint64
+	workers *workers
+
+	mu    sync.Mutex
+	at    time.Time
+	drawn map[string]uint64
+}
+
+func newChance(seed uint64) *Chance {
+	return &Chance{seed: seed, workers: &workers{numbers: map[string]int{}}}
+}
+
+// Draw returns a number for what draws.
+func (c *Chance) Draw(what string) uint64 {
+	what = fmt.Sprint(what, c.workers.current())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); !now.Equal(c.at) {
+		c.at, c.drawn = now, map[string]uint64{}
+	}
+	c.drawn[what]++
+	hash := fnv.New64a()
+	fmt.Fprint(hash, c.seed, c.at.UnixNano(), c.drawn[what], what)
+	return mixed(hash.Sum64())
+}
+
+// mixed spreads a number over all bits (the finalizer of SplitMix64): the drivers use the upper ones.
+func mixed(n uint64) uint64 {
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}
+
+// Read implements io.Reader, for what reads crypto/rand.
+func (c *Chance) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(c.Draw("bytes"))
+	}
+	return len(p), nil
+}
+
+// workers knows the plan's workers by their goroutines, as most of what a driver reports, and all that it draws, tells of no call.
+type workers struct {
+	mu      sync.Mutex
+	numbers map[string]int
+}
+
+// enter makes the goroutine a worker's.
+func (w *workers) enter(number int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.numbers[goroutine()] = number
+}
+
+// current returns the worker's number, or 0 for a goroutine of the driver's.
+func (w *workers) current() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.numbers[goroutine()]
+}
+
+// goroutine returns the name of the current one.
+func goroutine() string {
+	stack := make([]byte, 32)
+	name, _, _ := bytes.Cut(stack[:runtime.Stack(stack, false)], []byte("["))
+	return string(name)
+}
