@@ -200,11 +200,12 @@ drift: ## Show what upstream's newest release changed under the overlay of the n
 RELEASE ?=
 
 .PHONY: release
-release: ## Write the fork as a module that a GOPROXY can serve, twice, and compare the bytes
-	$(MONGOFORK) release $(addprefix --version ,$(RELEASE))
-	@rm -rf build/release-again
-	@$(MONGOFORK) release $(addprefix --version ,$(RELEASE)) -o build/release-again >build/release-again.log
-	cd build/release && sha256sum --check ../release-again/SHA256SUMS
+release: ## Write the fork as a module that a GOPROXY can serve, and what is published, twice, and compare the bytes
+	@rm -rf build/release build/assets build/again
+	$(MONGOFORK) release --assets build/assets $(addprefix --final ,$(RELEASE))
+	@$(MONGOFORK) release --assets build/again/assets $(addprefix --final ,$(RELEASE)) -o build/again/release >/dev/null
+	cmp build/assets/SHA256SUMS build/again/assets/SHA256SUMS
+	cmp build/release/SHA256SUMS build/again/release/SHA256SUMS
 
 .PHONY: lock
 lock: ## Record upstream's present declarations in the locks of all bases

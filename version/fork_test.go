@@ -12,7 +12,7 @@ import (
 func TestDriverNamesTheFork(t *testing.T) {
 	t.Parallel()
 	assert.True(t, regexp.MustCompile(`^2\.\d+\.\d+-`+regexp.QuoteMeta(Fork)+`$`).MatchString(Driver), Driver)
-	assert.True(t, regexp.MustCompile(`^[a-z]+\.[1-9][0-9]*$`).MatchString(Fork), Fork)
+	assert.True(t, regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)(\.[0-9a-z]+)*$`).MatchString(Fork), Fork)
 }
 
 func TestRequired(t *testing.T) {

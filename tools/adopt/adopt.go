@@ -27,6 +27,8 @@ type Application struct {
 	Driver string
 	// Bases are the versions of upstream that have a fork, in ascending order.
 	Bases []string
+	// Command is the command line, without arguments, that puts the fork in.
+	Command []string
 	// Records is the folder where Use leaves for Undo what it replaced.
 	Records string
 	Run     command.RunFunc
@@ -44,8 +46,8 @@ type Plan struct {
 
 // Change describes what changed, or would change, in an application.
 type Change struct {
-	// Module is the application's module path.
-	Module string
+	// Module is the application's module path, Dir its folder.
+	Module, Dir string
 	// Required is the driver version in effect without the fork, Base the one that the fork is built on. Base is empty if the
 	// fork was removed.
 	Required, Base string
@@ -100,6 +102,7 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
 				": whoever builds the application, or imports it, needs that version of Go"}
 		}
+		c.Notes = append(c.Notes, s.left()...)
 		return c, s.build(ctx, plan.SkipBuild, "it builds without the change")
 	})
 }
@@ -163,7 +166,7 @@ func (a Application) staged(ctx context.Context, prepare func(*stage) (*Change, 
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	c.stage, c.Module = s, s.file.Module.Mod.Path
+	c.stage, c.Module, c.Dir = s, s.file.Module.Mod.Path, s.app.Dir
 	return c, nil
 }
 

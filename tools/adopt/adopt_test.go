@@ -276,7 +276,7 @@ func TestFailedWrite(t *testing.T) {
 func TestUndoIsTheWayBack(t *testing.T) {
 	t.Parallel()
 	const text = "// kept\r\nmodule   m\r\n\r\nrequire " + driver + "   v2.5.0 // why\r\n"
-	app := application(t, "", filetree.Tree{"kept/mod": []byte(text), "go.sum": []byte("old sums\n")})
+	app := application(t, "", filetree.Tree{"kept/mod": []byte(text), "go.sum": []byte("old sums\r\n")})
 	modFile, sumFile := filepath.Join(app.Dir, "kept", "mod"), filepath.Join(app.Dir, "go.sum")
 	if err := os.Symlink(filepath.Join("kept", "mod"), filepath.Join(app.Dir, "go.mod")); err != nil {
 		t.Skipf("this system has no symbolic links: %v", err)
@@ -304,18 +304,21 @@ func TestUndoIsTheWayBack(t *testing.T) {
 		with, err := os.ReadFile(modFile)
 		require.NoError(t, err)
 		require.Equal(t, strings.Count(string(with), "\n"), strings.Count(string(with), "\r\n"), name)
+		sums, err := os.ReadFile(sumFile)
+		require.NoError(t, err)
+		require.Equal(t, "new sums\r\n", string(sums), name)
 		requireModes(name)
 		if name == "once" {
 			require.NoError(t, os.Remove(sumFile), "as if it had been interrupted")
-			require.NoError(t, os.WriteFile(sumFile, []byte("old sums\n"), 0o600))
+			require.NoError(t, os.WriteFile(sumFile, []byte("old sums\r\n"), 0o600))
 		}
 		undo(t, app)
 		back, err := os.ReadFile(modFile)
 		require.NoError(t, err)
 		require.Equal(t, text, string(back), name)
-		sums, err := os.ReadFile(sumFile)
+		sums, err = os.ReadFile(sumFile)
 		require.NoError(t, err)
-		require.Equal(t, "old sums\n", string(sums), name)
+		require.Equal(t, "old sums\r\n", string(sums), name)
 		requireModes(name)
 	}
 }
@@ -382,11 +385,11 @@ func TestCheckKeepsTheWorkspace(t *testing.T) {
 		require.NoError(t, os.WriteFile(work+".sum", []byte("more sums\n"), 0o600))
 		return run(ctx, dir, env, name, args...)
 	}
-	_, err := app.Check(t.Context())
+	_, err := app.Check(t.Context(), "")
 	require.ErrorContains(t, err, "upstream's driver")
 	require.NoFileExists(t, work+".sum")
 	require.NoError(t, os.WriteFile(work+".sum", []byte("sums\n"), 0o600))
-	_, err = app.Check(t.Context())
+	_, err = app.Check(t.Context(), "")
 	require.ErrorContains(t, err, "upstream's driver")
 	sums, err := os.ReadFile(work + ".sum")
 	require.NoError(t, err)
@@ -408,7 +411,7 @@ func TestNotInTheWorkspace(t *testing.T) {
 		}
 		return []byte("v2.5.0\n"), nil
 	}
-	_, err := app.Check(t.Context())
+	_, err := app.Check(t.Context(), "")
 	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
 	_, err = app.Use(t.Context(), target)
 	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
@@ -427,7 +430,7 @@ func TestNoteOfV1(t *testing.T) {
 	for requirement, told := range map[string]bool{"v1.17.9": true, "v1.17.9 // indirect": false} {
 		app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver " + requirement + "\n\nrequire " + driver + " v2.5.0 // indirect\n")})
 		use(t, app, target)
-		effect, err := app.Check(t.Context())
+		effect, err := app.Check(t.Context(), "")
 		require.NoError(t, err)
 		require.Equal(t, told, strings.Contains(effect, "also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
 	}
@@ -463,4 +466,37 @@ func TestFailedBuild(t *testing.T) {
 func TestModFlagsAreOurs(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "-tags=x --trimpath", withoutModFlags("-mod=vendor -tags=x --modfile=go.alt.mod --trimpath -mod=mod"))
+}
+
+// A level of the fork is compared as a version; commits lie between the releases.
+func TestReaches(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		level, least string
+		want         bool
+	}{
+		{"fork.2", "fork.2", true},
+		{"fork.10", "fork.2", true},
+		{"fork.2", "fork.10", false},
+		{"fork.1.gabcdef012345", "fork.2", false},
+		{"fork.2.gabcdef012345.edited", "fork.2", true},
+		{"fork.0.unknown", "fork.1", false},
+		{"", "fork.0", false},
+		{"house.9", "fork.2", false},
+	} {
+		require.Equal(t, tc.want, reaches(tc.level, tc.least), tc)
+	}
+}
+
+// A check can require a release, for instance the first with a fix.
+func TestCheckAtLeast(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")})
+	use(t, app, target)
+	for _, least := range []string{"", "fork.1"} {
+		_, err := app.Check(t.Context(), least)
+		require.NoError(t, err, least)
+	}
+	_, err := app.Check(t.Context(), "fork.2")
+	require.ErrorContains(t, err, "which calls itself fork.1, but fork.2 is required")
 }

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"mongofork/tools/command"
 )
 
 // selected is the driver that an application is built with, as the go command tells.
@@ -76,14 +79,58 @@ func parse(dir string) (*modfile.File, error) {
 	return file, err
 }
 
-// Check reports what the application is built with, in the environment as it is. Upstream's driver, or a fork of an older version
-// than the application's modules require, is an error.
-func (a Application) Check(ctx context.Context) (string, error) {
+// Check reports what the application is built with, in the environment as it is. Upstream's driver, a fork of an older version
+// than the application's modules require, or one of a patch level below the least is an error.
+func (a Application) Check(ctx context.Context, least string) (string, error) {
 	effect, advice, err := a.check(ctx)
 	if advice != "" {
 		err = fmt.Errorf("%w: %s", err, advice)
 	}
+	if err != nil || least == "" {
+		return effect, err
+	}
+	level, err := a.level(ctx)
+	if err == nil && !reaches(level, least) {
+		err = fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect, cmp.Or(level, "nothing"), least, a.commandLine(a.Dir))
+	}
 	return effect, err
+}
+
+// patchLevel finds how a fork calls itself.
+var patchLevel = regexp.MustCompile(`(?m)^const Fork = "([^"]+)"$`)
+
+// level returns how the fork calls itself that the application is built with; empty if that is not known.
+func (a Application) level(ctx context.Context) (string, error) {
+	s, err := a.selected(ctx)
+	if err != nil {
+		return "", err
+	}
+	if base, level, ok := strings.Cut(s.Replace.Version, "-"); ok && base != "" {
+		return level, nil
+	}
+	folder := s.Replace.Dir
+	if vendored(a.Dir) {
+		folder = filepath.Join(a.Dir, "vendor", filepath.FromSlash(a.Driver)) // this is what it is built with
+	}
+	source, err := os.ReadFile(filepath.Join(folder, "version", "fork.go"))
+	if found := patchLevel.FindSubmatch(source); err == nil && found != nil {
+		return string(found[1]), nil
+	}
+	return "", nil
+}
+
+// reaches reports whether a patch level, such as fork.2 or fork.2.g0123456789ab for a commit after it, is at least the other.
+func reaches(level, least string) bool {
+	name, _, _ := strings.Cut(least, ".")
+	return strings.HasPrefix(level, name+".") && semver.Compare("v0.0.0-"+level, "v0.0.0-"+least) >= 0
+}
+
+// commandLine returns the command line that puts the fork into a folder.
+func (a Application) commandLine(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return command.Quote(append(slices.Clone(a.Command), dir)...)
 }
 
 func (a Application) check(ctx context.Context) (effect, advice string, err error) {
@@ -118,7 +165,7 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
 		return "", tooNew.Error(), err
 	}
-	return "", "mongofork use " + a.Dir + " puts the fork in its place", err
+	return "", a.commandLine(a.Dir) + " puts the fork in its place", err
 }
 
 // explain says of an application that the go command finds no driver in what it uses instead.

@@ -140,8 +140,10 @@ func (s *stage) edits() ([]Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bytes.Contains(s.before["go.mod"], []byte("\r\n")) {
-		now["go.mod"] = bytes.ReplaceAll(now["go.mod"], []byte("\n"), []byte("\r\n"))
+	for _, name := range []string{"go.mod", "go.sum", "vendor/modules.txt"} {
+		if text, ok := now[name]; ok && bytes.Contains(s.before[name], []byte("\r\n")) {
+			now[name] = bytes.ReplaceAll(unixLines(text), []byte("\n"), []byte("\r\n"))
+		}
 	}
 	var edits []Edit
 	for _, path := range filetree.Changed(s.before, now) {

@@ -3,6 +3,8 @@ package command
 import (
 	"errors"
 	"io"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -56,4 +58,17 @@ func TestRunParserOptions(t *testing.T) {
 		Do: func(*kong.Context) error { return nil }}.Run(nil, io.Discard, io.Discard)
 	assert.Equal(t, ExitOK, code)
 	assert.Equal(t, "v1", c.Base)
+}
+
+// A line that is pasted does what it says, whatever folders are called.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	words := []string{"-C", "/a folder/it's \"here\"", "", "$HOME", "~", "a*", "größe", "a;b", `back\slash`}
+	if runtime.GOOS != "windows" {
+		out, err := exec.Command("sh", "-c", "printf '%s\\n' "+Quote(words...)).Output()
+		assert.NoError(t, err)
+		assert.Equal(t, strings.Join(words, "\n")+"\n", string(out))
+	}
+	assert.Equal(t, "-C /a/b", quote(false, []string{"-C", "/a/b"}))
+	assert.Equal(t, `C:\a "C:\a b"`, quote(true, []string{`C:\a`, `C:\a b`}))
 }

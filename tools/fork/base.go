@@ -29,6 +29,13 @@ func (p *Project) Bases() ([]string, error) {
 	return bases, nil
 }
 
+// On returns the project on another base.
+func (p *Project) On(base string) *Project {
+	other := *p
+	other.Base = base
+	return &other
+}
+
 // checkBase refuses a base that is not a version: it would become the name of a folder, and of a module to download.
 func (p *Project) checkBase() error {
 	if p.Base != "" && semver.Canonical(p.Base) == p.Base {

@@ -2,10 +2,14 @@ package fork
 
 import (
 	"context"
+	"errors"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/output"
+	"mongofork/tools/fork/plan"
 )
 
 // Patch returns the overlay as one commit on top of the upstream module, in
@@ -18,23 +22,58 @@ func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt output.Pat
 	return output.Patch(ctx, run, plan, opt)
 }
 
-// Release writes the fork into dir, as a folder that serves as a GOPROXY, and the adapters with it. A version that was
-// released with another content is a problem; one that is final is recorded.
-func (p *Project) Release(ctx context.Context, dir string, final bool) (*output.Release, error) {
-	plan, a, err := p.Assemble(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return output.WriteRelease(p.Root, plan, a, dir, final)
-}
-
-// ReleaseVersion returns the version that the fork is released as: the base, a hyphen, and the patch level that the overlay names.
-func (p *Project) ReleaseVersion(ctx context.Context) (string, error) {
+// Level returns how the fork calls itself. What is released for good has the level that the overlay names, everything else that is not
+// tagged as released the commit in its name.
+func (p *Project) Level(ctx context.Context, final bool) (string, error) {
 	plan, err := p.Match(ctx)
 	if err != nil {
 		return "", err
 	}
-	return output.ReleaseVersion(plan)
+	level, _, err := p.level(ctx, plan, final)
+	return level, err
+}
+
+func (p *Project) level(ctx context.Context, plan *plan.Plan, final bool) (string, git.State, error) {
+	folders, err := p.Folders()
+	if err != nil {
+		return "", git.State{}, err
+	}
+	folders = append(folders, "etc/overlay", "etc/module", "contrib", "tools/fork/assemble")
+	return output.Level(plan, func(tag string) (s git.State, err error) {
+		if p.State != nil {
+			s, err = p.State(ctx, p.Root, tag, folders)
+		}
+		s.Tagged = s.Tagged || final || p.State == nil
+		return s, err
+	})
+}
+
+// Fork returns the fork as it is handed to applications, and when its sources became what they are: what the overlay makes of the
+// base, with its name, as far as the overlay has one, and notices.
+func (p *Project) Fork(ctx context.Context, final bool) (f output.Fork, err error) {
+	plan, a, err := p.Assemble(ctx)
+	if err != nil {
+		return f, err
+	}
+	level, state, err := p.level(ctx, plan, final)
+	if err != nil && !errors.Is(err, output.ErrUnnamed) {
+		return f, err
+	}
+	f = output.Fork{Plan: plan, Level: level, Time: state.Time, Tree: output.Named(assemble.Noticed(plan.Module.Tree, a), level)}
+	return f, output.Described(p.Root, f)
+}
+
+// Release adds the fork to a folder that serves as a GOPROXY, and the adapters with it.
+func (p *Project) Release(ctx context.Context, o output.ReleaseOptions) (*output.Release, error) {
+	fork, err := p.Fork(ctx, o.Final)
+	if err != nil {
+		return nil, err
+	}
+	advisories, err := p.ReadAdvisories()
+	if err != nil {
+		return nil, err
+	}
+	return output.WriteRelease(p.Root, fork, advisories, o)
 }
 
 // Drift compares the overlay's upstream declarations with those of another version. The overlay itself is read as for the project's

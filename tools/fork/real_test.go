@@ -278,7 +278,7 @@ func TestRealPatch(t *testing.T) {
 	require.NoError(t, err)
 	inPlace, err := assemble.Build(plan)
 	require.NoError(t, err)
-	for name, data := range assemble.Licensed(pristine, inPlace) {
+	for name, data := range assemble.Headed(pristine, assemble.Noticed(pristine, inPlace)) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		require.Equal(t, string(data), string(applied), name)

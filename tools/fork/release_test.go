@@ -1,18 +1,29 @@
 package fork
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
@@ -36,10 +47,10 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, false)
+	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err)
 	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
-	require.Equal(t, []string{"example.com/driver/v2/@v/list", base + ".info", base + ".mod", base + ".zip"}, r.Files)
+	require.Equal(t, []string{base + ".cdx.json", base + ".info", base + ".mod", base + ".openvex.json", base + ".zip"}, r.Files)
 	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
 	require.NoError(t, err)
 	require.Equal(t, sum, r.Sum)
@@ -50,27 +61,242 @@ func TestRelease(t *testing.T) {
 	require.NoError(t, err)
 	goSum := "example.com/driver/v2 v2.0.0-fork.2 " + r.Sum + "\nexample.com/driver/v2 v2.0.0-fork.2/go.mod " + goModSum + "\n"
 	require.Equal(t, goSum, string(first["go.sum"]))
-	for _, name := range r.Files {
+	for _, name := range append(r.Files, "go.sum", "example.com/driver/v2/@v/list") {
 		require.Contains(t, string(first["SHA256SUMS"]), filetree.Digest(first[name])+"  "+name+"\n")
 	}
 
-	_, err = p.Release(t.Context(), dir, false)
+	_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err, "the same again is no change")
 	second, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 
 	p.put(t, "version/fork.go", forkFile("fork.10"))
-	_, err = p.Release(t.Context(), dir, false)
+	_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err)
-	list, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/list"))
+	third, err := filetree.Read(dir)
 	require.NoError(t, err)
-	require.Equal(t, "v2.0.0-fork.10\n", string(list), "another version takes its place")
+	require.Equal(t, "v2.0.0-fork.2\nv2.0.0-fork.10\n", string(third["example.com/driver/v2/@v/list"]), "in the order of versions")
+	for _, name := range r.Files {
+		require.Equal(t, string(first[name]), string(third[name]), name)
+	}
+	require.Contains(t, string(third["go.sum"]), string(first["go.sum"]))
+	for _, name := range third.Paths() {
+		require.Equal(t, name != "SHA256SUMS", strings.Contains(string(third["SHA256SUMS"]), filetree.Digest(third[name])+"  "+name+"\n"), name)
+	}
 
 	other := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(other, "thesis.txt"), nil, 0o600))
-	_, err = p.Release(t.Context(), other, false)
-	require.ErrorContains(t, err, "the folder has something else than a release")
+	_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: other})
+	require.ErrorContains(t, err, "the folder has something else than releases")
+}
+
+// Applications are pinned to what a folder has, which nobody takes away or changes without saying so.
+func TestPublishedVersionStays(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
+	o := output.ReleaseOptions{Dir: t.TempDir()}
+	_, err := p.Release(t.Context(), o)
+	require.NoError(t, err)
+	published, err := filetree.Read(o.Dir)
+	require.NoError(t, err)
+	const archive = "example.com/driver/v2/@v/v2.0.0-fork.2.zip"
+	for name, tc := range map[string]struct {
+		level, added string
+		damage       func(file string) error
+		want         string
+	}{
+		"other content under its name": {"fork.2", "func added() { taken() }", nil,
+			"v2.0.0-fork.2.zip: this version was released with different content\n  fix: raise Fork in version/fork.go, or replace the version for everybody with --overwrite"},
+		"taken away before another release": {"fork.3", "func added() {}", os.Remove, "v2.0.0-fork.2.zip: the file is no longer what was released"},
+		"changed before another release": {"fork.3", "func added() {}", func(file string) error { return os.WriteFile(file, nil, 0o600) },
+			"v2.0.0-fork.2.zip: the file is no longer what was released"},
+	} {
+		o := output.ReleaseOptions{Dir: t.TempDir()}
+		require.NoError(t, published.Write(o.Dir))
+		p.put(t, "pool/overlay.go", "package pool\n\n"+tc.added+"\n")
+		p.put(t, "version/fork.go", forkFile(tc.level))
+		if tc.damage != nil {
+			require.NoError(t, tc.damage(filepath.Join(o.Dir, filepath.FromSlash(archive))))
+		}
+		before, err := filetree.Read(o.Dir)
+		require.NoError(t, err)
+		_, err = p.Release(t.Context(), o)
+		require.ErrorContains(t, err, tc.want, name)
+		after, err := filetree.Read(o.Dir)
+		require.NoError(t, err)
+		require.Equal(t, before, after, name)
+
+		o.Overwrite = true
+		_, err = p.Release(t.Context(), o)
+		require.NoError(t, err, name)
+		o.Overwrite = false
+		_, err = p.Release(t.Context(), o)
+		require.NoError(t, err, "%s: what was accepted stays so", name)
+	}
+}
+
+// What is published beside the folder has the same bytes each time, and sums that can be checked where it lies.
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
+	p.State = func(context.Context, string, string, []string) (git.State, error) {
+		return git.State{Tagged: true, Time: time.Unix(1700000000, 0).UTC()}, nil
+	}
+	o := output.ReleaseOptions{Dir: t.TempDir(), Assets: t.TempDir()}
+	_, err := p.Release(t.Context(), o)
+	require.NoError(t, err)
+	assets, err := filetree.Read(o.Assets)
+	require.NoError(t, err)
+	const name = "v2.0.0-fork.2"
+	require.Equal(t, []string{"SHA256SUMS", "go.sum", name + ".cdx.json", name + ".openvex.json", name + ".tar.gz"}, assets.Paths())
+	for _, file := range assets.Paths()[1:] {
+		require.Contains(t, string(assets["SHA256SUMS"]), filetree.Digest(assets[file])+"  "+file+"\n")
+	}
+	compressed, err := gzip.NewReader(bytes.NewReader(assets[name+".tar.gz"]))
+	require.NoError(t, err)
+	served, err := filetree.Read(o.Dir)
+	require.NoError(t, err)
+	unpacked, archive := filetree.Tree{}, tar.NewReader(compressed)
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.True(t, header.ModTime.Unix() == 0 && header.Uname == "" && header.Uid == 0, header.Name)
+		unpacked[header.Name], err = io.ReadAll(archive)
+		require.NoError(t, err)
+	}
+	require.Empty(t, filetree.Changed(served, unpacked), "the archive is the folder")
+
+	p.put(t, "version/fork.go", forkFile("fork.3"))
+	_, err = p.Release(t.Context(), o)
+	require.NoError(t, err)
+	p.put(t, "version/fork.go", forkFile("fork.2"))
+	_, err = p.Release(t.Context(), o)
+	require.NoError(t, err)
+	again, err := filetree.Read(o.Assets)
+	require.NoError(t, err)
+	require.Empty(t, filetree.Changed(assets, again), "assets are those of one release, whatever else the folder has")
+
+	o.Assets = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(o.Assets, "thesis.txt"), nil, 0o600))
+	_, err = p.Release(t.Context(), o)
+	require.ErrorContains(t, err, "the folder has something else than a release's assets")
+}
+
+// Scanners learn what a release is, what it requires, and which vulnerabilities it does not have.
+func TestReleaseDocuments(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, releasable("fork.2", filetree.Tree{
+		"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "pool/overlay_test.go": []byte("package pool\n\nimport \"testing\"\n\nfunc TestAdded(*testing.T) { added() }\n"),
+		"LICENSE":             []byte("Licence\n"),
+		"contrib/otel/go.mod": []byte("module example.internal/a\n\nrequire (\n\texample.com/driver/v2 v2.0.0\n\texample.com/meter v1.2.3\n)\n"),
+		"contrib/otel/go.sum": []byte("example.com/meter v1.2.3 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\nexample.com/meter v1.2.3/go.mod h1:BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
+		"etc/advisories.yaml": []byte(`
+- {id: CVE-1, title: One, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, aliases: [GO-1], mended: {by: [pool added], tests: [pool TestAdded]}}
+- {id: CVE-2, title: Two, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0}
+- {id: CVE-3, title: Three, affected: [">=v2.0.0"], impact: All., fixed: no release, accepted: {v2.0.0: Do not let them in.}}
+`),
+	}))
+	p.State = func(context.Context, string, string, []string) (git.State, error) {
+		return git.State{Tagged: true, Time: time.Unix(1700000000, 0).UTC()}, nil
+	}
+	o := output.ReleaseOptions{Dir: t.TempDir(), Assets: t.TempDir()}
+	r, err := p.Release(t.Context(), o)
+	require.NoError(t, err)
+	document := func(kind string) string {
+		data, err := os.ReadFile(filepath.Join(o.Assets, "v2.0.0-fork.2."+kind+".json"))
+		require.NoError(t, err)
+		return string(data)
+	}
+	const product = "pkg:golang/example.com/driver/v2@v2.0.0-fork.2"
+	statement := func(name, alias, rest string) string {
+		return `{"vulnerability":{"name":"` + name + `"` + alias + `},"products":[{"@id":"` + product + `"}],` + rest + `}`
+	}
+	require.JSONEq(t, `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork","timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[`+
+		statement("CVE-1", `,"description":"One","aliases":["GO-1"]`, `"status":"fixed","status_notes":"Fixed in the fork, with a test that fails without the fix."`)+","+
+		statement("CVE-2", `,"description":"Two"`, `"status":"fixed","status_notes":"Upstream's v2.0.0 does not have it."`)+","+
+		statement("CVE-3", `,"description":"Three"`, `"status":"affected","action_statement":"Do not let them in."`)+"]}", document("openvex"))
+
+	bill := new(cdx.BOM)
+	require.NoError(t, cdx.NewBOMDecoder(strings.NewReader(document("cdx")), cdx.BOMFileFormatJSON).Decode(bill))
+	fork := bill.Metadata.Component
+	require.Equal(t, product, fork.PackageURL)
+	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0", (*fork.Pedigree.Ancestors)[0].PackageURL)
+	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.Sum, "h1:"))
+	require.NoError(t, err)
+	require.Equal(t, hex.EncodeToString(sum), (*fork.Hashes)[0].Value)
+	require.Len(t, *bill.Components, 2)
+	for i, want := range []string{"pkg:golang/example.com/meter@v1.2.3", "pkg:golang/example.internal/a@v0.0.0-fork.2"} {
+		require.Equal(t, want, (*bill.Components)[i].PackageURL)
+		require.Len(t, *(*bill.Components)[i].Hashes, 1, want)
+	}
+	require.Equal(t, []string{product, "pkg:golang/example.com/meter@v1.2.3"}, *(*bill.Dependencies)[1].Dependencies, "an adapter requires the fork")
+}
+
+// What is not released says which commit it is, and is a version between the releases.
+func TestEveryBuildHasItsName(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		state git.State
+		want  string
+	}{
+		{git.State{Commit: "0123456789ab", Tagged: true}, "fork.3"},
+		{git.State{Commit: "0123456789ab"}, "fork.2.g0123456789ab"},
+		{git.State{Commit: "0123456789ab", Edited: true}, "fork.2.g0123456789ab.edited"},
+		{git.State{}, "fork.2.unknown"},
+	} {
+		p := builtProject(t, releasable("fork.3", overlayOf("func added() {}\n")))
+		p.State = func(_ context.Context, root, tag string, folders []string) (git.State, error) {
+			require.Equal(t, "v2.0.0-fork.3", tag)
+			require.Equal(t, p.Root, root)
+			require.Subset(t, folders, []string{"pool", "version"})
+			return tc.state, nil
+		}
+		built, err := p.Fork(t.Context(), false)
+		require.NoError(t, err)
+		require.Equal(t, "package version\n\nconst Fork = \""+tc.want+"\"\n", string(built.Tree["version/fork.go"]))
+		require.NoError(t, module.Check(built.Plan.Module.Path, built.Version()))
+		require.Positive(t, semver.Compare(built.Version(), "v2.0.0-fork.2"))
+		require.LessOrEqual(t, semver.Compare(built.Version(), "v2.0.0-fork.3"), 0)
+		final, err := p.Level(t.Context(), true)
+		require.NoError(t, err)
+		require.Equal(t, "fork.3", final)
+	}
+}
+
+// Whoever finds the module knows whose it is.
+func TestForkSaysThatItIsOne(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, releasable("fork.3", filetree.Tree{
+		"pool/overlay.go":                []byte("package pool\n\n//fork:replace why\nfunc taken() { added() }\n\nfunc added() {}\n"),
+		"etc/module/.github/SECURITY.md": []byte("Of VERSION, not of UPSTREAM.\n"), "etc/module/NOTICE": []byte("Ours.\n"),
+	}))
+	built, err := p.Fork(t.Context(), false)
+	require.NoError(t, err)
+	require.Equal(t, "Of v2.0.0-fork.3, not of example.com/driver/v2 v2.0.0.\n", string(built.Tree[".github/SECURITY.md"]))
+	require.Equal(t, "Ours.\n", string(built.Tree["NOTICE"]))
+	changed := 0
+	for name, data := range built.Plan.Module.Tree {
+		if now, ok := built.Tree[name]; ok && strings.HasSuffix(name, ".go") && !bytes.Equal(now, data) {
+			require.Contains(t, string(now), "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n", name)
+			changed++
+		}
+	}
+	require.Equal(t, 1, changed)
+	dir := t.TempDir()
+	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	require.NoError(t, err)
+	archive, err := zip.OpenReader(filepath.Join(dir, filepath.FromSlash(r.Files[4])))
+	require.NoError(t, err)
+	defer archive.Close()
+	ours, err := archive.Open("example.com/driver/v2@v2.0.0-fork.3/pool/overlay.go")
+	require.NoError(t, err)
+	text, err := io.ReadAll(ours)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(text), "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n"), string(text))
 }
 
 // Once a version is released for good, nothing else is released under its name: not on another base, either, for adapters.
@@ -79,7 +305,7 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	changed := "package pool\n\nfunc added() { taken() }\n"
 	release := func(final bool) error {
-		_, err := p.Release(t.Context(), t.TempDir(), final)
+		_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: t.TempDir(), Final: final})
 		return err
 	}
 	require.NoError(t, release(false))
@@ -115,13 +341,13 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("acme.3", overlayOf("func added() {}\n")))
-	r, err := p.Release(t.Context(), t.TempDir(), false)
+	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.Equal(t, "v2.0.0-acme.3", r.Version)
 	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
 		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
-		_, err = p.ReleaseVersion(t.Context())
-		require.EqualError(t, err, "version/fork.go does not name the patch level by a constant Fork", code)
+		_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: t.TempDir()})
+		require.ErrorIs(t, err, output.ErrUnnamed, code)
 	}
 }
 
@@ -133,7 +359,7 @@ func TestReleaseOfAdapters(t *testing.T) {
 		"contrib/otel/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, false)
+	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err)
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
 	require.Contains(t, r.Files, base+".zip")
@@ -158,7 +384,7 @@ func TestRealReleaseThroughProxy(t *testing.T) {
 	t.Parallel()
 	p := realProject(t, releasable("fork.1", filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")}))
 	dir := t.TempDir()
-	_, err := p.Release(t.Context(), dir, false)
+	_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err)
 
 	goSum, binary := buildWithRelease(t, dir, realBase, realBase+"-fork.1",
@@ -226,12 +452,13 @@ func main() {
 }
 `
 	release := releaseOfRepository(t, realBase)
-	released, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).ReleaseVersion(t.Context())
+	level, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).Level(t.Context(), false)
 	require.NoError(t, err)
+	released := output.Version(realBase, level)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.10.0"
 	_, binary := buildWithRelease(t, release, required, released, program,
-		"mongofork.internal/prometheus v0.0.0-"+strings.TrimPrefix(released, realBase+"-"), "mongofork.internal/otel v0.0.0-"+strings.TrimPrefix(released, realBase+"-"))
+		"mongofork.internal/prometheus v0.0.0-"+level, "mongofork.internal/otel v0.0.0-"+level)
 	out, err := command.Output(t.Context(), t.TempDir(), nil, binary)
 	require.NoError(t, err)
 	require.Equal(t, names+required+" true\n", string(out))
@@ -243,7 +470,7 @@ func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
 	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
-	_, err := p.Release(t.Context(), dir, false)
+	_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err)
 	return dir
 }

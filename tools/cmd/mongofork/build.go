@@ -26,20 +26,21 @@ func (c *buildCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	plan, assembly, err := a.project.Assemble(a.ctx)
+	built, err := a.project.Fork(a.ctx, false)
 	if err != nil {
 		return err
 	}
-	written, err := out.Write(assembly, c.Force)
+	written, err := out.Write(built.Tree, c.Force)
 	if err != nil {
 		return err
 	}
+	plan := built.Plan
 	state := "written"
 	if !written {
 		state = "unchanged"
 	}
 	fmt.Fprintf(a.out, "%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
-		plan.Module, plan.Counts(), len(assembly), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
+		plan.Module, plan.Counts(), len(built.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
 	return nil
 }
 

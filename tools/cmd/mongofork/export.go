@@ -82,28 +82,33 @@ func (c *seriesCmd) Run(a *app) error {
 }
 
 type releaseCmd struct {
-	Output  string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release."`
-	Version string `placeholder:"VERSION" help:"Record this version in etc/released.sum; it has to be <base>-<version.Fork>."`
+	Output    string `short:"o" placeholder:"DIR" help:"Add to this folder instead of build/release."`
+	Assets    string `placeholder:"DIR" help:"Write what is published beside it, too: an archive, the documents, SHA256SUMS."`
+	Final     string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
+	Overwrite bool   `help:"Change a version that the folder has with different content, which breaks whoever uses it."`
 }
 
 func (releaseCmd) Help() string {
-	return "Writes the .info, .mod and .zip of the version, the list of versions, SHA256SUMS, and the lines for go.sum. " +
-		"A version that etc/released.sum has with different content is refused."
+	return "Adds the .info, .mod and .zip of the version to the folder, with an SBOM (CycloneDX) and a VEX document (OpenVEX), and renews the " +
+		"list of versions, the lines for go.sum, and SHA256SUMS. Without --final, a commit that has no tag of a release is named by its commit. " +
+		"A version that the folder or etc/released.sum has with different content is refused."
 }
 
 func (c *releaseCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	version, err := a.project.ReleaseVersion(a.ctx)
-	if err != nil {
-		return err
-	}
-	if c.Version != "" && c.Version != version {
-		return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go", version, c.Version)}
+	if c.Final != "" {
+		level, err := a.project.Level(a.ctx, true)
+		if err != nil {
+			return err
+		}
+		if version := output.Version(a.project.Base, level); c.Final != version {
+			return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go", version, c.Final)}
+		}
 	}
 	dir := a.folder(c.Output, "release").Dir
-	r, err := a.project.Release(a.ctx, dir, c.Version != "")
+	r, err := a.project.Release(a.ctx, output.ReleaseOptions{Dir: dir, Assets: c.Assets, Final: c.Final != "", Overwrite: c.Overwrite})
 	if err != nil {
 		return err
 	}

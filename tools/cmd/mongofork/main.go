@@ -13,6 +13,8 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
@@ -27,6 +29,8 @@ type cli struct {
 	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
+	Version versionFlag `help:"Print how the fork of each base calls itself, with its commit unless it is released."`
+
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
@@ -35,6 +39,39 @@ type cli struct {
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am, or verify them."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
+}
+
+// versionFlag is a flag that needs no command.
+type versionFlag bool
+
+// BeforeReset prints how the fork of each base calls itself.
+func (versionFlag) BeforeReset(parser *kong.Kong, names func() (string, error)) error {
+	text, err := names()
+	fmt.Fprint(parser.Stdout, text)
+	parser.Exit(command.ExitOK)
+	return err
+}
+
+// names returns the version of the fork on each base.
+func names(ctx context.Context, dir string) (text string, err error) {
+	root, err := fork.FindRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	p := projectIn(root, "")
+	bases, err := p.Bases()
+	for _, base := range bases {
+		level, levelErr := p.On(base).Level(ctx, false)
+		text, err = text+output.Version(base, level)+"\n", errors.Join(err, levelErr)
+	}
+	return text, err
+}
+
+func projectIn(root, base string) *fork.Project {
+	state := func(ctx context.Context, root, tag string, folders []string) (git.State, error) {
+		return git.StateOf(ctx, command.Output, root, tag, folders)
+	}
+	return &fork.Project{Root: root, Base: base, Source: upstream.ModuleCache{Run: command.Output}, State: state}
 }
 
 // app holds what the commands work with.
@@ -55,14 +92,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Name: "mongofork", CLI: &c, Failed: report,
 		Description: "Lays the declarations of this repository over " + modulePath + ".\n\n" +
 			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
-		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
+		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.Bind(func() (string, error) { return names(ctx, ".") }), kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
 			root, err := fork.FindRoot(c.Dir)
 			if err != nil {
 				return err
 			}
 			a := &app{ctx: ctx, out: stdout, run: command.Output}
-			a.project = &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: command.Output}}
+			a.project = projectIn(root, c.Base)
 			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
 			return parsed.Run(a)
 		},

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"golang.org/x/mod/module"
 
 	"mongofork/tools/adopt"
-	"mongofork/tools/fork"
+	"mongofork/tools/command"
+	"mongofork/tools/fork/output"
 )
 
 type useCmd struct {
@@ -17,6 +20,7 @@ type useCmd struct {
 	DryRun      bool   `short:"n" help:"Show the changes to the application without making them."`
 	Undo        bool   `xor:"mode" help:"Restore upstream's driver, and the files as they were if nothing else has changed."`
 	Check       bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
+	AtLeast     string `placeholder:"LEVEL" help:"With --check: also exit with 1 if the fork is of a patch level below this one, such as fork.2."`
 	Release     bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild   bool   `help:"Do not build the application."`
 }
@@ -27,6 +31,8 @@ func (useCmd) Help() string {
 		"vendor folder. The files change together, and only if the fork is then in effect."
 }
 
+var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
+
 func (c *useCmd) Run(a *app) error {
 	bases, err := a.project.Bases()
 	if err != nil {
@@ -34,9 +40,13 @@ func (c *useCmd) Run(a *app) error {
 	}
 	application := adopt.Application{
 		Dir: c.Application, Driver: modulePath, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
+		Command: []string{"go", "-C", a.project.Root, "run", "./tools/cmd/mongofork", "use"},
+	}
+	if c.AtLeast != "" && (!c.Check || !patchLevel.MatchString(c.AtLeast)) {
+		return errors.New("--at-least wants --check, and a patch level such as fork.2")
 	}
 	if c.Check {
-		effect, err := application.Check(a.ctx)
+		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err != nil {
 			return findings{err.Error()}
 		}
@@ -57,7 +67,7 @@ func (c *useCmd) Run(a *app) error {
 	}
 	c.describe(a, change, "changed")
 	if !c.Undo {
-		fmt.Fprintf(a.out, "%s\nTo undo: mongofork use --undo %s\n", effect, c.Application)
+		fmt.Fprintf(a.out, "%s\nTo undo: %s\n", effect, command.Quote(append(application.Command, "--undo", change.Dir)...))
 	}
 	return nil
 }
@@ -77,20 +87,20 @@ func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, 
 
 // target builds the fork of a base, or names its release.
 func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Version, error) {
-	on := &app{ctx: ctx, out: a.out, run: a.run, project: &fork.Project{Root: a.project.Root, Base: base, Source: a.project.Source}}
+	on := &app{ctx: ctx, out: a.out, run: a.run, project: a.project.On(base)}
 	if err := on.project.RefuseOpen(); err != nil {
 		return module.Version{}, err
 	}
 	if c.Release {
-		version, err := on.project.ReleaseVersion(ctx)
-		return module.Version{Path: modulePath, Version: version}, err
+		level, err := on.project.Level(ctx, false)
+		return module.Version{Path: modulePath, Version: output.Version(base, level)}, err
 	}
-	_, assembly, err := on.project.Assemble(ctx)
+	built, err := on.project.Fork(ctx, false)
 	if err != nil {
 		return module.Version{}, err
 	}
 	out := on.output("")
-	_, err = out.Write(assembly, false)
+	_, err = out.Write(built.Tree, false)
 	return module.Version{Path: out.Dir}, err
 }
 

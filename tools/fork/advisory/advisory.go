@@ -27,6 +27,8 @@ type Advisory struct {
 	// ID is the advisory's ID, the fix's ticket, or a short name.
 	ID    string `yaml:"id"`
 	Title string `yaml:"title"`
+	// Aliases are the names of other databases, such as GO-2026-1234, by which scanners report it.
+	Aliases []string `yaml:"aliases"`
 	// Affected holds the ranges of upstream's versions that have the defect. A version is affected if it is in one of them; the
 	// terms of a range are those of //fork:base.
 	Affected []string `yaml:"affected"`

@@ -27,6 +27,41 @@ func Licensed(upstream, fork filetree.Tree) filetree.Tree {
 	return out
 }
 
+// What leaves this repository says that it is not by MongoDB, Inc., as the Apache License 2.0, 4(b), asks of files that were changed.
+const (
+	changed = "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n"
+	ours    = "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n// Licensed under the Apache License, Version 2.0; see LICENSE.\n\n"
+)
+
+// Noticed says in each of upstream's Go files that the fork has changed, after the licence, that it was.
+func Noticed(upstream, fork filetree.Tree) filetree.Tree {
+	out := maps.Clone(fork)
+	for name, data := range fork {
+		was, theirs := upstream[name]
+		if !theirs || !strings.HasSuffix(name, ".go") || bytes.Equal(was, data) {
+			continue
+		}
+		first, rest, _ := bytes.Cut(data, []byte("\n\n"))
+		if isLicence(first) {
+			out[name] = slices.Concat(first, []byte("\n//\n"+changed+"\n"), rest)
+		} else {
+			out[name] = slices.Concat([]byte(changed+"\n"), data)
+		}
+	}
+	return out
+}
+
+// Headed gives each Go file that upstream does not have a comment of ours on top.
+func Headed(upstream, fork filetree.Tree) filetree.Tree {
+	out := maps.Clone(fork)
+	for name, data := range fork {
+		if _, theirs := upstream[name]; !theirs && strings.HasSuffix(name, ".go") {
+			out[name] = slices.Concat([]byte(ours), data)
+		}
+	}
+	return out
+}
+
 // licence returns the licence comment of the first file, in the order of names,
 // that has one: in the folder, else in the nearest folder above or below that.
 func licence(upstream filetree.Tree, folder string) []byte {

@@ -42,7 +42,7 @@ func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOpti
 	}
 	defer done()
 	g.Commit(before, p.Module.String())
-	g.Commit(assemble.Licensed(before, a), opt.Subject+"\n\n"+commitMessage(p))
+	g.Commit(assemble.Headed(before, assemble.Noticed(before, a)), opt.Subject+"\n\n"+commitMessage(p))
 	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.Err

@@ -2,9 +2,7 @@ package output
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -13,11 +11,21 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
+	"mongofork/tools/fork/advisory"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
+
+// ReleaseOptions says where a release goes.
+type ReleaseOptions struct {
+	// Dir is the folder that serves as a GOPROXY, Assets, if not empty, the one for what is published beside it.
+	Dir, Assets string
+	// Final records the version in ReleasedFile, so that nothing else is ever released under its name.
+	Final bool
+	// Overwrite accepts a folder whose versions are not what they were, and changes them.
+	Overwrite bool
+}
 
 // Release is a version of the fork in a folder that serves as a GOPROXY.
 type Release struct {
@@ -28,20 +36,18 @@ type Release struct {
 	Files []string
 }
 
-// WriteRelease makes a plan's fork, as it was built, and the adapters of the repository in root the content of dir, in the layout of the
-// module proxy protocol, with the lines for go.sum and SHA256SUMS. A version that ReleasedFile has with another content is a problem.
-// It then records this one, if it is final.
-func WriteRelease(root string, plan *plan.Plan, built filetree.Tree, dir string, final bool) (*Release, error) {
-	version, err := ReleaseVersion(plan)
+// WriteRelease adds a fork and the adapters of the repository in root to a folder in the layout of the module proxy protocol, with an SBOM and a VEX document,
+// the lines for go.sum, and SHA256SUMS. A version that ReleasedFile or the folder has with another content is a problem.
+func WriteRelease(root string, f Fork, advisories advisory.List, o ReleaseOptions) (*Release, error) {
+	if f.Level == "" {
+		return nil, ErrUnnamed
+	}
+	modules, err := adaptersIn(root, f.Level)
 	if err != nil {
 		return nil, err
 	}
-	modules, err := adaptersIn(root, level(plan.Module.Version, version))
-	if err != nil {
-		return nil, err
-	}
-	r := &Release{Path: plan.Module.Path, Version: version}
-	modules = append([]adapter{{module.Version{Path: r.Path, Version: version}, built}}, modules...)
+	r := &Release{Path: f.Plan.Module.Path, Version: f.Version()}
+	modules = append([]adapter{{module.Version{Path: r.Path, Version: r.Version}, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}, modules...)
 	all, goSum := filetree.Tree{}, ""
 	for _, m := range modules {
 		files, err := proxyFiles(m)
@@ -57,15 +63,29 @@ func WriteRelease(root string, plan *plan.Plan, built filetree.Tree, dir string,
 		}
 		maps.Copy(all, files)
 		goSum += fmt.Sprintf("%[1]s %[2]s %[3]s\n%[1]s %[2]s/go.mod %[4]s\n", m.Path, m.Version.Version, sum, goModSum)
-		r.Files = append(r.Files, files.Paths()...)
 	}
-	all["SHA256SUMS"], all["go.sum"] = []byte(manifest(all)), []byte(goSum)
+	documents, err := documents(f, advisories, modules, goSum)
+	if err != nil {
+		return nil, err
+	}
+	for name, data := range documents {
+		all[path.Join(r.Path, "@v", name)] = data
+	}
+	r.Files = all.Paths()
 	released, err := withReleased(root, goSum)
 	if err != nil {
 		return nil, err
 	}
-	if err := replaceRelease(dir, all); err != nil || !final {
-		return r, err
+	if err := publish(o.Dir, all, goSum, o.Overwrite); err != nil {
+		return nil, err
+	}
+	if o.Assets != "" {
+		if err := writeAssets(o.Assets, r.Version, withIndex(all, goSum), documents); err != nil {
+			return nil, err
+		}
+	}
+	if !o.Final {
+		return r, nil
 	}
 	return r, filetree.Replace(filepath.Join(root, filepath.FromSlash(ReleasedFile)), released)
 }
@@ -96,21 +116,8 @@ func proxyFiles(m adapter) (filetree.Tree, error) {
 	err = zip.CreateFromDir(&archive, m.Version, dir)
 	base := path.Join(escaped, "@v", escapedVersion)
 	return filetree.Tree{
-		path.Join(escaped, "@v", "list"): []byte(m.Version.Version + "\n"),
-		base + ".info":                   fmt.Appendf(nil, "{%q:%q}\n", "Version", m.Version.Version),
-		base + ".mod":                    m.tree["go.mod"],
-		base + ".zip":                    archive.Bytes(),
+		base + ".info": fmt.Appendf(nil, "{%q:%q}\n", "Version", m.Version.Version),
+		base + ".mod":  m.tree["go.mod"],
+		base + ".zip":  archive.Bytes(),
 	}, err
-}
-
-// replaceRelease makes the files the content of a folder, unless that has something else than a release.
-func replaceRelease(dir string, files filetree.Tree) error {
-	have, err := filetree.Read(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if len(have) > 0 && have["SHA256SUMS"] == nil {
-		return problem.List{{File: filepath.ToSlash(dir), Message: "the folder has something else than a release", Mend: "choose another folder with -o"}}
-	}
-	return errors.Join(os.RemoveAll(dir), files.Write(dir))
 }

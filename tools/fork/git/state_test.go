@@ -1,0 +1,50 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+)
+
+func TestStateOf(t *testing.T) {
+	t.Parallel()
+	g, done, err := New(t.Context(), command.Output, Builder)
+	require.NoError(t, err)
+	t.Cleanup(done)
+	state := func(dir string) State {
+		s, err := StateOf(t.Context(), command.Output, dir, "v1-fork.1", []string{"ours", "gone"})
+		require.NoError(t, err)
+		return s
+	}
+	put := func(name, text string) {
+		require.NoError(t, filetree.Replace(filepath.Join(g.Dir, name), []byte(text)))
+	}
+	require.Zero(t, state(t.TempDir()), "no repository")
+	require.Zero(t, state(g.Dir), "no commit")
+	g.Commit(filetree.Tree{"ours/a": nil, "theirs/a": nil}, "first")
+	first := string(g.Run("rev-parse", "HEAD"))[:12]
+	s := state(g.Dir)
+	require.Equal(t, State{Commit: first, Time: s.Time}, s)
+	require.Equal(t, int64(946684800), s.Time.Unix())
+	require.Zero(t, state(filepath.Join(g.Dir, "ours")), "just a folder in a repository")
+
+	g.Commit(filetree.Tree{"ours/a": nil, "theirs/a": []byte("new")}, "second")
+	require.Equal(t, first, state(g.Dir).Commit, "the second commit changed nothing of ours")
+	g.Run("tag", "v1-fork.2")
+	require.False(t, state(g.Dir).Tagged)
+	g.Run("tag", "v1-fork.1")
+	require.True(t, state(g.Dir).Tagged)
+	put("theirs/a", "edited")
+	s = state(g.Dir)
+	require.False(t, s.Tagged || s.Edited, "not what was tagged, but ours is as it was")
+	put("ours/b", "new")
+	require.True(t, state(g.Dir).Edited)
+	require.NoError(t, g.Err)
+	require.NoError(t, os.RemoveAll(filepath.Join(g.Dir, "ours", "b")))
+	require.False(t, state(g.Dir).Edited)
+}
