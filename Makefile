@@ -19,10 +19,14 @@ LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab lab/limits ben
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
 
 # All versions of upstream that the fork can be built on, in ascending order.
-BASES := $(shell ls etc/bases | sort -V)
+BASES := $(shell ls etc/bases | sort -t. -k2,2n -k3,3n)
 
 MONGOFORK := go run ./tools/cmd/mongofork
-RIG := go run ./tools/cmd/rig
+
+# The rig is built before it runs, because "go run" leaves it behind when it is killed. HELD ends what follows, the last command of a line,
+# with make, even if that is killed; what a shell starts that has more to do ends with the shell.
+RIG := build/rig
+HELD = exec env END_WITH=$$PPID
 
 .DEFAULT_GOAL := help
 
@@ -30,10 +34,17 @@ RIG := go run ./tools/cmd/rig
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
+# LINK makes build/fork lead to the base. On Windows only a junction needs no rights.
+ifeq ($(OS),Windows_NT)
+LINK = @rm -f build/fork; [ ! -d build/fork ] || cmd //c "rmdir build\fork"; cmd //c "mklink /J build\fork build\$(BASE)" >/dev/null
+else
+LINK = @ln -sfn $(BASE) build/fork
+endif
+
 .PHONY: fork
 fork: ## Build the fork in build/$(BASE)
 	$(MONGOFORK) build
-	@ln -sfn $(BASE) build/fork
+	$(LINK)
 
 # Suites of "make test" that run upstream's tests or need a server, separated by commas; "go run ./tools/cmd/rig test --help" names
 # them. All but two by default, and then what else "make test" has.
@@ -48,6 +59,10 @@ RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >
 # The modules of this repository, all of which have tests.
 MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata/**'))
 
+.PHONY: rig
+rig:
+	@go build -o $(RIG) ./tools/cmd/rig
+
 # The fork and the untouched module, which the suites and the soak compare.
 .PHONY: trees
 trees: fork
@@ -60,8 +75,8 @@ test: trees $(if $(ONLY),,check) ## Run everything that a change has to pass, or
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 
 .PHONY: suites
-suites:
-	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
+suites: rig
+	$(HELD) $(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
 # WITH begins a go command in a module, with the driver in a folder below build, or in another one if that is given; programs go to the
 # same folder below build/with.
@@ -76,12 +91,13 @@ COMPARED := $(firstword $(BASES)) $(lastword $(BASES))
 COMPARED += $(addprefix pristine/,$(COMPARED))
 
 # SOAK runs the soak with the forks of some bases, and the untouched drivers of some, unless there is no mongod for it.
-SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) || exit; [ -z "$$mongod" ] || build/with/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
+SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) || exit; [ -z "$$mongod" ] || \
+	END_WITH=$$$$ build/with/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
 	$(foreach base,$(1),--fork "fork of $(base)=build/with/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/with/pristine/$(base)/lab")
 
 # The soak's plan is always the same, so that only a change can make it fail.
 .PHONY: proof
-proof:
+proof: rig
 	@$(call WITH,$(BASE)) lab build $(call PROGRAM,$(BASE)) ./cmd/lab
 	$(call SOAK,$(BASE),) --seed 1 --duration 45s
 
@@ -94,26 +110,26 @@ builder:
 	go test ./tools/fork/...
 
 .PHONY: modules
-modules: fork
+modules: fork rig
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v ^mongofork/tools/fork) || exit; done
 	@! project=$$($(RIG) specifications fork) || export SPECIFICATIONS=$$project/testdata/specifications; \
 		$(call WITH,$(BASE)) lab test ./virtual/... ./internal/failpoint
 
-CSE = PROJECT_DIRECTORY=$$($(RIG) specifications upstream) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
+CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications upstream); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
 .PHONY: test-cse
-test-cse: fork ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on
+test-cse: fork rig ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on
 	etc/cse/build.sh
 	$(CSE)
 
 .PHONY: limits
-limits: fork ## Let applications meet the limits of a server that has them, from 8.2 on: one on the PATH, or MONGODB_URI
-	$(RIG) server --limits -- go -C lab/limits test -count=1 -v .
+limits: fork rig ## Let applications meet the limits of a server that has them, from 8.2 on: one on the PATH, or MONGODB_URI
+	$(HELD) $(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
-quick: check trees ## Check, and run the overlay's tests without a server and without the race detector
-	$(RIG) test --only fork
+quick: check trees rig ## Check, and run the overlay's tests without a server and without the race detector
+	$(HELD) $(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
@@ -123,7 +139,7 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	go vet ./...
 	$(MONGOFORK) check --twice
 	$(MONGOFORK) build
-	@ln -sfn $(BASE) build/fork
+	$(LINK)
 	cd build/$(BASE) && go build -trimpath ./...
 	@# What vet finds in the package driverutil is in upstream's tests.
 	cd build/$(BASE) && go vet -trimpath -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
@@ -137,12 +153,12 @@ check-bases: ## Check, compile and test the fork on every base, as far as no ser
 	@for base in $(BASES); do $(MAKE) BASE=$$base check && $(MAKE) BASE=$$base test ONLY=fork || exit; done
 
 .PHONY: server
-server: ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
-	$(RIG) server
+server: rig ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
+	$(HELD) $(RIG) server
 
 .PHONY: lab
-lab: ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
-	$(RIG) server --lab $(or $(TOPOLOGY),replicaset:3)
+lab: rig ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
+	$(HELD) $(RIG) server --lab $(or $(TOPOLOGY),replicaset:3)
 
 # How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
 SECONDS ?= 120
@@ -150,7 +166,7 @@ SEEDS ?= 1
 SEED ?= 0
 
 .PHONY: soak
-soak: ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
+soak: rig ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
 	@$(foreach driver,$(BASES) $(addprefix pristine/,$(BASES)),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
@@ -175,8 +191,8 @@ compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, wit
 	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED)
 
 .PHONY: demo
-demo: fork ## Show the fork and upstream's driver on a replica set that sheds load
-	$(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh
+demo: fork rig ## Show the fork and upstream's driver on a replica set that sheds load
+	$(HELD) $(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh
 
 .PHONY: series
 series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
@@ -240,7 +256,7 @@ TAGS = -tags $(if $(filter pristine/%,$(1)),,criticality),$$([ ! -e build/$(1)/i
 WHAT ?= overload
 
 .PHONY: bench
-bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
+bench: rig ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
 	@for base in $(firstword $(BASES)) $(lastword $(BASES)); do $(MONGOFORK) --base $$base build >/dev/null || exit; \
 		$(MONGOFORK) --base $$base build --pristine >/dev/null || exit; done
 ifeq ($(WHAT),cost)
@@ -248,6 +264,6 @@ ifeq ($(WHAT),cost)
 	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
 	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call TAGS,$(driver)) $(call PROGRAM,$(driver)) ./overload &&) true
-	$(if $(filter lab,$(WHAT)),$(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT) --older $(firstword $(BASES)) \
+	$(if $(filter lab,$(WHAT)),$(HELD) $(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT) --older $(firstword $(BASES)) \
 		--newer $(lastword $(BASES))
 endif

@@ -33,11 +33,12 @@ git tag upstream
 go run "$APIDIFF" -m -w .git/api-upstream "$UPSTREAM" 2>/dev/null
 for patch in "${patches[@]}"; do
 	git am --quiet "$patch"
-	mapfile -t files < <(git diff --name-only --diff-filter=d HEAD~ -- '*.go')
+	files=() packages=() # bash 3, which a Mac has, knows no mapfile
+	while read -r file; do files+=("$file"); done < <(git diff --name-only --diff-filter=d HEAD~ -- '*.go')
 	unformatted=$(gofmt -l "${files[@]}")
 	[ -z "$unformatted" ] || { echo "not formatted: $unformatted"; false; }
-	mapfile -t packages < <(printf './%s\n' "${files[@]%/*}" | sort -u)
-	if [ "$patch" = "${patches[-1]}" ]; then check ./...; else check "${packages[@]}"; fi
+	while read -r folder; do packages+=("$folder"); done < <(printf './%s\n' "${files[@]%/*}" | sort -u)
+	if [ "$patch" = "${patches[${#patches[@]} - 1]}" ]; then check ./...; else check "${packages[@]}"; fi
 	go run "$GOLANGCI_LINT" run --new-from-rev=upstream --show-stats=false --allow-parallel-runners --max-issues-per-linter=0 \
 		--max-same-issues=0 "${packages[@]}"
 	echo "${patch##*/}: $(tail -1 .git/tests)"

@@ -11,8 +11,10 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/alecthomas/kong"
@@ -25,13 +27,30 @@ const (
 	ExitUsage  = 2 // of some programs: or the environment lacks something
 )
 
+// EndWith is the variable of the environment by which a process says that the programs of this repository that it starts end when it
+// does, however it ends: its value is the process's id. Whom they start in turn is not meant.
+const EndWith = "END_WITH"
+
 // Main executes the process's command line until it ends or is interrupted, and ends the process.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if parent := os.Getppid(); os.Getenv(EndWith) == strconv.Itoa(parent) {
+		var orphaned context.CancelFunc
+		ctx, orphaned = context.WithCancel(ctx)
+		go func() {
+			for os.Getppid() == parent {
+				time.Sleep(parentInterval)
+			}
+			orphaned()
+		}()
+	}
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
+
+// parentInterval is the time between looks at who the parent is. Only Linux tells a process of its parent's end, and rather of a thread's.
+const parentInterval = 200 * time.Millisecond
 
 // Program is a program with a command line.
 type Program struct {

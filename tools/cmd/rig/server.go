@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	commands "mongofork/tools/command"
 	"mongofork/tools/rig/server"
 )
 
@@ -73,7 +75,7 @@ func passThrough(ctx context.Context, env, command []string) error {
 	// Interrupt it as we were, and give it time: it may have children to stop.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = commandGrace
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), env...), commands.EndWith+"="+strconv.Itoa(os.Getpid()))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {
