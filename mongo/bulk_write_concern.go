@@ -12,7 +12,6 @@ type bulkWrite struct {
 // runBatch runs one batch. The caller reports only the last batch's write concern error, so runBatch gives it the one to report.
 //
 //fork:wrap a later batch erased the write concern error of an earlier one
-//fork:watch bulkWrite.execute
 func (bw *bulkWrite) runBatch(ctx context.Context, batch bulkWriteBatch) (BulkWriteResult, BulkWriteException, error) {
 	res, failed, err := bw.upstreamRunBatch(ctx, batch)
 	if failed.WriteConcernError == nil {

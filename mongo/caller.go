@@ -61,7 +61,6 @@ func (c *Cursor) timeout() *time.Duration {
 // commands; closing the cursor has none.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
-//fork:watch Cursor.Close
 func (c *Cursor) All(ctx context.Context, results any) error {
 	c.closesItself = true
 	return c.upstreamAll(limitBackoffs(ctx, c.timeout()), results)

@@ -12,8 +12,6 @@ import (
 // neither hold a connection nor return to the same server.
 //
 //fork:replace a separate loop on one connection cannot follow the overload retry policy
-//fork:watch newChangeStream ChangeStream.createPipelineOptionsDoc ChangeStream.replaceOptions ChangeStream.updatePbrtFromCommand
-//fork:watch x/mongo/driver.NewCursorResponse x/mongo/driver.CursorResponse
 func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) error {
 	if resuming {
 		if cs.err = cs.resumePipeline(); cs.err != nil {

@@ -30,7 +30,6 @@ import (
 // Commands in the transaction, its commit and its abort are also retried individually after overload errors, like all commands.
 //
 //fork:replace runs a transaction again only after a backoff, and reports the end of the time as a timeout
-//fork:watch withTransactionTimeout newBackgroundContext Session.CommitTransaction Session.AbortTransaction
 func (s *Session) WithTransaction(
 	ctx context.Context,
 	fn func(ctx context.Context) (any, error),

@@ -3,6 +3,4 @@
 package randutil
 
 // Jitter returns a pseudo-random ratio in [0.0, 1.0), or what the function returns that was set by SetJitterForTesting.
-//
-//fork:watch JitterDuration
 func Jitter() float64 { return jitter() }

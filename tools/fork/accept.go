@@ -14,7 +14,7 @@ import (
 type AcceptOptions struct {
 	// Keys are the declarations whose present fingerprints are accepted.
 	Keys []syntax.Key
-	// All accepts every touched and watched declaration.
+	// All accepts every touched declaration.
 	All bool
 	// Module is the path of upstream's module, for a base that has no lock yet.
 	Module string

@@ -13,8 +13,8 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// overlay of the tests below: one touched and one watched declaration.
-const lockedOverlay = "//fork:replace it lies\n//fork:watch Open\nfunc retryable(err error) bool { return true }\n"
+// overlay of the tests below: a declaration that is replaced, and one that is removed.
+const lockedOverlay = "//fork:replace it lies\n//fork:remove taken it lies, too\nfunc retryable(err error) bool { return true }\n"
 
 func TestLockRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -27,9 +27,9 @@ func TestLockRoundTrip(t *testing.T) {
 	for line := range strings.Lines(text) {
 		words = append(words, strings.Fields(line)[0])
 	}
-	require.Equal(t, []string{"module", "sum", "gomod", "go", "replace", "watch"}, words)
+	require.Equal(t, []string{"module", "sum", "gomod", "go", "remove", "replace"}, words)
 	require.Contains(t, text, "replace pool retryable sha256:")
-	require.Contains(t, text, "watch pool Open sha256:")
+	require.Contains(t, text, "remove pool taken sha256:")
 }
 
 // The lock and the directives have to agree both ways.
@@ -38,16 +38,16 @@ func TestLockDisagrees(t *testing.T) {
 	p := builtProject(t, overlayOf(lockedOverlay))
 	lock := p.read(t, p.LockFile())
 
-	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool taken", 1))
+	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
 		"  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'")
-	require.ErrorContains(t, err, p.LockFile()+":5: replace pool taken is locked, but no directive of the overlay names it\n"+
-		"  fix: go run ./tools/cmd/mongofork accept 'pool taken'")
+	require.ErrorContains(t, err, p.LockFile()+":6: replace pool single is locked, but no directive of the overlay names it\n"+
+		"  fix: go run ./tools/cmd/mongofork accept 'pool single'")
 
-	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "taken"}}})
+	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "single"}}})
 	require.NoError(t, err)
-	require.NotContains(t, p.read(t, p.LockFile()), "taken")
+	require.NotContains(t, p.read(t, p.LockFile()), "single")
 	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "retryable"}}})
 	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()), "accepting both restores the lock")
@@ -65,7 +65,7 @@ func TestLockChangedDeclaration(t *testing.T) {
 	require.NoError(t, p.writeLock(lock))
 	err = build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0 sha256:abababab")
-	require.ErrorContains(t, err, "pool/overlay.go:4: //fork:watch Open: upstream's declaration changed since the lock")
+	require.ErrorContains(t, err, "pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock")
 	require.Len(t, err, 2)
 	require.NoDirExists(t, p.output().Dir)
 }
@@ -75,7 +75,7 @@ func TestAcceptUnknownKey(t *testing.T) {
 	p := builtProject(t, overlayOf(lockedOverlay))
 	before := p.read(t, p.LockFile())
 	_, err := p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "Close"}}})
-	require.ErrorContains(t, err, "[pool Close]: neither touched nor watched, nor in the lock")
+	require.ErrorContains(t, err, "[pool Close]: neither touched nor in the lock")
 	require.Equal(t, before, p.read(t, p.LockFile()))
 }
 

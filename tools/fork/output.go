@@ -76,9 +76,9 @@ func (p *Project) Release(ctx context.Context, o output.ReleaseOptions) (*output
 	return output.WriteRelease(p.Root, fork, advisories, o)
 }
 
-// Drift compares the overlay's upstream declarations with those of another version. The overlay itself is read as for the project's
-// base.
-func (p *Project) Drift(ctx context.Context, version string) ([]drift.Row, error) {
+// Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
+// that is for that one.
+func (p *Project) Drift(ctx context.Context, run command.RunFunc, version string) (*drift.Report, error) {
 	plan, err := p.Match(ctx)
 	if err != nil {
 		return nil, err
@@ -87,5 +87,15 @@ func (p *Project) Drift(ctx context.Context, version string) ([]drift.Row, error
 	if err != nil {
 		return nil, err
 	}
-	return drift.Compare(plan, target)
+	there := Project{Root: p.Root, Base: version}
+	overlay, problems, err := there.overlay()
+	if err != nil {
+		return nil, err
+	}
+	report, err := drift.Compare(ctx, run, plan, target, overlay)
+	if err != nil {
+		return nil, err
+	}
+	report.Misfits = append(report.Misfits, problems...)
+	return report, nil
 }

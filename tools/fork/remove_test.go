@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -19,14 +20,14 @@ func TestRemovedChanges(t *testing.T) {
 	require.Contains(t, lock, "\nremove pool retryable sha256:")
 	matched, err := p.Plan(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 0 watched, 3 removed", matched.Counts())
-	rows, err := p.Drift(t.Context(), "v2.1.0")
+	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 3 removed", matched.Counts())
+	report, err := p.Drift(t.Context(), command.Output, "v2.1.0")
 	require.NoError(t, err)
 	got := map[string]drift.Class{}
-	for _, row := range rows {
+	for _, row := range report.Rows {
 		got[row.Subject] = row.Class
 	}
-	require.Equal(t, map[string]drift.Class{"pool taken": drift.Gone, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone, "pool/overlay.go": drift.Collides}, got)
+	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone, "pool/overlay.go": drift.Collides}, got)
 
 	source := forktest.Versions(t)
 	source[forktest.Base]["pool/pool.go"] = append(source[forktest.Base]["pool/pool.go"], "\nfunc more() {}\n"...)

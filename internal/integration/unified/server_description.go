@@ -13,7 +13,6 @@ import (
 // without a type, and exchanges the two.
 //
 //fork:wrap tests of the specification name no descriptions
-//fork:watch sdamEvent getNextServerDescriptionChangedEvent
 func verifySDAMEvents(client *clientEntity, expected *expectedEvents) error {
 	adapted := *expected
 	adapted.SDAMEvents = append([]sdamEvent(nil), expected.SDAMEvents...)

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/drift"
@@ -14,12 +19,18 @@ type driftCmd struct {
 }
 
 func (driftCmd) Help() string {
-	return "Lists what has to be reviewed before the overlay is used with the other version, and exits with 1 if there is any: a changed " +
-		"declaration, one that is gone, a name that collides with one of ours."
+	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay touches, or " +
+		"uses, also through upstream's, or that call it, and that have changed, moved or gone; names that collide with ours; and what " +
+		"keeps the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version is newer " +
+		"than every base: nobody has read it."
 }
 
 func (c *driftCmd) Run(a *app) error {
-	rows, err := a.project.Drift(a.ctx, c.Version)
+	bases, err := a.project.Bases()
+	if err != nil {
+		return err
+	}
+	report, err := a.project.Drift(a.ctx, a.run, c.Version)
 	if err != nil {
 		return err
 	}
@@ -27,11 +38,14 @@ func (c *driftCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	review := c.print(a, rows)
+	review := c.print(a, report)
 	if len(advisories) > 0 {
 		fmt.Fprintln(a.out, advisories.Summary(c.Version))
 	}
-	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(rows), c.Version)
+	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(report.Rows)+len(report.Misfits), c.Version)
+	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
+		return findings{fmt.Sprintf("%s\n%s is newer than the newest base, %s: read it, and make it a base (docs/upstream.md)", summary, c.Version, newest)}
+	}
 	if review > 0 {
 		return findings{summary}
 	}
@@ -40,30 +54,51 @@ func (c *driftCmd) Run(a *app) error {
 }
 
 // print prints what needs review and returns how much that is.
-func (c *driftCmd) print(a *app, rows []drift.Row) (review int) {
-	for _, row := range rows {
-		if !row.Class.NeedsReview() {
-			continue
-		}
-		review++
-		fmt.Fprintf(a.out, "%-9s %s\n", row.Class, row.Subject)
-		for _, line := range []struct{ label, value string }{
-			{row.How + " of", row.Ours}, {"was in", row.Was}, {"is in", row.Now},
-		} {
-			if line.value != "" {
-				fmt.Fprintf(a.out, "          %s %s\n", line.label, line.value)
-			}
-		}
-		if c.Diff {
-			fmt.Fprint(a.out, row.Diff)
+func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
+	moves := map[[2]string]int{}
+	for _, row := range report.Rows {
+		if row.Class == drift.Moved && row.From != row.To {
+			moves[[2]string{row.From, row.To}]++
 		}
 	}
-	return review
+	for _, move := range slices.SortedFunc(maps.Keys(moves), func(a, b [2]string) int {
+		return cmp.Or(cmp.Compare(moves[b], moves[a]), slices.Compare(a[:], b[:]))
+	}) {
+		fmt.Fprintf(a.out, "%-9s %d of %s to %s\n", drift.Moved, moves[move], move[0], move[1])
+	}
+	for _, row := range report.Rows {
+		if row.NeedsReview() {
+			review++
+			c.row(a, row)
+		}
+	}
+	for _, misfit := range report.Misfits {
+		fmt.Fprintf(a.out, "%-9s %s\n", "misfit", misfit)
+	}
+	if report.Uncompiled {
+		fmt.Fprintln(a.out, "The overlay does not fit yet, and was not compiled.")
+	}
+	return review + len(report.Misfits)
+}
+
+func (c *driftCmd) row(a *app, row drift.Row) {
+	fmt.Fprintf(a.out, "%-9s %s\n", row.Class, row.Subject)
+	relation := map[string]string{drift.Used: "used by", drift.Calls: "calls"}[row.How]
+	for _, line := range []struct{ label, value string }{
+		{cmp.Or(relation, row.How+" of"), row.Ours}, {"was in", row.Was}, {"is in", row.Now},
+	} {
+		if line.value != "" {
+			fmt.Fprintf(a.out, "          %s %s\n", line.label, line.value)
+		}
+	}
+	if c.Diff {
+		fmt.Fprint(a.out, row.Diff)
+	}
 }
 
 type acceptCmd struct {
 	Keys []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
-	All  bool     `help:"Accept every touched and watched declaration."`
+	All  bool     `help:"Accept every touched declaration."`
 }
 
 func (acceptCmd) Help() string {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts run the whole program on the real driver, with small overlays.
-func TestScripts(t *testing.T) { runScripts(t, "testdata", nil, defaultBase) }
+func TestScripts(t *testing.T) { runScripts(t, "testdata", nil, defaultBase, "v2.7.0") }
 
 // Applications of all kinds are put on the fork, and taken back. The scripts know its bases as OLDEST and NEWEST.
 func TestUse(t *testing.T) {

@@ -118,11 +118,8 @@ func (as *assembler) put(name string, src []byte, edits []Edit, fe *fileEdits) e
 
 // removeTheirs takes out of upstream's files what is removed.
 func (as *assembler) removeTheirs() {
-	for _, n := range as.plan.Named {
-		if n.How != syntax.Remove {
-			continue
-		}
-		for _, d := range n.Theirs {
+	for _, r := range as.plan.Removed {
+		for _, d := range r.Theirs {
 			fe := as.editsIn(d.File)
 			if !slices.Contains(fe.removed, d) {
 				fe.removed = append(fe.removed, d)

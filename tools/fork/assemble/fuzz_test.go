@@ -19,7 +19,7 @@ func FuzzOverlayFile(f *testing.F) {
 		"package pool\n\n//fork:replace x\nfunc retryable(err error) bool { return true }\n",
 		"package pool\n\n//fork:wrap x\nfunc taken() { upstreamTaken() }\n",
 		"package pool\n\n//fork:extend x\ntype Pair struct{ a int }\n",
-		"package pool\n\n//fork:watch Open\n",
+		"package pool\n\n//fork:remove taken it goes\n",
 		"//fork:base >=v2.0.0\n\npackage pool\n",
 		"package pool\n\nimport \"time\"\n\n//fork:extend x\ntype Empty struct {\n\tt time.Time // why\n}\n",
 		"package pool\n\n//fork:replace x\ntype Handle = int // comment",

@@ -76,7 +76,7 @@ func (as *assembler) leaveRest(f *plan.File) error {
 		return err
 	}
 	left, err := syntax.Parse(f.Path, as.out[f.Path])
-	if err == nil && len(cuts)+len(f.References) > 0 && len(left.AST.Decls) == 0 {
+	if err == nil && len(cuts)+len(f.Removals) > 0 && len(left.AST.Decls) == 0 {
 		delete(as.out, f.Path)
 	}
 	return err

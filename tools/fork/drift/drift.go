@@ -2,12 +2,17 @@
 package drift
 
 import (
+	"context"
 	"fmt"
 
+	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
+	"mongofork/tools/fork/uses"
 )
 
 // Class classifies the change of an upstream declaration in another version.
@@ -15,63 +20,131 @@ type Class string
 
 // The classes of drift, from none to the worst.
 const (
-	Same     Class = "same"     // token for token, wherever it stands
+	Same     Class = "same"     // token for token, wherever it stands in its package
 	Changed  Class = "changed"  // it says something else
-	Gone     Class = "gone"     // the package does not declare it any more
+	Moved    Class = "moved"    // another package, or another name, has it
+	Gone     Class = "gone"     // nothing resembles it any more
 	Collides Class = "collides" // upstream now has a name that is ours
 )
 
-// NeedsReview reports whether the change has to be reviewed before the overlay
-// can be used with the other version.
-func (c Class) NeedsReview() bool { return c != Same }
+// The relations of declarations that no directive names, beside those that are ours, which are added.
+const (
+	Added = "add"
+	Used  = "use"
+	Calls = "call"
+)
 
-// Row is the drift of one declaration or file of the overlay.
+// Row is the drift of one declaration or file.
 type Row struct {
 	// Subject is the declaration's key, or the path of an overlay file.
 	Subject string
-	// How is the directive's verb, or "add".
+	// How is the directive's verb, or Added, Used or Calls.
 	How   string
 	Class Class
-	// Ours, Was and Now are "file:line" in the overlay and in the two versions.
+	// Ours is "file:line" in the overlay, or the way from ours to what is used or calls it.
 	Ours string
-	Was  string
-	Now  string
+	// Was and Now are "file:line" in the two versions.
+	Was string
+	Now string
+	// From and To are the packages of what has moved.
+	From, To string
 	// Diff shows upstream's change as a unified diff.
 	Diff string
 }
 
-// Compare compares the upstream declarations of a plan with those of
-// another version of the module.
-func Compare(plan *plan.Plan, target *upstream.Module) ([]Row, error) {
-	d := drifter{plan: plan, target: target}
-	for _, t := range plan.Touches {
-		d.declaration(t.Key, t.How, t.Ours.At(), []*syntax.Decl{t.Theirs})
-		d.newNames(t)
+// NeedsReview reports whether the change has to be reviewed before the overlay can be used with the other version. What is only
+// used and has moved as it was does not compile, which says so once.
+func (r Row) NeedsReview() bool {
+	return r.Class != Same && !(r.Class == Moved && r.Diff == "" && (r.How == Used || r.How == Calls))
+}
+
+// Report is the drift from a plan's version to another one.
+type Report struct {
+	Rows []Row
+	// Misfits are what else keeps the overlay's files for the other version from being laid over it and compiled.
+	Misfits problem.List
+	// Uncompiled is whether they could not be laid over it, so that what the compiler would refuse is not among them.
+	Uncompiled bool
+}
+
+// Compare compares the upstream declarations that a plan touches, and those that its fork uses, with those of another version of the
+// module, and tries the overlay that is for that version.
+func Compare(ctx context.Context, run command.RunFunc, p *plan.Plan, target *upstream.Module, overlay *plan.Overlay) (*Report, error) {
+	tree, err := assemble.Build(p)
+	if err != nil {
+		return nil, err
 	}
-	for _, n := range plan.Named {
-		d.declaration(n.Key, n.How, n.At(), n.Theirs)
+	fork, err := uses.Check(ctx, run, &upstream.Module{Path: p.Module.Path, Version: p.Module.Version, Tree: tree})
+	if err != nil {
+		return nil, err
 	}
-	for _, a := range plan.Added {
-		if !a.Unnamed() {
-			d.collision(a.Key.String(), "add", a.At(), d.lookup(a.Key))
-		}
+	if len(fork.Errors) > 0 {
+		return nil, fmt.Errorf("the fork of %s does not compile: %s", p.Module.Version, fork.Errors[0].Message)
 	}
-	for _, f := range plan.Overlay.Files {
-		if _, taken := target.Tree[f.Path]; taken {
-			d.add(Row{Subject: f.Path, How: "add", Class: Collides, Ours: f.Path, Now: f.Path})
-		}
+	d := drifter{plan: p, target: target, report: &Report{}}
+	d.touched()
+	used, err := uses.Of(p, fork)
+	if err != nil {
+		return nil, err
 	}
-	return d.rows, d.err
+	for _, use := range used {
+		d.used(use)
+	}
+	if d.err == nil {
+		d.err = d.findTwins()
+	}
+	if d.err == nil {
+		d.err = d.report.fit(ctx, run, target, overlay)
+	}
+	return d.report, d.err
 }
 
 type drifter struct {
 	plan   *plan.Plan
 	target *upstream.Module
-	rows   []Row
-	err    error // the first one, from parsing the other version
+	report *Report
+	gone   map[int][]*syntax.Decl // what the rows that need a twin are about
+	err    error                  // the first one, from parsing the other version
 }
 
-func (d *drifter) add(row Row) { d.rows = append(d.rows, row) }
+func (d *drifter) add(row Row) { d.report.Rows = append(d.report.Rows, row) }
+
+// touched compares what the overlay's directives and names assert.
+func (d *drifter) touched() {
+	for _, t := range d.plan.Touches {
+		d.declaration(t.Key, string(t.How), at(t), []*syntax.Decl{t.Theirs}, d.lookup(t.Key))
+		d.newNames(t)
+	}
+	for _, r := range d.plan.Removed {
+		now := d.lookup(r.Key)
+		if len(now) > 0 {
+			now = d.must(d.target.LookupWhole(r.Key))
+		}
+		d.declaration(r.Key, string(syntax.Remove), r.At(), r.Theirs, now)
+	}
+	for _, a := range d.plan.Added {
+		if !a.Unnamed() {
+			d.collision(a.Key.String(), Added, a.At(), d.lookup(a.Key))
+		}
+	}
+	for _, f := range d.plan.Overlay.Files {
+		if _, taken := d.target.Tree[f.Path]; taken {
+			d.add(Row{Subject: f.Path, How: Added, Class: Collides, Ours: f.Path, Now: f.Path})
+		}
+	}
+}
+
+// used compares a declaration that the fork uses.
+func (d *drifter) used(use uses.Use) {
+	how, way := Used, use.Way[0].String()
+	if use.Calls {
+		how = Calls
+	}
+	for i, key := range use.Way[1:] {
+		way += map[bool]string{true: ", through ", false: ", "}[i == 0] + key.String()
+	}
+	d.declaration(use.Key, how, way, d.must(d.plan.Module.Lookup(use.Key)), d.lookup(use.Key))
+}
 
 func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {
 	return d.must(d.target.Lookup(key))
@@ -85,20 +158,24 @@ func (d *drifter) must(found []*syntax.Decl, err error) []*syntax.Decl {
 	return found
 }
 
-// declaration classifies one touched or watched declaration.
-func (d *drifter) declaration(key syntax.Key, how syntax.Verb, ours string, was []*syntax.Decl) {
-	now := d.lookup(key)
-	if how == syntax.Remove && len(now) > 0 {
-		now = d.must(d.target.LookupWhole(key))
-	}
-	row := Row{Class: Same, Subject: key.String(), How: string(how), Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
+// declaration classifies a declaration.
+func (d *drifter) declaration(key syntax.Key, how, ours string, was, now []*syntax.Decl) {
+	row := Row{Class: Same, Subject: key.String(), How: how, Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
 	switch {
 	case len(now) == 0:
 		row.Class = Gone
+		if d.gone == nil {
+			d.gone = map[int][]*syntax.Decl{}
+		}
+		d.gone[len(d.report.Rows)] = was
 	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
-		row.Class, row.Diff = Changed, filetree.Diff(row.Was, texts(was), row.Now, texts(now))
+		row.Class, row.Diff = Changed, difference(row.Was, was, row.Now, now)
 	}
 	d.add(row)
+}
+
+func difference(from string, was []*syntax.Decl, to string, now []*syntax.Decl) string {
+	return filetree.Diff(from, texts(was), to, texts(now))
 }
 
 // newNames checks the names that a directive adds: those of wrapped
@@ -107,15 +184,18 @@ func (d *drifter) newNames(t plan.Touch) {
 	switch t.How {
 	case syntax.Wrap:
 		key := plan.WrappedKey(t)
-		d.collision(key.String(), string(syntax.Wrap), t.Ours.At(), d.lookup(key))
+		d.collision(key.String(), string(syntax.Wrap), at(t), d.lookup(key))
 	case syntax.Extend:
 		for _, now := range d.lookup(t.Key) {
 			for _, name := range plan.CommonFields(t.Ours.Decl, now) {
-				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(syntax.Extend), t.Ours.At(), []*syntax.Decl{now})
+				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(syntax.Extend), at(t), []*syntax.Decl{now})
 			}
 		}
 	}
 }
+
+// at returns "file:line" of a directive.
+func at(t plan.Touch) string { return fmt.Sprintf("%s:%d", t.Ours.File.Path, t.Ours.Line) }
 
 func (d *drifter) collision(subject, how, ours string, now []*syntax.Decl) {
 	if len(now) > 0 {

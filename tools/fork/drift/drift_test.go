@@ -1,12 +1,20 @@
 package drift
 
 import (
+	"bytes"
+	"maps"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/upstream"
 )
 
 func TestDrift(t *testing.T) {
@@ -15,8 +23,6 @@ func TestDrift(t *testing.T) {
 		"pool/overlay.go": []byte(`package pool
 
 import "context"
-
-//fork:watch /event.Kind single Pool
 
 // Get lends a connection. It does not wait until there is one.
 //
@@ -32,7 +38,7 @@ func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
 //fork:wrap it moves to another file
 func retryable(err error) bool { return upstreamRetryable(err) }
 
-//fork:replace it goes away, while package conn has one of that name
+//fork:replace it is in package conn
 func taken() {}
 
 //fork:extend upstream adds a field of this name
@@ -42,20 +48,20 @@ type Config struct {
 
 func backoff() {}
 
-func free() {}
+func free() int { return single }
 `),
 	})
-	against := func(version string) []Row {
+	against := func(version string) *Report {
 		m, err := forktest.Versions(t).Module(t.Context(), forktest.Module, version)
 		require.NoError(t, err)
-		rows, err := Compare(matched, m)
+		report, err := Compare(t.Context(), command.Output, matched, m, matched.Overlay)
 		require.NoError(t, err)
-		return rows
+		return report
 	}
-	rows := against("v2.1.0")
+	report := against("v2.1.0")
 	type summary struct{ subject, how, class, now string }
 	var got []summary
-	for _, r := range rows {
+	for _, r := range report.Rows {
 		got = append(got, summary{r.Subject, r.How, string(r.Class), r.Now})
 		require.Equal(t, r.Class == Changed, r.Diff != "", r.Subject)
 	}
@@ -65,16 +71,124 @@ func free() {}
 		{"pool Pool.upstreamPut", "wrap", "collides", "pool/pool.go:34"},
 		{"pool Open", "wrap", "changed", "pool/pool.go:30"},
 		{"pool retryable", "wrap", "same", "pool/more.go:4"},
-		{"pool taken", "replace", "gone", ""},
+		{"pool taken", "replace", "moved", "conn/taken.go:3"},
 		{"pool Config", "extend", "changed", "pool/pool.go:7"},
 		{"pool Config.Retry", "extend", "collides", "pool/pool.go:7"},
-		{"event Kind", "watch", "same", "event/event.go:4"},
-		{"pool single", "watch", "gone", ""},
-		{"pool Pool", "watch", "same", "pool/pool.go:13"},
 		{"pool backoff", "add", "collides", "pool/pool.go:32"},
 		{"pool/overlay.go", "add", "collides", "pool/overlay.go"},
+		{"pool single", "use", "gone", ""},
+		{"pool Pool", "use", "same", "pool/pool.go:13"},
+		{"event Publish", "use", "same", "event/event.go:10"},
+		{"event Returned", "use", "same", "event/event.go:7"},
+		{"event Kind", "use", "same", "event/event.go:4"},
 	}, got)
-	for _, r := range against(forktest.Base) {
-		require.False(t, r.Class.NeedsReview(), "%+v", r)
+	require.True(t, report.Uncompiled)
+	unchanged := against(forktest.Base)
+	for _, r := range unchanged.Rows {
+		require.False(t, r.NeedsReview(), "%+v", r)
 	}
+	require.Empty(t, unchanged.Misfits)
+	require.False(t, unchanged.Uncompiled)
+}
+
+// against compares a plan with the module that an edit makes of its own, for which the overlay is that of a repository.
+func against(t *testing.T, root string, p *plan.Plan, edit func(filetree.Tree)) *Report {
+	t.Helper()
+	target := &upstream.Module{Path: p.Module.Path, Version: "v2.2.0", Tree: maps.Clone(p.Module.Tree)}
+	edit(target.Tree)
+	folders, err := plan.ReadFolders(root)
+	require.NoError(t, err)
+	overlay, problems, err := plan.ReadOverlay(os.DirFS(root), target.Version, folders)
+	require.NoError(t, err)
+	require.NoError(t, problems.OrNil())
+	report, err := Compare(t.Context(), command.Output, p, target, overlay)
+	require.NoError(t, err)
+	return report
+}
+
+// What is under another name or in another package is found, and shown with what has changed on the way.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	root, p := forktest.Plan(t, filetree.Tree{"pool/overlay.go": []byte(`package pool
+
+import "context"
+
+//fork:wrap counts
+func (p *Pool) Get(ctx context.Context, name string) (int, error) { return p.upstreamGet(ctx, name) }
+
+//fork:wrap counts
+func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
+`)})
+	moved := against(t, root, p, func(tree filetree.Tree) {
+		for _, name := range tree.Paths() {
+			if file, ok := strings.CutPrefix(name, "pool/"); ok {
+				tree["internal/pool/"+file] = bytes.Replace(tree[name], []byte("&Pool{cfg: cfg}"), []byte("&Pool{cfg, 0}"), 1)
+				delete(tree, name)
+			}
+		}
+	})
+	for _, row := range moved.Rows {
+		require.Equal(t, Moved, row.Class, row.Subject)
+		require.Equal(t, [2]string{"pool", "internal/pool"}, [2]string{row.From, row.To})
+		require.Equal(t, "internal/"+row.Was, row.Now)
+		require.Equal(t, row.Subject == "pool Open", row.Diff != "", row.Subject)
+		require.Equal(t, row.How == "wrap", row.NeedsReview(), "what is only used is as it was")
+	}
+	require.Len(t, moved.Rows, 4, "Get and Open, and the types that they use")
+	require.True(t, moved.Uncompiled)
+
+	renamed := against(t, root, p, func(tree filetree.Tree) {
+		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte(") Get(ctx"), []byte(") checkOut(ctx"), 1)
+		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func Open(cfg Config) *Pool { return &Pool{cfg: cfg} }"), []byte("func Other() {}"), 1)
+	})
+	require.Equal(t, []Class{Moved, Gone}, []Class{renamed.Rows[0].Class, renamed.Rows[1].Class})
+	require.Equal(t, "pool/pool.go:34", renamed.Rows[0].Now)
+	require.Contains(t, renamed.Rows[0].Diff, "checkOut")
+}
+
+// The files that are for the other version are laid over it and compiled, though no base has them, and though all that the base's
+// files use is there as it was.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	const other = "//fork:base >=v2.2.0\n\npackage pool\n\n"
+	for name, tc := range map[string]struct {
+		file, change, want string
+		uncompiled         bool
+	}{
+		"fits":                   {file: "func later(p *Pool) int { return p.used }\n"},
+		"uses what is not there": {file: "func later(p *Pool) int { return p.free }\n", want: "pool/later.go:3: p.free undefined"},
+		"touches what is not there": {file: "//fork:replace x\nfunc absent() {}\n", uncompiled: true,
+			want: "pool/later.go:5: //fork:replace absent: upstream v2.2.0 has no such declaration in pool"},
+		"is called otherwise": {file: "func later(p *Pool) int { return p.used }\n", change: "func calls() { retryable() }",
+			want: "pool/calls.go:3: not enough arguments in call to retryable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, p := forktest.Plan(t, filetree.Tree{"pool/later.go": []byte(other + tc.file),
+				"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { return true }\n")})
+			report := against(t, root, p, func(tree filetree.Tree) { tree["pool/calls.go"] = []byte("package pool\n\n" + tc.change + "\n") })
+			for _, row := range report.Rows {
+				require.False(t, row.NeedsReview(), row.Subject)
+			}
+			require.Equal(t, tc.uncompiled, report.Uncompiled)
+			if tc.want == "" {
+				require.Empty(t, report.Misfits)
+				return
+			}
+			require.Len(t, report.Misfits, 1)
+			require.Contains(t, report.Misfits.Error(), tc.want)
+		})
+	}
+}
+
+// What a row tells is not told again as a misfit.
+func TestFitDoesNotRepeat(t *testing.T) {
+	t.Parallel()
+	root, p := forktest.Plan(t, filetree.Tree{"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { return true }\n")})
+	report := against(t, root, p, func(tree filetree.Tree) {
+		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func retryable(err error) bool { return false }"), nil, 1)
+	})
+	require.Equal(t, Gone, report.Rows[0].Class)
+	require.Equal(t, problem.List(nil), report.Misfits)
+	require.True(t, report.Uncompiled)
 }

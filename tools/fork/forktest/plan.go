@@ -18,13 +18,17 @@ import (
 // needed for that.
 func Plan(t testing.TB, files filetree.Tree) (root string, p *plan.Plan) {
 	t.Helper()
+	return PlanOn(t, Versions(t)[Base], files)
+}
+
+// PlanOn is Plan with the files of another base.
+func PlanOn(t testing.TB, base, files filetree.Tree) (root string, p *plan.Plan) {
+	t.Helper()
 	root = t.TempDir()
 	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
-	m, err := Versions(t).Module(t.Context(), Module, Base)
-	require.NoError(t, err)
-	return root, Match(t, root, m)
+	return root, Match(t, root, &upstream.Module{Path: Module, Version: Base, Tree: base})
 }
 
 // Match matches the overlay of a repository with a module.

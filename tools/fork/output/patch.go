@@ -55,10 +55,8 @@ func commitMessage(p *plan.Plan) string {
 	for _, t := range p.Touches {
 		fmt.Fprintf(&b, "\n- %s %s: %s", t.How, t.Key, t.Reason)
 	}
-	for _, n := range p.Named {
-		if n.How == syntax.Remove {
-			fmt.Fprintf(&b, "\n- %s %s: %s", n.How, n.Key, n.Reason)
-		}
+	for _, r := range p.Removed {
+		fmt.Fprintf(&b, "\n- %s %s: %s", syntax.Remove, r.Key, r.Reason)
 	}
 	return b.String()
 }

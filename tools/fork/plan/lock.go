@@ -22,7 +22,7 @@ type Lock struct {
 	// overlay has to be written in.
 	Go string
 	// Entries holds the fingerprint of upstream's declaration for everything
-	// that is touched or watched.
+	// that is touched. The sum pins what is only used.
 	Entries map[Entry]syntax.Fingerprint
 
 	lines map[Entry]int // where the entry was read from, for messages
@@ -134,7 +134,7 @@ func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
 		}
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("%v: neither touched nor watched, nor in the lock", unknown)
+		return fmt.Errorf("%v: neither touched nor in the lock", unknown)
 	}
 	return nil
 }
@@ -145,8 +145,8 @@ func (p *Plan) fingerprints() map[Entry]syntax.Fingerprint {
 	for _, t := range p.Touches {
 		now[Entry{t.How, t.Key}] = t.Hash
 	}
-	for _, n := range p.Named {
-		now[Entry{n.How, n.Key}] = n.Hash
+	for _, r := range p.Removed {
+		now[Entry{syntax.Remove, r.Key}] = r.Hash
 	}
 	return now
 }

@@ -29,8 +29,8 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	for _, t := range plan.Touches {
 		compare(t.How, t.Key, t.Hash, t.Ours.File.Path, t.Ours.Line, t.Theirs.At())
 	}
-	for _, n := range plan.Named {
-		compare(n.How, n.Key, n.Hash, n.File.Path, n.Line, syntax.Places(n.Theirs))
+	for _, r := range plan.Removed {
+		compare(syntax.Remove, r.Key, r.Hash, r.File.Path, r.Line, syntax.Places(r.Theirs))
 	}
 	for _, e := range sortedEntries(l.Entries) {
 		if complete && !seen[e] {

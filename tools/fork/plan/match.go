@@ -28,7 +28,7 @@ type Plan struct {
 	Overlay *Overlay
 	Touches []Touch
 	Added   []*Decl
-	Named   []Named
+	Removed []Removed
 }
 
 // Match looks up what each overlay declaration is about and checks what its
@@ -46,8 +46,8 @@ func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
 				return nil, nil, err
 			}
 		}
-		for _, r := range f.References {
-			if err := mt.reference(r); err != nil {
+		for _, r := range f.Removals {
+			if err := mt.removal(r); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -142,6 +142,6 @@ func (p *Plan) Counts() string {
 	for e := range p.fingerprints() {
 		count[e.How]++
 	}
-	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d watched, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Watch], count[syntax.Remove])
+	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
 }

@@ -26,8 +26,8 @@ type File struct {
 	Source *syntax.File
 	// Decls are the declarations with their directives.
 	Decls []*Decl
-	// References are what //fork:watch and //fork:remove directives name.
-	References []Reference
+	// Removals are its //fork:remove directives.
+	Removals []Removal
 }
 
 // Decl is a declaration of ours.
@@ -40,9 +40,8 @@ type Decl struct {
 	Line int
 }
 
-// Reference is one name in a //fork:watch or //fork:remove directive.
-type Reference struct {
-	How            syntax.Verb
+// Removal is a //fork:remove directive.
+type Removal struct {
 	Target, Reason string
 	File           *syntax.File
 	Line           int
@@ -129,4 +128,4 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 }
 
 // At returns "file:line" of the directive.
-func (r Reference) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }
+func (r Removal) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }

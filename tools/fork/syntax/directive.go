@@ -17,7 +17,6 @@ const (
 	Wrap    Verb = "wrap"    // as replace, and upstream's stays callable under another name
 	Extend  Verb = "extend"  // our struct's fields, or our literal's elements, are added to upstream's
 	Remove  Verb = "remove"  // a declaration of upstream's that nothing uses any more goes
-	Watch   Verb = "watch"   // declarations that are depended on, but not touched
 	Base    Verb = "base"    // the versions of upstream that a file is for
 )
 
@@ -25,15 +24,15 @@ const directivePrefix = "//fork:"
 
 // lookalike finds comments that were probably meant as directives but that
 // gofmt and this builder take for prose.
-var lookalike = regexp.MustCompile(`^//\s+fork:(replace|wrap|extend|remove|watch|base)\b|^//(?i:fork)\s*:|^/\*\s*fork:`)
+var lookalike = regexp.MustCompile(`^//\s+fork:(replace|wrap|extend|remove|base)\b|^//(?i:fork)\s*:|^/\*\s*fork:`)
 
 // Directive is one "//fork:verb ..." comment line.
 type Directive struct {
 	Verb Verb
 	// Reason says why the declaration is touched (replace, wrap, extend, remove).
 	Reason string
-	// Targets are the declarations, as written: those that are watched (watch), or the one that goes (remove).
-	Targets []string
+	// Target is the declaration that goes (remove).
+	Target string
 	// Range holds the versions that the file is for (base).
 	Range BaseRange
 }
@@ -58,19 +57,15 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 			err = fmt.Errorf("//fork:%s needs a reason after it", word)
 		}
 	case Remove:
-		if len(fields) < 2 {
-			err = fmt.Errorf("//fork:remove needs the name of one declaration and a reason after it")
+		if len(fields) < 2 || !isDeclName(fields[0]) {
+			err = fmt.Errorf("//fork:remove needs Name or Receiver.Method of one declaration and a reason after it")
 			break
 		}
-		d.Targets, d.Reason = fields[:1], strings.Join(fields[1:], " ")
-	case Watch:
-		if d.Targets = fields; len(fields) == 0 {
-			err = fmt.Errorf("//fork:watch needs the names of declarations after it")
-		}
+		d.Target, d.Reason = fields[0], strings.Join(fields[1:], " ")
 	case Base:
 		d.Range, err = ParseBaseRange(fields)
 	default:
-		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, watch, base)", word)
+		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, base)", word)
 	}
 	return d, true, err
 }

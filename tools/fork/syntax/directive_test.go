@@ -12,8 +12,7 @@ func TestParseDirective(t *testing.T) {
 		"//fork:replace it waits":        {Verb: Replace, Reason: "it waits"},
 		"//fork:wrap\tcounts   calls  ":  {Verb: Wrap, Reason: "counts calls"},
 		"//fork:extend limits\r":         {Verb: Extend, Reason: "limits"},
-		"//fork:remove x.Y not used now": {Verb: Remove, Targets: []string{"x.Y"}, Reason: "not used now"},
-		"//fork:watch A B.C x/y.D":       {Verb: Watch, Targets: []string{"A", "B.C", "x/y.D"}},
+		"//fork:remove x.Y not used now": {Verb: Remove, Target: "x.Y", Reason: "not used now"},
 		"//fork:base  >=v2.6.0 <v2.9.0":  {Verb: Base, Range: BaseRange{{">=", "v2.6.0"}, {"<", "v2.9.0"}}},
 	} {
 		d, ok, err := ParseDirective(line)
@@ -26,7 +25,7 @@ func TestParseDirective(t *testing.T) {
 		require.False(t, ok, prose)
 		require.NoError(t, err, prose)
 	}
-	for _, wrong := range []string{"//fork:", "//fork:replacement x", "//fork:Replace x", "//fork:wrap", "//fork:watch ", "// fork:extend x", "/*fork:wrap x*/"} {
+	for _, wrong := range []string{"//fork:", "//fork:replacement x", "//fork:Replace x", "//fork:wrap", "//fork:remove x/y.Z goes", "// fork:extend x", "/*fork:wrap x*/"} {
 		_, ok, err := ParseDirective(wrong)
 		require.True(t, ok, wrong)
 		require.Error(t, err, wrong)

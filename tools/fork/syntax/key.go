@@ -43,25 +43,6 @@ func ParseKey(s string) (Key, error) {
 	return k, nil
 }
 
-// ParseReference reads a name as a //fork:watch directive gives it: "Name" or
-// "Receiver.Method" belong to the package pkg, "folder.Name" names another one. A
-// folder of one element is written with a leading slash ("/event.PoolEvent"),
-// because "event.PoolEvent" alone would read as a method.
-func ParseReference(s, pkg string) (Key, error) {
-	k := Key{Package: pkg, Name: s}
-	if slash := strings.LastIndexByte(s, '/'); slash >= 0 {
-		folder, name, ok := strings.Cut(s[slash+1:], ".")
-		if !ok {
-			return Key{}, fmt.Errorf("%q names a folder but no declaration", s)
-		}
-		k = Key{Package: strings.TrimPrefix(s[:slash+1]+folder, "/"), Name: name}
-	}
-	if !isDeclName(k.Name) || !fs.ValidPath(k.Package) {
-		return Key{}, fmt.Errorf("%q is not a declaration: want Name, Receiver.Method or folder/package.Name", s)
-	}
-	return k, nil
-}
-
 // isDeclName reports whether s is an identifier or two of them joined by a dot.
 func isDeclName(s string) bool {
 	receiver, method, dotted := strings.Cut(s, ".")

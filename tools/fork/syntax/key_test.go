@@ -19,21 +19,3 @@ func TestParseKey(t *testing.T) {
 		require.Error(t, err, wrong)
 	}
 }
-
-func TestParseReference(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]Key{
-		"Get":             {"pool", "Get"},
-		"Pool.Get":        {"pool", "Pool.Get"},
-		"x/pool.Pool.Get": {"x/pool", "Pool.Get"},
-		"/event.Kind":     {"event", "Kind"},
-	} {
-		key, err := ParseReference(text, "pool")
-		require.NoError(t, err, text)
-		require.Equal(t, want, key, text)
-	}
-	for _, wrong := range []string{"", ".", "a.b.c", "x/y", "/", "/.A", "x//y.A", "x/y.", "x/y.1"} {
-		_, err := ParseReference(wrong, "pool")
-		require.Error(t, err, wrong)
-	}
-}

@@ -112,7 +112,6 @@ func (ex *operationRun) commitFailed(e WriteCommandError) error {
 // selectServer selects a server for an attempt.
 //
 //fork:wrap the result of a commit that no server is found for is unknown
-//fork:watch Operation.getServerAndConnection
 func (op Operation) selectServer(
 	ctx context.Context,
 	requestID int32,

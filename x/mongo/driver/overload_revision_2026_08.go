@@ -21,8 +21,6 @@ import (
 //
 // Where the client has a policy, it knows the client's options, and the operation's kind says which of them counts. That
 // covers the commands that are made without MaxAdaptiveRetries, and tells an option that is off from a limit of zero.
-//
-//fork:watch Operation
 func (op Operation) overloadPolicy() *backpressure.Policy {
 	policy := backpressure.PolicyOf(op.Deployment)
 	if policy != nil || op.MaxAdaptiveRetries == 0 {
@@ -34,8 +32,6 @@ func (op Operation) overloadPolicy() *backpressure.Policy {
 }
 
 // serverFirstBackoff returns the longest backoff before the first retry that the server asks for by baseBackoffMS, or zero.
-//
-//fork:watch serverBaseBackoff
 func serverFirstBackoff(err error) time.Duration {
 	if base := serverBaseBackoff(err); base > 0 {
 		return backpressure.FirstBackoff(base)

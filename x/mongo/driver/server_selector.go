@@ -12,7 +12,6 @@ import (
 // between attempts.
 //
 //fork:replace deprioritized servers are filtered before the selection, not after it, so that a less preferred server can be found
-//fork:watch Operation.selectServer
 func (oss *opServerSelector) SelectServer(
 	topo description.Topology,
 	candidates []description.Server,

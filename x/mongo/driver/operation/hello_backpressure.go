@@ -10,7 +10,6 @@ import (
 // handshakeCommand announces that the client backs off.
 //
 //fork:wrap says backpressure: true in the handshake
-//fork:watch Hello.command Hello.GetHandshakeInformation
 func (h *Hello) handshakeCommand(dst []byte, desc description.SelectedServer) ([]byte, error) {
 	dst, err := h.upstreamHandshakeCommand(dst, desc)
 	if err != nil {

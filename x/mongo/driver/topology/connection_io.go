@@ -13,7 +13,6 @@ import (
 // application.
 //
 //fork:replace a connection that an overloaded server closes during hello sometimes failed with context.Canceled
-//fork:watch transformNetworkError connection.close connection.closeConnectContext connection.write
 func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
 	deadline, fromContext := ctx.Deadline()
 	if err := c.startWriting(deadline); err != nil {
@@ -32,7 +31,6 @@ func (c *connection) writeWireMessage(ctx context.Context, wm []byte) error {
 // the rest later. As in writeWireMessage, the error is reported before the connection is closed.
 //
 //fork:replace a connection that an overloaded server closes during hello sometimes failed with context.Canceled
-//fork:watch connection.read
 func (c *connection) readWireMessage(ctx context.Context) ([]byte, error) {
 	deadline, fromContext := ctx.Deadline()
 	if err := c.startReading(deadline); err != nil {

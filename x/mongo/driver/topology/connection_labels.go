@@ -16,7 +16,6 @@ import (
 // before authentication.
 //
 //fork:wrap adds the error labels
-//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
 	var connErr ConnectionError

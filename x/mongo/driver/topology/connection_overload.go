@@ -57,8 +57,6 @@ func (e ConnectionError) ServerAddress() address.Address { return e.server }
 // name that is not found, a reply that is not TLS, a TLS alert, a revoked certificate, a proxy that does not connect, a refused
 // hello, a cancelled context. A broken set-up must not look like overload, because then no pool is cleared, no server is marked
 // unknown, and commands are retried in vain.
-//
-//fork:watch x/mongo/driver/ocsp.Error
 func cannotBeOverload(err error) bool {
 	var (
 		dnsErr    *net.DNSError

@@ -29,7 +29,6 @@ type serverConfig struct {
 // The configuration has the client's overload policy, for the topology and for its servers.
 //
 //fork:wrap both the client and NewConfig use it
-//fork:watch NewConfig New Topology Server.Connection SelectedServer authConfigOptions WithAuthConfigClientOptions newServerConfig
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
 	cfg, err := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
 	if err != nil {

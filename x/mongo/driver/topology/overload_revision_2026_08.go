@@ -11,8 +11,6 @@ import (
 const defaultMaxAdaptiveRetries uint = 2
 
 // configuredPolicy returns the parts of a policy that clients can configure in the specification's revision of 2026-08-13.
-//
-//fork:watch /mongo.defaultAdaptiveRetries
 func configuredPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	maxRetries := defaultMaxAdaptiveRetries
 	if opts.MaxAdaptiveRetries != nil {

@@ -14,7 +14,6 @@ import (
 // the server, checks are further apart than minHeartbeatFrequencyMS.
 //
 //fork:wrap Disconnect must not wait; with adaptiveThrottling, clients that a server rejects must not all come back twice a second
-//fork:watch Server.update Server.setupHeartbeatConnection checkServerWithSignal Server.ProcessError
 func (s *Server) check(ctx context.Context) (description.Server, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

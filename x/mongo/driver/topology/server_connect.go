@@ -13,7 +13,6 @@ import (
 // A pool whose server is not monitored, such as that of a load balancer, is ready at once.
 //
 //fork:replace a heartbeat that failed before the server was known cleared an empty pool, and minPoolSize connected to it
-//fork:watch Server.updateDescription Server.Disconnect pool.ready Topology.selectServerFromDescription
 func (s *Server) Connect(updateCallback updateTopologyCallback) error {
 	if !atomic.CompareAndSwapInt64(&s.state, serverDisconnected, serverConnected) {
 		return ErrServerConnected

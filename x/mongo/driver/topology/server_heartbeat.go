@@ -16,7 +16,6 @@ import (
 // their rate the first measurement is left out, because the monitor makes its own.
 //
 //fork:wrap with adaptiveThrottling, operations need the connection more
-//fork:watch rttMonitor.connect rttMonitor.disconnect
 func (r *rttMonitor) start() {
 	if r.cfg.pace.skip(r.ctx, r.cfg.interval) == nil {
 		r.upstreamStart()

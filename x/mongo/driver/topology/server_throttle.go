@@ -76,7 +76,6 @@ func (t *Topology) ThrottleProbabilities() map[string]float64 {
 // adaptiveThrottling and a server has rejected anything.
 //
 //fork:wrap with adaptiveThrottling, of two servers the one that is overloaded must not look like the idle one
-//fork:watch Topology.SelectServer pick2 Server.OperationCount
 func (t *Topology) selectServerFromDescription(
 	desc description.Topology,
 	selector description.ServerSelector,

@@ -21,8 +21,6 @@ func (c *connection) read(ctx context.Context) (bytesRead []byte, errMsg string,
 
 // checkUncompressedSize limits the size that a compressed message announces to that of uncompressed messages. Memory of that size
 // is allocated before anything is decompressed, 2 GB for a message of 25 bytes.
-//
-//fork:watch connection.parseWmSizeBytes
 func (c *connection) checkUncompressedSize(wm []byte) error {
 	_, _, _, opcode, rem, ok := wiremessage.ReadHeader(wm)
 	if !ok || opcode != wiremessage.OpCompressed {

@@ -9,16 +9,16 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// Named is a declaration of upstream's, with what goes with it, that a //fork:watch or //fork:remove directive names.
-type Named struct {
-	Reference
+// Removed is a declaration of upstream's, with what goes with it, that a //fork:remove directive names.
+type Removed struct {
+	Removal
 	Key    syntax.Key
 	Theirs []*syntax.Decl
 	Hash   syntax.Fingerprint
 }
 
-// reference looks up a declaration that a directive names.
-func (mt *matcher) reference(r Reference) error {
+// removal looks up a declaration that is to go, in the package of the directive's file.
+func (mt *matcher) removal(r Removal) error {
 	folder := path.Dir(r.File.Path)
 	p, err := mt.plan.Module.Package(folder)
 	if err != nil {
@@ -28,31 +28,25 @@ func (mt *matcher) reference(r Reference) error {
 	if !ok {
 		pkg = folder
 	}
-	key, err := syntax.ParseReference(r.Target, pkg)
-	if err != nil {
-		mt.problems.Add(r.File.Path, r.Line, "write it as docs/builder.md says", "//fork:%s: %v", r.How, err)
-		return nil
-	}
-	found, err := mt.plan.Module.Lookup(key)
+	key := syntax.Key{Package: pkg, Name: r.Target}
+	found, err := mt.plan.Module.LookupWhole(key)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
-		mt.problems.Add(r.File.Path, r.Line, "look for what replaced it; another package is named by its folder, as in /folder.Name", "//fork:%s %s: upstream %s has no such declaration in %s", r.How, key.Name, mt.plan.Module.Version, key.Package)
+	if len(p.Lookup(key)) == 0 {
+		mt.problems.Add(r.File.Path, r.Line, "look for what replaced it",
+			"//fork:remove %s: upstream %s has no such declaration in %s", key.Name, mt.plan.Module.Version, key.Package)
 		return nil
 	}
-	if r.How == syntax.Remove {
-		if found, err = mt.plan.Module.LookupWhole(key); err != nil || !mt.removable(r, key, found) {
-			return err
-		}
+	if mt.removable(r, key, found) {
+		mt.plan.Removed = append(mt.plan.Removed, Removed{Removal: r, Key: key, Theirs: found, Hash: syntax.FingerprintOf(found...)})
 	}
-	mt.plan.Named = append(mt.plan.Named, Named{Reference: r, Key: key, Theirs: found, Hash: syntax.FingerprintOf(found...)})
 	return nil
 }
 
 // removable checks what can be said of a declaration that is to go before the overlay is laid over: that nothing else is done with
 // it, that it stands alone, and that it is not for applications.
-func (mt *matcher) removable(r Reference, key syntax.Key, found []*syntax.Decl) bool {
+func (mt *matcher) removable(r Removal, key syntax.Key, found []*syntax.Decl) bool {
 	before := len(mt.problems)
 	fail := func(mend, format string, args ...any) {
 		mt.problems.Add(r.File.Path, r.Line, mend, "//fork:remove %s: "+format, append([]any{key.Name}, args...)...)
@@ -60,7 +54,7 @@ func (mt *matcher) removable(r Reference, key syntax.Key, found []*syntax.Decl) 
 	if ours, taken := mt.owner[key]; taken {
 		fail("keep one of them", "the overlay has it too (%s)", ours.At())
 	}
-	if slices.ContainsFunc(mt.plan.Named, func(n Named) bool { return n.How == syntax.Remove && n.Key == key }) {
+	if slices.ContainsFunc(mt.plan.Removed, func(other Removed) bool { return other.Key == key }) {
 		fail("keep one of them", "it is removed twice")
 	}
 	if isPublic(key) {

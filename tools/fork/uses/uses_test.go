@@ -1,0 +1,159 @@
+package uses
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/upstream"
+)
+
+// check type-checks a plan's fork.
+func check(t *testing.T, p *plan.Plan) *Program {
+	t.Helper()
+	tree, err := assemble.Build(p)
+	require.NoError(t, err)
+	program, err := Check(t.Context(), command.Output, &upstream.Module{Path: p.Module.Path, Version: p.Module.Version, Tree: tree})
+	require.NoError(t, err)
+	return program
+}
+
+// usedBy returns what a plan's fork uses, as lines "key < way", or "key > what it calls".
+func usedBy(t *testing.T, p *plan.Plan) []string {
+	t.Helper()
+	program := check(t, p)
+	require.NoError(t, program.Errors.OrNil())
+	used, err := Of(p, program)
+	require.NoError(t, err)
+	var lines []string
+	for _, use := range used {
+		line := use.Key.String() + map[bool]string{true: " >", false: " <"}[use.Calls]
+		for _, key := range use.Way {
+			line += " " + strings.ReplaceAll(key.String(), " ", ":")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// The module of these tests: two functions that the overlay replaces or wraps, and what stands around them.
+var module = filetree.Tree{
+	"go.mod": []byte("module example.com/driver/v2\n\ngo 1.19\n"),
+	"pool/pool.go": []byte(`package pool
+
+import (
+	"time"
+
+	"example.com/driver/v2/wire"
+	"example.org/other"
+)
+
+type Pool struct {
+	wire.Conn
+	limits limits
+	sleep  other.Sleeper
+}
+
+type limits struct{ wait time.Duration }
+
+func (p *Pool) replaced() {}
+
+func (p *Pool) wrapped() { p.Write(header()) }
+
+func (p *Pool) calls() { p.replaced() }
+
+func (p *Pool) far() { p.calls() }
+
+func (p *Pool) wait() time.Duration { return other.Round(p.limits.wait) }
+
+func unused() { wire.Unused() }
+
+func made() *config { return &config{} }
+
+type config struct{}
+
+func helper() {}
+`),
+	"pool/pool_test.go": []byte("package pool\n\nfunc helped() { (&Pool{}).replaced() }\n"),
+	"pool/header.go":    []byte("package pool\n\nfunc header() []byte { return nil }\n"),
+	"wire/wire.go": []byte(`package wire
+
+type Conn struct{ buffer }
+
+type buffer []byte
+
+func (c *Conn) Write(b []byte) { flush(c.buffer, size) }
+
+func flush(b buffer, n int) {}
+
+const size = 1
+
+func Unused() {}
+`),
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	_, p := forktest.PlanOn(t, module, filetree.Tree{
+		"pool/overlay.go": []byte(`package pool
+
+import "time"
+
+//fork:replace waits
+func (p *Pool) replaced() { p.pause(p.wait()) }
+
+//fork:wrap waits
+func (p *Pool) wrapped() { p.upstreamWrapped() }
+
+func (p *Pool) pause(time.Duration) {}
+
+//fork:extend a limit
+type config struct{ limit int }
+`),
+		"pool/overlay_test.go": []byte("package pool\n\nfunc ofTests() { helper() }\n"),
+	})
+	require.Equal(t, []string{
+		"pool Pool < pool:Pool.pause",
+		"pool Pool.wait < pool:Pool.replaced",
+		"pool header < pool:Pool.wrapped",
+		"wire Conn.Write < pool:Pool.wrapped",
+		"pool limits < pool:Pool.pause pool:Pool",
+		"wire Conn < pool:Pool.pause pool:Pool",
+		"wire flush < pool:Pool.wrapped wire:Conn.Write",
+		"wire size < pool:Pool.wrapped wire:Conn.Write",
+		"wire buffer < pool:Pool.pause pool:Pool wire:Conn",
+		"pool Pool.calls > pool:Pool.replaced",
+	}, usedBy(t, p))
+}
+
+// What upstream's own compiler would refuse is found where it stands, also beside what is not known of other modules.
+func TestCheckFindsMistakes(t *testing.T) {
+	t.Parallel()
+	broken := filetree.Tree{"pool/broken.go": []byte("package pool\n\nfunc (p *Pool) broken() {\n\tp.sleep.Sleep(1)\n\tp.absent()\n\t_ = min(1, 2)\n}\n")}
+	for name, data := range module {
+		broken[name] = data
+	}
+	program, err := Check(t.Context(), command.Output, &upstream.Module{Path: forktest.Module, Version: forktest.Base, Tree: broken})
+	require.NoError(t, err)
+	require.Len(t, program.Errors, 2)
+	require.ErrorContains(t, program.Errors, "pool/broken.go:5: p.absent undefined")
+	require.Regexp(t, `pool/broken.go:6: .*min requires go1.21 or later`, program.Errors.Error())
+}
+
+// The fork of each base compiles without what other modules have, and what the retries need of upstream's is found without being named.
+func TestOfRepository(t *testing.T) {
+	t.Parallel()
+	forktest.EachBase(t, func(t *testing.T, _ string, p *plan.Plan) {
+		lines := strings.Join(usedBy(t, p), "\n")
+		for _, key := range []string{"Operation.retryable", "Operation.roundTrip", "Operation.createWireMessage", "Operation.readWireMessage"} {
+			require.Regexp(t, `(?m)^x/mongo/driver `+key+` < x/mongo/driver:`, lines)
+		}
+		require.Regexp(t, `(?m)^x/mongo/driver/topology Topology.SelectServer > `, lines)
+	})
+}
