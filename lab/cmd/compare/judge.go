@@ -222,6 +222,11 @@ func (p *pair) report(plan trial.Plan, v verdict) string {
 			}
 		}
 	}
+	return v.text(plan)
+}
+
+// text describes a finding.
+func (v verdict) text(plan trial.Plan) string {
 	return fmt.Sprintf("seed %d: %s\nplan %+v\n%s\n", plan.Seed, v.finding, plan, v.detail)
 }
 

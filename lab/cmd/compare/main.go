@@ -26,6 +26,7 @@ type cli struct {
 	Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
 	Seed     uint64 `default:"1" help:"The first seed."`
 	Seeds    uint64 `default:"2000" help:"The number of seeds."`
+	First    bool   `help:"End with the first finding, and look for no smaller plan that shows it."`
 	Exact    int    `help:"Run each plan so many times with each driver, instead, and name the seeds whose traces vary."`
 }
 
@@ -67,10 +68,15 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 		for _, reason := range v.reasons {
 			reasons[reason]++
 		}
-		if v.finding != "" {
-			findings++
-			fmt.Fprintln(out, p.report(plan, v))
+		if v.finding == "" {
+			continue
 		}
+		findings++
+		if c.First {
+			fmt.Fprintln(out, v.text(plan))
+			break
+		}
+		fmt.Fprintln(out, p.report(plan, v))
 	}
 	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {

@@ -32,6 +32,7 @@ type cli struct {
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
+	Planted        plantedCmd        `cmd:"" help:"Plant defects into the fork, one by one, and see what finds them."`
 	Packages       packagesCmd       `cmd:"" help:"Run the tests of some packages, as far as they need no server, in a tree that is to become the fork."`
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests, and print PROJECT_DIRECTORY for them."`
 }

@@ -96,6 +96,15 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 	return []Result{r.timed(ctx, part{"packages", w.judged(command, w.locally()).judge})}, nil
 }
 
+// Ours runs the tests that the overlay adds, and that need no server, in a copy of the fork, below the root.
+func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
+	w, err := r.work(tree)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.timed(ctx, part{"fork", w.ours}), nil
+}
+
 // Run runs the named suites and returns the results of their parts.
 func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
 	w, err := r.work(path.Join("build", r.Base))

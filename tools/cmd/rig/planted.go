@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mongofork/tools/gotest"
+	"mongofork/tools/rig/planted"
+	"mongofork/tools/rig/process"
+)
+
+type plantedCmd struct {
+	Seeds uint     `default:"2000" help:"The number of plans that may find a defect."`
+	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
+}
+
+// Run plants defects into the fork.
+func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
+	rig, err := r.rig()
+	if err != nil {
+		return err
+	}
+	defects, err := planted.Read(filepath.Join(r.root, filepath.FromSlash(planted.Table)))
+	if err != nil {
+		return err
+	}
+	judges := planted.Judges{Root: r.root, Test: func(ctx context.Context, tree string) ([]string, error) {
+		result, err := rig.Ours(ctx, tree)
+		var failed []string
+		for _, f := range result.Failures {
+			folder, test, _ := strings.Cut(f.Name, " ")
+			failed = append(failed, path.Base(folder)+"."+gotest.TopLevel(test))
+		}
+		slices.Sort(failed)
+		return slices.Compact(failed), err
+	}, Compare: func(ctx context.Context, tree string) (string, error) {
+		env := append(os.Environ(), "MAKEFLAGS=", "BASE="+r.base)
+		compare := process.Command(ctx, r.root, env, "make", "compare", "FORK="+tree, "FIRST=1", fmt.Sprintf("SEEDS=%d", c.Seeds))
+		defer process.Reap(compare)
+		compare.Stderr = os.Stderr
+		return planted.Seed(compare.Output())
+	}}
+	enough, err := judges.Run(ctx, path.Join("build", r.base), defects, c.Only, stdout)
+	if err == nil && !enough {
+		return errFailed
+	}
+	return err
+}
