@@ -27,6 +27,10 @@ type Options struct {
 	Nearest int
 	// Forget is whether what happens is counted, but not kept, for long loads.
 	Forget bool
+	// Batch, unless 0, is how many statements servers accept in one write; the first reply to a client bulk write then has one result.
+	Batch int
+	// Auth, unless nil, is how clients have to authenticate.
+	Auth *Auth
 }
 
 // Command is a command that a server received.
@@ -37,8 +41,9 @@ type Command struct {
 	Name       string
 	Database   string
 	Body       bson.Raw // with the documents that were sent beside it
-	// Cut closes the connection.
-	Cut func()
+	Compressed bool
+	// Cut closes the connection, after some bytes of a reply if it is torn, or resets it.
+	Cut func(Ending)
 }
 
 // Hook sees each command before the server does, hellos included. It may sleep, call run, which lets the server answer, and
@@ -79,7 +84,7 @@ func New(t testing.TB, opts Options) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{options: opts, spec: spec, counts: map[string]int{}, data: newStore(spec)}
+	c := &Cluster{options: opts, spec: spec, counts: map[string]int{}, data: newStore(spec, opts)}
 	c.network.hosts = map[string]*host{}
 	for i := range spec.Fronts() {
 		n := spec.Fronts()
@@ -171,7 +176,7 @@ func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request,
 func (f *front) command(req *proxy.Request) Command {
 	return Command{
 		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Name: req.Command, Database: req.Database,
-		Body: whole(req), Cut: func() { f.host.cut(req.Client.Address) },
+		Body: whole(req), Compressed: req.Message.Compressor != 0, Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
 	}
 }
 

@@ -37,6 +37,8 @@ const (
 	Refusing
 	// Closing accepts new connections and closes them at once, as a proxy does whose server is away; those that there are stay.
 	Closing
+	// Breaking accepts new connections and resets them at once.
+	Breaking
 )
 
 // Connection is a connection that a client opened.
@@ -122,14 +124,37 @@ func (h *host) reset() {
 	}
 }
 
-// cut closes the server's end of the connection from that address.
-func (h *host) cut(from net.Addr) {
+// Ending is how a connection ends.
+type Ending int
+
+// The endings of a connection.
+const (
+	Closed Ending = iota // as usual
+	Torn                 // after some bytes of a reply
+	Broken               // reset
+)
+
+// cut ends the connection from that address.
+func (h *host) cut(from net.Addr, how Ending) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, client := range h.conns {
-		if client.local == from {
-			go client.peer.Close()
+	var client, server *conn
+	for _, c := range h.conns {
+		if c.local == from {
+			client, server = c, c.peer
 		}
+	}
+	h.mu.Unlock()
+	switch {
+	case server == nil: // it has ended
+	case how == Broken:
+		for _, side := range []*stream{client.in, client.out} {
+			side.fail(syscall.ECONNRESET)
+		}
+	case how == Torn:
+		_, _ = server.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
+		server.Close()
+	default:
+		server.Close()
 	}
 }
 
@@ -156,8 +181,12 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: h.address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	client, server := n.connect(h)
-	if link == Closing {
+	switch link {
+	case Closing:
 		server.Close()
+		return client, nil
+	case Breaking:
+		h.cut(client.local, Broken)
 		return client, nil
 	}
 	select {

@@ -1,7 +1,9 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,12 +14,16 @@ import (
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/wire"
 )
 
 // store is the data of a cluster. All its servers share it: nothing lags behind, and nothing is rolled back.
 type store struct {
-	logical bool // whether replies have logical times
-	router  bool // whether the servers are routers
+	logical  bool // whether replies have logical times
+	router   bool // whether the servers are routers
+	services int  // behind a load balancer
+	batch    int  // how many statements a write may have; 0 for very many
+	auth     *authentication
 
 	mu          sync.Mutex
 	collections map[string]*collection // by namespace
@@ -28,16 +34,23 @@ type store struct {
 	changed     chan struct{}
 }
 
-func newStore(spec topology.Spec) *store {
+func newStore(spec topology.Spec, opts Options) *store {
+	services := 1
+	if spec.Kind == topology.LoadBalanced {
+		services = spec.Members
+	}
 	return &store{
-		logical: spec.Kind != topology.Standalone, router: spec.Routes(), collections: map[string]*collection{}, sessions: map[string]*session{},
+		logical: spec.Kind != topology.Standalone, router: spec.Routes(), services: services, batch: opts.Batch, auth: newAuthentication(opts.Auth), collections: map[string]*collection{}, sessions: map[string]*session{},
 		cursors: map[int64]*cursor{}, changed: make(chan struct{}),
 	}
 }
 
 // query is a command that the store runs.
 type query struct {
+	// host is also the service behind a load balancer, which a connection leads to.
 	host, name, database string
+	connection           string
+	compressors          []string
 	doc                  bson.Raw
 	transaction          *session // in which it runs, or nil
 }
@@ -75,10 +88,15 @@ type result = bson.D
 
 // run answers a command. The error is the context's.
 func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.Raw, error) {
-	q := &query{host: host, name: req.Command, database: req.Database, doc: whole(req)}
+	q := &query{
+		host: fmt.Sprint(host, "/", req.Client.ID%uint64(s.services)), name: req.Command, database: req.Database,
+		connection: fmt.Sprint(host, "/", req.Client.ID), compressors: req.Client.Compressors, doc: whole(req),
+	}
 	var reply bson.D
-	var failed *answer.Error
-	if q.name == "getMore" {
+	failed := s.auth.refuse(q)
+	if failed != nil {
+		// It is the reply.
+	} else if q.name == "getMore" {
 		var err error
 		if reply, failed, err = s.getMore(ctx, q); err != nil {
 			return nil, err
@@ -108,7 +126,7 @@ func (s *store) now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now(
 func (s *store) execute(q *query) (result, *answer.Error) {
 	switch q.name {
 	case "hello", "isMaster", "ismaster":
-		return hello(q.doc), nil
+		return s.hello(q), nil
 	case "find":
 		return s.find(q)
 	case "aggregate":
@@ -138,7 +156,7 @@ func (s *store) execute(q *query) (result, *answer.Error) {
 		delete(s.collections, q.namespace())
 		return nil, nil
 	case "saslStart", "saslContinue":
-		return result{{Key: "conversationId", Value: int32(1)}, {Key: "done", Value: true}, {Key: "payload", Value: bson.Binary{}}}, nil
+		return s.auth.step(q, q.doc)
 	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "serverStatus", "endSessions", "killAllSessions":
 		return nil, nil
 	default:
@@ -147,34 +165,46 @@ func (s *store) execute(q *query) (result, *answer.Error) {
 }
 
 // hello returns what does not depend on the server's place in the deployment.
-func hello(doc bson.Raw) result {
+func (s *store) hello(q *query) result {
 	reply := result{
 		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
-		{Key: "maxWriteBatchSize", Value: int32(100_000)}, {Key: "localTime", Value: time.Now()},
+		{Key: "maxWriteBatchSize", Value: int32(cmp.Or(s.batch, 100_000))}, {Key: "localTime", Value: time.Now()},
 		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "connectionId", Value: int32(1)},
 		{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(27)}, {Key: "readOnly", Value: false},
 	}
-	if bsondoc.Has(doc, "saslSupportedMechs") {
-		reply = append(reply, bson.E{Key: "saslSupportedMechs", Value: bson.A{"PLAIN"}})
+	if s.logical {
+		reply = append(reply, bson.E{Key: "lastWrite", Value: bson.D{
+			{Key: "opTime", Value: bson.D{{Key: "ts", Value: s.now()}, {Key: "t", Value: int64(1)}}}, {Key: "lastWriteDate", Value: time.Now()},
+		}})
 	}
-	return reply
+	if supported := wire.Compressors(q.compressors); len(supported) > 0 {
+		reply = append(reply, bson.E{Key: "compression", Value: supported[:1]})
+	}
+	return append(reply, s.auth.hello(q)...)
 }
 
-// cursor is what is left of a query's result, or a change stream.
+// cursor is what is left of a query's result, or a change stream, or a tailable cursor, which stays open without any.
 type cursor struct {
 	host, namespace string
 	rest            []bson.Raw
 	stream          bool
+	tailable        bool
 	next            int // of a change stream: the number of its next event
 }
 
 // open returns the first batch of a result, and keeps the rest. A single batch is the last one.
 func (s *store) open(q *query, namespace string, docs []bson.Raw, single bool) result {
 	size := number(q.doc, "batchSize", number(document(q.doc, "cursor"), "batchSize", 101))
+	if q.name == "bulkWrite" && s.batch > 0 {
+		size = 1
+	}
 	first := docs[:min(int(size), len(docs))]
-	id := int64(0)
-	if rest := docs[len(first):]; len(rest) > 0 && !single {
-		id = s.keep(&cursor{host: q.host, namespace: namespace, rest: rest})
+	id, tailable := int64(0), bsondoc.IsTrue(q.doc.Lookup("tailable"))
+	if rest := docs[len(first):]; (len(rest) > 0 || tailable) && !single {
+		id = s.keep(&cursor{host: q.host, namespace: namespace, rest: rest, tailable: tailable})
+	}
+	if level, _ := document(q.doc, "readConcern").Lookup("level").StringValueOK(); level == "snapshot" && q.transaction == nil {
+		return batch("firstBatch", id, namespace, first, bson.E{Key: "atClusterTime", Value: s.now()})
 	}
 	return batch("firstBatch", id, namespace, first)
 }
@@ -207,10 +237,10 @@ func (s *store) getMore(ctx context.Context, q *query) (result, *answer.Error, e
 			return nil, answer.Errorf(43, "cursor id %d not found", id), nil
 		}
 		events, changed := s.events, s.changed
-		if !c.stream {
+		if !c.stream && (!c.tailable || waited || len(c.rest) > 0) {
 			n := min(size, len(c.rest))
 			docs := c.rest[:n]
-			if c.rest = c.rest[n:]; len(c.rest) == 0 {
+			if c.rest = c.rest[n:]; len(c.rest) == 0 && !c.tailable {
 				delete(s.cursors, id)
 				id = 0
 			}

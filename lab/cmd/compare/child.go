@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,13 +41,24 @@ func child() {
 				return
 			}
 			var trace trial.Trace
+			busy := processorTime()
 			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Lines) })
+			trace.Busy = processorTime() - busy
 			if out.Encode(trace) != nil {
 				return
 			}
 		}
 	}}
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
+}
+
+// processorTime is what this program has taken so far.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // driver is a child process with a driver, started when it is needed.

@@ -56,6 +56,8 @@ func (p *pair) judge(plan trial.Plan) (v verdict) {
 			return verdict{reasons: []string{"(upstream crashes, or does not end)"}}
 		case fork[n].Crash != "":
 			return verdict{finding: crashes, detail: fork[n].Crash}
+		case brokenOf(always, plan, up, fork) != nil:
+			return verdict{finding: brokenOf(always, plan, up, fork).text, detail: ends(up, fork)}
 		case plan.Overloads():
 			v.finding, v.detail = broken(plan, up, fork)
 			if v.finding == "" {
@@ -232,12 +234,15 @@ func (v verdict) text(plan trial.Plan) string {
 
 // broken returns the rule that the fork breaks under overload, and how its calls ended, or nothing.
 func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
-	for _, r := range rules {
-		if r.broken(plan, up, fork) {
-			return r.text, "upstream:\n" + up[len(up)-1].String() + "the fork:\n" + fork[len(fork)-1].String()
-		}
+	if r := brokenOf(slices.Concat(rules, features), plan, up, fork); r != nil {
+		return r.text, ends(up, fork)
 	}
 	return "", ""
+}
+
+// ends describes how the calls ended in the last runs.
+func ends(up, fork traces) string {
+	return "upstream:\n" + up[len(up)-1].String() + "the fork:\n" + fork[len(fork)-1].String()
 }
 
 // rule is what the fork has to keep under overload, where it need not do the same as upstream.
@@ -316,6 +321,9 @@ var rules = []rule{
 	}},
 	{"a transaction is left open", func(plan trial.Plan, up, fork traces) bool {
 		open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
+		if fork.everyCall(func(_ int, o trial.Outcome) bool { return o.EndsItself() && o.Deadline+o.Cancel > 0 && !o.OK() }) {
+			return false // the application has aborted with a context that was over
+		}
 		// Upstream v2.5.0 may give up before the transaction has begun.
 		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent)
 	}},

@@ -176,6 +176,11 @@ func TestNotBroken(t *testing.T) {
 		return trace(trial.Outcome{Call: trial.Call{Kind: kind, Deadline: time.Second}, Ending: ending, Held: held, End: end, Error: "x"})
 	}
 	given := func(kind string) trial.Trace { return ends(kind, 0, 0, time.Second) }
+	aborted := func(kind, err string, open int) trial.Trace {
+		cancelled := trace(trial.Outcome{Call: trial.Call{Kind: kind, Cancel: time.Second}, Error: err})
+		cancelled.Unfinished = open
+		return cancelled
+	}
 	opened := func(n, cut int) trial.Trace {
 		return trial.Trace{Opened: make([]time.Duration, n), Cut: cut, Outcomes: []trial.Outcome{{}}}
 	}
@@ -183,17 +188,19 @@ func TestNotBroken(t *testing.T) {
 		up, fork trial.Trace
 		want     string
 	}{
-		"commands lose their connection":            {opened(2, 0), opened(38, 10), ""},
-		"and upstream's, too":                       {opened(2, 10), opened(38, 10), "a storm of connections"},
-		"upstream needs more attempts than allowed": {call("insertOne", 11, ""), call("insertOne", 6, "x"), ""},
-		"upstream needs no more":                    {call("insertOne", 6, ""), call("insertOne", 6, "x"), fails},
-		"upstream sends many getMores":              {call("find", 11, ""), call("find", 6, "x"), fails},
-		"a transaction has many commands":           {call("withTransaction", 11, ""), call("withTransaction", 6, "x"), fails},
-		"a cursor is closed at a silent host":       {given("find"), ends("find", 0, 3*time.Second, 3*time.Second), ""},
-		"and later":                                 {given("find"), ends("find", 0, 3*time.Second, 3010*time.Millisecond), outlives},
-		"the end of a transaction has time":         {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 3*time.Second), ""},
-		"and takes more":                            {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 4*time.Second), outlives},
-		"its callback has none":                     {given("withTransaction"), ends("withTransaction", 2*time.Second, 3*time.Second, 3*time.Second), outlives},
+		"commands lose their connection":                     {opened(2, 0), opened(38, 10), ""},
+		"and upstream's, too":                                {opened(2, 10), opened(38, 10), "a storm of connections"},
+		"upstream needs more attempts than allowed":          {call("insertOne", 11, ""), call("insertOne", 6, "x"), ""},
+		"upstream needs no more":                             {call("insertOne", 6, ""), call("insertOne", 6, "x"), fails},
+		"upstream sends many getMores":                       {call("find", 11, ""), call("find", 6, "x"), fails},
+		"the application aborts with a context that is over": {aborted("abortedTransaction", "x", 0), aborted("abortedTransaction", "x", 1), ""},
+		"WithTransaction does":                               {aborted("withTransaction", "x", 0), aborted("withTransaction", "x", 1), "a transaction is left open"},
+		"a transaction has many commands":                    {call("withTransaction", 11, ""), call("withTransaction", 6, "x"), fails},
+		"a cursor is closed at a silent host":                {given("find"), ends("find", 0, 3*time.Second, 3*time.Second), ""},
+		"and later":                                          {given("find"), ends("find", 0, 3*time.Second, 3010*time.Millisecond), outlives},
+		"the end of a transaction has time":                  {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 3*time.Second), ""},
+		"and takes more":                                     {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 4*time.Second), outlives},
+		"its callback has none":                              {given("withTransaction"), ends("withTransaction", 2*time.Second, 3*time.Second, 3*time.Second), outlives},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

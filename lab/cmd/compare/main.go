@@ -60,6 +60,10 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	reasons, findings, judged := map[string]int{}, 0, 0
 	for _, seed := range c.seeds() {
 		plan := trial.New(seed)
+		if defect := plan.Waiting(); defect != "" {
+			reasons["(waits for a mend: "+defect+")"]++
+			continue
+		}
 		v := p.judge(plan)
 		if ctx.Err() != nil {
 			break

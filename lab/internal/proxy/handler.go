@@ -64,6 +64,8 @@ type Client struct {
 	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's hello,
 	// already while that hello is handled. They may be empty.
 	AppName, DriverName string
+	// Compressors are those that the client supports. A backend does not see them: what it gets is never compressed.
+	Compressors []string
 }
 
 // Request is a command that a client sent.
@@ -98,7 +100,7 @@ func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCom
 
 // Answer returns a reply with that document, in the format of the request.
 func (r *Request) Answer(doc bson.Raw) *wire.Message {
-	return &wire.Message{Legacy: r.Message.Legacy, Body: doc}
+	return &wire.Message{Legacy: r.Message.Legacy, Compressor: r.Message.Compressor, Body: doc}
 }
 
 // With returns a copy of the request with another document, and without exhaustAllowed: it has one reply.
@@ -115,8 +117,7 @@ func IsHello(command string) bool {
 	return command == "hello" || command == "isMaster" || command == "ismaster"
 }
 
-// readHello remembers the metadata of a connection's first hello, and hides the client's compressors from the server: what passes
-// is never compressed.
+// readHello remembers the metadata of a connection's first hello, and hides the client's compressors from the server.
 func (r *Request) readHello() {
 	if !IsHello(r.Command) {
 		return
@@ -129,7 +130,8 @@ func (r *Request) readHello() {
 		r.Client.DriverName, _ = doc.Lookup("client", "driver", "name").StringValueOK()
 	}
 	const compressors = "compression"
-	if bsondoc.Has(doc, compressors) {
+	if offered, err := doc.LookupErr(compressors); err == nil {
+		_ = offered.Unmarshal(&r.Client.Compressors) // none if it is no list of names
 		r.Message.Body = bsondoc.Rebuild(doc, []string{compressors}, nil)
 	}
 }

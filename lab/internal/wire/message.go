@@ -1,4 +1,4 @@
-// Package wire reads and writes the messages of the MongoDB wire protocol that are not compressed: OP_MSG, and the OP_QUERY and
+// Package wire reads and writes the messages of the MongoDB wire protocol: OP_MSG, also in an OP_COMPRESSED, and the OP_QUERY and
 // OP_REPLY of a connection's first hello. The driver's own functions read and write the fields.
 package wire
 
@@ -50,6 +50,9 @@ type Message struct {
 	Legacy    bool
 	Namespace string
 
+	// Compressor is what it is compressed with; 0 for nothing.
+	Compressor wiremessage.CompressorID
+
 	Flags     MsgFlags
 	Body      bson.Raw
 	Sequences []Sequence
@@ -94,6 +97,8 @@ func Decode(b []byte) (*Message, error) {
 	}
 	m := &Message{RequestID: id, ResponseTo: responseTo}
 	switch op {
+	case wiremessage.OpCompressed:
+		return decodeCompressed(b[:headerSize], content)
 	case wiremessage.OpMsg:
 		ok = m.decodeMsg(content)
 	case opQuery:
@@ -191,6 +196,12 @@ func readDocument(content []byte) (bson.Raw, []byte, bool) {
 // Write encodes the message and writes it in one call.
 func Write(w io.Writer, m *Message) error {
 	b := m.encode()
+	if m.Compressor != 0 {
+		var err error
+		if b, err = compressed(b, m.Compressor); err != nil {
+			return err
+		}
+	}
 	if len(b) > DefaultMaxMessageSize {
 		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, len(b), DefaultMaxMessageSize)
 	}

@@ -172,6 +172,40 @@ var kinds = map[string]kind{
 		}
 		return seen, errors.Join(err, stream.Err(), stream.Close(ctx))
 	}},
+	"causal": {[]string{"insert", "find"}, true, false, inserts, inSession(options.Session().SetCausalConsistency(true), func(ctx context.Context, a *application, c Call) (any, error) {
+		_, err := a.coll.InsertOne(ctx, c.document(0))
+		if err != nil {
+			return nil, err
+		}
+		return a.coll.FindOne(ctx, d("_id", c.id(0))).Raw()
+	})},
+	"snapshot": {[]string{"find", "distinct"}, true, false, nothing, inSession(options.Session().SetSnapshot(true), func(ctx context.Context, a *application, _ Call) (any, error) {
+		_, err := a.coll.FindOne(ctx, d("_id", 3)).Raw()
+		if err != nil {
+			return nil, err
+		}
+		return a.coll.Distinct(ctx, "call", bson.D{}).Raw()
+	})},
+	"tailable": {[]string{"find", "getMore", "killCursors"}, false, false, nothing, func(ctx context.Context, a *application, c Call) (any, error) {
+		cursor, err := a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		seen := 0
+		for range 10 {
+			if cursor.TryNext(ctx) {
+				seen++
+			}
+		}
+		return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
+	}},
+	"clientBulkWriteMany": {[]string{"bulkWrite", "getMore"}, false, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
+		writes := []mongo.ClientBulkWrite{{Database: "db", Collection: "c", Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)}}
+		for i := range 4 {
+			writes = append(writes, mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(c.document(1 + i%(2+c.N)))})
+		}
+		return a.client.BulkWrite(ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
+	}},
 	"transaction": {[]string{"insert", "update", "commitTransaction"}, true, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
 		return a.transaction(ctx, c, true)
 	}},
@@ -185,14 +219,30 @@ var kinds = map[string]kind{
 		}
 		defer a.end(c, session)
 		times := 0
-		return session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		result, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 			if times++; times > 10 { // or a driver that begins again without a pause would never end
 				pause(ctx, times > 20)
 			}
 			defer a.endsNow(c)
 			return nil, a.writes(ctx, c)
 		})
+		return result, a.again(ctx, c, session, err)
 	}},
+}
+
+// featured are the kinds of which only plans with features have calls.
+var featured = []string{"causal", "clientBulkWriteMany", "snapshot", "tailable"}
+
+// inSession makes a call in a session of its own.
+func inSession(opts *options.SessionOptionsBuilder, run func(context.Context, *application, Call) (any, error)) func(context.Context, *application, Call) (any, error) {
+	return func(ctx context.Context, a *application, c Call) (any, error) {
+		session, err := a.client.StartSession(opts)
+		if err != nil {
+			return nil, err
+		}
+		defer a.end(c, session)
+		return run(mongo.NewSessionContext(ctx, session), a, c)
+	}
 }
 
 // none takes the absence of a document for a result.
@@ -231,10 +281,34 @@ func (a *application) writes(ctx context.Context, c Call) error {
 
 // end ends a session. It takes the time that it takes, and the call has none of it: applications give EndSession no deadline.
 func (a *application) end(c Call, session *mongo.Session) {
-	a.mu.Lock()
-	a.returned[c.ID] = a.recorder.now()
-	a.mu.Unlock()
+	a.returns(c)
 	session.EndSession(context.Background())
+}
+
+// returns notes that the call is over, but for what ends its session.
+func (a *application) returns(c Call) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, returned := a.returned[c.ID]; !returned {
+		a.returned[c.ID] = a.recorder.now()
+	}
+}
+
+// again ends a transaction once more after a failed commit, as the application may whose context is over. It returns the commit's error.
+func (a *application) again(ctx context.Context, c Call, session *mongo.Session, err error) error {
+	if err == nil || c.Again == "" {
+		return err
+	}
+	a.returns(c)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	time.Sleep(100 * time.Millisecond)
+	end := session.CommitTransaction
+	if c.Again == "abort" {
+		end = session.AbortTransaction
+	}
+	a.recorder.ended(c.ID, c.Again+"Again", nil, end(ctx))
+	return err
 }
 
 // endsNow notes that nothing but the transaction's end is left, if the callback does not run again.
@@ -252,7 +326,10 @@ func pause(ctx context.Context, must bool) {
 	_ = clock.Wait(ctx, time.Second)
 }
 
-var errGivenUp = errors.New("given up")
+var (
+	errGivenUp = errors.New("given up")
+	errPanic   = errors.New("panic")
+)
 
 func (a *application) transaction(ctx context.Context, c Call, commit bool) (any, error) {
 	session, err := a.client.StartSession()
@@ -267,5 +344,5 @@ func (a *application) transaction(ctx context.Context, c Call, commit bool) (any
 	if err != nil || !commit {
 		return nil, errors.Join(err, session.AbortTransaction(ctx))
 	}
-	return nil, session.CommitTransaction(ctx)
+	return nil, a.again(ctx, c, session, session.CommitTransaction(ctx))
 }

@@ -52,6 +52,10 @@ var Differences = []Difference{
 		Upstream: re(`call \d+ bulkWrite (error|is|detail|returns .*Acknowledged:false)`),
 		Fork:     re(`call \d+ bulkWrite (error|is|detail|returns .*Acknowledged:true)`),
 	},
+	{ // upstream's indexes are then those of the batch
+		Row: "an interrupted write of many documents", If: "insertMany", Beside: re(`call \d+ insertMany error .*: no time for a retry: `),
+		Upstream: re(`call \d+ insertMany (error|is|detail bulk|returns)`), Fork: re(`call \d+ insertMany (error|is|detail bulk|returns)`),
+	},
 	{ // by chance, a connection that a retry asked for when its time was up
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "timeoutMS", Either: re(`server \S+ sees hello|ConnectionCreated`), Last: true,
 	},
@@ -112,6 +116,27 @@ var Differences = []Difference{
 		Row: "`retryWrites=false`, client bulk write in an explicit session", If: "retryWrites=false",
 		Upstream: re(`sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`),
 		Fork:     re(`sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`),
+	},
+	{ // upstream's getMore does without a connection of its own, or needs a second one
+		Row:      "client bulk write, reading its results with getMore",
+		Beside:   re(`event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`),
+		Upstream: re(checkout + `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`),
+		Fork:     re(checkout + `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`), Last: true,
+	},
+	{ // and returns its connection when the command's monitor has returned
+		Row: "client bulk write, reading its results with getMore", If: "clientBulkWriteMany",
+		Upstream: no, Fork: re(`^ *\S+ (pool \S+ ConnectionCheckedIn|log "Connection checked in")`), Last: true,
+	},
+	{ // behind a load balancer
+		Row:      "client bulk write, reading its results with getMore",
+		Beside:   re(`call \d+ clientBulkWrite\w* error .*an inserted document is too large`),
+		Upstream: re(`call \d+ clientBulkWrite\w* (error|is|detail|returns)`),
+		Fork:     re(`event started bulkWrite of call \d+ clientBulkWrite|` + checkout), Last: true,
+	},
+	{ // upstream's is still under way when the fork's application commits again
+		Row: "`WithTransaction`, client-level timeout without a deadline", If: "timeoutMS",
+		Upstream: re(`server \S+ sees commitTransaction: .*"w": "majority","wtimeout"`),
+		Fork:     re(`server \S+ sees commitTransaction: .*writeConcern: \{"w": "majority"\}.* maxTimeMS: `), Last: true,
 	},
 	{
 		Row: "write concern error of a batch, none in the next", Beside: re(`call \d+ bulkWrite returns .*no error`),

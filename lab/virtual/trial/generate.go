@@ -31,7 +31,7 @@ func New(seed uint64) Plan {
 	p.Topology = pick(s, "standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "sharded:2", "loadbalanced:1", "loadbalanced:1")
 	p.Options = s.options()
 	workers := pick(s, 1, 1, 1, 2, 3)
-	names := kindNames()
+	names := slices.DeleteFunc(kindNames(), func(name string) bool { return slices.Contains(featured, name) })
 	if p.Topology == "standalone" {
 		names = slices.DeleteFunc(names, func(name string) bool { return kinds[name].set })
 	}
@@ -59,6 +59,9 @@ func New(seed uint64) Plan {
 	}
 	if s.chance(3) {
 		pick(s, source.outage, source.ended, source.ended, source.storm, source.bulk, source.killed, source.killed, source.load, source.spent)(s, &p)
+	}
+	if seed%2 == 0 && len(p.Calls) <= 20 { // from a source of their own, so that they change no other plan
+		source{rand.New(rand.NewPCG(seed, 2))}.features(&p)
 	}
 	return p
 }

@@ -18,6 +18,9 @@ type Plan struct {
 	Topology string
 	Options  []string // of the connection string
 	Logs     bool     // whether the driver's log is recorded
+	Auth     Auth
+	Monitor  Monitor
+	Batch    int `json:",omitempty"` // how many statements servers take in a write; 0 for very many
 	Calls    []Call
 	Faults   []Fault
 }
@@ -31,6 +34,31 @@ type Call struct {
 	N        int           // of documents, or of statements
 	Deadline time.Duration `json:",omitempty"` // of the context; 0 for none
 	Cancel   time.Duration `json:",omitempty"` // when the context is cancelled; 0 for never
+	// Again is whether the application ends its transaction once more after a commit that failed, by "commit" or "abort".
+	Again string `json:",omitempty"`
+}
+
+// Auth is how clients authenticate.
+type Auth struct {
+	Mechanism             string `json:",omitempty"` // none if they do not
+	Speculative, Exchange bool   // what the server does: see virtual.Auth
+}
+
+// The mechanisms.
+const (
+	Offered = "offered" // the client takes what the server offers
+	Scram   = "SCRAM-SHA-256"
+	Plain   = "PLAIN"
+	OIDC    = "MONGODB-OIDC"
+)
+
+// Monitor is what monitors do beside recording.
+type Monitor struct {
+	On    string        `json:",omitempty"` // the command's event: "started", "succeeded" or "failed"
+	Takes time.Duration `json:",omitempty"` // how long its monitor does nothing
+	Asks  time.Duration `json:",omitempty"` // after which its monitor gives up a command of its own; 0 for none
+	// Yields is whether other goroutines run before a handler of a server's description returns.
+	Yields bool `json:",omitempty"`
 }
 
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.
@@ -45,6 +73,7 @@ type Fault struct {
 	Code  int32         `json:",omitempty"`
 	Host  int           `json:",omitempty"` // from 1; 0 for all
 	Rate  float64       `json:",omitempty"`
+	Field string        `json:",omitempty"` // that a reply lacks
 }
 
 // What can go wrong with commands, from the nth on.
@@ -56,14 +85,20 @@ const (
 	Lose    = "lose"    // executed; the connection is closed instead of the reply
 	Drop    = "drop"    // executed; the connection is closed a moment after the reply
 	Slow    = "slow"    // takes a while
+	Abort   = "abort"   // the connection is reset instead
+	Tear    = "tear"    // the connection is closed after some bytes of a reply
+	Lack    = "lack"    // the reply lacks a field
+	Huge    = "huge"    // the reply has a large field
+	Labels  = "labels"  // the reply has many labels
 )
 
 // What can go wrong with servers and the network.
 const (
 	Silent      = "silent"
 	Refusing    = "refusing"
-	Closing     = "closing" // new connections are accepted and closed
-	Away        = "away"    // all connections are reset, new ones closed: a proxy before a server that restarts
+	Closing     = "closing"  // new connections are accepted and closed
+	Breaking    = "breaking" // new connections are accepted and reset
+	Away        = "away"     // all connections are reset, new ones closed: a proxy before a server that restarts
 	Reset       = "reset"
 	Stop        = "stop"
 	StepDown    = "stepdown"
@@ -73,12 +108,17 @@ const (
 )
 
 func (f Fault) onCommands() bool {
-	return slices.Contains([]string{Error, Concern, Reject, Close, Lose, Drop, Slow}, f.What)
+	return slices.Contains([]string{Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack, Huge, Labels}, f.What)
+}
+
+// establishes reports whether the fault meets the commands by which a connection is established.
+func (f Fault) establishes() bool {
+	return slices.Contains([]string{"hello", "saslStart", "saslContinue"}, f.On)
 }
 
 // cuts reports whether the fault closes connections that calls use.
 func (f Fault) cuts() bool {
-	return slices.Contains([]string{Close, Lose, Drop}, f.What) && f.On != "hello" && f.On != "saslStart"
+	return slices.Contains([]string{Close, Lose, Drop, Abort, Tear}, f.What) && !f.establishes()
 }
 
 // interrupted is the code of an overload error that is not retryable.
@@ -87,12 +127,12 @@ const interrupted = 473
 // overloads reports whether drivers with backpressure treat the fault as an overload.
 func (f Fault) overloads() bool {
 	switch f.What {
-	case Silent, Refusing, Closing, Away, Stop, Capacity, Requests, Connections:
+	case Silent, Refusing, Closing, Breaking, Away, Stop, Capacity, Requests, Connections:
 		return true
 	case Reject:
 		return f.Code != interrupted
 	}
-	return f.On == "hello" || f.On == "saslStart"
+	return f.establishes()
 }
 
 // Overloads reports whether the plan has retryable overload errors, so that drivers may differ.
@@ -103,11 +143,25 @@ func (p Plan) Limits() bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.What == Capacity || f.What == Requests || f.What == Connections })
 }
 
-// OnlyOverloads reports whether nothing but overload errors makes a driver send a command again.
+// OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
 func (p Plan) OnlyOverloads() bool {
-	return !slices.ContainsFunc(p.Faults, func(f Fault) bool {
+	return p.Batch == 0 && !slices.ContainsFunc(p.Faults, func(f Fault) bool {
 		return f.What == Stop || f.What == Away || f.What == Silent || !f.overloads() && f.What != Slow
 	})
+}
+
+// OnlyMonitored reports whether overload errors concern no command but those of monitors, and nothing else can make a call last.
+func (p Plan) OnlyMonitored() bool {
+	return p.Monitor.Asks > 0 && !p.Has("timeoutMS") && !p.Has("estimatedDocumentCount") && len(p.Workers()) == 1 &&
+		!p.faulty(func(f Fault) bool {
+			return f.overloads() && (f.What != Reject || f.On != "count") || f.cuts() || !f.onCommands()
+		})
+}
+
+// OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
+func (p Plan) OneRetry() bool {
+	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) &&
+		strings.HasPrefix(p.Faults[0].On, "sasl") && len(p.Workers()) == 1 && !p.Has("retry") && !p.Has("adaptive") && !p.Has("max") && !p.Has("timeoutMS")
 }
 
 // Reachable reports whether a server that exists can be reached at any time.
@@ -181,6 +235,14 @@ func (p Plan) Without() []Plan {
 		q := p
 		q.Options = options
 		smaller = append(smaller, q)
+	}
+	for _, drop := range []func(*Plan){
+		func(q *Plan) { q.Auth = Auth{} }, func(q *Plan) { q.Monitor = Monitor{} }, func(q *Plan) { q.Batch = 0 }, func(q *Plan) { q.Logs = false },
+	} {
+		q := p
+		if drop(&q); !reflect.DeepEqual(p, q) {
+			smaller = append(smaller, q)
+		}
 	}
 	return smaller
 }

@@ -102,6 +102,66 @@ func TestReason(t *testing.T) {
 		"an option that the plan has": {
 			plan: Plan{Options: []string{"minPoolSize=1"}}, upstream: []string{"       0.000 pool a: ConnectionCreated"}, want: "a new pool",
 		},
+		"a client bulk write's results": {
+			upstream: []string{"1.000 event started bulkWrite of call 1 clientBulkWriteMany"},
+			fork:     []string{"1.000 pool a: ConnectionCheckedIn  0s", "1.000 pool a: ConnectionCheckOutStarted  0s"},
+			want:     "client bulk write, reading its results with getMore",
+		},
+		"its connection, after a slow monitor": {
+			plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}}, fork: []string{"1.000 pool a: ConnectionCheckedIn  0s"},
+			want: "client bulk write, reading its results with getMore",
+		},
+		"a connection that is not returned": {
+			plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}}, upstream: []string{"1.000 pool a: ConnectionCheckedIn  0s"},
+		},
+		"the indexes of an insert that is interrupted": {
+			plan:     Plan{Calls: []Call{{Kind: "insertMany"}}},
+			upstream: []string{`1.000 call 1 insertMany error E "x"`, "1.000 call 1 insertMany detail bulk x 1 11000 of <nil>"},
+			fork:     []string{`1.000 call 1 insertMany error E "x: no time for a retry: y"`, "1.000 call 1 insertMany detail bulk x 3 11000 of <nil>"},
+			want:     "an interrupted write of many documents",
+		},
+		"of one that is not": {
+			plan:     Plan{Calls: []Call{{Kind: "insertMany"}}},
+			upstream: []string{"1.000 call 1 insertMany detail bulk x 1 11000 of <nil>"},
+			fork:     []string{"1.000 call 1 insertMany detail bulk x 3 11000 of <nil>"},
+		},
+		"another call's connection": {
+			upstream: []string{"1.000 event started insert of call 1 bulkWrite"},
+			fork:     []string{"1.000 pool a: ConnectionCheckedIn  0s", "1.000 pool a: ConnectionCheckOutStarted  0s"},
+		},
+		"a commit that upstream's WithTransaction sends": {
+			plan:     Plan{Options: []string{"timeoutMS=50"}},
+			upstream: []string{`1.000 server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},
+			fork:     []string{`1.000 server a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1, maxTimeMS: 1500`},
+			want:     "`WithTransaction`, client-level timeout without a deadline",
+		},
+		"without a majority": {
+			plan:     Plan{Options: []string{"timeoutMS=50"}},
+			upstream: []string{`1.000 server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},
+			fork:     []string{`1.000 server a sees commitTransaction: 1, lsid: 1, maxTimeMS: 1500`},
+		},
+		"its getMore needs no second connection": {
+			plan:     Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+			upstream: []string{"       1.000 pool a: ConnectionCreated  0s"},
+			fork:     []string{"       1.000 event started getMore of call 1 clientBulkWriteMany", "       1.000 event succeeded bulkWrite after 400µs"},
+		},
+		"it starts at once": {
+			plan:     Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+			upstream: []string{"       1.000 pool a: ConnectionCreated  0s"},
+			fork:     []string{"       1.000 event started getMore of call 1 clientBulkWriteMany"},
+			want:     "client bulk write, reading its results with getMore",
+		},
+		"its next batch behind a load balancer": {
+			plan:     Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+			upstream: []string{`1.000 call 1 clientBulkWriteMany error E "an inserted document is too large"`, "1.000 call 1 clientBulkWriteMany is "},
+			fork:     []string{"1.000 event started bulkWrite of call 1 clientBulkWriteMany"},
+			want:     "client bulk write, reading its results with getMore",
+		},
+		"another error of it": {
+			plan:     Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+			upstream: []string{`1.000 call 1 clientBulkWriteMany error E "x"`, "1.000 call 1 clientBulkWriteMany is "},
+			fork:     []string{"1.000 event started bulkWrite of call 1 clientBulkWriteMany"},
+		},
 		"a change stream's retry finds no server": {
 			plan:     Plan{Calls: []Call{{Kind: "watch"}}},
 			upstream: []string{`1.000 call 1 watch error topology.ServerSelectionError "x"`, "1.000 call 1 watch is timeout", "1.000 call 1 watch detail"},

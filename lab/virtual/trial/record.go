@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -27,12 +28,16 @@ type recorder struct {
 	keep    bool
 	// ordered is whether calls follow each other, so that it is not by chance which one gets which session.
 	ordered bool
+	// react is called for each event of a command.
+	react func(ctx context.Context, event string)
 
 	mu         sync.Mutex
 	lines      []string
 	sessions   map[string]int // numbers sessions by their lsid
 	attempts   map[attempt]int
 	rejected   map[attempt]int // of them with NoWritesPerformed
+	overloads  map[int]int     // overload errors of a call's commands
+	others     map[int]int     // other failures, but for code 391
 	hidden     map[hiding]bool
 	selections map[string]int // by the operation
 	tokens     float64        // at most, by the attempts that were sent
@@ -58,7 +63,7 @@ type attempt struct {
 }
 
 func newRecorder(hosts []string, keep, ordered bool) *recorder {
-	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{}, attempts: map[attempt]int{}, rejected: map[attempt]int{}, hidden: map[hiding]bool{}, tokens: tokensAtMost, selections: map[string]int{}}
+	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{}, attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{}, hidden: map[hiding]bool{}, tokens: tokensAtMost, selections: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -74,11 +79,22 @@ var masks = []struct {
 	{regexp.MustCompile(`0x[0-9a-f]+`), "0x"},
 }
 
-func (r *recorder) line(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+// longest is the length from which on lines are shortened.
+const longest = 5000
+
+// masked returns a text as it is recorded.
+func masked(text string) string {
 	for _, mask := range masks {
 		text = mask.what.ReplaceAllString(text, mask.with)
 	}
+	if len(text) > longest {
+		text = fmt.Sprintf("%s… %x", text[:longest], sha256.Sum256([]byte(text)))
+	}
+	return text
+}
+
+func (r *recorder) line(format string, args ...any) {
+	text := masked(fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, d := range Differences {
@@ -93,8 +109,23 @@ func (r *recorder) line(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf("%12.3f %s", float64(r.now().Microseconds())/1000, text))
 }
 
+// ended records how a call ended.
+func (r *recorder) ended(id int, kind string, result any, err error) {
+	outcome := "no error"
+	if err != nil {
+		outcome = "an error"
+		r.line("call %d %s error %T %q", id, kind, err, err)
+		r.line("call %d %s is %s", id, kind, properties(err))
+		r.line("call %d %s detail%s", id, kind, details(err))
+	}
+	if raw, ok := result.(bson.Raw); ok {
+		result = raw.String()
+	}
+	r.line("call %d %s returns %+v, %s", id, kind, result, outcome)
+}
+
 // volatile are fields of commands that differ from run to run, or in the name of the driver.
-var volatile = []string{"$clusterTime", "client", "topologyVersion"}
+var volatile = []string{"$clusterTime", "client", "topologyVersion", "payload", "speculativeAuthenticate"}
 
 // command records a command as a server saw it.
 func (r *recorder) command(c virtual.Command) {
@@ -121,6 +152,9 @@ func (r *recorder) command(c virtual.Command) {
 			fields = append(fields, fmt.Sprintf("%s: %v", e.Key(), e.Value()))
 		}
 	}
+	if c.Compressed {
+		fields = append(fields, "compressed")
+	}
 	r.line("server %s sees %s", c.Host, strings.Join(fields, ", "))
 }
 
@@ -133,12 +167,14 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			r.attempts[attempt{call.ID, e.CommandName}]++
 			r.mu.Unlock()
 			r.line("event started %s of call %d %s", e.CommandName, call.ID, call.Kind)
+			r.react(ctx, "started")
 		},
-		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
 			r.mu.Lock()
 			r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
 			r.mu.Unlock()
 			r.line("event succeeded %s after %v", e.CommandName, e.Duration)
+			r.react(ctx, "succeeded")
 		},
 		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {
 			call, _ := ctx.Value(callKey{}).(Call)
@@ -147,11 +183,18 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			if r.attempts[this] > 1 && hasLabel(e.Failure, "SystemOverloadedError") {
 				r.tokens-- // a retry that fails for another reason returns its token
 			}
+			switch {
+			case hasLabel(e.Failure, "SystemOverloadedError"):
+				r.overloads[call.ID]++
+			case !strings.Contains(e.Failure.Error(), "ReauthenticationRequired"):
+				r.others[call.ID]++
+			}
 			if hasLabel(e.Failure, "NoWritesPerformed") {
 				r.rejected[this]++
 			}
 			r.mu.Unlock()
 			r.line("event failed %s after %v: %s", e.CommandName, e.Duration, describe(e.Failure))
+			r.react(ctx, "failed")
 		},
 	})
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
@@ -163,6 +206,7 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
 			r.line("server %s: %s to %s", e.Address, e.PreviousDescription.Kind, e.NewDescription.Kind)
+			r.react(context.Background(), "described")
 		},
 		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
 			if e.PreviousDescription.Kind != e.NewDescription.Kind { // others depend on the order of hosts within an instant
@@ -226,6 +270,13 @@ func (r *recorder) most(call int) (most int, rejected bool) {
 		}
 	}
 	return most, rejected
+}
+
+// overloaded reports whether nothing but overload errors ended the call's commands.
+func (r *recorder) overloaded(call int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.overloads[call] > 0 && r.others[call] == 0
 }
 
 // trace returns the lines in the order of their times; what happens in the same instant is sorted.

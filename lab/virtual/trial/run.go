@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,13 +26,14 @@ type Trace struct {
 	// Opened are the times at which connections were opened.
 	Opened      []time.Duration
 	Commands    int
-	Cut         int     // connections that the plan closed because of a command of a call
-	Unfinished  int     // transactions that are left when all calls have returned
-	Selections  int     // the most server selections of an operation that the log tells of
-	Minted      float64 // tokens that the log tells of, beyond those that are due
-	Lost, Twice []int   `json:",omitempty"`
-	Limit       int     // of retries after overload errors
-	Crash       string  `json:",omitempty"` // why there is no trace
+	Cut         int           // connections that the plan closed because of a command of a call
+	Unfinished  int           // transactions that are left when all calls have returned
+	Selections  int           // the most server selections of an operation that the log tells of
+	Minted      float64       // tokens that the log tells of, beyond those that are due
+	Lost, Twice []int         `json:",omitempty"`
+	Limit       int           // of retries after overload errors
+	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
+	Crash       string        `json:",omitempty"` // why there is no trace
 }
 
 // String describes how the calls ended.
@@ -52,6 +54,9 @@ type Outcome struct {
 	Index      int
 	Attempts   int  // the most of one command
 	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
+	Panicked   bool
+	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
+	Overloaded bool
 	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
 	Ending time.Duration `json:",omitempty"`
 	// Held is until when the call may last, whatever its deadline.
@@ -73,10 +78,18 @@ func (o Outcome) Overrun() time.Duration {
 // Single reports whether the call is one command.
 func (o Outcome) Single() bool { return kinds[o.Kind].single }
 
+// Reads reports whether the call is a read of one command that nothing ends early.
+func (o Outcome) Reads() bool {
+	return o.Single() && o.Deadline+o.Cancel == 0 && slices.Contains([]string{"find", "count", "distinct"}, kinds[o.Kind].commands[0])
+}
+
 // Ends reports whether the call ends a transaction.
 func (o Outcome) Ends() bool {
 	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
 }
+
+// EndsItself reports whether the application ends the call's transaction.
+func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind == "abortedTransaction" }
 
 // BeyondLimit reports whether a command was retried more often than a limit allows.
 func (t Trace) BeyondLimit(limit int) bool {
@@ -121,7 +134,7 @@ const aside = 300 * time.Nanosecond
 // Run runs a plan in the bubble of the test, and records the lines if wanted. What the process draws from crypto/rand, from then on, is
 // the plan's: one trial runs at a time.
 func Run(t *testing.T, plan Plan, lines bool) Trace {
-	cluster := virtual.New(t, virtual.Options{Topology: plan.Topology, Nearest: int(plan.Seed % 6)})
+	cluster := virtual.New(t, plan.servers())
 	chance := newChance(plan.Seed)
 	rand.Reader = chance
 	for i := range 7 {
@@ -130,7 +143,8 @@ func Run(t *testing.T, plan Plan, lines bool) Trace {
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{}, ending: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
 	a.workers, a.recorder.workers = chance.workers, chance.workers
 	cluster.Intercept(a.intercept)
-	client, err := mongo.Connect(a.recorder.watch(cluster.Client(plan.Options...), plan.Logs))
+	a.recorder.react = a.react
+	client, err := mongo.Connect(a.recorder.watch(plan.client(cluster.Client(plan.Options...)), plan.Logs))
 	if err != nil {
 		return Trace{Digest: err.Error()}
 	}
@@ -182,16 +196,12 @@ func (a *application) call(c Call) {
 	}
 	defer cancel()
 	start := a.recorder.now()
-	result, err := kinds[c.Kind].run(ctx, a, c)
+	result, err := a.caught(ctx, c)
 	o := Outcome{Call: c, Start: start, End: a.recorder.now()}
-	outcome := "no error"
 	if err != nil {
-		o.Error, outcome = describe(err), "an error"
-		a.recorder.line("call %d %s error %T %q", c.ID, c.Kind, err, err)
-		a.recorder.line("call %d %s is %s", c.ID, c.Kind, properties(err))
-		a.recorder.line("call %d %s detail%s", c.ID, c.Kind, details(err))
+		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
 	}
-	a.recorder.line("call %d %s returns %s, %s", c.ID, c.Kind, printed(result), outcome)
+	a.recorder.ended(c.ID, c.Kind, result, err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if at, ok := a.returned[c.ID]; ok {
@@ -208,9 +218,9 @@ func (a *application) inflict(f Fault) {
 		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))
 	}
 	over := func() {}
-	links := map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing, Away: virtual.Closing}
+	links := map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing, Breaking: virtual.Breaking, Away: virtual.Closing}
 	switch f.What {
-	case Silent, Refusing, Closing, Away:
+	case Silent, Refusing, Closing, Breaking, Away:
 		a.cluster.SetLink(links[f.What], hosts...)
 		if f.What == Away {
 			a.cluster.Reset(hosts...)
@@ -286,11 +296,16 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 		run()
 		return nil
 	case Drop:
-		time.AfterFunc(time.Millisecond+aside, c.Cut)
+		time.AfterFunc(time.Millisecond+aside, func() { c.Cut(virtual.Closed) })
 		return run()
 	case Slow:
 		time.Sleep(f.For)
 		return run()
+	case Abort, Tear:
+		c.Cut(map[string]virtual.Ending{Abort: virtual.Broken, Tear: virtual.Torn}[f.What])
+		return nil
+	case Lack, Huge, Labels:
+		return altered(f, run())
 	default:
 		return nil
 	}
@@ -307,6 +322,7 @@ func (a *application) trace() Trace {
 	for i := range t.Outcomes {
 		t.Outcomes[i].Index = i
 		t.Outcomes[i].Attempts, t.Outcomes[i].Rejected = a.recorder.most(t.Outcomes[i].ID)
+		t.Outcomes[i].Overloaded = a.recorder.overloaded(t.Outcomes[i].ID)
 		t.Outcomes[i].Ending = a.ending[t.Outcomes[i].ID]
 		t.Outcomes[i].Held = a.held(t.Outcomes[i])
 	}
@@ -318,10 +334,14 @@ func (a *application) trace() Trace {
 	return t
 }
 
-// held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; and
+// held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; monitors and authentication take their time; and
 // what ends a transaction of WithTransaction has the client's Timeout anew.
 func (a *application) held(o Outcome) (until time.Duration) {
 	const handshakeAndCommand = 3 * time.Millisecond
+	const authentication = 2 * time.Millisecond
+	if m := a.plan.Monitor; m.On != "" || a.plan.Auth.Mechanism != "" {
+		until = o.Start + o.Deadline + o.Cancel + 2*(m.Takes+m.Asks) + authentication
+	}
 	switch o.Kind {
 	case "find", "aggregate":
 		for _, silence := range a.silences {
@@ -331,7 +351,7 @@ func (a *application) held(o Outcome) (until time.Duration) {
 		}
 	case "withTransaction":
 		if o.Ending > 0 && a.plan.timeout() > 0 {
-			until = max(o.Ending, o.Start+o.Deadline+o.Cancel) + a.plan.timeout()
+			until = max(until, max(o.Ending, o.Start+o.Deadline+o.Cancel)+a.plan.timeout())
 		}
 	}
 	return until
@@ -357,11 +377,4 @@ func (a *application) done(c Call) int64 {
 	}
 	n, _ := doc.Lookup("n").AsInt64OK()
 	return n
-}
-
-func printed(value any) string {
-	if raw, ok := value.(bson.Raw); ok {
-		return raw.String()
-	}
-	return fmt.Sprintf("%+v", value)
 }

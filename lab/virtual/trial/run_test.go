@@ -21,7 +21,7 @@ func run(t *testing.T, plan Plan) (trace Trace) {
 func TestEveryKind(t *testing.T) {
 	for _, name := range kindNames() {
 		t.Run(name, func(t *testing.T) {
-			plan := Plan{Topology: "replicaset:1", Logs: true, Calls: []Call{{ID: 1, Kind: name, N: 2}}}
+			plan := Plan{Topology: "replicaset:1", Logs: true, Batch: 2, Calls: []Call{{ID: 1, Kind: name, N: 2}}}
 			trace := run(t, plan)
 			require.Len(t, trace.Outcomes, 1)
 			assert.Empty(t, trace.Outcomes[0].Error)
@@ -83,6 +83,7 @@ func TestHeld(t *testing.T) {
 		"no host is silent":         {Plan{Calls: []Call{{Kind: "find"}}}, 0},
 		"a call without a cursor":   {Plan{Calls: []Call{{Kind: "findOne"}}, Faults: silent}, 0},
 		"a transaction's end":       {Plan{Calls: []Call{{Kind: "withTransaction"}}, Options: []string{"timeoutMS=2000"}}, 4 * time.Second},
+		"slow monitors":             {Plan{Calls: []Call{{Kind: "findOne"}}, Monitor: Monitor{On: "started", Takes: time.Second}}, 4*time.Second + 2*time.Millisecond},
 		"without Timeout":           {Plan{Calls: []Call{{Kind: "withTransaction"}}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

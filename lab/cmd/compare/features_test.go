@@ -1,0 +1,61 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"mongofork/lab/virtual/trial"
+)
+
+// TestFeatureRules has a trial that breaks each rule, and one next to it that does not.
+func TestFeatureRules(t *testing.T) {
+	t.Parallel()
+	asks := trial.Plan{
+		Monitor: trial.Monitor{On: "failed", Asks: time.Second}, Calls: []trial.Call{{ID: 1, Kind: "insertMany"}},
+		Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "count"}},
+	}
+	closes := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "findOne"}}, Faults: []trial.Fault{{What: trial.Close, On: "saslStart", Times: 1}}}
+	twice := closes
+	twice.Faults = []trial.Fault{{What: trial.Close, On: "saslStart", Times: 2}}
+	reauthenticates := trial.Plan{
+		Calls:  []trial.Call{{ID: 1, Kind: "insertOne"}},
+		Faults: []trial.Fault{{What: trial.Error, Code: 391, On: "insert"}, {What: trial.Reject, Code: 462, On: "insert"}},
+	}
+	outcome := func(kind, err string) trial.Trace {
+		return trial.Trace{Outcomes: []trial.Outcome{{Call: trial.Call{ID: 1, Kind: kind}, Error: err}}}
+	}
+	overloaded := func(err string) trial.Trace {
+		trace := outcome("insertOne", err)
+		trace.Outcomes[0].Overloaded = true
+		return trace
+	}
+	panicked := outcome("find", "panic: nil")
+	panicked.Outcomes[0].Panicked = true
+	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
+	tests := map[string]struct {
+		plan           trial.Plan
+		up, fork, good trial.Trace
+	}{
+		"a call panics": {trial.Plan{}, panicked, panicked, outcome("find", "x")},
+		"far more processor time than upstream's":                 {trial.Plan{}, busy(time.Millisecond), busy(time.Second), busy(200 * time.Millisecond)},
+		"the command of a monitor changes the result of its call": {asks, outcome("insertMany", "x"), outcome("insertMany", "y"), outcome("insertMany", "x")},
+		"a retry that would do is not made":                       {closes, outcome("findOne", "x"), outcome("findOne", "x"), outcome("findOne", "")},
+		"the error does not say that the server is overloaded":    {reauthenticates, outcome("insertOne", ""), overloaded("x"), overloaded("x SystemOverloadedError")},
+	}
+	assert.Len(t, tests, len(always)+len(features))
+	all := slices.Concat(always, features)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule := brokenOf(all, tt.plan, traces{tt.up}, traces{tt.fork})
+			if assert.NotNil(t, rule) {
+				assert.Equal(t, name, rule.text)
+			}
+			assert.Nil(t, brokenOf(all, tt.plan, traces{tt.up}, traces{tt.good}))
+		})
+	}
+	assert.Nil(t, brokenOf(all, twice, traces{outcome("findOne", "x")}, traces{outcome("findOne", "x")}), "one retry does not do")
+}

@@ -1,0 +1,186 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// features gives a plan what most have not: one of these, or two.
+func (s source) features(p *Plan) {
+	for range pick(s, 1, 1, 2) {
+		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits, source.sessions,
+			source.batches, source.connections, source.establishment, source.givenUp, source.services, source.replies, source.replies)(s, p)
+	}
+}
+
+// option sets an option of the connection string.
+func (p *Plan) option(option string) {
+	name, _, _ := strings.Cut(option, "=")
+	p.Options = append(slices.DeleteFunc(p.Options, func(o string) bool { return strings.HasPrefix(o, name+"=") }), option)
+}
+
+// one makes one of the calls one of a kind, and returns the first command of that.
+func (s source) one(p *Plan, names ...string) string {
+	name := pick(s, names...)
+	if kinds[name].set && p.Topology == "standalone" {
+		p.Topology = "replicaset:1"
+	}
+	p.Calls[0].Kind = name
+	return kinds[name].commands[0]
+}
+
+// command is one that the plan's calls send.
+func (s source) command(p *Plan) string { return pick(s, kinds[pick(s, p.Calls...).Kind].commands...) }
+
+// credentials make clients authenticate, which may fail, or be asked for again.
+func (s source) credentials(p *Plan) {
+	p.Auth = Auth{Mechanism: pick(s, Offered, Scram, Scram, Plain, OIDC, OIDC), Speculative: s.chance(2), Exchange: s.chance(4)}
+	start := "saslStart"
+	if p.Auth.Mechanism == Offered || p.Auth.Mechanism == Scram {
+		start = pick(s, "saslStart", "saslContinue")
+	}
+	if p.Auth.Mechanism == OIDC && s.chance(2) {
+		on := s.command(p)
+		p.Faults = []Fault{{What: Error, Code: 391, On: on, Nth: 1 + s.IntN(2), Times: pick(s, 1, 1, 2)}}
+		if s.chance(2) { // and then an overload
+			p.Faults = append(p.Faults, Fault{What: Reject, Code: 462, On: on, Nth: 1, Times: 1000})
+		}
+		return
+	}
+	if s.chance(2) {
+		p.Faults = []Fault{s.atHandshake(start)}
+		if p.Faults[0].Times == 1000 {
+			s.one(p, "findOne", "countDocuments", "distinct")
+			p.Calls[0].Deadline = s.between(500, 3000)
+		}
+	}
+}
+
+// atHandshake is a fault while a connection is established.
+func (s source) atHandshake(on string) Fault {
+	f := Fault{What: pick(s, Close, Close, Close, Error, Error, Abort, Tear, Slow, Lose, Reject), On: on, Nth: 1 + s.IntN(3), Times: pick(s, 1, 1, 2, 1000)}
+	switch f.What {
+	case Error:
+		f.Code = pick[int32](s, 18, 91, 91, 11600, 391, 6)
+	case Reject:
+		f.Code = 462
+	case Slow:
+		f.For = s.between(1, 3000)
+	}
+	return f
+}
+
+// establishment breaks connections at each phase of being established.
+func (s source) establishment(p *Plan) {
+	phase := pick(s, "dial", "hello", "saslStart", "saslContinue")
+	if phase == "dial" {
+		p.Faults = []Fault{{What: pick(s, Breaking, Closing, Refusing), At: s.between(0, 100), For: s.between(1, 3000)}}
+		return
+	}
+	p.Monitor.Yields = s.chance(2)
+	if phase != "hello" && p.Auth.Mechanism == "" {
+		p.Auth = Auth{Mechanism: Scram}
+	}
+	p.Faults = []Fault{{What: pick(s, Abort, Abort, Tear, Close), On: phase, Nth: 1 + s.IntN(4), Times: pick(s, 1, 1, 1, 2, 3)}}
+	if phase != "hello" && s.chance(2) {
+		s.one(p, "findOne", "countDocuments", "distinct")
+	}
+}
+
+// monitors make monitors slow, or run a command of their own, which may be given up while it waits.
+func (s source) monitors(p *Plan) {
+	p.Monitor = Monitor{On: pick(s, "started", "succeeded", "failed", "failed"), Takes: pick(s, 0, 0, s.between(1, 30)), Yields: s.chance(2)}
+	if s.chance(4) {
+		return
+	}
+	p.Monitor.Asks = s.between(20, 1000)
+	if s.chance(2) {
+		p.Calls[0].Kind, p.Calls[0].N = pick(s, "insertMany", "bulkWrite", "updateOne"), 4
+	}
+	slow := pick(s, Fault{What: Reject, Code: 462}, Fault{What: Reject, Code: 462}, Fault{What: Slow, For: 2 * time.Second}, Fault{What: Close})
+	slow.On, slow.Nth, slow.Times = "count", 1, 1000
+	p.Faults = []Fault{slow}
+	if s.chance(2) {
+		p.Faults = append(p.Faults, Fault{What: Error, Code: pick[int32](s, 2, 13, 11000), On: s.command(p), Nth: 1, Times: 1})
+	}
+}
+
+// commits make commits end with something that does not tell whether they took place, and let the application end them again.
+func (s source) commits(p *Plan) {
+	if p.Topology == "standalone" {
+		p.Topology = "replicaset:1"
+	}
+	s.calls(p, 1, 1+s.IntN(2), pick(s, "transaction", "transaction", "withTransaction"))
+	for i := range p.Calls {
+		p.Calls[i].Again = pick(s, "commit", "commit", "abort", "")
+		if s.chance(2) {
+			p.Calls[i].Deadline = s.between(12, 40)
+		}
+	}
+	p.Faults = []Fault{pick(s,
+		Fault{What: Slow, For: s.between(20, 60)}, Fault{What: Slow, For: s.between(20, 60)}, Fault{What: Lose}, Fault{What: Reject, Code: 462},
+		Fault{What: Error, Code: 50}, Fault{What: Error, Code: 50}, Fault{What: Concern, Code: 50}, Fault{What: Concern, Code: pick[int32](s, 64, 91)})}
+	p.Faults[0].On, p.Faults[0].Nth, p.Faults[0].Times = "commitTransaction", 1, pick(s, 1, 1, 2)
+}
+
+// sessions adds calls in sessions of other kinds, and reads from members that are tagged, or not too stale.
+func (s source) sessions(p *Plan) {
+	s.one(p, "causal", "snapshot", "tailable")
+	if s.chance(2) {
+		p.Topology = pick(s, "replicaset:2", "replicaset:3")
+		p.option("readPreference=" + pick(s, "secondaryPreferred", "secondary") +
+			pick(s, "&maxStalenessSeconds=100", "&readPreferenceTags=dc:dc2", "&readPreferenceTags=dc:dc2&maxStalenessSeconds=100"))
+	}
+}
+
+// batches make writes of several documents several commands.
+func (s source) batches(p *Plan) {
+	p.Batch = 1 + s.IntN(2)
+	on := s.one(p, "clientBulkWriteMany", "clientBulkWriteMany", "insertMany", "bulkWrite")
+	if s.chance(2) {
+		p.Faults = []Fault{{What: pick(s, Error, Concern, Close, Lose, Reject), Code: 462, On: pick(s, on, on, "getMore"), Nth: 1 + s.IntN(3), Times: pick(s, 1, 2)}}
+		if f := &p.Faults[0]; f.What != Reject {
+			f.Code = pick[int32](s, 91, 64, 13, 11600)
+		}
+	}
+}
+
+// connections are kept by other rules.
+func (s source) connections(p *Plan) {
+	p.option(pick(s, "minPoolSize=1", "minPoolSize=2", "serverMonitoringMode=poll", "compressors=zlib", "compressors=snappy,zlib"))
+}
+
+// givenUp cancels calls during a backoff.
+func (s source) givenUp(p *Plan) {
+	on := s.command(p)
+	for i := range p.Calls {
+		p.Calls[i].Deadline, p.Calls[i].Cancel = 0, s.between(5, 500)
+	}
+	p.Faults = []Fault{{What: Reject, Code: pick[int32](s, 462, 461, 463), On: on, Nth: 1, Times: 1000}}
+}
+
+// services are several behind a load balancer.
+func (s source) services(p *Plan) {
+	p.Topology = pick(s, "loadbalanced:2", "loadbalanced:3")
+	s.one(p, "find", "findClose", "transaction", "watch", "aggregate", "withTransaction")
+}
+
+// fields are those that replies must have, by the command.
+var fields = map[string][]string{
+	"find": {"cursor", "cursor.firstBatch", "cursor.firstBatch", "cursor.id", "cursor.ns"}, "aggregate": {"cursor", "cursor.firstBatch", "cursor.firstBatch", "cursor.id"},
+	"listCollections": {"cursor", "cursor.firstBatch", "cursor.id"}, "listIndexes": {"cursor", "cursor.firstBatch", "cursor.id"},
+	"getMore": {"cursor", "cursor.nextBatch", "cursor.id"}, "insert": {"n", "ok"}, "update": {"n", "nModified"}, "delete": {"n"},
+	"findAndModify": {"value", "lastErrorObject"}, "count": {"n"}, "distinct": {"values"}, "listDatabases": {"databases"},
+	"bulkWrite": {"cursor", "cursor.firstBatch", "cursor.id", "nInserted"}, "commitTransaction": {"ok"}, "abortTransaction": {"ok"},
+}
+
+// replies are large, have many labels, or lack what they must have.
+func (s source) replies(p *Plan) {
+	f := Fault{What: pick(s, Lack, Lack, Huge, Labels), On: s.command(p), Nth: 1, Times: pick(s, 1, 2)}
+	if f.What == Lack {
+		f.Field = pick(s, append(slices.Clone(fields[f.On]), "ok", "$clusterTime", "operationTime")...)
+	}
+	p.Faults = append(p.Faults[:min(1, len(p.Faults))], f)
+	slices.Reverse(p.Faults)
+}
