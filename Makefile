@@ -249,7 +249,7 @@ SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' ':!**/testdata/**' | g
 size: ## Count what a team has to carry, beside the driver
 	@echo "lines of Go in tools, lab and bench: $$($(call SIZED,-v)), and of tests: $$($(call SIZED,-e))"
 	@echo "targets of make: $$($(MAKE) -s help | wc -l)"
-	@echo "pages: $$(ls README.md CONTRIBUTING.md docs/*.md | wc -l), words: $$(cat README.md CONTRIBUTING.md docs/*.md | wc -w)"
+	@echo "pages: $$(ls README.md CONTRIBUTING.md docs/*.md | wc -l), words: $$(cat README.md CONTRIBUTING.md docs/*.md | wc -w); SECURITY.md: $$(wc -w <SECURITY.md)"
 	@echo "patches: $$(ls etc/series/[0-9]*.yaml | wc -l)"
 
 .PHONY: lint

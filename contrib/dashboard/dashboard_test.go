@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -122,33 +123,44 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestAlerts checks that the rules in docs/observability.md ask for metrics, labels and values that there are.
+// TestAlerts checks that the adapter's rules are rules, ask for metrics, labels and values that there are, and lead to the runbook.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "observability.md"))
+	file, problems := rulefmt.ParseFile(filepath.Join("..", "prometheus", "alerts.yaml"), false, model.UTF8Validation)
+	require.Empty(t, problems)
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "runbook.md"))
 	require.NoError(t, err)
-	rules := regexp.MustCompile(`(?m)^ +- alert: (\w+) #.+\n +expr: (.+)$`).FindAllStringSubmatch(string(page), -1)
-	require.Len(t, rules, strings.Count(string(page), "- alert:"))
-	require.NotEmpty(t, rules)
-	exported, values := exportedMetrics(t), exportedValues(t)
-	for _, rule := range rules {
-		used, err := metricsOf(rule[2])
-		require.NoError(t, err, rule[1])
-		require.NotEmpty(t, used, rule[1])
-		for name, wanted := range used {
-			assert.Subset(t, exported[name], wanted, "%s: labels of %s", rule[1], name)
-		}
-		for _, matcher := range regexp.MustCompile(`\w+=~?"([^"]+)"`).FindAllStringSubmatch(rule[2], -1) {
-			assert.Subset(t, values, strings.Split(matcher[1], "|"), rule[1])
-		}
+	var described []string
+	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(string(page), -1) {
+		described = append(described, heading[1])
 	}
+	var alerts []string
+	exported, values := exportedMetrics(t), exportedValues(t)
+	for _, rule := range file.Groups[0].Rules {
+		alerts = append(alerts, rule.Alert)
+		used, err := metricsOf(rule.Expr)
+		require.NoError(t, err, rule.Alert)
+		require.NotEmpty(t, used, rule.Alert)
+		for name, wanted := range used {
+			assert.Subset(t, exported[name], wanted, "%s: labels of %s", rule.Alert, name)
+		}
+		for _, matcher := range regexp.MustCompile(`\w+=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
+			assert.Subset(t, values, strings.Split(matcher[1], "|"), rule.Alert)
+		}
+		assert.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
+		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		assert.Equal(t, "docs/runbook.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+	}
+	assert.Equal(t, alerts, described)
 }
 
 // exportedValues returns the label values of the series that are there from the start.
 func exportedValues(t *testing.T) []string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(mongoprom.NewCollector(nil)))
+	collector := mongoprom.NewCollector(nil)
+	collector.CommandMonitor(nil)
+	require.NoError(t, registry.Register(collector))
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	var values []string
@@ -218,6 +230,7 @@ func exportedMetrics(t *testing.T) map[string][]string {
 	monitor, ctx := collector.Monitor(), context.Background()
 	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, WillRetry: true, Backoff: time.Millisecond, Reason: event.RetryReasonOverloaded})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{Attempts: 2, Retries: 1, Failure: errors.New("overloaded")})
+	collector.CommandMonitor(nil)
 	collector.ObserveTokens(func() (float64, bool) { return 0, true })
 	collector.ObserveThrottling(func() map[string]float64 { return map[string]float64{"a:27017": 0} })
 	registry := prometheus.NewPedanticRegistry()

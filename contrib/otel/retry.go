@@ -10,10 +10,15 @@
 //	mongodb.driver.retry.backoff       histogram of the backoffs before retries, in seconds
 //	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attributes
 //	                                   mongodb.retry.outcome ("succeeded" or "failed") and mongodb.retry.criticality
+//	mongodb.driver.operations          counter of commands that succeeded and of operations that failed, with the attribute
+//	                                   mongodb.retry.outcome, only for clients with CommandMonitor
 //	mongodb.driver.retry.tokens        gauge of the tokens left, only for clients with adaptiveRetries
 //	mongodb.driver.throttle.probability
 //	                                   gauge of the share of attempts that is not sent to a server, with the attributes
 //	                                   server.address and server.port, only for clients with adaptiveThrottling
+//
+// A gauge has one value for each set of attributes: of clients that share theirs, only one is seen. Give each client a Retries with
+// attributes of its own, see WithAttributes.
 //
 // The criticality is "sheddable", "normal" or "critical", see mongo.NewCriticalityContext.
 //
@@ -24,6 +29,7 @@ package mongootel
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -60,6 +66,8 @@ type Retries struct {
 	decisions  metric.Int64Counter
 	backoff    metric.Float64Histogram
 	operations metric.Int64Counter
+	outcomes   metric.Int64Counter
+	counting   atomic.Bool // whether outcomes are counted
 	tokens     metric.Float64ObservableGauge
 	throttling metric.Float64ObservableGauge
 }
@@ -134,6 +142,10 @@ func (r *Retries) createInstruments() (err error) {
 		metric.WithDescription("Operations that ended after retries.")); err != nil {
 		return err
 	}
+	if r.outcomes, err = r.meter.Int64Counter("mongodb.driver.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Commands that succeeded, and operations that failed.")); err != nil {
+		return err
+	}
 	if r.tokens, err = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
 		metric.WithDescription("Tokens left for retries after overload errors.")); err != nil {
 		return err
@@ -146,6 +158,29 @@ func (r *Retries) createInstruments() (err error) {
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.
 func (r *Retries) Monitor() *event.RetryMonitor {
 	return &event.RetryMonitor{Decided: r.decided, Finished: r.finished}
+}
+
+// CommandMonitor returns a monitor for ClientOptions.SetMonitor of the client with this Monitor, that hands everything on to the next
+// one, which may be nil. With both, operations are counted by their outcome: as succeeded each command that the server executed, as
+// failed each operation that ended with an error after an attempt, whatever the error. Write errors in a reply with ok: 1 count as
+// success, and what found no server or no connection is not counted.
+func (r *Retries) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
+	r.counting.Store(true)
+	for _, failed := range []bool{false, true} {
+		r.outcomes.Add(context.Background(), 0, r.attributes, metric.WithAttributes(outcome(failed)))
+	}
+	monitor := &event.CommandMonitor{}
+	if next != nil {
+		*monitor = *next
+	}
+	succeeded := metric.WithAttributes(outcome(false))
+	monitor.Succeeded = func(ctx context.Context, e *event.CommandSucceededEvent) {
+		r.outcomes.Add(ctx, 1, r.attributes, succeeded)
+		if next != nil && next.Succeeded != nil {
+			next.Succeeded(ctx, e)
+		}
+	}
+	return monitor
 }
 
 // ObserveTokens reports the tokens at each collection. The function is Client.RetryTokens of the client with this monitor.
@@ -171,6 +206,9 @@ func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Regi
 }
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {
+	if !decision.WillRetry && r.counting.Load() {
+		r.outcomes.Add(ctx, 1, r.attributes, metric.WithAttributes(outcome(true)))
+	}
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}

@@ -206,3 +206,21 @@ func TestNoSpan(t *testing.T) {
 	publish(context.Background(), retries.Monitor())
 	assert.NotEmpty(t, collect(t, reader))
 }
+
+// TestOutcomes checks that an error rate can be computed, and that a monitor of the application's own still hears everything.
+func TestOutcomes(t *testing.T) {
+	retries, reader := start(t)
+	ctx, heard := context.Background(), 0
+	publish(ctx, retries.Monitor())
+	assert.Empty(t, collect(t, reader)["mongodb.driver.operations"], "nobody counts what succeeds")
+	monitor := retries.CommandMonitor(&event.CommandMonitor{Succeeded: func(context.Context, *event.CommandSucceededEvent) { heard++ }})
+	assert.Nil(t, monitor.Started)
+	monitor.Succeeded(ctx, nil)
+	assert.Equal(t, 1, heard)
+	publish(ctx, retries.Monitor())
+	point := func(outcome string, value int64) metricdata.DataPoint[int64] {
+		return metricdata.DataPoint[int64]{Value: value, Attributes: attribute.NewSet(mongootel.OutcomeKey.String(outcome))}
+	}
+	metricdatatest.AssertEqual(t, sum(point("failed", 2), point("succeeded", 1)),
+		collect(t, reader)["mongodb.driver.operations"].Data.(metricdata.Sum[int64]), metricdatatest.IgnoreTimestamp())
+}

@@ -9,6 +9,8 @@
 //	mongodb_driver_retry_backoff_seconds          histogram of the backoffs before retries
 //	mongodb_driver_retried_operations_total{outcome, criticality}
 //	                                              operations that ended after retries, "succeeded" or "failed"
+//	mongodb_driver_operations_total{outcome}      commands that succeeded, and operations that failed, "succeeded" or "failed", only
+//	                                              for clients with CommandMonitor
 //	mongodb_driver_retry_tokens                   tokens left, only for clients with adaptiveRetries
 //	mongodb_driver_throttle_probability{server}   share of attempts that is not sent to the server, only for clients with
 //	                                              adaptiveThrottling
@@ -45,8 +47,11 @@ type Collector struct {
 	decisions  *prometheus.CounterVec
 	backoff    prometheus.Histogram
 	operations *prometheus.CounterVec
+	outcomes   *prometheus.CounterVec
 	tokens     *prometheus.Desc
 	throttling *prometheus.Desc
+
+	counting atomic.Bool // whether outcomes are counted
 
 	readTokens     atomic.Pointer[func() (float64, bool)]
 	readThrottling atomic.Pointer[func() map[string]float64]
@@ -71,6 +76,10 @@ func NewCollector(labels prometheus.Labels) *Collector {
 			Namespace: namespace, Subsystem: subsystem, Name: "retried_operations_total", ConstLabels: labels,
 			Help: "Operations that ended after retries.",
 		}, []string{"outcome", "criticality"}),
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "operations_total", ConstLabels: labels,
+			Help: "Commands that succeeded, and operations that failed.",
+		}, []string{"outcome"}),
 		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
 			"Tokens left for retries after overload errors.", nil, labels),
 		throttling: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "throttle_probability"),
@@ -103,6 +112,27 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 	return &event.RetryMonitor{Decided: c.decided, Finished: c.finished}
 }
 
+// CommandMonitor returns a monitor for ClientOptions.SetMonitor of the client with this collector's Monitor, that hands everything on
+// to the next one, which may be nil. With both, operations are counted by their outcome: as succeeded each command that the server
+// executed, as failed each operation that ended with an error after an attempt, whatever the error. Write errors in a reply with ok: 1
+// count as success, and what found no server or no connection is not counted.
+func (c *Collector) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
+	c.counting.Store(true)
+	succeeded := c.outcomes.WithLabelValues(outcomeSucceeded)
+	c.outcomes.WithLabelValues(outcomeFailed)
+	monitor := &event.CommandMonitor{}
+	if next != nil {
+		*monitor = *next
+	}
+	monitor.Succeeded = func(ctx context.Context, e *event.CommandSucceededEvent) {
+		succeeded.Inc()
+		if next != nil && next.Succeeded != nil {
+			next.Succeeded(ctx, e)
+		}
+	}
+	return monitor
+}
+
 // ObserveTokens reports the tokens at each collection. The function is Client.RetryTokens of the client with this collector's
 // monitor. Without ObserveTokens there is no token metric.
 func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
@@ -116,6 +146,9 @@ func (c *Collector) ObserveThrottling(read func() map[string]float64) {
 }
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
+	if !decision.WillRetry && c.counting.Load() {
+		c.outcomes.WithLabelValues(outcomeFailed).Inc()
+	}
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
@@ -142,6 +175,7 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 	c.decisions.Describe(descs)
 	c.backoff.Describe(descs)
 	c.operations.Describe(descs)
+	c.outcomes.Describe(descs)
 	descs <- c.tokens
 	descs <- c.throttling
 }
@@ -151,6 +185,7 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	c.decisions.Collect(metrics)
 	c.backoff.Collect(metrics)
 	c.operations.Collect(metrics)
+	c.outcomes.Collect(metrics)
 	if read := c.readTokens.Load(); read != nil {
 		if tokens, ok := (*read)(); ok {
 			metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)

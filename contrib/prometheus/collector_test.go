@@ -152,3 +152,29 @@ mongodb_driver_throttle_probability{server="a:27017"} 0
 mongodb_driver_throttle_probability{server="b:27017"} 0.5
 `), metric), "they are read when they are collected")
 }
+
+// TestOutcomes checks that an error rate can be computed, and that a monitor of the application's own still hears everything.
+func TestOutcomes(t *testing.T) {
+	collector, ctx := mongoprom.NewCollector(nil), context.Background()
+	publish(collector.Monitor())
+	assert.Equal(t, 0, testutil.CollectAndCount(collector, "mongodb_driver_operations_total"), "nobody counts what succeeds")
+
+	heard := ""
+	monitor := collector.CommandMonitor(&event.CommandMonitor{
+		Started:   func(context.Context, *event.CommandStartedEvent) { heard += "started " },
+		Succeeded: func(context.Context, *event.CommandSucceededEvent) { heard += "succeeded " },
+		Failed:    func(context.Context, *event.CommandFailedEvent) { heard += "failed " },
+	})
+	monitor.Started(ctx, nil)
+	monitor.Succeeded(ctx, nil)
+	monitor.Failed(ctx, nil)
+	assert.Equal(t, "started succeeded failed ", heard)
+	collector.CommandMonitor(nil).Succeeded(ctx, nil)
+	publish(collector.Monitor())
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
+# HELP mongodb_driver_operations_total Commands that succeeded, and operations that failed.
+# TYPE mongodb_driver_operations_total counter
+mongodb_driver_operations_total{outcome="failed"} 2
+mongodb_driver_operations_total{outcome="succeeded"} 2
+`), "mongodb_driver_operations_total"), "one refused a retry, one with an ordinary error")
+}

@@ -14,7 +14,8 @@ func Example() {
 
 	client, err := mongo.Connect(options.Client().
 		ApplyURI("mongodb://localhost:27017/?adaptiveRetries=true").
-		SetRetryMonitor(collector.Monitor()))
+		SetRetryMonitor(collector.Monitor()).
+		SetMonitor(collector.CommandMonitor(nil))) // or your own in place of nil
 	if err != nil {
 		panic(err)
 	}

@@ -53,7 +53,7 @@ func TestSecurityPage(t *testing.T) {
 	t.Parallel()
 	list, err := advisory.Read(repositoryRoot)
 	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "security.md"))
+	page, err := os.ReadFile(filepath.Join(repositoryRoot, "SECURITY.md"))
 	require.NoError(t, err)
 	for _, a := range list {
 		require.Contains(t, string(page), "\n| "+a.ID+" | "+a.Title+" | "+strings.Join(a.Affected, " or ")+"; "+a.Fixed+" |")
