@@ -29,9 +29,21 @@ func findOne(s *overloadtest.Script, client *Client) error {
 // client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
 func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
-		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
+		s := overloadtest.New(
+			t,
+			overloadtest.Repeat(6, overloadtest.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
 		s.Policy.Jitter = func() float64 { return jitter }
-		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{{Key: "a", Value: 1}})
+		_, err := connectScript(
+			t,
+			s,
+		).Database(
+			"db",
+		).Collection(
+			"coll",
+		).InsertOne(
+			context.Background(),
+			bson.D{{Key: "a", Value: 1}},
+		)
 		assert.True(t, errors.As(err, &CommandError{}), "got %T (%v)", err, err)
 
 		var slept time.Duration
@@ -114,12 +126,33 @@ func TestRetryableWritesProse6(t *testing.T) {
 		code        int32
 		noWrites    bool
 	}{
-		{name: "case 1: only errors without NoWritesPerformed",
-			first: overloadtest.Failure(shutdown, overload...), rest: overloadtest.Failure(notPrimary, overload...), code: notPrimary, noWrites: false},
-		{name: "case 2: only errors with NoWritesPerformed",
-			first: overloadtest.Failure(shutdown, nothingWritten...), rest: overloadtest.Failure(notPrimary, nothingWritten...), code: shutdown, noWrites: true},
-		{name: "case 3: both",
-			first: overloadtest.Failure(shutdown, overload...), rest: overloadtest.Failure(shutdown, nothingWritten...), code: shutdown, noWrites: false},
+		{
+			name: "case 1: only errors without NoWritesPerformed",
+			first: overloadtest.Failure(
+				shutdown,
+				overload...),
+			rest:     overloadtest.Failure(notPrimary, overload...),
+			code:     notPrimary,
+			noWrites: false,
+		},
+		{
+			name: "case 2: only errors with NoWritesPerformed",
+			first: overloadtest.Failure(
+				shutdown,
+				nothingWritten...),
+			rest:     overloadtest.Failure(notPrimary, nothingWritten...),
+			code:     shutdown,
+			noWrites: true,
+		},
+		{
+			name: "case 3: both",
+			first: overloadtest.Failure(
+				shutdown,
+				overload...),
+			rest:     overloadtest.Failure(shutdown, nothingWritten...),
+			code:     shutdown,
+			noWrites: false,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -55,14 +55,17 @@ var cleanUps = []struct {
 	fails    bool
 }{
 	{
-		name: "Cursor.All, decoding fails", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
+		name:    "Cursor.All, decoding fails",
+		replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
 		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
 				return err
 			}
 			return cursor.All(ctx, &[]struct{ X int }{})
-		}, commands: []string{"find", "killCursors"}, fails: true,
+		},
+		commands: []string{"find", "killCursors"},
+		fails:    true,
 	},
 	{
 		name: "Cursor.All, getMore fails", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
@@ -102,7 +105,9 @@ var cleanUps = []struct {
 			}
 			stream.Next(ctx)
 			return stream.Err()
-		}, commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate", "aggregate", "aggregate"}, fails: true,
+		},
+		commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate", "aggregate", "aggregate"},
+		fails:    true,
 	},
 	{
 		name: "ChangeStream.Next, no resume token", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
@@ -127,7 +132,13 @@ var cleanUps = []struct {
 	},
 	{
 		name: "GridFSDownloadStream.Read", replies: []any{
-			overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
+			overloadtest.OK(
+				batch(
+					"firstBatch",
+					0,
+					bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}},
+				),
+			),
 			overloadtest.OK(batch("firstBatch", 7)),
 		},
 		run: func(ctx context.Context, c *Collection) error {
@@ -141,7 +152,13 @@ var cleanUps = []struct {
 	},
 	{
 		name: "GridFSDownloadStream.Close", replies: []any{
-			overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
+			overloadtest.OK(
+				batch(
+					"firstBatch",
+					0,
+					bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}},
+				),
+			),
 			overloadtest.OK(batch("firstBatch", 7)),
 		},
 		run: func(ctx context.Context, c *Collection) error {
@@ -155,12 +172,20 @@ var cleanUps = []struct {
 	{
 		name: "GridFSBucket.UploadFromStream, indexes", replies: []any{
 			overloadtest.OK(batch("firstBatch", 0)),
-			overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}})),
+			overloadtest.OK(
+				batch(
+					"firstBatch",
+					7,
+					bson.D{{Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}},
+				),
+			),
 		},
 		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", bytes.NewReader([]byte("content")))
 			return err
-		}, commands: []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"}, fails: true,
+		},
+		commands: []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"},
+		fails:    true,
 	},
 	{
 		name: "Client.BulkWrite", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
@@ -172,11 +197,19 @@ var cleanUps = []struct {
 		}, commands: []string{"bulkWrite", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
 	},
 	{
-		name: "Session.CommitTransaction", replies: []any{overloadtest.OK()},
+		name:    "Session.CommitTransaction",
+		replies: []any{overloadtest.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, (*Session).CommitTransaction)
 		},
-		commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}, fails: true,
+		commands: []string{
+			"insert",
+			"commitTransaction",
+			"commitTransaction",
+			"commitTransaction",
+			"commitTransaction",
+		},
+		fails: true,
 	},
 	{
 		name: "Session.AbortTransaction", replies: []any{overloadtest.OK()},
@@ -189,19 +222,25 @@ var cleanUps = []struct {
 		name: "Session.EndSession", replies: []any{overloadtest.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil })
-		}, commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, fails: false,
+		},
+		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"},
+		fails:    false,
 	},
 	{
 		name: "WithTransaction, commit", replies: []any{overloadtest.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, bson.D{}); return err })
-		}, commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}, fails: true,
+		},
+		commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"},
+		fails:    true,
 	},
 	{
 		name: "WithTransaction, abort", replies: []any{overloadtest.Failure(1)},
 		run: func(ctx context.Context, c *Collection) error {
 			return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, bson.D{}); return err })
-		}, commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, fails: true,
+		},
+		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"},
+		fails:    true,
 	},
 	{
 		name: "Client.Disconnect", replies: []any{overloadtest.OK()},
@@ -225,9 +264,17 @@ func runTransaction(ctx context.Context, coll *Collection, fn func(context.Conte
 
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
-	s := overloadtest.New(t,
-		overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}})),
-		overloadtest.OK(batch("firstBatch", 0)), overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}})), overloadtest.OK())
+	s := overloadtest.New(
+		t,
+		overloadtest.OK(
+			batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}}),
+		),
+		overloadtest.OK(
+			batch("firstBatch", 0),
+		),
+		overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}})),
+		overloadtest.OK(),
+	)
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
 	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
 	require.NoError(t, err)
@@ -245,7 +292,13 @@ func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 // TestNoContext is about methods that accept nil for a context, as applications give it.
 func TestNoContext(t *testing.T) {
 	var none context.Context
-	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(), overloadtest.OK(batch("firstBatch", 0)), overloadtest.OK())
+	s := overloadtest.New(
+		t,
+		overloadtest.OK(batch("firstBatch", 7)),
+		overloadtest.OK(),
+		overloadtest.OK(batch("firstBatch", 0)),
+		overloadtest.OK(),
+	)
 	db := connectScript(t, s).Database("db")
 	cursor, err := db.Collection("coll").Find(none, bson.D{})
 	require.NoError(t, err)

@@ -75,8 +75,14 @@ func TestChangeStreamRetries(t *testing.T) {
 			commands: []string{"aggregate", "getMore", "getMore"},
 			slept:    1,
 		},
-		{name: "resumed", opts: reading, replies: []any{opened, overloadtest.Failure(1, resumableErrorLabel), overloadtest.OK(), opened, event}, failing: false,
-			commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"}, slept: 0},
+		{
+			name:     "resumed",
+			opts:     reading,
+			replies:  []any{opened, overloadtest.Failure(1, resumableErrorLabel), overloadtest.OK(), opened, event},
+			failing:  false,
+			commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"},
+			slept:    0,
+		},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -134,14 +140,29 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 		{"at the time of opening", 21, options.ChangeStream(), empty, "startAtOperationTime", opened},
 		{"servers before 4.0 know no time", 6, options.ChangeStream(), empty, "", nil},
 		{
-			"at the time that the application wants", 21, options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 3}), empty,
-			"startAtOperationTime", bson.Timestamp{T: 3},
+			"at the time that the application wants",
+			21,
+			options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 3}),
+			empty,
+			"startAtOperationTime",
+			bson.Timestamp{T: 3},
 		},
 		{"after the application's token", 21, options.ChangeStream().SetResumeAfter(token), empty, "resumeAfter", token},
 		{
-			"after the token of an empty batch", 21, options.ChangeStream(),
-			at(bson.E{Key: "cursor", Value: append(batch("firstBatch", 7).Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token})}),
-			"resumeAfter", token,
+			"after the token of an empty batch",
+			21,
+			options.ChangeStream(),
+			at(
+				bson.E{
+					Key: "cursor",
+					Value: append(
+						batch("firstBatch", 7).Value.(bson.D),
+						bson.E{Key: "postBatchResumeToken", Value: token},
+					),
+				},
+			),
+			"resumeAfter",
+			token,
 		},
 	}
 	for _, tt := range tests {
@@ -152,7 +173,18 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 			interrupted := overloadtest.Failure(hostUnreachable, resumableErrorLabel)
 			s := overloadtest.New(t, tt.first, interrupted, overloadtest.OK(), empty, event)
 			s.Servers[0].WireVersion.Max = tt.wire
-			stream, err := connectScript(t, s).Database("db").Collection("coll").Watch(context.Background(), Pipeline{}, tt.opts)
+			stream, err := connectScript(
+				t,
+				s,
+			).Database(
+				"db",
+			).Collection(
+				"coll",
+			).Watch(
+				context.Background(),
+				Pipeline{},
+				tt.opts,
+			)
 			require.NoError(t, err)
 			if tt.key == "resumeAfter" {
 				assert.Equal(t, raw(token), string(stream.ResumeToken()), "before the first event")

@@ -83,7 +83,10 @@ var unsentWrites = map[string]func(context.Context, *Collection) error{
 		return err
 	},
 	"client bulk write": func(ctx context.Context, c *Collection) error {
-		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}}})
+		_, err := c.client.BulkWrite(
+			ctx,
+			[]ClientBulkWrite{{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}}},
+		)
 		return err
 	},
 }
@@ -92,7 +95,8 @@ var unsentWrites = map[string]func(context.Context, *Collection) error{
 // "RetryableWriteError Labels"). Within a transaction there is none.
 func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 	for name, err := range map[string]error{
-		"paused": overloadtest.PoolPaused(), "cleared": overloadtest.PoolCleared{}, "closed in the handshake": overloadtest.ClosedHandshake(),
+		"paused": overloadtest.PoolPaused(), "cleared": overloadtest.PoolCleared{},
+		"closed in the handshake": overloadtest.ClosedHandshake(),
 	} {
 		none := overloadtest.NoConnection{Err: err}
 		for method, run := range unsentWrites {

@@ -56,8 +56,16 @@ func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...
 
 func resultOf(index any, ok float64) bson.D {
 	result := bson.D{
-		{Key: "ok", Value: ok}, {Key: "idx", Value: int32(0)}, {Key: "n", Value: int32(1)}, {Key: "nModified", Value: int32(1)},
-		{Key: "upserted", Value: bson.D{{Key: "_id", Value: 5}}}, {Key: "code", Value: int32(11000)}, {Key: "errmsg", Value: "duplicate"},
+		{Key: "ok", Value: ok},
+		{Key: "idx", Value: int32(0)},
+		{Key: "n", Value: int32(1)},
+		{Key: "nModified", Value: int32(1)},
+		{
+			Key:   "upserted",
+			Value: bson.D{{Key: "_id", Value: 5}},
+		},
+		{Key: "code", Value: int32(11000)},
+		{Key: "errmsg", Value: "duplicate"},
 		{Key: "errInfo", Value: bson.D{}},
 	}
 	return with(result, "idx", index)
@@ -67,9 +75,32 @@ func resultOf(index any, ok float64) bson.D {
 func TestClientBulkWriteResultOfNoModel(t *testing.T) {
 	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
 		indexes := []any{
-			absent, nil, "text", "0", 0.5, -0.5, -1.0, math.NaN(), math.Inf(1), true, bson.D{}, bson.A{int32(0)}, bson.MinKey{}, bson.Undefined{},
-			int32(-1), int32(2), int32(math.MinInt32), int32(math.MaxInt32), int64(-1), int64(2), int64(math.MinInt64), int64(math.MaxInt64),
-			int64(1) << 32, int64(1)<<32 - 1,
+			absent,
+			nil,
+			"text",
+			"0",
+			0.5,
+			-0.5,
+			-1.0,
+			math.NaN(),
+			math.Inf(1),
+			true,
+			bson.D{},
+			bson.A{int32(0)},
+			bson.MinKey{},
+			bson.Undefined{},
+			int32(
+				-1,
+			),
+			int32(2),
+			int32(math.MinInt32),
+			int32(math.MaxInt32),
+			int64(-1),
+			int64(2),
+			int64(math.MinInt64),
+			int64(math.MaxInt64),
+			int64(1) << 32,
+			int64(1)<<32 - 1,
 		}
 		for _, index := range indexes {
 			for _, ok := range []float64{0, 1} {
@@ -90,7 +121,11 @@ func TestClientBulkWriteResultOfAModel(t *testing.T) {
 			require.NoError(t, err, "%T", index)
 			assert.Equal(t, 1, len(res.InsertResults)+len(res.UpdateResults)+len(res.DeleteResults))
 			if update, ok := res.UpdateResults[1]; ok {
-				assert.Equal(t, ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)}, update)
+				assert.Equal(
+					t,
+					ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)},
+					update,
+				)
 			}
 
 			_, err = run(resultOf(index, 0))
@@ -207,7 +242,10 @@ func TestInterruptedClientBulkWrite(t *testing.T) {
 func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 	ctx := overloadtest.NewContext()
 	s := overloadtest.New(t, overloadtest.OK(
-		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{
+			Key:   "writeErrors",
+			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},
+		},
 		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	))
 	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }

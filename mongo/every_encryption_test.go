@@ -67,7 +67,10 @@ var (
 			AppendBinary("keyMaterial", 0, []byte("key")).AppendDocument("masterKey", emptyDocument).Build()
 	noKeys    = overloadtest.OK(batch("firstBatch", 0))
 	encrypted = options.CreateCollection().SetEncryptedFields(bson.D{
-		{Key: "fields", Value: bson.A{bson.D{{Key: "path", Value: "a"}, {Key: "bsonType", Value: "string"}, {Key: "keyId", Value: nil}}}},
+		{
+			Key:   "fields",
+			Value: bson.A{bson.D{{Key: "path", Value: "a"}, {Key: "bsonType", Value: "string"}, {Key: "keyId", Value: nil}}},
+		},
 	})
 )
 
@@ -118,22 +121,32 @@ var onEncryption = []sendingMethod{
 		_, err := ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt())
 		return err
 	}), alone: true},
-	{name: "ClientEncryption.EncryptExpression", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
-	}), alone: true},
+	{
+		name: "ClientEncryption.EncryptExpression",
+		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
+		}),
+		alone: true,
+	},
 	{name: "ClientEncryption.GetKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
 		return ce.GetKey(ctx, keyID).Err()
 	})},
-	{name: "ClientEncryption.GetKeyByAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		return ce.GetKeyByAltName(ctx, "name").Err()
-	})},
+	{
+		name: "ClientEncryption.GetKeyByAltName",
+		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			return ce.GetKeyByAltName(ctx, "name").Err()
+		}),
+	},
 	{name: "ClientEncryption.GetKeys", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
 		_, err := ce.GetKeys(ctx)
 		return err
 	})},
-	{name: "ClientEncryption.RemoveKeyAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		return ce.RemoveKeyAltName(ctx, keyID, "name").Err()
-	})},
+	{
+		name: "ClientEncryption.RemoveKeyAltName",
+		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			return ce.RemoveKeyAltName(ctx, keyID, "name").Err()
+		}),
+	},
 	{name: "ClientEncryption.RewrapManyDataKey", run: withEncryption(rewrapKeys), alone: true},
 	{name: "ClientEncryption.RewrapManyDataKey", replies: []any{noKeys}, run: withEncryption(rewrapKeys), alone: true},
 }

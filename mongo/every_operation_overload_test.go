@@ -24,17 +24,54 @@ func sendingMethods() []sendingMethod {
 
 // sendNothing are the exported methods that send no command.
 var sendNothing = []string{
-	"ChangeStream.Decode", "ChangeStream.Err", "ChangeStream.ID", "ChangeStream.RemainingBatchLength", "ChangeStream.ResumeToken",
+	"ChangeStream.Decode",
+	"ChangeStream.Err",
+	"ChangeStream.ID",
+	"ChangeStream.RemainingBatchLength",
+	"ChangeStream.ResumeToken",
 	"ChangeStream.SetBatchSize",
-	"Client.AppendDriverInfo", "Client.Database", "Client.NumberSessionsInProgress", "Client.RetryTokens", "Client.StartSession", "Client.ThrottleProbabilities", "Client.Timeout",
-	"Collection.Clone", "Collection.Database", "Collection.Indexes", "Collection.Name", "Collection.SearchIndexes",
-	"Cursor.Decode", "Cursor.Err", "Cursor.ID", "Cursor.RemainingBatchLength", "Cursor.SetBatchSize", "Cursor.SetComment", "Cursor.SetMaxAwaitTime",
-	"Database.Client", "Database.Collection", "Database.GridFSBucket", "Database.Name", "Database.ReadConcern", "Database.ReadPreference",
+	"Client.AppendDriverInfo",
+	"Client.Database",
+	"Client.NumberSessionsInProgress",
+	"Client.RetryTokens",
+	"Client.StartSession",
+	"Client.ThrottleProbabilities",
+	"Client.Timeout",
+	"Collection.Clone",
+	"Collection.Database",
+	"Collection.Indexes",
+	"Collection.Name",
+	"Collection.SearchIndexes",
+	"Cursor.Decode",
+	"Cursor.Err",
+	"Cursor.ID",
+	"Cursor.RemainingBatchLength",
+	"Cursor.SetBatchSize",
+	"Cursor.SetComment",
+	"Cursor.SetMaxAwaitTime",
+	"Database.Client",
+	"Database.Collection",
+	"Database.GridFSBucket",
+	"Database.Name",
+	"Database.ReadConcern",
+	"Database.ReadPreference",
 	"Database.WriteConcern",
-	"GridFSBucket.GetChunksCollection", "GridFSBucket.GetFilesCollection", "GridFSDownloadStream.GetFile",
-	"Session.AdvanceClusterTime", "Session.AdvanceOperationTime", "Session.Client", "Session.ClusterTime", "Session.ID",
-	"Session.OperationTime", "Session.SnapshotTime", "Session.StartTransaction", "Session.TransactionRunning",
-	"SingleResult.Acknowledged", "SingleResult.Decode", "SingleResult.Err", "SingleResult.Raw",
+	"GridFSBucket.GetChunksCollection",
+	"GridFSBucket.GetFilesCollection",
+	"GridFSDownloadStream.GetFile",
+	"Session.AdvanceClusterTime",
+	"Session.AdvanceOperationTime",
+	"Session.Client",
+	"Session.ClusterTime",
+	"Session.ID",
+	"Session.OperationTime",
+	"Session.SnapshotTime",
+	"Session.StartTransaction",
+	"Session.TransactionRunning",
+	"SingleResult.Acknowledged",
+	"SingleResult.Decode",
+	"SingleResult.Err",
+	"SingleResult.Raw",
 }
 
 // TestEveryMethodIsInTheTable fails for a method that is new.
@@ -47,7 +84,8 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 		known[method.name] = true
 	}
 	for _, receiver := range []any{
-		&Client{}, &Database{}, &Collection{}, &Cursor{}, &ChangeStream{}, &Session{}, IndexView{}, SearchIndexView{}, &GridFSBucket{},
+		&Client{}, &Database{}, &Collection{}, &Cursor{}, &ChangeStream{}, &Session{},
+		IndexView{}, SearchIndexView{}, &GridFSBucket{},
 		&GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{}, &ClientEncryption{},
 	} {
 		typ := reflect.TypeOf(receiver)
@@ -57,7 +95,12 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 		}
 		for i := 0; i < typ.NumMethod(); i++ {
 			method := name + "." + typ.Method(i).Name
-			assert.True(t, known[method], "%s is neither in the table of methods that send commands nor in the list of the others", method)
+			assert.True(
+				t,
+				known[method],
+				"%s is neither in the table of methods that send commands nor in the list of the others",
+				method,
+			)
 		}
 	}
 }
@@ -74,9 +117,14 @@ var overloadEndings = []overloadEnding{
 	{name: "deadline", opts: options.Client(), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.Background(), patience)
 	}, cause: nil},
-	{name: "timeout", opts: options.Client().SetTimeout(patience), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
-		return context.Background(), func() {}
-	}, cause: nil},
+	{
+		name: "timeout",
+		opts: options.Client().SetTimeout(patience),
+		begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+			return context.Background(), func() {}
+		},
+		cause: nil,
+	},
 	{name: "cancelled", opts: options.Client(), begin: func(s *overloadtest.Script) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s.OnSleep = cancel

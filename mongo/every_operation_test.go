@@ -75,20 +75,41 @@ func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Coll
 func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
 
 var onCollections = []sendingMethod{
-	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }},
+	{
+		name: "Collection.Aggregate",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
+	},
 	{name: "Collection.BulkWrite", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)})
+		_, err := c.BulkWrite(
+			ctx,
+			[]WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)},
+		)
 		return err
 	}},
-	{name: "Collection.CountDocuments", run: func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err }},
-	{name: "Collection.DeleteMany", run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err }},
-	{name: "Collection.DeleteOne", run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err }},
+	{
+		name: "Collection.CountDocuments",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err },
+	},
+	{
+		name: "Collection.DeleteMany",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err },
+	},
+	{
+		name: "Collection.DeleteOne",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err },
+	},
 	{name: "Collection.Distinct", run: func(ctx context.Context, c *Collection) error { return c.Distinct(ctx, "x", anything).Err() }},
 	{name: "Collection.Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, alone: true},
-	{name: "Collection.EstimatedDocumentCount", run: func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }},
+	{
+		name: "Collection.EstimatedDocumentCount",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err },
+	},
 	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { _, err := c.Find(ctx, anything); return err }},
 	{name: "Collection.FindOne", run: func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() }},
-	{name: "Collection.FindOneAndDelete", run: func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() }},
+	{
+		name: "Collection.FindOneAndDelete",
+		run:  func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() },
+	},
 	{name: "Collection.FindOneAndReplace", run: func(ctx context.Context, c *Collection) error {
 		return c.FindOneAndReplace(ctx, anything, replaced).Err()
 	}},
@@ -103,12 +124,18 @@ var onCollections = []sendingMethod{
 		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
 		return err
 	}},
-	{name: "Collection.InsertOne", run: func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err }},
+	{
+		name: "Collection.InsertOne",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err },
+	},
 	{name: "Collection.ReplaceOne", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.ReplaceOne(ctx, anything, replaced)
 		return err
 	}},
-	{name: "Collection.UpdateByID", run: func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err }},
+	{
+		name: "Collection.UpdateByID",
+		run:  func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err },
+	},
 	{name: "Collection.UpdateMany", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.UpdateMany(ctx, anything, increment)
 		return err
@@ -117,7 +144,11 @@ var onCollections = []sendingMethod{
 		_, err := c.UpdateOne(ctx, anything, increment)
 		return err
 	}},
-	{name: "Collection.Watch", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err }, alone: true},
+	{
+		name:  "Collection.Watch",
+		run:   func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+		alone: true,
+	},
 
 	{name: "IndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Indexes().CreateMany(ctx, []IndexModel{oneIndex})
@@ -128,9 +159,21 @@ var onCollections = []sendingMethod{
 		return err
 	}},
 	{name: "IndexView.DropAll", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropAll(ctx) }, alone: true},
-	{name: "IndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") }, alone: true},
-	{name: "IndexView.DropWithKey", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) }, alone: true},
-	{name: "IndexView.List", run: func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err }, alone: true},
+	{
+		name:  "IndexView.DropOne",
+		run:   func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") },
+		alone: true,
+	},
+	{
+		name:  "IndexView.DropWithKey",
+		run:   func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) },
+		alone: true,
+	},
+	{
+		name:  "IndexView.List",
+		run:   func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err },
+		alone: true,
+	},
 	{name: "IndexView.ListSpecifications", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Indexes().ListSpecifications(ctx)
 		return err
@@ -143,7 +186,11 @@ var onCollections = []sendingMethod{
 		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
 		return err
 	}, alone: true},
-	{name: "SearchIndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
+	{
+		name:  "SearchIndexView.DropOne",
+		run:   func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") },
+		alone: true,
+	},
 	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
 		return err
@@ -158,7 +205,10 @@ var onDatabases = []sendingMethod{
 		_, err := c.Database().Aggregate(ctx, Pipeline{})
 		return err
 	}},
-	{name: "Database.CreateCollection", run: func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") }},
+	{
+		name: "Database.CreateCollection",
+		run:  func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") },
+	},
 	{name: "Database.CreateView", run: func(ctx context.Context, c *Collection) error {
 		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
 	}, alone: true},
@@ -175,7 +225,10 @@ var onDatabases = []sendingMethod{
 		_, err := c.Database().ListCollections(ctx, anything)
 		return err
 	}, alone: true},
-	{name: "Database.RunCommand", run: func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() }},
+	{
+		name: "Database.RunCommand",
+		run:  func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() },
+	},
 	{name: "Database.RunCommandCursor", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().RunCommandCursor(ctx, replaced)
 		return err
@@ -199,7 +252,10 @@ var onDatabases = []sendingMethod{
 		return err
 	}},
 	{name: "GridFSBucket.Drop", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Drop(ctx) }, alone: true},
-	{name: "GridFSBucket.Find", run: func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err }},
+	{
+		name: "GridFSBucket.Find",
+		run:  func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err },
+	},
 	{name: "GridFSBucket.OpenDownloadStream", run: func(ctx context.Context, c *Collection) error {
 		_, err := bucketOf(c).OpenDownloadStream(ctx, 1)
 		return err
@@ -272,7 +328,11 @@ var onClients = []sendingMethod{
 			return err
 		})
 	}, alone: true},
-	{name: "Client.Watch", run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
+	{
+		name:  "Client.Watch",
+		run:   func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err },
+		alone: true,
+	},
 
 	{name: "Session.AbortTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
 		return endTransaction(ctx, c, (*Session).AbortTransaction)
@@ -290,23 +350,41 @@ var onClients = []sendingMethod{
 		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
 	}, alone: true},
 
-	{name: "Cursor.All", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) })},
+	{
+		name:    "Cursor.All",
+		replies: []any{opened},
+		run:     withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) }),
+	},
 	{name: "Cursor.Close", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) })},
-	{name: "Cursor.Next", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() })},
+	{
+		name:    "Cursor.Next",
+		replies: []any{emptyOpen},
+		run:     withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() }),
+	},
 	{name: "Cursor.TryNext", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
 		c.TryNext(ctx) // the first batch, which is empty
 		c.TryNext(ctx)
 		return c.Err()
 	})},
-	{name: "ChangeStream.Close", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }), alone: true},
+	{
+		name:    "ChangeStream.Close",
+		replies: []any{emptyOpen},
+		run:     withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }),
+		alone:   true,
+	},
 	{name: "ChangeStream.Next", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
 		s.Next(ctx)
 		return s.Err()
 	}), alone: true},
-	{name: "ChangeStream.Next", replies: []any{emptyOpen, overloadtest.Failure(1, resumableErrorLabel)}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
-		s.Next(ctx)
-		return s.Err()
-	}), alone: true},
+	{
+		name:    "ChangeStream.Next",
+		replies: []any{emptyOpen, overloadtest.Failure(1, resumableErrorLabel)},
+		run: withStream(func(ctx context.Context, s *ChangeStream) error {
+			s.Next(ctx)
+			return s.Err()
+		}),
+		alone: true,
+	},
 	{name: "ChangeStream.TryNext", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
 		s.TryNext(ctx) // the first batch, which is empty
 		s.TryNext(ctx)

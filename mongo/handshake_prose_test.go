@@ -30,7 +30,12 @@ func TestHandshakeProse9(t *testing.T) {
 		for _, element := range elements {
 			keys = append(keys, element.Key())
 		}
-		assert.Equal(t, []string{"isMaster", "helloOk", "compression", "client", "backpressure", "maxTimeMS"}, keys, "no more and no less")
+		assert.Equal(
+			t,
+			[]string{"isMaster", "helloOk", "compression", "client", "backpressure", "maxTimeMS"},
+			keys,
+			"no more and no less",
+		)
 		assert.Equal(t, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, hello.Lookup("backpressure"))
 	}
 }

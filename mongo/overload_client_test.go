@@ -20,7 +20,11 @@ import (
 // What a client does under overload, as applications see it: these tests use nothing but options and methods that every driver has.
 
 var (
-	overloaded = bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 462}, {Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}}}
+	overloaded = bson.D{
+		{Key: "ok", Value: 0},
+		{Key: "code", Value: 462},
+		{Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}},
+	}
 	// notYet is retryable for reads, and leaves the server selectable.
 	notYet = bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 134}}
 )

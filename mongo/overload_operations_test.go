@@ -50,7 +50,9 @@ func TestOverloadEveryOperation(t *testing.T) {
 		{name: "createSearchIndexes", run: func(c *Collection) error {
 			_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: all})
 			return err
-		}, replies: []any{overloadtest.OK(bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "id", Value: "1"}, {Key: "name", Value: "a"}}}})}},
+		}, replies: []any{overloadtest.OK(
+			bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "id", Value: "1"}, {Key: "name", Value: "a"}}}},
+		)}},
 		{
 			name:    "updateSearchIndex",
 			run:     func(c *Collection) error { return c.SearchIndexes().UpdateOne(ctx, "a", all) },
@@ -92,14 +94,24 @@ func TestOverloadEveryOperation(t *testing.T) {
 		},
 		{name: "bulk write", run: func(c *Collection) error {
 			_, err := c.BulkWrite(ctx, []WriteModel{
-				NewInsertOneModel().SetDocument(all), NewUpdateManyModel().SetFilter(all).SetUpdate(inc), NewDeleteOneModel().SetFilter(all),
+				NewInsertOneModel().SetDocument(
+					all,
+				),
+				NewUpdateManyModel().SetFilter(all).SetUpdate(inc),
+				NewDeleteOneModel().SetFilter(all),
 			})
 			return err
 		}, replies: []any{ok, ok, ok}},
 		{name: "client bulk write in batches", run: func(c *Collection) error {
 			insert := &ClientInsertOneModel{Document: all}
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
-				{Database: "db", Collection: "a", Model: insert}, {Database: "db", Collection: "a", Model: insert}, {Database: "db", Collection: "a", Model: insert},
+				{
+					Database:   "db",
+					Collection: "a",
+					Model:      insert,
+				},
+				{Database: "db", Collection: "a", Model: insert},
+				{Database: "db", Collection: "a", Model: insert},
 			})
 			return err
 		}, replies: []any{none, none}},

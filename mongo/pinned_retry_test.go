@@ -63,10 +63,20 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 }
 
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
-	s := newLoadBalancedScript(t,
-		overloadtest.Overloaded(), overloadtest.OK(), // insert, with startTransaction
-		overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError), overloadtest.OK(), // insert
-		overloadtest.Overloaded(), overloadtest.OK()) // commit
+	s := newLoadBalancedScript(
+		t,
+		overloadtest.Overloaded(),
+		overloadtest.OK(), // insert, with startTransaction
+		overloadtest.Failure(
+			462,
+			driver.ErrSystemOverloadedError,
+			driver.ErrRetryableError,
+			driver.TransientTransactionError,
+		),
+		overloadtest.OK(), // insert
+		overloadtest.Overloaded(),
+		overloadtest.OK(),
+	) // commit
 	client := connectScript(t, s)
 	session, err := client.StartSession()
 	require.NoError(t, err)
@@ -82,7 +92,12 @@ func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 	session.EndSession(context.Background())
 	s.Finish()
 
-	assert.Equal(t, []int{1, 2, 2, 2, 2, 2}, connections(s), "the command that starts it is retried on another connection, the others are not")
+	assert.Equal(
+		t,
+		[]int{1, 2, 2, 2, 2, 2},
+		connections(s),
+		"the command that starts it is retried on another connection, the others are not",
+	)
 	assert.Equal(t, []any{true, true, nil, nil, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }

@@ -31,18 +31,20 @@ func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 	l := overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0)), server)
 	var failed, cleared atomic.Int64
 	enough := make(chan struct{})
-	client, err := Connect(options.Client().ApplyURI(l.URI()).SetMaxConnecting(100).SetTLSConfig(ours).SetPoolMonitor(&event.PoolMonitor{
-		Event: func(e *event.PoolEvent) {
-			switch e.Type {
-			case event.ConnectionCheckOutFailed:
-				if failed.Add(1) == wanted {
-					close(enough)
+	client, err := Connect(
+		options.Client().ApplyURI(l.URI()).SetMaxConnecting(100).SetTLSConfig(ours).SetPoolMonitor(&event.PoolMonitor{
+			Event: func(e *event.PoolEvent) {
+				switch e.Type {
+				case event.ConnectionCheckOutFailed:
+					if failed.Add(1) == wanted {
+						close(enough)
+					}
+				case event.ConnectionPoolCleared:
+					cleared.Add(1)
 				}
-			case event.ConnectionPoolCleared:
-				cleared.Add(1)
-			}
-		},
-	}))
+			},
+		}),
+	)
 	require.NoError(t, err)
 	require.NoError(t, client.Ping(context.Background(), nil))
 

@@ -51,12 +51,20 @@ func TestRetryErrorOfOperations(t *testing.T) {
 
 			var retries *RetryError
 			require.True(t, errors.As(err, &retries), "got %T (%v)", err, err)
-			assert.Equal(t, &RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit}, retries)
+			assert.Equal(
+				t,
+				&RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
+				retries,
+			)
 
 			commandErr, ok := err.(CommandError)
 			require.True(t, ok, "got %T, want a CommandError", err)
 			assert.Equal(t, int32(462), commandErr.Code)
-			assert.Equal(t, "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)", strings.TrimSpace(err.Error()))
+			assert.Equal(
+				t,
+				"scripted (no further retry after 6 attempts and 1.55s of backoff: limit)",
+				strings.TrimSpace(err.Error()),
+			)
 			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 			assert.False(t, IsTimeout(err))
 			assert.Equal(t, []int{462}, ErrorCodes(err))

@@ -184,7 +184,9 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 	ok := overloadtest.OK()
 	late := overloadtest.Overloaded() // the clock leaps over the deadline during the backoff
 	writeConcernError := func(code int) bson.D {
-		return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+		return overloadtest.OK(
+			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}},
+		)
 	}
 	unknown := driver.UnknownTransactionCommitResult
 
@@ -277,7 +279,9 @@ func TestWithTransactionCommitsOnceWithinMaxTimeMS(t *testing.T) {
 	for name, expired := range map[string]bson.D{
 		"error":                        overloadtest.Failure(50),
 		"error that the server labels": overloadtest.Failure(50, "UnknownTransactionCommitResult"),
-		"write concern error":          overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"}}}),
+		"write concern error": overloadtest.OK(
+			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"}}},
+		),
 	} {
 		expired := expired
 		t.Run(name, func(t *testing.T) {

@@ -41,10 +41,19 @@ func TestIndexesOfNoDocument(t *testing.T) {
 		"deletes": bulk(NewDeleteOneModel().SetFilter(anything)),
 	}
 	for name, run := range methods {
-		for _, index := range []any{int32(-1), int32(2), int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt64), int64(math.MinInt64), int64(1) << 32} {
+		for _, index := range []any{
+			int32(-1), int32(2), int32(math.MaxInt32), int32(math.MinInt32),
+			int64(math.MaxInt64), int64(math.MinInt64), int64(1) << 32,
+		} {
 			replies := []bson.E{writeErrorsAt(index), writeErrorsAt(int32(0), index)}
 			if name == "updates" {
-				replies = append(replies, bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: index}, {Key: "_id", Value: 1}}}})
+				replies = append(
+					replies,
+					bson.E{
+						Key:   "upserted",
+						Value: bson.A{bson.D{{Key: "index", Value: index}, {Key: "_id", Value: 1}}},
+					},
+				)
 			}
 			for i, reply := range replies {
 				for _, ordered := range []bool{true, false} {

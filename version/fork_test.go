@@ -19,7 +19,12 @@ func TestRequired(t *testing.T) {
 	t.Parallel()
 	fork := &debug.Module{Path: "../build/v2.5.0", Version: "(devel)"}
 	program := func(version string) *debug.BuildInfo {
-		return &debug.BuildInfo{Deps: []*debug.Module{{Path: "example.com/other", Version: "v2.9.9"}, {Path: modulePath, Version: version, Replace: fork}}}
+		return &debug.BuildInfo{
+			Deps: []*debug.Module{
+				{Path: "example.com/other", Version: "v2.9.9"},
+				{Path: modulePath, Version: version, Replace: fork},
+			},
+		}
 	}
 	for _, tc := range []struct {
 		name string

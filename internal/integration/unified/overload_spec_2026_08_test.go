@@ -41,7 +41,10 @@ func withFiveRetries(t *testing.T, text []byte) []byte {
 	for _, entity := range member(file, "createEntities").(bson.A) {
 		for i, kind := range entity.(bson.D) {
 			if kind.Key == "client" {
-				entity.(bson.D)[i].Value = withOption(kind.Value.(bson.D), bson.E{Key: "maxAdaptiveRetries", Value: int32(5)})
+				entity.(bson.D)[i].Value = withOption(
+					kind.Value.(bson.D),
+					bson.E{Key: "maxAdaptiveRetries", Value: int32(5)},
+				)
 				clients++
 			}
 		}

@@ -29,7 +29,10 @@ func TestVerifyServerDescriptionChangedEvent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var want sdamEvent
-			require.NoError(t, bson.UnmarshalExtJSON([]byte(`{"serverDescriptionChangedEvent": `+tt.expected+`}`), false, &want))
+			require.NoError(
+				t,
+				bson.UnmarshalExtJSON([]byte(`{"serverDescriptionChangedEvent": `+tt.expected+`}`), false, &want),
+			)
 			client := &clientEntity{serverDescriptionChanged: []*event.ServerDescriptionChangedEvent{{
 				PreviousDescription: event.ServerDescription{Kind: "Unknown"},
 				NewDescription:      event.ServerDescription{Kind: "Standalone"},

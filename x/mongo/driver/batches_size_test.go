@@ -21,7 +21,9 @@ func TestBatchesFitTheMessage(t *testing.T) {
 			"sequence": func(b *Batches, dst []byte, size int) (int, []byte, error) {
 				return b.AppendBatchSequence(dst, 100, size)
 			},
-			"array of one": func(b *Batches, dst []byte, size int) (int, []byte, error) { return b.AppendBatchArray(dst, 1, size) },
+			"array of one": func(b *Batches, dst []byte, size int) (int, []byte, error) {
+				return b.AppendBatchArray(dst, 1, size)
+			},
 		} {
 			b := &Batches{Identifier: "documents", Documents: []bsoncore.Document{doc, doc, doc, doc, doc}}
 			n, dst, err := add(b, make([]byte, before), limit)

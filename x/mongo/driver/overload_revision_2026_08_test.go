@@ -68,20 +68,70 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			replies:    []any{alsoRetryable},
 			slept:      nil,
 		},
-		{name: "the limit holds for what follows an overload error", maxRetries: 2, timeout: nil,
-			replies: then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(2, overloadtest.ShuttingDown())...), slept: []time.Duration{100 * ms}},
-		{name: "also under a timeout", maxRetries: 2, timeout: &hour,
-			replies: then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(2, overloadtest.ShuttingDown())...), slept: []time.Duration{100 * ms}},
-		{name: "the exponent counts all attempts", maxRetries: 3, timeout: nil,
-			replies: []any{overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded()}, slept: []time.Duration{200 * ms}},
+		{
+			name:       "the limit holds for what follows an overload error",
+			maxRetries: 2,
+			timeout:    nil,
+			replies: then(
+				[]any{overloadtest.Overloaded()},
+				overloadtest.Repeat(2, overloadtest.ShuttingDown())...),
+			slept: []time.Duration{100 * ms},
+		},
+		{
+			name:       "also under a timeout",
+			maxRetries: 2,
+			timeout:    &hour,
+			replies: then(
+				[]any{overloadtest.Overloaded()},
+				overloadtest.Repeat(2, overloadtest.ShuttingDown())...),
+			slept: []time.Duration{100 * ms},
+		},
+		{
+			name:       "the exponent counts all attempts",
+			maxRetries: 3,
+			timeout:    nil,
+			replies: []any{
+				overloadtest.ShuttingDown(),
+				overloadtest.Overloaded(),
+				overloadtest.ShuttingDown(),
+				overloadtest.Overloaded(),
+			},
+			slept: []time.Duration{200 * ms},
+		},
 		{name: "the server's base backoff", maxRetries: 2, timeout: nil,
 			replies: []any{overloadedFor(30), overloadedFor(30), overloadedFor(30)}, slept: []time.Duration{30 * ms, 60 * ms}},
-		{name: "of one error alone", maxRetries: 2, timeout: nil,
-			replies: []any{overloadedFor(30), overloadtest.Overloaded(), overloadtest.Overloaded()}, slept: []time.Duration{30 * ms, 200 * ms}},
-		{name: "no positive base backoff", maxRetries: 2, timeout: nil,
-			replies: []any{overloadedFor(0), overloadedFor(-1), overloadtest.Overloaded()}, slept: []time.Duration{100 * ms, 200 * ms}},
-		{name: "a base backoff beyond the longest", maxRetries: 1, timeout: nil,
-			replies: []any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloadtest.Overloaded()}, slept: []time.Duration{5000 * ms}},
+		{
+			name:       "of one error alone",
+			maxRetries: 2,
+			timeout:    nil,
+			replies: []any{
+				overloadedFor(30),
+				overloadtest.Overloaded(),
+				overloadtest.Overloaded(),
+			},
+			slept: []time.Duration{30 * ms, 200 * ms},
+		},
+		{
+			name:       "no positive base backoff",
+			maxRetries: 2,
+			timeout:    nil,
+			replies: []any{
+				overloadedFor(0),
+				overloadedFor(-1),
+				overloadtest.Overloaded(),
+			},
+			slept: []time.Duration{100 * ms, 200 * ms},
+		},
+		{
+			name:       "a base backoff beyond the longest",
+			maxRetries: 1,
+			timeout:    nil,
+			replies: []any{
+				overloadedFor(math.MaxInt64 / int64(time.Millisecond)),
+				overloadtest.Overloaded(),
+			},
+			slept: []time.Duration{5000 * ms},
+		},
 	}
 	for _, tt := range tests {
 		tt := tt

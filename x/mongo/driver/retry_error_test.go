@@ -29,14 +29,29 @@ func TestRetryError(t *testing.T) {
 		{name: "the error that may have written", op: (*overloadtest.Script).Write, off: false,
 			replies: then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...),
 			want:    &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
-		{name: "a plain retryable read", op: (*overloadtest.Script).Read, off: false, replies: []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
-			want: &driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit}},
+		{
+			name:    "a plain retryable read",
+			op:      (*overloadtest.Script).Read,
+			off:     false,
+			replies: []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
+			want:    &driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit},
+		},
 		{name: "option off", op: (*overloadtest.Script).Command, off: true, replies: []any{overloadtest.Overloaded()},
 			want: &driver.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
-		{name: "label missing", op: (*overloadtest.Script).Read, off: false, replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
-			want: &driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing}},
-		{name: "another error after a retry", op: (*overloadtest.Script).Write, off: false, replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
-			want: &driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable}},
+		{
+			name:    "label missing",
+			op:      (*overloadtest.Script).Read,
+			off:     false,
+			replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			want:    &driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing},
+		},
+		{
+			name:    "another error after a retry",
+			op:      (*overloadtest.Script).Write,
+			off:     false,
+			replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			want:    &driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable},
+		},
 		{name: "a batch", op: batchedWrite, off: false, replies: overloadedBatch,
 			want: &driver.RetryError{Attempts: 7, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
 
@@ -89,7 +104,12 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 			require.True(t, ok, "%s: got %T, want a driver.Error", name, err)
 
 			without := driver.Error{
-				Code: with.Code, Message: with.Message, Labels: with.Labels, Name: with.Name, Wrapped: with.Wrapped, Raw: with.Raw,
+				Code:    with.Code,
+				Message: with.Message,
+				Labels:  with.Labels,
+				Name:    with.Name,
+				Wrapped: with.Wrapped,
+				Raw:     with.Raw,
 			}
 			var retries *driver.RetryError
 			require.True(t, errors.As(err, &retries))
@@ -132,5 +152,9 @@ func TestRetryErrorInterruptedBackoff(t *testing.T) {
 func TestRetryErrorMessage(t *testing.T) {
 	assert.EqualError(t, &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
 		"no further retry after 6 attempts and 1.55s of backoff: limit")
-	assert.EqualError(t, &driver.RetryError{Attempts: 3, Backoff: 150*ms + 400*time.Microsecond}, "no further retry after 3 attempts and 150ms of backoff: executed")
+	assert.EqualError(
+		t,
+		&driver.RetryError{Attempts: 3, Backoff: 150*ms + 400*time.Microsecond},
+		"no further retry after 3 attempts and 150ms of backoff: executed",
+	)
 }

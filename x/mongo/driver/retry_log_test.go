@@ -129,16 +129,35 @@ func TestRetryLogKeys(t *testing.T) {
 	first, last := r.decided[0], r.decided[len(r.decided)-1]
 	require.Len(t, sink.keys, 7)
 	assert.Equal(t, map[string]any{
-		"commandName": "anything", "databaseName": "db", "message": "Command retry scheduled",
-		"operationId": first.OperationID, "requestId": first.RequestID, "driverConnectionId": int64(1), "serverConnectionId": int64(101),
-		"serverHost": "a", "serverPort": int64(27017),
-		"attempt": 1, "reason": "overloaded", "backoffMS": int64(50), "failure": first.Failure.Error(), "tokens": 999.0,
+		"commandName":        "anything",
+		"databaseName":       "db",
+		"message":            "Command retry scheduled",
+		"operationId":        first.OperationID,
+		"requestId":          first.RequestID,
+		"driverConnectionId": int64(1),
+		"serverConnectionId": int64(101),
+		"serverHost":         "a",
+		"serverPort":         int64(27017),
+		"attempt":            1,
+		"reason":             "overloaded",
+		"backoffMS":          int64(50),
+		"failure":            first.Failure.Error(),
+		"tokens":             999.0,
 	}, sink.keys[0])
 	assert.Equal(t, map[string]any{
-		"commandName": "anything", "databaseName": "db", "message": "Command retry refused",
-		"operationId": first.OperationID, "requestId": last.RequestID, "driverConnectionId": int64(6), "serverConnectionId": int64(106),
-		"serverHost": "a", "serverPort": int64(27017),
-		"attempt": 6, "reason": "limit", "failure": last.Failure.Error(), "tokens": 1000.0,
+		"commandName":        "anything",
+		"databaseName":       "db",
+		"message":            "Command retry refused",
+		"operationId":        first.OperationID,
+		"requestId":          last.RequestID,
+		"driverConnectionId": int64(6),
+		"serverConnectionId": int64(106),
+		"serverHost":         "a",
+		"serverPort":         int64(27017),
+		"attempt":            6,
+		"reason":             "limit",
+		"failure":            last.Failure.Error(),
+		"tokens":             1000.0,
 	}, sink.keys[5])
 	assert.Equal(t, map[string]any{
 		"commandName": "anything", "databaseName": "db", "message": "Command retries ended",

@@ -85,10 +85,12 @@ func (test selectionTest) selector(t *testing.T) description.ServerSelector {
 // TestDeprioritizedServerSelectionSpec runs the logic tests that have deprioritized servers. They are part of the
 // specifications' revision of 2026-03-12.
 func TestDeprioritizedServerSelectionSpec(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(spectest.Path("server-selection/tests/server_selection"), "*", "*", "Deprioritized*.json"))
+	files, err := filepath.Glob(
+		filepath.Join(spectest.Path("server-selection/tests/server_selection"), "*", "*", "Deprioritized*.json"),
+	)
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder that has them below testdata/specifications")
+		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder with testdata/specifications")
 	}
 	kinds := map[string]description.TopologyKind{
 		"ReplicaSetNoPrimary":   description.TopologyKindReplicaSetNoPrimary,

@@ -14,7 +14,12 @@ func errorsOfBatch(reported WriteErrors, documents int) (WriteErrors, error) {
 	kept := sorted[:0]
 	for _, e := range sorted {
 		if e.Index < 0 || e.Index >= int64(documents) {
-			return nil, fmt.Errorf("the server reports a write error for document %d of a batch of %d: %w", e.Index, documents, e)
+			return nil, fmt.Errorf(
+				"the server reports a write error for document %d of a batch of %d: %w",
+				e.Index,
+				documents,
+				e,
+			)
 		}
 		if len(kept) == 0 || kept[len(kept)-1].Index != e.Index {
 			kept = append(kept, e)

@@ -18,7 +18,7 @@ import (
 func TestAdaptiveRetriesSpec(t *testing.T) {
 	content, err := os.ReadFile(spectest.Path("uri-options/tests/client-backpressure-options.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder that has them below testdata/specifications")
+		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder with testdata/specifications")
 	}
 	require.NoError(t, err)
 	var file struct {

@@ -26,13 +26,44 @@ func TestWritesWithoutType(t *testing.T) {
 			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(context.Background())
 		}},
 		{name: "createSearchIndexes", execute: func(d driver.Deployment) error {
-			return operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d).Execute(context.Background())
+			return operation.NewCreateSearchIndexes(
+				document,
+			).Collection(
+				"coll",
+			).Database(
+				"db",
+			).Deployment(
+				d,
+			).Execute(
+				context.Background(),
+			)
 		}},
 		{name: "dropSearchIndex", execute: func(d driver.Deployment) error {
-			return operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d).Execute(context.Background())
+			return operation.NewDropSearchIndex(
+				"index",
+			).Collection(
+				"coll",
+			).Database(
+				"db",
+			).Deployment(
+				d,
+			).Execute(
+				context.Background(),
+			)
 		}},
 		{name: "updateSearchIndex", execute: func(d driver.Deployment) error {
-			return operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d).Execute(context.Background())
+			return operation.NewUpdateSearchIndex(
+				"index",
+				document,
+			).Collection(
+				"coll",
+			).Database(
+				"db",
+			).Deployment(
+				d,
+			).Execute(
+				context.Background(),
+			)
 		}},
 	}
 	for _, tt := range tests {

@@ -85,7 +85,9 @@ func establish(t *testing.T, pooled *pool, serve func(net.Conn), opts ...Connect
 		serve(nc)
 	})
 	handshaker := &testHandshaker{
-		getHandshakeInformation: func(ctx context.Context, addr address.Address, conn *mnet.Connection) (driver.HandshakeInformation, error) {
+		getHandshakeInformation: func(
+			ctx context.Context, addr address.Address, conn *mnet.Connection,
+		) (driver.HandshakeInformation, error) {
 			if err := conn.Write(ctx, []byte{0}); err != nil {
 				return driver.HandshakeInformation{}, driver.Error{Labels: []string{driver.NetworkError}, Wrapped: err}
 			}
@@ -164,7 +166,12 @@ func TestConnectOverloadLabels(t *testing.T) {
 
 			var helloErr driver.Error
 			if errors.As(err, &helloErr) {
-				assert.Equal(t, tt.labeled, helloErr.HasErrorLabel(driver.ErrSystemOverloadedError), "the labels that the application sees")
+				assert.Equal(
+					t,
+					tt.labeled,
+					helloErr.HasErrorLabel(driver.ErrSystemOverloadedError),
+					"the labels that the application sees",
+				)
 				assert.True(t, helloErr.HasErrorLabel(driver.NetworkError))
 			}
 		})
@@ -258,13 +265,19 @@ func TestConnectionErrorLabels(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError, driver.RetryableWriteError} {
+			for _, label := range []string{
+				driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError, driver.RetryableWriteError,
+			} {
 				if tt.err.HasErrorLabel(label) {
 					got = append(got, label)
 				}
 			}
 			assert.Equal(t, tt.want, got)
-			assert.Equal(t, len(tt.want) > 1 && tt.want[0] == driver.ErrSystemOverloadedError, backpressure.IsRetryableOverload(tt.err))
+			assert.Equal(
+				t,
+				len(tt.want) > 1 && tt.want[0] == driver.ErrSystemOverloadedError,
+				backpressure.IsRetryableOverload(tt.err),
+			)
 		})
 	}
 }
@@ -283,7 +296,11 @@ func TestRetryableWriteLabel(t *testing.T) {
 		assert.Equal(t, err.Error(), labeled.Error())
 		for _, label := range []string{driver.RetryableWriteError, driver.TransientTransactionError} {
 			assert.False(t, err.(interface{ HasErrorLabel(string) bool }).HasErrorLabel(label))
-			assert.Equal(t, label == driver.RetryableWriteError, labeled.(interface{ HasErrorLabel(string) bool }).HasErrorLabel(label))
+			assert.Equal(
+				t,
+				label == driver.RetryableWriteError,
+				labeled.(interface{ HasErrorLabel(string) bool }).HasErrorLabel(label),
+			)
 		}
 	}
 }

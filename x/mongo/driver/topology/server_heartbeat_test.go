@@ -78,7 +78,11 @@ func watch(t *testing.T, uri string, opts *options.ClientOptions) *watched {
 	cfg, err := NewConfig(opts.ApplyURI(uri).SetDialer(dialer), nil)
 	require.NoError(t, err)
 	cfg.overload.Clock, cfg.overload.Jitter = &w.clock, func() float64 { return 0.5 }
-	w.Server = NewServer(address.Address(opts.Hosts[0]), newTopology(t, options.Client()).id, defaultConnectionTimeout, cfg.ServerOpts...)
+	w.Server = NewServer(
+		address.Address(opts.Hosts[0]),
+		newTopology(t, options.Client()).id,
+		defaultConnectionTimeout,
+		cfg.ServerOpts...)
 	t.Cleanup(func() {
 		if w.conn != nil {
 			_ = w.conn.close()
@@ -260,7 +264,12 @@ func TestRoundTripTimeWaits(t *testing.T) {
 		slept   []time.Duration
 	}{
 		{name: "the server is well", options: options.Client(), closed: false, slept: nil},
-		{name: "the server turned the monitor away", options: options.Client(), closed: true, slept: []time.Duration{10 * time.Second}},
+		{
+			name:    "the server turned the monitor away",
+			options: options.Client(),
+			closed:  true,
+			slept:   []time.Duration{10 * time.Second},
+		},
 		{
 			name:    "without adaptiveThrottling",
 			options: options.Client().SetAdaptiveThrottling(false),

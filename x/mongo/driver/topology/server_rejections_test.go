@@ -216,7 +216,14 @@ func TestWithoutAdaptiveThrottling(t *testing.T) {
 	} {
 		opts := opts
 		t.Run(name, func(t *testing.T) {
-			s := newSelectionWith(t, opts, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, "a", "b")
+			s := newSelectionWith(
+				t,
+				opts,
+				description.TopologyKindReplicaSetNoPrimary,
+				description.ServerKindRSSecondary,
+				"a",
+				"b",
+			)
 			s.reject("a", "a", "a")
 			s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
 			s.expect("a rejects everything", "a", "b")
