@@ -83,8 +83,9 @@ func (s source) establishment(p *Plan) {
 		p.Auth = Auth{Mechanism: Scram}
 	}
 	p.Faults = []Fault{{What: pick(s, Abort, Abort, Tear, Close), On: phase, Nth: 1 + s.IntN(4), Times: pick(s, 1, 1, 1, 2, 3)}}
-	if phase != "hello" && s.chance(2) {
-		s.one(p, "findOne", "countDocuments", "distinct")
+	if phase != "hello" && s.chance(2) { // nothing else goes wrong, so that one retry is enough
+		s.calls(p, 1, 1+s.IntN(3), pick(s, "findOne", "countDocuments", "distinct"))
+		p.Options, p.Faults[0].Nth, p.Faults[0].Times = nil, 1, 1
 	}
 }
 
