@@ -59,7 +59,7 @@ const (
 
 	// maxCommands is how many commands the specification of 2026-03-12 allows for one operation: one, and five retries.
 	maxCommands = 6
-	retries     = "maxAdaptiveRetries=5" // which a base for that specification does not know, and leaves alone
+	retries     = "maxAdaptiveRetries=5"
 	// allTokens is how many a client with adaptiveRetries has at first.
 	allTokens = 1000
 )

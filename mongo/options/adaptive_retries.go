@@ -18,19 +18,12 @@ func (c *ClientOptions) SetAdaptiveRetries(b bool) *ClientOptions {
 	return c
 }
 
-// setURIOpts also takes adaptiveRetries and adaptiveThrottling from the URI.
-//
-//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
-func setURIOpts(uri string, opts *ClientOptions) error {
-	if err := upstreamSetURIOpts(uri, opts); err != nil {
-		return err
+// takeSwitches takes adaptiveRetries and adaptiveThrottling from the URI.
+func (c *ClientOptions) takeSwitches() {
+	if c.connString.AdaptiveRetriesSet {
+		c.AdaptiveRetries = &c.connString.AdaptiveRetries
 	}
-	connString := opts.connString
-	if connString.AdaptiveRetriesSet {
-		opts.AdaptiveRetries = &connString.AdaptiveRetries
+	if c.connString.AdaptiveThrottlingSet {
+		c.AdaptiveThrottling = &c.connString.AdaptiveThrottling
 	}
-	if connString.AdaptiveThrottlingSet {
-		opts.AdaptiveThrottling = &connString.AdaptiveThrottling
-	}
-	return nil
 }

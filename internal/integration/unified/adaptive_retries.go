@@ -27,13 +27,21 @@ func setClientOptionsFromURIOptions(clientOpts *options.ClientOptions, uriOpts b
 
 // setOverloadOption sets an option about overload. It reports false if the key, in lower case, is none.
 func setOverloadOption(opts *options.ClientOptions, key string, value any) (known bool, err error) {
-	if key != "adaptiveretries" {
+	switch key {
+	case "adaptiveretries":
+		enabled, ok := value.(bool)
+		if !ok {
+			return false, fmt.Errorf("adaptiveRetries is %v, want a boolean", value)
+		}
+		opts.SetAdaptiveRetries(enabled)
+	case "maxadaptiveretries":
+		n, ok := value.(int32)
+		if !ok || n < 0 {
+			return false, fmt.Errorf("maxAdaptiveRetries is %v, want a number of at least zero", value)
+		}
+		opts.SetMaxAdaptiveRetries(uint(n))
+	default:
 		return setBackpressureOption(opts, key, value)
 	}
-	enabled, ok := value.(bool)
-	if !ok {
-		return false, fmt.Errorf("adaptiveRetries is %v, want a boolean", value)
-	}
-	opts.SetAdaptiveRetries(enabled)
 	return true, nil
 }

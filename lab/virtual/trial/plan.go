@@ -182,10 +182,10 @@ func (p Plan) Workers() map[int]bool {
 
 // limit returns the number of retries after overload errors that the driver in this program allows.
 func (p Plan) limit() int {
-	if _, ok := reflect.TypeFor[options.ClientOptions]().FieldByName("MaxAdaptiveRetries"); !ok {
-		return 5
+	limit := 5
+	if _, ok := reflect.TypeFor[options.ClientOptions]().FieldByName("EnableOverloadRetargeting"); ok {
+		limit = 2
 	}
-	limit := 2
 	for _, option := range p.Options {
 		_, _ = fmt.Sscanf(option, "maxAdaptiveRetries=%d", &limit)
 	}

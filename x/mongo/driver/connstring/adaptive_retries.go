@@ -2,29 +2,14 @@ package connstring
 
 import "fmt"
 
-// ConnString holds the URI options adaptiveRetries and adaptiveThrottling.
-//
-//fork:extend adaptiveRetries and adaptiveThrottling are URI options
-type ConnString struct {
-	AdaptiveRetries       bool
-	AdaptiveRetriesSet    bool
-	AdaptiveThrottling    bool
-	AdaptiveThrottlingSet bool
-}
-
 // The names of the options as the parser keeps unknown options.
 const (
 	adaptiveRetriesKey    = "adaptiveretries"
 	adaptiveThrottlingKey = "adaptivethrottling"
 )
 
-// addOptions adds the options of the URI, and removes adaptiveRetries and adaptiveThrottling from the unknown ones.
-//
-//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
-func (u *ConnString) addOptions(connectionArgPairs []string) error {
-	if err := u.upstreamAddOptions(connectionArgPairs); err != nil {
-		return err
-	}
+// takeSwitches removes adaptiveRetries and adaptiveThrottling from the unknown options.
+func (u *ConnString) takeSwitches() error {
 	if err := u.takeBool(adaptiveRetriesKey, "adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet); err != nil {
 		return err
 	}

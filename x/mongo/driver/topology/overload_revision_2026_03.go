@@ -9,11 +9,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// maxRetries is MAX_RETRIES, which clients cannot configure in the specification's revision of 2026-03-12.
-const maxRetries retry.Limit = 5
+// defaultMaxAdaptiveRetries is MAX_RETRIES of the specification's revision of 2026-03-12, for clients that do not set
+// maxAdaptiveRetries, which that revision does not have.
+const defaultMaxAdaptiveRetries uint = 5
 
-// configuredPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes.
-func configuredPolicy(*options.ClientOptions) *backpressure.Policy {
+// configuredPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes, and what clients configure.
+func configuredPolicy(opts *options.ClientOptions) *backpressure.Policy {
+	n := defaultMaxAdaptiveRetries
+	if opts.MaxAdaptiveRetries != nil {
+		n = *opts.MaxAdaptiveRetries
+	}
+	maxRetries := retry.Unlimited
+	if n < uint(retry.Unlimited) {
+		maxRetries = retry.Limit(n)
+	}
 	return &backpressure.Policy{
 		Policy: retry.Policy{
 			MaxRetries:   maxRetries,

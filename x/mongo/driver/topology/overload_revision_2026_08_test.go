@@ -3,20 +3,15 @@
 package topology
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 func TestConfiguredPolicy(t *testing.T) {
@@ -59,26 +54,4 @@ func TestConfiguredPolicy(t *testing.T) {
 func TestJitterIsTheDrivers(t *testing.T) {
 	defer randutil.SetJitterForTesting(func() float64 { return 0.25 })()
 	assert.Equal(t, 0.25, newTopology(t, options.Client()).OverloadPolicy().Jitter())
-}
-
-// find is a retryable read.
-func find(ctx context.Context, d driver.Deployment) error {
-	mode := driver.RetryOncePerCommand
-	return driver.Operation{
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
-			return bsoncore.AppendStringElement(dst, "find", "coll"), nil
-		},
-		Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode,
-	}.Execute(ctx)
-}
-
-// TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
-func TestNoAdaptiveRetries(t *testing.T) {
-	const shutdown = 91
-	l := overloadtest.Listen(t, overloadtest.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
-	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
-	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
-	require.Error(t, find(context.Background(), topology))
-	assert.Equal(t, int64(1), l.Commands.Load())
 }

@@ -1,3 +1,5 @@
+//fork:base >=v2.7.0
+
 package options
 
 import "go.mongodb.org/mongo-driver/v2/event"
@@ -9,4 +11,15 @@ type ClientOptions struct {
 	AdaptiveRetries    *bool
 	AdaptiveThrottling *bool
 	RetryMonitor       *event.RetryMonitor
+}
+
+// setURIOpts also takes our options from the URI.
+//
+//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
+func setURIOpts(uri string, opts *ClientOptions) error {
+	if err := upstreamSetURIOpts(uri, opts); err != nil {
+		return err
+	}
+	opts.takeSwitches()
+	return nil
 }

@@ -1,0 +1,40 @@
+//fork:base <v2.7.0
+
+package options
+
+import "go.mongodb.org/mongo-driver/v2/event"
+
+// ClientOptions holds the client's overload options; see their setters.
+//
+//fork:extend they are client options as the others
+type ClientOptions struct {
+	AdaptiveRetries    *bool
+	AdaptiveThrottling *bool
+	MaxAdaptiveRetries *uint
+	RetryMonitor       *event.RetryMonitor
+}
+
+// SetMaxAdaptiveRetries specifies how often the client retries a command after overload errors. The default is 5, in later versions
+// of the driver 2. With 0 it retries nothing after an overload error; retries after network errors and the like, see SetRetryReads
+// and SetRetryWrites, remain. This can also be set through the "maxAdaptiveRetries" URI option (e.g. "maxAdaptiveRetries=2").
+//
+// See the Client Backpressure specification, "Overload retry policy".
+func (c *ClientOptions) SetMaxAdaptiveRetries(n uint) *ClientOptions {
+	c.MaxAdaptiveRetries = &n
+
+	return c
+}
+
+// setURIOpts also takes our options from the URI.
+//
+//fork:wrap they are URI options
+func setURIOpts(uri string, opts *ClientOptions) error {
+	if err := upstreamSetURIOpts(uri, opts); err != nil {
+		return err
+	}
+	if opts.connString.MaxAdaptiveRetriesSet {
+		opts.MaxAdaptiveRetries = &opts.connString.MaxAdaptiveRetries
+	}
+	opts.takeSwitches()
+	return nil
+}

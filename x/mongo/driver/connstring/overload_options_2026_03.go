@@ -1,0 +1,41 @@
+//fork:base <v2.7.0
+
+package connstring
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// ConnString holds the URI options adaptiveRetries, adaptiveThrottling and, as later versions do, maxAdaptiveRetries.
+//
+//fork:extend they are URI options
+type ConnString struct {
+	AdaptiveRetries       bool
+	AdaptiveRetriesSet    bool
+	AdaptiveThrottling    bool
+	AdaptiveThrottlingSet bool
+	MaxAdaptiveRetries    uint
+	MaxAdaptiveRetriesSet bool
+}
+
+// maxAdaptiveRetriesKey is the name of the option as the parser keeps unknown options.
+const maxAdaptiveRetriesKey = "maxadaptiveretries"
+
+// addOptions adds the options of the URI, and removes ours from the unknown ones.
+//
+//fork:wrap they are URI options
+func (u *ConnString) addOptions(connectionArgPairs []string) error {
+	if err := u.upstreamAddOptions(connectionArgPairs); err != nil {
+		return err
+	}
+	for _, text := range u.UnknownOptions[maxAdaptiveRetriesKey] {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return fmt.Errorf("invalid value for %q: %q", "maxAdaptiveRetries", text)
+		}
+		u.MaxAdaptiveRetries, u.MaxAdaptiveRetriesSet = uint(n), true
+	}
+	delete(u.UnknownOptions, maxAdaptiveRetriesKey)
+	return u.takeSwitches()
+}

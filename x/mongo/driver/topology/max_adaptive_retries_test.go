@@ -1,0 +1,71 @@
+package topology
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// find is a retryable read.
+func find(ctx context.Context, d driver.Deployment) error {
+	mode := driver.RetryOncePerCommand
+	return driver.Operation{
+		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+			return bsoncore.AppendStringElement(dst, "find", "coll"), nil
+		},
+		Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode,
+	}.Execute(ctx)
+}
+
+// TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
+func TestNoAdaptiveRetries(t *testing.T) {
+	const shutdown = 91
+	l := overloadtest.Listen(t, overloadtest.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
+	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
+
+	require.Error(t, find(context.Background(), topology))
+	assert.Equal(t, int64(1), l.Commands.Load())
+}
+
+// TestMaxAdaptiveRetriesLeavesOtherRetries is about network errors: they are retried as ever, whatever the limit is.
+func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
+	for _, limit := range []uint{0, 2} {
+		l := overloadtest.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
+		var finds atomic.Int64
+		answer := func(command string) any {
+			if command == "find" && finds.Add(1) == 1 {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}
+		l.Answer.Store(&answer)
+		topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(limit))
+		require.NoError(t, find(context.Background(), topology))
+		assert.Equal(t, int64(2), finds.Load())
+		require.NoError(t, topology.Disconnect(context.Background()))
+	}
+}
+
+// TestMaxAdaptiveRetries holds for every base: the option is the number of retries after overload errors.
+func TestMaxAdaptiveRetries(t *testing.T) {
+	const rejected = 462
+	for _, limit := range []uint{0, 1, 2, 4} {
+		l := overloadtest.Listen(t, overloadtest.Failure(rejected, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+		topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(limit))
+		topology.cfg.overload.Jitter = func() float64 { return 0 }
+		require.Error(t, find(context.Background(), topology))
+		assert.Equal(t, int64(limit)+1, l.Commands.Load())
+		require.NoError(t, topology.Disconnect(context.Background()))
+	}
+}

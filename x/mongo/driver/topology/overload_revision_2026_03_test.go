@@ -1,0 +1,36 @@
+//fork:base <v2.7.0
+
+package topology
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+func TestConfiguredPolicy(t *testing.T) {
+	tests := []struct {
+		name string
+		opts *options.ClientOptions
+		want retry.Limit
+	}{
+		{name: "default", opts: options.Client(), want: 5},
+		{name: "maxAdaptiveRetries", opts: options.Client().SetMaxAdaptiveRetries(7), want: 7},
+		{name: "no retries", opts: options.Client().SetMaxAdaptiveRetries(0), want: retry.Never},
+		{name: "more than can be counted", opts: options.Client().SetMaxAdaptiveRetries(math.MaxUint), want: retry.Unlimited},
+		{name: "URI", opts: options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3"), want: 3},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			overload := newTopology(t, tt.opts).OverloadPolicy()
+			assert.Equal(t, tt.want, overload.MaxRetries)
+			assert.True(t, overload.Retarget)
+			assert.Equal(t, 100*time.Millisecond, overload.FirstBackoff)
+		})
+	}
+}
