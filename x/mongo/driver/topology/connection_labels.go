@@ -3,7 +3,6 @@
 package topology
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -11,23 +10,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// connect establishes the connection. It adds the labels of a retryable overload error to errors that an overloaded
-// server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"): those of pooled connections,
-// before authentication.
-//
-//fork:wrap adds the error labels
-func (c *connection) connect(ctx context.Context) error {
-	err := c.upstreamConnect(ctx)
-	var connErr ConnectionError
-	if c.pool == nil || !errors.As(err, &connErr) {
-		return err
-	}
+// labelled adds the labels of a retryable overload error to an error that an overloaded server may have caused
+// (connection-monitoring-and-pooling.md, "Backpressure-enabled"), one before authentication.
+func (c *connection) labelled(connErr ConnectionError) ConnectionError {
 	helloDone := c.desc.Addr != ""
 	if helloDone || !mayBeOverload(connErr.Wrapped) {
-		return err
+		return connErr
 	}
-
-	connErr.server, connErr.overloaded = c.addr, true
+	connErr.overloaded = true
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
 		// Applications see the labels of the innermost command error.
 		labels := make([]string, 0, len(helloErr.Labels)+2)

@@ -12,3 +12,6 @@ func wrapConnectionError(connErr ConnectionError) error {
 	}
 	return upstreamWrapConnectionError(connErr)
 }
+
+// labelled returns the error as it is: upstream's connect adds the labels.
+func (*connection) labelled(connErr ConnectionError) ConnectionError { return connErr }

@@ -20,8 +20,42 @@ type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
 	retries    backpressure.Retries
+	processed  chan struct{} // closed once the server has processed the error, if a pool has to tell it
 
 	retryableWrite bool // the connection was for a write that could be retried
+}
+
+// connect establishes the connection. The error of a pool's connection names the server, so that a retry can avoid it, has its labels,
+// and says when it has been processed.
+//
+//fork:wrap a retry has to know which server was overloaded, though it has no connection to it, and when its pool can be used again
+//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection
+func (c *connection) connect(ctx context.Context) error {
+	err := c.upstreamConnect(ctx)
+	if c.pool == nil {
+		return err
+	}
+	switch e := err.(type) {
+	case ConnectionError:
+		return c.labelled(c.ofPool(e))
+	case driver.Error:
+		if connErr, ok := e.Wrapped.(ConnectionError); ok {
+			connErr.overloaded = e.HasErrorLabel(driver.ErrSystemOverloadedError)
+			e.Wrapped = c.ofPool(connErr)
+		}
+		return e
+	default:
+		return err
+	}
+}
+
+// ofPool describes an error of establishing a pool's connection.
+func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
+	connErr.server = c.addr
+	if c.pool.handshakeErrFn != nil {
+		connErr.processed = make(chan struct{})
+	}
+	return connErr
 }
 
 // ForWrite returns a copy of the error that has the label.

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"fmt"
+
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -21,4 +23,14 @@ func (pce poolClearedError) ForWrite(backpressure.RetryableWrite) error {
 // HasErrorLabel reports whether the error has the label.
 func (pce poolClearedError) HasErrorLabel(label string) bool {
 	return label == driver.RetryableWriteError && pce.retryableWrite
+}
+
+// A pool that was never ready has not been cleared.
+//
+//fork:wrap a pool is paused until its server is known, and the error said that an operation had failed with <nil>
+func (pce poolClearedError) Error() string {
+	if pce.err == nil {
+		return fmt.Sprintf("connection pool for %v is not ready: no check of the server has succeeded yet", pce.address)
+	}
+	return pce.upstreamError()
 }

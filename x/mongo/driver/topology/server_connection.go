@@ -2,29 +2,24 @@ package topology
 
 import (
 	"context"
+	"errors"
 
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// If it could not be established, the error names the server, so that a retry can avoid it.
+// If it could not be established, the error has been processed: the pool hands it out first, and clears itself later. That would fail a
+// retry that comes in between.
 //
-//fork:wrap a retry has to know which server was overloaded, though it has no connection to it
+//fork:wrap a retry after a failed authentication found the pool as it was being cleared, for the same failure
+//fork:watch pool.createConnections
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	conn, err := s.upstreamConnection(ctx)
-	switch e := err.(type) {
-	case ConnectionError:
-		e.server = s.address
-		return nil, e
-	case driver.Error:
-		connErr, ok := e.Wrapped.(ConnectionError)
-		if !ok {
-			return nil, e
+	var failed ConnectionError
+	if err != nil && errors.As(err, &failed) && failed.processed != nil {
+		select {
+		case <-failed.processed:
+		case <-ctx.Done():
 		}
-		connErr.server, connErr.overloaded = s.address, e.HasErrorLabel(driver.ErrSystemOverloadedError)
-		e.Wrapped = connErr
-		return nil, e
-	default:
-		return conn, err
 	}
+	return conn, err
 }
