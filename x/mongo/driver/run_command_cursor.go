@@ -17,11 +17,17 @@ type CursorResponse struct {
 	runCommand bool
 }
 
-//fork:wrap the getMore of a runCommand cursor is a runCommand for the overload retry policy
+//fork:wrap the getMore of a runCommand cursor is a runCommand for the overload retry policy; a reply without a batch made it panic
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
 	cr, err := upstreamNewCursorResponse(response, info)
+	if err == nil {
+		err = checkCursor(response, cr)
+	}
+	if err != nil {
+		return CursorResponse{}, err
+	}
 	cr.runCommand = info.runCommand
-	return cr, err
+	return cr, nil
 }
 
 // BatchCursor remembers whether it is the cursor of a runCommand.

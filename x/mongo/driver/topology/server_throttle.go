@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -10,20 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
-
-// Server processes errors one at a time, counts what it rejects, and paces its checks. The last three are nil without
-// adaptiveThrottling: no specification has them.
-//
-//fork:extend errors of one cause clear the pool once; with adaptiveThrottling, what one operation learns about an overload helps others
-type Server struct {
-	clearing sync.Mutex // whether an error's connection is stale is asked and answered with it held
-
-	rejections *retry.Rejections
-	throttle   *retry.Throttle
-	pace       *heartbeatPace
-}
 
 // With adaptiveThrottling the server counts what it rejects, and paces its checks, by the clock of the client's overload policy.
 //
@@ -37,21 +23,6 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 		s.rttMonitor.cfg.pace = s.pace
 	}
 	return s
-}
-
-// With adaptiveThrottling it also records whether the server rejected the command.
-//
-//fork:wrap every command passes here; of errors with one cause, the later ones cleared the pool that a retry of the first was using
-func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
-	if err == nil {
-		return driver.NoChange
-	}
-	if backpressure.IsRetryableOverload(err) {
-		s.rejected()
-	}
-	s.clearing.Lock()
-	defer s.clearing.Unlock()
-	return s.upstreamProcessError(err, describer)
 }
 
 // rejected records a rejection.

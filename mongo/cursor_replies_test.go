@@ -1,0 +1,124 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// ofCursor returns a reply with a batch of a cursor of which a field has another value, or none.
+func ofCursor(batch, field string, value any) bson.D {
+	whole := bson.D{{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: batch, Value: bson.A{}}}
+	return overloadtest.OK(bson.E{Key: "cursor", Value: with(whole, field, value)})
+}
+
+// malformedReplies returns replies whose cursor is not one, by what is wrong. A batch is firstBatch or nextBatch.
+func malformedReplies(batch string) map[string]bson.D {
+	replies := map[string]bson.D{"cursor absent": overloadtest.OK()}
+	for _, value := range []any{absent, nil, "text", 1.5, bson.D{}, bson.A{}, int32(0)} {
+		says := fmt.Sprintf(" %T %v", value, value)
+		if value == absent {
+			says = " absent"
+		} else {
+			replies["cursor"+says] = overloadtest.OK(bson.E{Key: "cursor", Value: value})
+		}
+		if _, ok := value.(bson.A); !ok {
+			replies[batch+says] = ofCursor(batch, batch, value)
+		}
+		if _, ok := value.(int64); !ok {
+			replies["id"+says] = ofCursor(batch, "id", value)
+		}
+		if batch == "firstBatch" {
+			replies["ns"+says] = ofCursor(batch, "ns", value)
+		}
+	}
+	return replies
+}
+
+// runSafely runs a call on a collection whose servers have these replies, and returns its error. It must not panic.
+func runSafely(t *testing.T, run func(context.Context, *Collection) error, rest bson.D, replies ...any) error {
+	t.Helper()
+	s := overloadtest.New(t, replies...)
+	s.Rest = rest
+	coll := connectScript(t, s).Database("db").Collection("coll")
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			t.Errorf("%v: %v", rest, panicked)
+		}
+	}()
+	return run(context.Background(), coll)
+}
+
+// TestEveryMethodWithMalformedCursors lets each method get a reply whose cursor is malformed: those that need a cursor fail.
+func TestEveryMethodWithMalformedCursors(t *testing.T) {
+	cursors := 0
+	for i, method := range sendingMethods() {
+		method := method
+		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
+			needsCursor := runSafely(t, method.run, overloadtest.OK(), method.replies...) != nil
+			if needsCursor {
+				cursors++
+			}
+			for name, reply := range malformedReplies("firstBatch") {
+				err := runSafely(t, method.run, reply, method.replies...)
+				assert.True(t, err != nil || !needsCursor, name)
+			}
+		})
+	}
+	assert.Greater(t, cursors, 30)
+}
+
+var cursorUses = map[string]func(context.Context, *Collection) error{
+	"All": withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
+	"Next": withCursor(func(ctx context.Context, c *Cursor) error {
+		for c.Next(ctx) {
+		}
+		return errors.Join(c.Err(), c.Close(ctx))
+	}),
+	"TryNext": withCursor(func(ctx context.Context, c *Cursor) error {
+		for i := 0; i < 3; i++ {
+			c.TryNext(ctx)
+		}
+		return errors.Join(c.Err(), c.Close(ctx))
+	}),
+	"Watch": withStream(func(ctx context.Context, s *ChangeStream) error {
+		s.Next(ctx)
+		return errors.Join(s.Err(), s.Close(ctx))
+	}),
+}
+
+// TestMalformedBatches is about batches after the first, and about what is in them.
+func TestMalformedBatches(t *testing.T) {
+	for name, use := range cursorUses {
+		use := use
+		t.Run(name, func(t *testing.T) {
+			for what, reply := range malformedReplies("nextBatch") {
+				assert.Error(t, runSafely(t, use, reply, opened), what)
+			}
+			for _, value := range otherTypes {
+				switch value.(type) {
+				case bson.D, bson.A: // which has the form of a document
+					continue
+				}
+				assert.Error(t, runSafely(t, use, overloadtest.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})), "%T %v", value, value)
+				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v", value, value)
+			}
+		})
+	}
+}
+
+// TestMalformedCursorGivesItsConnectionBack is about a cursor that would hold one.
+func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
+	s := overloadtest.New(t, ofCursor("firstBatch", "firstBatch", absent))
+	s.Topology, s.Servers = description.TopologyKindLoadBalanced, []description.Server{overloadtest.Server("a", description.ServerKindLoadBalancer)}
+	_, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
+	require.ErrorContains(t, err, "firstBatch")
+	s.Finish()
+}
