@@ -29,7 +29,6 @@ type ConnectionError struct {
 // and says when it has been processed.
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it, and when its pool can be used again
-//fork:watch pool.createConnections Server.setupHeartbeatConnection rttMonitor.runHellos initConnection
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
 	if c.pool == nil {
@@ -49,11 +48,10 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 }
 
-// ofPool describes an error of establishing a pool's connection.
+// ofPool describes an error of establishing a connection for the pool of a server.
 func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
-	connErr.server = c.addr
 	if c.pool.handshakeErrFn != nil {
-		connErr.processed = make(chan struct{})
+		connErr.server, connErr.processed = c.addr, make(chan struct{})
 	}
 	return connErr
 }

@@ -11,7 +11,6 @@ import (
 // retry that comes in between.
 //
 //fork:wrap a retry after a failed authentication found the pool as it was being cleared, for the same failure
-//fork:watch pool.createConnections
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	conn, err := s.upstreamConnection(ctx)
 	var failed ConnectionError
