@@ -38,7 +38,7 @@ func (c *connection) connect(ctx context.Context) error {
 	case ConnectionError:
 		return c.labelled(c.ofPool(e))
 	case driver.Error:
-		if connErr, ok := e.Wrapped.(ConnectionError); ok {
+		if connErr, ok := e.Wrapped.(ConnectionError); ok && c.pool.handshakeErrFn != nil {
 			connErr.overloaded = e.HasErrorLabel(driver.ErrSystemOverloadedError)
 			e.Wrapped = c.ofPool(connErr)
 		}
