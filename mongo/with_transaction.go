@@ -23,8 +23,8 @@ import (
 // of its operations, possibly wrapped with %w: otherwise WithTransaction would try in vain to commit a transaction that the server
 // has aborted.
 //
-// Before the transaction is run again there is a backoff: a random part of 5 milliseconds, which grow by half with each attempt,
-// up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that is not set
+// Before the transaction is run again there is a backoff: a random part of 7.5 milliseconds (5 on v2.5.0), which grow by half with each
+// attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that is not set
 // either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
 //
 // Commands in the transaction, its commit and its abort are also retried individually after overload errors, like all commands.
@@ -57,7 +57,7 @@ func (s *Session) runTransaction(
 	res, err := fn(NewSessionContext(ctx, s))
 	if err != nil {
 		if s.clientSession.TransactionRunning() {
-			_ = s.AbortTransaction(s.endingContext(ctx, retries, nil))
+			s.abortIn(ctx, retries)
 		}
 		if !errorHasLabel(err, driver.TransientTransactionError) {
 			return res, err
@@ -71,7 +71,7 @@ func (s *Session) runTransaction(
 	if ctx.Err() != nil {
 		// Abort only a transaction whose commit was never tried: after a failed commit the session can be unpinned, and the abort
 		// would race with the commit on another server.
-		_ = s.AbortTransaction(s.endingContext(ctx, retries, nil))
+		s.abortIn(ctx, retries)
 		return nil, ctx.Err()
 	}
 	return s.commitTransaction(ctx, res, retries)
@@ -80,17 +80,32 @@ func (s *Session) runTransaction(
 // endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, without a client-level Timeout.
 const endingGrace = 500 * time.Millisecond
 
+// abortIn aborts the transaction of a call.
+func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
+	ctx, cancel := s.endingContext(ctx, retries, nil)
+	defer cancel()
+	_ = s.AbortTransaction(ctx)
+}
+
+// commitIn commits the transaction of a call.
+func (s *Session) commitIn(ctx context.Context, retries *transactionRetries, outcome *backpressure.Outcome) error {
+	ctx, cancel := s.endingContext(ctx, retries, outcome)
+	defer cancel()
+	return s.CommitTransaction(ctx)
+}
+
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
 // would stay otherwise. Its time is the client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API");
 // without one, its backoffs end with the call, after a grace.
 func (s *Session) endingContext(
 	ctx context.Context, retries *transactionRetries, outcome *backpressure.Outcome,
-) context.Context {
-	purpose := backpressure.Purpose{Outcome: outcome}
-	if timeout := s.client.timeout; timeout == nil || *timeout <= 0 {
-		purpose.Caller, purpose.Until, purpose.Grace = ctx, retries.deadline, endingGrace
+) (context.Context, context.CancelFunc) {
+	ending, purpose := newBackgroundContext(ctx), backpressure.Purpose{Outcome: outcome}
+	if timeout := s.client.timeout; timeout != nil && *timeout > 0 {
+		return context.WithTimeout(backpressure.WithPurpose(ending, purpose), *timeout)
 	}
-	return backpressure.WithPurpose(newBackgroundContext(ctx), purpose)
+	purpose.Caller, purpose.Until, purpose.Grace = ctx, retries.deadline, endingGrace
+	return backpressure.WithPurpose(ending, purpose), func() {}
 }
 
 // commitTransaction commits until the outcome is known. It does not insist on a commit that the overload retry policy gave up, and
@@ -98,7 +113,7 @@ func (s *Session) endingContext(
 func (s *Session) commitTransaction(ctx context.Context, res any, retries *transactionRetries) (any, error) {
 	for unsent := 0; ; {
 		outcome := new(backpressure.Outcome)
-		err := s.CommitTransaction(s.endingContext(ctx, retries, outcome))
+		err := s.commitIn(ctx, retries, outcome)
 		if err == nil {
 			return res, nil
 		}

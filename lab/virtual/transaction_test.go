@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +81,34 @@ func TestAbortAfterTheCall(t *testing.T) {
 				assert.Equal(t, 2, cluster.Count("abortTransaction"))
 				assert.Zero(t, cluster.OpenTransactions())
 				assert.Less(t, time.Since(start), 1500*time.Millisecond)
+			})
+		})
+	}
+}
+
+// TestTimeoutOfTheEnd is about a server that never answers a commit or an abort: the client's Timeout ends it, anew for each.
+func TestTimeoutOfTheEnd(t *testing.T) {
+	const timeout = 5 * time.Second
+	for _, end := range []string{"commitTransaction", "abortTransaction"} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{})
+				client := connect(t, cluster.Client("timeoutMS=5000"))
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					if c.Name == end {
+						time.Sleep(30 * time.Minute)
+					}
+					return run()
+				})
+				start := time.Now()
+				err := transact(t.Context(), t, client, func(context.Context) error {
+					if end == "abortTransaction" {
+						return errors.New("not to be committed")
+					}
+					return nil
+				})
+				require.Error(t, err)
+				assert.LessOrEqual(t, time.Since(start), 2*timeout) // EndSession aborts, too
 			})
 		})
 	}
