@@ -253,8 +253,11 @@ size: ## Count what a team has to carry, beside the driver
 	@echo "patches: $$(ls etc/series/[0-9]*.yaml | wc -l)"
 
 .PHONY: lint
-lint: fork ## Run golangci-lint on the modules of this repository, and check the workflows of GitHub Actions
+lint: fork ## Run golangci-lint on the modules of this repository and on the overlay, and check the workflows of GitHub Actions
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
+	@for base in $(BASES); do echo "overlay, $$base"; $(MONGOFORK) --base $$base build >/dev/null && \
+		$(MONGOFORK) --base $$base patch >build/$$base.patch && \
+		go -C build/$$base run $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --new-from-patch=../$$base.patch ./... || exit; done
 	go run $(ACTIONLINT) .github/workflows/*.yml
 
 # TAGS says what a driver has: the fork classes of operations, and newer drivers a generator of the package for jitter.
