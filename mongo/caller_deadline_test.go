@@ -289,6 +289,24 @@ func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 	assert.Equal(t, context.Canceled, upload.ctx.Err())
 }
 
+// TestClosedCursorsGiveTheirSessionsBack is about implicit sessions: an application never sees them, so nobody else ends them.
+func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
+	for name, end := range map[string]func(*Cursor) error{
+		"Close":       func(c *Cursor) error { return c.Close(context.Background()) },
+		"All":         func(c *Cursor) error { return c.All(context.Background(), &[]bson.D{}) },
+		"All, failed": func(c *Cursor) error { _ = c.All(context.Background(), &[]struct{ X int }{}); return nil },
+	} {
+		s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}})))
+		s.Rest = overloadtest.OK(batch("nextBatch", 0))
+		client := connectScript(t, s)
+		cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
+		require.NoError(t, err)
+		require.Equal(t, 1, client.NumberSessionsInProgress())
+		require.NoError(t, end(cursor), name)
+		assert.Equal(t, 0, client.NumberSessionsInProgress(), name)
+	}
+}
+
 // TestNoContext is about methods that accept nil for a context, as applications give it.
 func TestNoContext(t *testing.T) {
 	var none context.Context

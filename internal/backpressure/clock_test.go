@@ -14,7 +14,7 @@ func TestSystemClockWakesUp(t *testing.T) {
 	for name, contexts := range map[string][2]context.Context{
 		"its own": {ended, nil}, "the command's": {ended, live}, "the caller's": {live, ended},
 	} {
-		if err := (SystemClock{}).Sleep(contexts[0], contexts[1], time.Hour); err != context.Canceled {
+		if err := (SystemClock{}).Sleep(contexts[0], contexts[1], 5*time.Second); err != context.Canceled {
 			t.Errorf("%s context has ended: %v, want %v", name, err, context.Canceled)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/planted"
@@ -19,6 +20,9 @@ type plantedCmd struct {
 	Seeds uint     `default:"2000" help:"The number of plans that may find a defect."`
 	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
 }
+
+// patience is how long the tests may take. It is a failure if they do not end.
+const patience = 20 * time.Minute
 
 // Run plants defects into the fork.
 func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
@@ -31,6 +35,8 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 		return err
 	}
 	judges := planted.Judges{Root: r.root, Test: func(ctx context.Context, tree string) ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
 		result, err := rig.Ours(ctx, tree)
 		var failed []string
 		for _, f := range result.Failures {
