@@ -83,6 +83,11 @@ var Differences = []Difference{
 		Row: "`WithTransaction`, between transactions", If: "withTransaction",
 		Upstream: re(`server \S+ sees .* startTransaction: true`), Fork: re(`server \S+ sees .* startTransaction: true`), But: re(`maxTimeMS: \{"\$numberLong":"\d+"\}`),
 	},
+	{
+		Row: "commit and abort by `WithTransaction`", If: "timeoutMS",
+		Upstream: re(`server \S+ sees (commit|abort)Transaction: `), Fork: re(`server \S+ sees (commit|abort)Transaction: .*maxTimeMS: `),
+		But: re(`, maxTimeMS: \{"\$numberLong":"\d+"\}`),
+	},
 	{ // the newest upstream
 		Row: "`WithTransaction`, time is up after another error", If: "withTransaction", Beside: re(`call \d+ withTransaction error mongo\.timeoutError `),
 		Upstream: re(`call \d+ withTransaction (error mongo\.timeoutError|is timeout)`), Fork: re(`call \d+ withTransaction (error|is)`),
