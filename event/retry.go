@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// The reasons of retry events. The first two are reasons for a retry, RetryReasonThrottled for either, the others for no retry.
+// The reasons of retry events. The first three are reasons for a retry, the others for no retry.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
 	RetryReasonOverloaded = string(retry.Overloaded)
@@ -16,8 +16,8 @@ const (
 	RetryReasonRetryable = string(retry.RetryableReadWrite)
 
 	// RetryReasonThrottled: the client has adaptiveThrottling and did not send the attempt, because the server would most likely
-	// have rejected it. It is the reason for a retry or, if the limit, the deadline or an option forbids one, for none. The
-	// attempt has no command events.
+	// have rejected it. The attempt has no command events. If there is no retry of it, the reason is what forbids one, such as the
+	// limit, the deadline or an option.
 	RetryReasonThrottled = string(retry.Throttled)
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
@@ -45,7 +45,7 @@ type RetryDecidedEvent struct {
 	// OperationID is the same for all attempts and batches of an operation. It is the RequestID of its first attempt.
 	OperationID int64
 	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent. There are no such events if
-	// the Reason is RetryReasonThrottled.
+	// the attempt was not sent: its Failure is then named Throttled.
 	RequestID int64
 	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a separate command and starts at 1.
 	Attempt int

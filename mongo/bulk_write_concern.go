@@ -2,11 +2,16 @@
 
 package mongo
 
-import "context"
+import (
+	"context"
 
-//fork:extend the write concern error of one batch outlives the next
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+)
+
+//fork:extend the write concern error of one batch, and its interruption, outlive the next
 type bulkWrite struct {
-	concernError *WriteConcernError // of the last batch that had one
+	concernError *WriteConcernError         // of the last batch that had one
+	interruption *backpressure.Interruption // the same
 }
 
 // runBatch runs one batch. The caller reports only the last batch's write concern error, so runBatch gives it the one to report.

@@ -18,5 +18,11 @@ func (bw *bulkWrite) runUpdate(ctx context.Context, batch bulkWriteBatch) (opera
 			return operation.UpdateResult{}, malformed
 		}
 	}
-	return res, err
+	return res, bw.note(err)
+}
+
+//fork:wrap an interrupted write tells the context's error as well
+func (bw *bulkWrite) runDelete(ctx context.Context, batch bulkWriteBatch) (operation.DeleteResult, error) {
+	res, err := bw.upstreamRunDelete(ctx, batch)
+	return res, bw.note(err)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // limitBackoffs returns a context for commands to which the client's Timeout does not apply: their backoffs end after it, unless the
@@ -25,29 +27,11 @@ func limitBackoffs(ctx context.Context, timeout *time.Duration) context.Context 
 	return backpressure.WithPurpose(ctx, purpose)
 }
 
-// withOwnCursor returns a context for a call whose cursor the application does not see, or does not close itself: nobody looks at
-// the result of the killCursors.
-func withOwnCursor(ctx context.Context) context.Context {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	purpose := backpressure.PurposeOf(ctx)
-	purpose.Ignored = true
-	return backpressure.WithPurpose(ctx, purpose)
-}
-
 // endSessions ends the sessions of the client's pool.
 //
 //fork:wrap the client's Timeout does not apply to it
 func (c *Client) endSessions(ctx context.Context) {
 	c.upstreamEndSessions(limitBackoffs(ctx, c.timeout))
-}
-
-// Cursor knows whether it closes itself.
-//
-//fork:extend All closes the cursor with a context unrelated to its caller
-type Cursor struct {
-	closesItself bool // All has been called
 }
 
 func (c *Cursor) timeout() *time.Duration {
@@ -62,55 +46,50 @@ func (c *Cursor) timeout() *time.Duration {
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 func (c *Cursor) All(ctx context.Context, results any) error {
-	c.closesItself = true
+	if bc, ok := c.bc.(*driver.BatchCursor); ok {
+		c.bc = unseen{bc}
+		defer func() { c.bc = bc }()
+	}
 	return c.upstreamAll(limitBackoffs(ctx, c.timeout()), results)
 }
 
 // Close closes the cursor, also at the server unless it is exhausted. After that, neither Next nor TryNext may be called; further calls
 // of Close do nothing. The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
-//fork:replace a cursor that closes itself must not keep its caller waiting
+//fork:replace the client's Timeout does not apply to it
 func (c *Cursor) Close(ctx context.Context) error {
 	defer c.closeImplicitSession()
 	if c.bc.ID() != 0 { // there is something to close at the server
-		if c.closesItself {
-			ctx = withOwnCursor(ctx)
-		}
 		ctx = limitBackoffs(ctx, c.timeout())
 	}
 	return wrapErrors(c.bc.Close(ctx))
 }
 
-// ChangeStream knows whether it closes itself.
-//
-//fork:extend a stream whose event has no resume token closes itself with a context unrelated to its caller
-type ChangeStream struct {
-	closesItself bool // an event is read
-}
-
-// loopNext reads the next batch, resuming the stream if necessary.
-//
-//fork:wrap the result of the killCursors before a stream is resumed is ignored
-func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
-	cs.upstreamLoopNext(withOwnCursor(ctx), nonBlocking)
-}
-
 // storeResumeToken remembers where to resume the stream. Without a token it closes the stream.
 //
-//fork:wrap the result of that killCursors is ignored
+//fork:replace nobody sees the result of that killCursors
 func (cs *ChangeStream) storeResumeToken() error {
-	cs.closesItself = true
-	err := cs.upstreamStoreResumeToken()
-	cs.closesItself = false
-	return err
+	if len(cs.batch) == 0 {
+		if token := cs.cursor.PostBatchResumeToken(); token != nil {
+			cs.resumeToken = bson.Raw(token)
+			return nil
+		}
+	}
+	token, ok := cs.Current.Lookup("_id").DocumentOK()
+	if !ok {
+		_ = cs.upstreamClose(limitBackoffs(context.Background(), cs.client.timeout))
+		return ErrMissingResumeToken
+	}
+	cs.resumeToken = token
+	return nil
 }
 
 // The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:wrap a stream that closes itself must not keep its caller waiting
 func (cs *ChangeStream) Close(ctx context.Context) error {
-	if cs.closesItself {
-		ctx = withOwnCursor(ctx)
+	if cursor, ok := cs.cursor.(unseen); ok {
+		cs.cursor = cursor.BatchCursor
 	}
 	return cs.upstreamClose(limitBackoffs(ctx, cs.client.timeout))
 }

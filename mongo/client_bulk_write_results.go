@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -24,6 +25,9 @@ type clientBulkWriteReply struct {
 //fork:replace a result that is no model's made the client panic, or was lost
 func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Document, info driver.ResponseInfo) error {
 	concernFailed := mb.keepWriteConcernError(info.Error)
+	if interruption, ok := info.Error.(backpressure.Interruption); ok {
+		return mb.interrupted(interruption, info.CurrentIndex > 0)
+	}
 	if len(resp) == 0 {
 		return nil
 	}
@@ -55,6 +59,19 @@ func (mb *modelBatches) keepWriteConcernError(failure error) bool {
 	}
 	mb.writeConcernErrors = append(mb.writeConcernErrors, *convertDriverWriteConcernError(failed.WriteConcernError))
 	return true
+}
+
+// interrupted returns the error of an interrupted bulk write. The caller would make an exception without the interruption.
+func (mb *modelBatches) interrupted(interruption backpressure.Interruption, partial bool) error {
+	if len(mb.writeConcernErrors) == 0 && len(mb.writeErrors) == 0 {
+		return interruption
+	}
+	failed := mb.exception()
+	if !partial {
+		failed.PartialResult = nil
+	}
+	mb.writeConcernErrors, mb.writeErrors = nil, nil
+	return interruption.Around(failed)
 }
 
 // exception returns the error of the bulk write so far.
@@ -90,7 +107,7 @@ func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = cursor.Close(ctx) }()
+	defer cursor.discard(ctx)
 
 	allWritten := true
 	for cursor.Next(ctx) {

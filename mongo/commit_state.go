@@ -2,28 +2,22 @@ package mongo
 
 import (
 	"context"
-	"errors"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
-//fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions"); EndSession aborted a transaction that may be committed
+// A commit whose result is unknown, for whatever reason, may have taken place: it can only be sent again, then with the write concern
+// majority (transactions.md, "UnknownTransactionCommitResult" and "Majority write concern is used when retrying commitTransaction").
+//
+//fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions"); after a timeout the transaction stayed in progress, so that EndSession aborted one that may be committed
 func (s *Session) CommitTransaction(ctx context.Context) error {
 	err := s.upstreamCommitTransaction(limitBackoffs(ctx, s.client.timeout))
-	if s.mayBeCommitted(err) {
-		s.clientSession.Committing = false
+	s.clientSession.Committing = false
+	if errorHasLabel(err, driver.UnknownTransactionCommitResult) {
 		s.clientSession.UpdateCommitTransactionWriteConcern()
 		_ = s.clientSession.CommitTransaction() // sets the state
 	}
 	return err
-}
-
-// mayBeCommitted reports whether there was no time to find out whether a commit took place. After a timeout the transaction stays in
-// progress; here it may only be committed again (transactions.md, "UnknownTransactionCommitResult").
-func (s *Session) mayBeCommitted(err error) bool {
-	var interrupted backpressure.Interruption
-	return s.clientSession.Committing && errors.As(err, &interrupted) && errorHasLabel(err, driver.UnknownTransactionCommitResult)
 }

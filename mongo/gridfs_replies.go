@@ -107,7 +107,7 @@ func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
 func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
 	ds.done = true
 	if err := ds.cursor.Err(); err != nil {
-		_ = ds.cursor.Close(withOwnCursor(ctx))
+		ds.cursor.discard(ctx)
 		return err
 	}
 	if ds.expectedChunk != ds.numChunks {
@@ -118,9 +118,8 @@ func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
 
 // createNumericalIndexIfNotExists creates an index of a bucket, unless there is one.
 //
-//fork:replace an index whose key is not a document made the client panic; the result of its killCursors is ignored
+//fork:replace an index whose key is not a document made the client panic; nobody sees the result of its killCursors
 func createNumericalIndexIfNotExists(ctx context.Context, indexes IndexView, model IndexModel) error {
-	ctx = withOwnCursor(ctx)
 	exists, err := hasNumericalIndex(ctx, indexes, model)
 	if err == nil && !exists {
 		_, err = indexes.CreateOne(ctx, model)
@@ -137,7 +136,7 @@ func hasNumericalIndex(ctx context.Context, indexes IndexView, model IndexModel)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = cursor.Close(ctx) }()
+	defer cursor.discard(ctx)
 
 	for cursor.Next(ctx) {
 		value, err := cursor.Current.LookupErr("key")

@@ -3,6 +3,8 @@ package mongo
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -46,41 +48,79 @@ func withOuterLabel(wrapped, err error) error {
 	return e
 }
 
-// withOutcome returns a context that tells how a command ended. Writes of many documents need it, because the exceptions that
-// are made of their commands' errors have no place for another error.
-func withOutcome(ctx context.Context) (context.Context, *backpressure.Outcome) {
-	purpose := backpressure.PurposeOf(ctx)
-	purpose.Outcome = &backpressure.Outcome{}
-	return backpressure.WithPurpose(ctx, purpose), purpose.Outcome
+// InsertMany executes an insert command to insert several documents into the collection. If some of them cannot be inserted by the
+// server during the operation, for
+// example because of a duplicate key, the error is a BulkWriteException.
+//
+// The documents parameter must be a slice of the documents to insert, which cannot be nil or empty, and whose elements must all be
+// non-nil. A document that has no _id field when it is transformed into BSON gets one there; the application's own document is not
+// modified. The _id values of the inserted documents are in the InsertedIDs field of the returned InsertManyResult.
+//
+// The opts parameter can be used to specify options for the operation (see the documentation of options.InsertManyOptions).
+//
+// For more information about the command, see https://www.mongodb.com/docs/manual/reference/command/insert/.
+//
+//fork:replace an interrupted write tells the context's error as well
+func (coll *Collection) InsertMany(
+	ctx context.Context, documents any, opts ...options.Lister[options.InsertManyOptions],
+) (*InsertManyResult, error) {
+	slice := reflect.ValueOf(documents)
+	switch {
+	case slice.Kind() != reflect.Slice:
+		return nil, fmt.Errorf("invalid documents: %w", ErrNotSlice)
+	case slice.Len() == 0:
+		return nil, fmt.Errorf("invalid documents: %w", ErrEmptySlice)
+	}
+	docs := make([]any, slice.Len())
+	for i := range docs {
+		docs[i] = slice.Index(i).Interface()
+	}
+
+	ids, err := coll.insert(ctx, docs, opts...)
+	result, err := processWriteError(err)
+	if result&rrMany == 0 {
+		return nil, err
+	}
+	return &InsertManyResult{InsertedIDs: ids, Acknowledged: result.isAcknowledged()}, ofManyDocuments(err)
 }
 
-// exceptionOf returns the exception of a write of many documents, and with it why a command was not retried for lack of time.
-func exceptionOf(err error, outcome *backpressure.Outcome) error {
-	var known backpressure.Interruption
-	if err == nil || outcome.Interruption == nil || errors.As(err, &known) {
+// ofManyDocuments returns the error of a write of many documents.
+func ofManyDocuments(err error) error {
+	var failed WriteException
+	if !errors.As(err, &failed) {
 		return err
 	}
-	return outcome.Interruption.Around(err)
+	exception := BulkWriteException{WriteErrors: []BulkWriteError{}, WriteConcernError: failed.WriteConcernError, Labels: failed.Labels}
+	for _, writeError := range failed.WriteErrors {
+		exception.WriteErrors = append(exception.WriteErrors, BulkWriteError{WriteError: writeError})
+	}
+	if interruption, ok := err.(backpressure.Interruption); ok {
+		return interruption.Around(exception)
+	}
+	return exception
 }
 
-//fork:wrap an interrupted write tells the context's error as well
-func (coll *Collection) InsertMany(
-	ctx context.Context,
-	documents any,
-	opts ...options.Lister[options.InsertManyOptions],
-) (*InsertManyResult, error) {
-	if ctx == nil {
-		ctx = context.Background()
+// note keeps the interruption of a batch, and returns the batch's error. The exception that is made of that has no place for it.
+func (bw *bulkWrite) note(err error) error {
+	if interruption, ok := err.(backpressure.Interruption); ok {
+		bw.interruption = &interruption
 	}
-	ctx, outcome := withOutcome(ctx)
-	result, err := coll.upstreamInsertMany(ctx, documents, opts...)
-	return result, exceptionOf(err, outcome)
+	return err
 }
 
 // execute executes the bulk write.
 //
 //fork:wrap an interrupted write tells the context's error as well
 func (bw *bulkWrite) execute(ctx context.Context) error {
-	ctx, outcome := withOutcome(ctx)
-	return exceptionOf(bw.upstreamExecute(ctx), outcome)
+	err := bw.upstreamExecute(ctx)
+	if err != nil && bw.interruption != nil {
+		return bw.interruption.Around(err)
+	}
+	return err
+}
+
+//fork:wrap an interrupted write tells the context's error as well
+func (bw *bulkWrite) runInsert(ctx context.Context, batch bulkWriteBatch) (insertResult, error) {
+	res, err := bw.upstreamRunInsert(ctx, batch)
+	return res, bw.note(err)
 }

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -121,4 +123,84 @@ func TestInterruptedBulkWrite(t *testing.T) {
 	assert.Equal(t, 1, exception.WriteErrors[0].Index)
 	assert.Equal(t, models[1], exception.WriteErrors[0].Request)
 	assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, exception.Labels)
+}
+
+// TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.
+func TestInterruptedWriteErrors(t *testing.T) {
+	failed := overloadtest.OK(
+		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
+		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
+	)
+	ctx := overloadtest.NewContext()
+	s := overloadtest.New(t, failed)
+	s.OnSelect = func() error {
+		if len(s.Sent) == 0 {
+			return nil
+		}
+		ctx.End(context.DeadlineExceeded)
+		return context.DeadlineExceeded
+	}
+	_, err := connectScript(t, s).Database("db").Collection("coll").InsertMany(ctx, []any{bson.D{}, bson.D{}})
+	s.Finish()
+
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	var exception BulkWriteException
+	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+	require.Len(t, exception.WriteErrors, 1)
+	assert.Equal(t, 1, exception.WriteErrors[0].Index)
+	assert.NotNil(t, exception.WriteConcernError)
+}
+
+// TestMonitorsCommandIsItsOwn is about a monitor that runs a command with the context that it was given, and gives that up: nothing of
+// it is in the result of the monitored command.
+func TestMonitorsCommandIsItsOwn(t *testing.T) {
+	failed := overloadtest.OK(
+		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
+	)
+	retryable := overloadtest.OK(
+		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
+		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
+	)
+	for name, run := range map[string]func(*Collection) error{
+		"InsertMany": func(c *Collection) error {
+			_, err := c.InsertMany(context.Background(), []any{bson.D{}})
+			return err
+		},
+		"BulkWrite": func(c *Collection) error {
+			_, err := c.BulkWrite(context.Background(), []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
+			return err
+		},
+	} {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			s := overloadtest.New(t, failed, retryable)
+			var client *Client
+			var own error
+			monitor := &event.CommandMonitor{Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
+				if e.CommandName != "insert" {
+					return
+				}
+				ctx, cancel := context.WithCancel(ctx)
+				retrying := false
+				s.OnSelect = func() error {
+					if retrying {
+						cancel()
+					}
+					retrying = true
+					return ctx.Err()
+				}
+				_, own = client.Database("db").Collection("coll").DeleteOne(ctx, bson.D{})
+			}}
+			client = connectScript(t, s, options.Client().SetMonitor(monitor))
+			err := run(client.Database("db").Collection("coll"))
+			s.Finish()
+
+			assert.True(t, errors.Is(own, context.Canceled), "got %v", own)
+			exception, ok := err.(BulkWriteException)
+			require.True(t, ok, "got %T (%v)", err, err)
+			assert.Len(t, exception.WriteErrors, 1)
+			assert.False(t, errors.Is(err, context.Canceled))
+		})
+	}
 }

@@ -2,48 +2,116 @@ package mongo
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-//fork:wrap the result of its killCursors is ignored
-func (db *Database) ListCollectionNames(
-	ctx context.Context,
-	filter any,
-	opts ...options.Lister[options.ListCollectionsOptions],
-) ([]string, error) {
-	return db.upstreamListCollectionNames(withOwnCursor(ctx), filter, opts...)
-}
+// unseen is a cursor whose killCursors the application does not see the result of.
+type unseen struct{ *driver.BatchCursor }
 
-// execute sends the bulk write and reads its results.
-//
-//fork:wrap the result of its killCursors is ignored; an interrupted write tells the context's error as well
-func (bw *clientBulkWrite) execute(ctx context.Context) error {
-	ctx, outcome := withOutcome(withOwnCursor(ctx))
-	err := bw.upstreamExecute(ctx)
-	var failed driver.WriteCommandError
-	if outcome.Interruption != nil && errors.As(err, &failed) && failed.WriteConcernError != nil {
-		concern := convertDriverWriteConcernError(failed.WriteConcernError)
-		return outcome.Interruption.Around(ClientBulkWriteException{WriteConcernErrors: []WriteConcernError{*concern}})
+// Close closes the cursor.
+func (u unseen) Close(ctx context.Context) error { return u.Discard(ctx) }
+
+// discard closes a cursor that the application does not see.
+func (c *Cursor) discard(ctx context.Context) {
+	if bc, ok := c.bc.(*driver.BatchCursor); ok {
+		c.bc = unseen{bc}
 	}
-	return exceptionOf(err, outcome)
+	_ = c.Close(ctx)
 }
 
-// cryptKeys reads data keys from the key vault.
+// RunCommandCursor tells the cursor what it is of.
 //
-//fork:wrap the result of its killCursors is ignored
+//fork:wrap the commands of the cursor of a runCommand are, for the overload retry policy, runCommands themselves
+func (db *Database) RunCommandCursor(
+	ctx context.Context, runCommand any, opts ...options.Lister[options.RunCmdOptions],
+) (*Cursor, error) {
+	cursor, err := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
+	if err == nil {
+		if bc, ok := cursor.bc.(*driver.BatchCursor); ok {
+			bc.OfRunCommand()
+		}
+	}
+	return cursor, err
+}
+
+// ListCollectionNames executes a listCollections command and returns a slice with the names of the collections in the
+// database. Of a database with more than 100 collections, MongoDB 2.6 does not list all.
+// This method requires driver version >= 1.1.0, that is, any v2.
+//
+// The filter parameter must be a document of query operators, which selects the collections whose names are included in the result. It
+// cannot be nil. To include all collections, use an empty document, such as bson.D{}.
+//
+// The opts parameter can be used to specify options for the operation (see the documentation of the type
+// options.ListCollectionsOptions).
+//
+// For more information about the command, see https://www.mongodb.com/docs/manual/reference/command/listCollections/.
+//
+//fork:replace nobody sees the result of its killCursors
+func (db *Database) ListCollectionNames(
+	ctx context.Context, filter any, opts ...options.Lister[options.ListCollectionsOptions],
+) ([]string, error) {
+	cursor, err := db.ListCollections(ctx, filter, append(opts, options.ListCollections().SetNameOnly(true))...)
+	if err != nil {
+		return nil, err
+	}
+	defer cursor.discard(ctx)
+
+	names := make([]string, 0)
+	for cursor.Next(ctx) {
+		value, err := cursor.Current.LookupErr("name")
+		if err != nil {
+			return nil, err
+		}
+		name, ok := value.StringValueOK()
+		if !ok {
+			return nil, fmt.Errorf("incorrect type for 'name'. got %v. want %v", value.Type, bson.TypeString)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// cryptKeys reads data keys from the key vault, in no session: that of the context may be another client's.
+//
+//fork:replace nobody sees the result of its killCursors
 func (kr *keyRetriever) cryptKeys(ctx context.Context, filter bsoncore.Document) ([]bsoncore.Document, error) {
-	return kr.upstreamCryptKeys(withOwnCursor(ctx), filter)
+	ctx = NewSessionContext(ctx, nil)
+	cursor, err := kr.coll.Find(ctx, filter)
+	if err != nil {
+		return nil, EncryptionKeyVaultError{Wrapped: err}
+	}
+	defer cursor.discard(ctx)
+
+	var keys []bsoncore.Document
+	for cursor.Next(ctx) {
+		keys = append(keys, append(bsoncore.Document(nil), cursor.Current...))
+	}
+	if err := cursor.Err(); err != nil {
+		return nil, EncryptionKeyVaultError{Wrapped: err}
+	}
+	return keys, nil
 }
 
-// cryptCollInfo reads the options of a collection.
+// cryptCollInfo reads the options of a collection, in no session: that of the context may be another client's.
 //
-//fork:wrap the result of its killCursors is ignored
+//fork:replace nobody sees the result of its killCursors
 func (cir *collInfoRetriever) cryptCollInfo(
 	ctx context.Context, db string, filter bsoncore.Document,
 ) (bsoncore.Document, error) {
-	return cir.upstreamCryptCollInfo(withOwnCursor(ctx), db, filter)
+	ctx = NewSessionContext(ctx, nil)
+	cursor, err := cir.client.Database(db).ListCollections(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	defer cursor.discard(ctx)
+
+	if !cursor.Next(ctx) {
+		return nil, cursor.Err()
+	}
+	return append(bsoncore.Document(nil), cursor.Current...), nil
 }

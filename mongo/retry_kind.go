@@ -6,42 +6,66 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
-// execute names the creation of a collection or view.
-//
-//fork:extend create is a write for the overload retry policy
+// The overload retry policy has to know which operations are writes, though they have no Type, and which end a transaction. Events and
+// the log name a command before it has been sent.
+
+//fork:extend a write, and its name
 func (c *createOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.CreateOp}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CreateOp, Kind: retry.Write}.Execute(ctx)
 }
 
-// execute names the creation of search indexes.
-//
-//fork:extend createSearchIndexes is a write for the overload retry policy
+//fork:extend a write, and its name
 func (csi *createSearchIndexesOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.CreateSearchIndexesOp}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: retry.Write}.Execute(ctx)
 }
 
-// execute names the removal of a search index.
-//
-//fork:extend dropSearchIndex is a write for the overload retry policy
+//fork:extend a write, and its name
 func (dsi *dropSearchIndexOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.DropSearchIndexOp}.Execute(ctx)
+	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: retry.Write}.Execute(ctx)
 }
 
-// execute names the update of a search index.
-//
-//fork:extend updateSearchIndex is a write for the overload retry policy
+//fork:extend a write, and its name
 func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.UpdateSearchIndexOp}.Execute(ctx)
+	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: retry.Write}.Execute(ctx)
 }
 
-// processRunCommand names the command.
-//
-//fork:extend events and the log name a command before it has been sent
+//fork:extend a write
+func (ci *createIndexesOp) execute(ctx context.Context) error {
+	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+}
+
+//fork:extend a write
+func (dc *dropCollectionOp) execute(ctx context.Context) error {
+	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+}
+
+//fork:extend a write
+func (dd *dropDatabaseOp) execute(ctx context.Context) error {
+	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+}
+
+//fork:extend a write
+func (di *dropIndexesOp) execute(ctx context.Context) error {
+	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+}
+
+//fork:extend it ends a transaction
+func (ct *commitTransactionOp) execute(ctx context.Context) error {
+	return driver.Operation{Kind: retry.TransactionEnd}.Execute(ctx)
+}
+
+//fork:extend it ends a transaction
+func (at *abortTransactionOp) execute(ctx context.Context) error {
+	return driver.Operation{Kind: retry.TransactionEnd}.Execute(ctx)
+}
+
+//fork:extend the name of a runCommand
 func (db *Database) processRunCommand(
 	context.Context, any, ...options.Lister[options.RunCmdOptions],
 ) (*driver.Operation, *session.Client, error) {

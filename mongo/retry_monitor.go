@@ -4,24 +4,18 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/event"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // newClient makes a client. Its RetryMonitor is given contexts without a session.
 //
 //fork:wrap a command of the monitor would become part of the transaction that is being retried
 func newClient(opts ...*options.ClientOptions) (*Client, error) {
-	client, err := upstreamNewClient(opts...)
-	if err != nil {
-		return nil, err
+	if monitor := options.MergeClientOptions(opts...).RetryMonitor; monitor != nil {
+		opts = append(opts[:len(opts):len(opts)], &options.ClientOptions{RetryMonitor: outsideOfSessions(*monitor)})
 	}
-	if retrier, ok := client.deployment.(backpressure.PolicyHolder); ok {
-		if policy := retrier.OverloadPolicy(); policy != nil && policy.Monitor != nil {
-			policy.Monitor = outsideOfSessions(*policy.Monitor)
-		}
-	}
-	return client, nil
+	return upstreamNewClient(opts...)
 }
 
 // outsideOfSessions returns a monitor that calls the functions of another with contexts that have no session.
@@ -34,3 +28,16 @@ func outsideOfSessions(monitor event.RetryMonitor) *event.RetryMonitor {
 	}
 	return &monitor
 }
+
+// RetryError describes the attempts that an operation made before it failed, and why it made no more. errors.As finds it in the
+// operation's error:
+//
+//	var retries *mongo.RetryError
+//	if errors.As(err, &retries) {
+//		log.Printf("%v (%d attempts, %v of backoff, %s)", err, retries.Attempts, retries.Backoff, retries.Reason)
+//	}
+//
+// It is in every CommandError, and every error of establishing a connection, of an operation that was retried, or was not because
+// of a limit, deadline, option, missing label or empty token bucket. WriteException, BulkWriteException and
+// ClientBulkWriteException do not hold one; event.RetryMonitor reports the same about their operations.
+type RetryError = driver.RetryError

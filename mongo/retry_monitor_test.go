@@ -122,13 +122,13 @@ func TestRetryMonitorIsOutsideOfTheTransaction(t *testing.T) {
 	s := overloadtest.New(t, overloadtest.Overloaded(), ok /* ping */, ok, ok /* ping */, ok)
 	type key struct{}
 	var client *Client
-	s.Policy.Monitor = &event.RetryMonitor{
+	s.Policy.Monitor = outsideOfSessions(event.RetryMonitor{
 		Decided: func(ctx context.Context, _ *event.RetryDecidedEvent) {
 			assert.Equal(t, 1, ctx.Value(key{}), "the application's values")
 			require.NoError(t, client.Ping(ctx, nil))
 		},
 		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { require.NoError(t, client.Ping(ctx, nil)) },
-	}
+	})
 	client = connectScript(t, s)
 	session, err := client.StartSession()
 	require.NoError(t, err)
@@ -140,6 +140,35 @@ func TestRetryMonitorIsOutsideOfTheTransaction(t *testing.T) {
 	assert.Equal(t, []string{"insert", "ping", "insert", "ping", "commitTransaction"}, commandNames(t, s))
 	assert.Equal(t, []any{false, nil, false, nil, false}, s.Field("autocommit"))
 	assert.Equal(t, []any{true, nil, true, nil, nil}, s.Field("startTransaction"))
+}
+
+// TestClientMonitorIsOutsideOfSessions is about the monitor of the options, which stays as it is in them.
+func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
+	var sessions []*Session
+	monitor := &event.RetryMonitor{
+		Decided: func(ctx context.Context, _ *event.RetryDecidedEvent) {
+			sessions = append(sessions, SessionFromContext(ctx))
+		},
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) {
+			sessions = append(sessions, SessionFromContext(ctx))
+		},
+	}
+	for name, opts := range map[string][]*options.ClientOptions{
+		"one":     {options.Client().SetRetryMonitor(monitor)},
+		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor), options.Client()},
+	} {
+		opts := opts
+		t.Run(name, func(t *testing.T) {
+			sessions = nil
+			client, err := newClient(opts...)
+			require.NoError(t, err)
+			ctx := NewSessionContext(context.Background(), &Session{})
+			called := client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Monitor
+			called.Decided(ctx, nil)
+			called.Finished(ctx, nil)
+			assert.Equal(t, []*Session{nil, nil}, sessions)
+		})
+	}
 }
 
 // TestRetryEventsNameTheCommand lets the first command that each method sends get no connection at first. What the event calls it is the

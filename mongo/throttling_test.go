@@ -63,7 +63,7 @@ func TestClientThrottles(t *testing.T) {
 		assert.False(t, mongo.IsTimeout(err) || mongo.IsNetworkError(err))
 		var retries *mongo.RetryError
 		require.True(t, errors.As(err, &retries))
-		assert.Equal(t, &mongo.RetryError{Attempts: 1, Throttled: 1, Reason: event.RetryReasonThrottled}, retries)
+		assert.Equal(t, &mongo.RetryError{Attempts: 1, Throttled: 1, Reason: event.RetryReasonOptionOff}, retries)
 	}
 	assert.Equal(t, times, sent+refused)
 	probabilities := client.ThrottleProbabilities()

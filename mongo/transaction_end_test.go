@@ -3,6 +3,8 @@ package mongo
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -64,9 +66,9 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 
 	bucket := retry.NewTokenBucket()
 	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
-	command := policy.Start(retry.Read, retry.Never)
+	command := policy.Start(retry.Read, retry.Never, retry.Normal)
 	for again := true; again; {
-		again = command.Failed(retry.Failure{Overload: true, Retryable: true}).Retry
+		again = command.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline}).Retry
 	}
 	require.Equal(t, 0.0, bucket.Tokens())
 	return bucket
@@ -228,6 +230,49 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 			session.EndSession(context.Background())
 			assert.Equal(t, want, commandNames(t, s))
 		})
+	}
+}
+
+// TestUnknownCommitIsForTheMajority is about commits whose result is unknown, for whatever reason: the next is for the majority, and the
+// end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
+func TestUnknownCommitIsForTheMajority(t *testing.T) {
+	concern := func(code int) bson.D {
+		return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+	}
+	for name, replies := range map[string][]any{
+		"reply after the deadline":     {context.DeadlineExceeded},
+		"cancelled before the reply":   {context.Canceled},
+		"maxTimeMS expired":            {overloadtest.Failure(50)},
+		"no majority in time":          {concern(64)},
+		"maxTimeMS of a write concern": {concern(50)},
+		"network error, twice":         {io.EOF, io.EOF},
+		"no server in time":            {overloadtest.NoServer{Err: context.DeadlineExceeded}},
+		"then the reply after it":      {overloadtest.ShuttingDown(), context.DeadlineExceeded},
+	} {
+		for _, again := range []bool{false, true} {
+			replies, again := replies, again
+			t.Run(fmt.Sprintf("%s, again %v", name, again), func(t *testing.T) {
+				s := overloadtest.New(t, append([]any{overloadtest.OK()}, replies...)...)
+				sent := 0
+				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+					require.NoError(t, insertAny(ctx, coll))
+					err := session.CommitTransaction(context.Background())
+					assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+					sent = len(s.Sent)
+					if again {
+						s.Replies = []any{overloadtest.OK()}
+						require.NoError(t, session.CommitTransaction(context.Background()))
+					}
+				})
+				commands := commandNames(t, s)[sent:]
+				if !again {
+					assert.Empty(t, commands)
+					return
+				}
+				assert.Equal(t, []string{"commitTransaction"}, commands)
+				assert.Equal(t, "majority", s.Field("writeConcern", "w")[sent])
+			})
+		}
 	}
 }
 

@@ -165,7 +165,7 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		unknown bool
 	}{
 		{name: "shutdown, twice", replies: overloadtest.Repeat(2, overloadtest.ShuttingDown()), unknown: true},
-		{name: "maxTimeMS expired", replies: []any{overloadtest.Failure(50), overloadtest.OK() /* abort */}, unknown: true},
+		{name: "maxTimeMS expired", replies: []any{overloadtest.Failure(50)}, unknown: true},
 		{name: "no majority", replies: []any{append(overloadtest.Failure(251), concern(64))}, unknown: true},
 		{name: "write concern not reached", replies: []any{overloadtest.OK(concern(64))}, unknown: true},
 		{name: "write concern that cannot be satisfied", replies: []any{overloadtest.OK(concern(100))}},

@@ -82,14 +82,14 @@ const endingGrace = 500 * time.Millisecond
 
 // abortIn aborts the transaction of a call.
 func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
-	ctx, cancel := s.endingContext(ctx, retries, nil)
+	ctx, cancel := s.endingContext(ctx, retries)
 	defer cancel()
 	_ = s.AbortTransaction(ctx)
 }
 
 // commitIn commits the transaction of a call.
-func (s *Session) commitIn(ctx context.Context, retries *transactionRetries, outcome *backpressure.Outcome) error {
-	ctx, cancel := s.endingContext(ctx, retries, outcome)
+func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) error {
+	ctx, cancel := s.endingContext(ctx, retries)
 	defer cancel()
 	return s.CommitTransaction(ctx)
 }
@@ -97,14 +97,12 @@ func (s *Session) commitIn(ctx context.Context, retries *transactionRetries, out
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
 // would stay otherwise. Its time is the client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API");
 // without one, its backoffs end with the call, after a grace.
-func (s *Session) endingContext(
-	ctx context.Context, retries *transactionRetries, outcome *backpressure.Outcome,
-) (context.Context, context.CancelFunc) {
-	ending, purpose := newBackgroundContext(ctx), backpressure.Purpose{Outcome: outcome}
+func (s *Session) endingContext(ctx context.Context, retries *transactionRetries) (context.Context, context.CancelFunc) {
+	ending := newBackgroundContext(ctx)
 	if timeout := s.client.timeout; timeout != nil && *timeout > 0 {
-		return context.WithTimeout(backpressure.WithPurpose(ending, purpose), *timeout)
+		return context.WithTimeout(ending, *timeout)
 	}
-	purpose.Caller, purpose.Until, purpose.Grace = ctx, retries.deadline, endingGrace
+	purpose := backpressure.Purpose{Caller: ctx, Until: retries.deadline, Grace: endingGrace}
 	return backpressure.WithPurpose(ending, purpose), func() {}
 }
 
@@ -112,8 +110,7 @@ func (s *Session) endingContext(
 // waits before it repeats one that was not sent.
 func (s *Session) commitTransaction(ctx context.Context, res any, retries *transactionRetries) (any, error) {
 	for unsent := 0; ; {
-		outcome := new(backpressure.Outcome)
-		err := s.commitIn(ctx, retries, outcome)
+		err := s.commitIn(ctx, retries)
 		if err == nil {
 			return res, nil
 		}
@@ -126,7 +123,7 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 			if retries.expired(0) {
 				return res, retries.timeout(err)
 			}
-			if !outcome.Unsent {
+			if !errors.Is(err, backpressure.ErrUnsent) {
 				continue
 			}
 			unsent++

@@ -37,10 +37,13 @@ func (e Interruption) Unwrap() error { return e.Err }
 func (e Interruption) Is(target error) bool { return errors.Is(e.Cause, target) }
 
 // HasErrorLabel reports whether the operation's error has the label.
-func (e Interruption) HasErrorLabel(label string) bool { return HasLabel(e.Err, label) }
+func (e Interruption) HasErrorLabel(label string) bool { return HasOwnLabel(e.Err, label) }
 
 // Around returns the interruption of an operation that would have returned the error otherwise.
 func (e Interruption) Around(err error) Interruption {
 	e.Err = err
 	return e
 }
+
+// ErrUnsent is found by errors.Is in the error of a command whose last attempt was not sent.
+var ErrUnsent = errors.New("the last attempt was not sent")

@@ -1,5 +1,7 @@
 package backpressure
 
+import "errors"
+
 // The labels of a retryable overload error (client-backpressure.md, "Terms").
 const (
 	SystemOverloadedError = "SystemOverloadedError"
@@ -10,14 +12,20 @@ const (
 //
 // An error with SystemOverloadedError alone is none, such as code 473 for a query that the server has admitted and then stopped.
 func IsRetryableOverload(err error) bool {
-	return HasLabel(err, SystemOverloadedError) && HasLabel(err, RetryableError)
+	return HasOwnLabel(err, SystemOverloadedError) && HasOwnLabel(err, RetryableError)
 }
 
-// HasLabel reports whether an error has a label. Those of an error that it wraps count only if it says so: the error of a reply that
+// HasOwnLabel reports whether an error has a label. Those of an error that it wraps count only if it says so: the error of a reply that
 // could not be decrypted may wrap that of the key vault's server.
-func HasLabel(err error, label string) bool {
+func HasOwnLabel(err error, label string) bool {
 	labeled, ok := err.(interface{ HasErrorLabel(string) bool })
 	return ok && labeled.HasErrorLabel(label)
+}
+
+// HasLabelInChain reports whether the error, or the first that it wraps and that has labels at all, has the label.
+func HasLabelInChain(err error, label string) bool {
+	var labeled interface{ HasErrorLabel(string) bool }
+	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
 }
 
 // RetryableWrite is the argument of the method ForWrite, by which package driver tells the errors of connections that it was for a

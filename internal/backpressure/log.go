@@ -47,11 +47,11 @@ func (p *Policy) Tokens() *float64 {
 
 // LogsDecision reports whether a decision is worth a line and lines of its level are enabled. The failure of a first attempt with
 // an error unrelated to retries is not.
-func (p *Policy) LogsDecision(retries int, willRetry bool, reason retry.Reason) bool {
-	if willRetry {
+func (p *Policy) LogsDecision(retries int, verdict retry.Verdict) bool {
+	if verdict.Retry {
 		return p.logs(levelScheduled)
 	}
-	return (retries > 0 || reason != retry.NotRetryable) && p.logs(levelRefused)
+	return (retries > 0 || verdict.Reason.Notable()) && p.logs(levelRefused)
 }
 
 // LogsFinished reports whether lines of that level are enabled.
@@ -74,11 +74,7 @@ func (p *Policy) LogDecision(decision *event.RetryDecidedEvent, conn *mnet.Conne
 	if conn != nil {
 		addConnection(&keys, conn)
 	}
-	p.log(level, message, logLine{
-		command: decision.CommandName, database: decision.DatabaseName,
-		operationID: decision.OperationID, requestID: decision.RequestID, tokens: decision.Tokens,
-		criticality: decision.Criticality,
-	}, keys)
+	p.log(level, message, decision, keys)
 }
 
 // LogFinished logs the end of an operation for which a retry was announced.
@@ -88,37 +84,28 @@ func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64
 		keys.Add(logger.KeyReason, finished.Reason)
 		keys.Add(logger.KeyFailure, p.format(finished.Failure))
 	}
-	p.log(levelEnded, commandRetriesEnded, logLine{
-		command: finished.CommandName, database: finished.DatabaseName,
-		operationID: finished.OperationID, requestID: requestID, tokens: finished.Tokens,
-		criticality: finished.Criticality,
+	p.log(levelEnded, commandRetriesEnded, &event.RetryDecidedEvent{
+		CommandName: finished.CommandName, DatabaseName: finished.DatabaseName, OperationID: finished.OperationID, RequestID: requestID,
+		Criticality: finished.Criticality, Tokens: finished.Tokens,
 	}, keys)
 }
 
-// logLine holds what all lines about retries have in common.
-type logLine struct {
-	command, database      string
-	operationID, requestID int64
-	tokens                 *float64
-	criticality            string
-}
-
-// log logs a line with additional keys, unless there have been too many lines.
-func (p *Policy) log(level logger.Level, message string, line logLine, keys logger.KeyValues) {
+// log logs a line with keys besides those that all lines about retries have, unless there have been too many lines.
+func (p *Policy) log(level logger.Level, message string, line *event.RetryDecidedEvent, keys logger.KeyValues) {
 	suppressed, ok := p.lines.allow(p.Clock.Now())
 	if !ok {
 		return
 	}
 	keys.Add(logger.KeyMessage, message)
-	keys.Add(logger.KeyCommandName, line.command)
-	keys.Add(logger.KeyDatabaseName, line.database)
-	keys.Add(logger.KeyOperationID, line.operationID)
-	keys.Add(logger.KeyRequestID, line.requestID)
-	if line.tokens != nil {
-		keys.Add(keyTokens, *line.tokens)
+	keys.Add(logger.KeyCommandName, line.CommandName)
+	keys.Add(logger.KeyDatabaseName, line.DatabaseName)
+	keys.Add(logger.KeyOperationID, line.OperationID)
+	keys.Add(logger.KeyRequestID, line.RequestID)
+	if line.Tokens != nil {
+		keys.Add(keyTokens, *line.Tokens)
 	}
-	if line.criticality != retry.Normal.String() {
-		keys.Add(keyCriticality, line.criticality)
+	if line.Criticality != retry.Normal.String() {
+		keys.Add(keyCriticality, line.Criticality)
 	}
 	if suppressed > 0 {
 		keys.Add(keySuppressed, suppressed)

@@ -47,30 +47,30 @@ func PolicyOf(holder any) *Policy {
 }
 
 // Start begins the execution of a command, see retry.Policy.Start.
-func (p *Policy) Start(kind retry.Kind, limit retry.Limit) retry.Execution {
+func (p *Policy) Start(kind retry.Kind, limit retry.Limit, class retry.Criticality) retry.Execution {
 	if p == nil {
-		return (*retry.Policy)(nil).Start(kind, limit)
+		return (*retry.Policy)(nil).Start(kind, limit, class)
 	}
-	return p.Policy.Start(kind, limit)
+	return p.Policy.Start(kind, limit, class)
 }
 
-// Remaining returns the time left for a backoff, after others that took the given time: until the command's deadline or that of
-// who waits for it, whichever comes first, but at least the rest of the grace.
-func (p *Policy) Remaining(ctx context.Context, spent time.Duration) time.Duration {
+// Left returns the time left for a backoff, after others that took the given time: until the command's deadline or that of who waits
+// for it, whichever comes first, but at least the rest of the grace.
+func (p *Policy) Left(ctx context.Context, purpose Purpose, spent time.Duration) time.Duration {
 	if p == nil {
 		return retry.NoDeadline // without a policy there are no backoffs
 	}
-	purpose, remaining := PurposeOf(ctx), retry.NoDeadline
+	left := retry.NoDeadline
 	if purpose.Caller != nil {
-		remaining = p.untilEnd(purpose.Caller)
+		left = p.untilEnd(purpose.Caller)
 	}
 	if !purpose.Until.IsZero() {
-		remaining = shorter(remaining, purpose.Until.Sub(p.Clock.Now()))
+		left = shorter(left, purpose.Until.Sub(p.Clock.Now()))
 	}
-	if grace := purpose.Grace - spent; remaining < grace {
-		remaining = grace
+	if grace := purpose.Grace - spent; left < grace {
+		left = grace
 	}
-	return shorter(remaining, p.untilEnd(ctx))
+	return shorter(left, p.untilEnd(ctx))
 }
 
 // untilEnd returns the time until the end of the context, as far as it is known.
@@ -95,8 +95,7 @@ func shorter(a, b time.Duration) time.Duration {
 
 // Sleep waits for a backoff, after others that took the given time. It ends with the command's context and, after the grace, with
 // that of the caller.
-func (p *Policy) Sleep(ctx context.Context, d, spent time.Duration) error {
-	purpose := PurposeOf(ctx)
+func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Duration) error {
 	if spent+d <= purpose.Grace {
 		purpose.Caller = nil
 	}

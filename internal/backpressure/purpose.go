@@ -3,11 +3,13 @@ package backpressure
 import (
 	"context"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// Purpose says for whom commands are sent and whether their results matter, where that does not follow from the commands' own
-// context: because they outlive the context of the call (client-side-operations-timeout.md, "Cursors" and "Convenient Transactions
-// API": their time is refreshed), or because the client's Timeout does not apply to them. They must not keep the caller waiting.
+// Purpose says for whom commands are sent, where that does not follow from the commands' own context: because they outlive the context
+// of the call (client-side-operations-timeout.md, "Cursors" and "Convenient Transactions API": their time is refreshed), or because the
+// client's Timeout does not apply to them. They must not keep the caller waiting.
 type Purpose struct {
 	// Caller is the context of who waits for the commands, besides their own. Its end ends their backoffs.
 	Caller context.Context
@@ -17,20 +19,6 @@ type Purpose struct {
 
 	// Grace is how long they may back off in any case, though the Caller has gone or the time is up.
 	Grace time.Duration
-
-	// Ignored is whether nobody looks at the result of a killCursors command. It is not retried after overload errors.
-	Ignored bool
-
-	// Outcome, if set, is told what the error of a command does not say.
-	Outcome *Outcome
-}
-
-// Outcome is what the error of a failed command does not say.
-type Outcome struct {
-	// Unsent is whether its last attempt was not sent.
-	Unsent bool
-	// Interruption is set if there was no time to retry it.
-	Interruption *Interruption
 }
 
 type purposeKey struct{}
@@ -44,4 +32,35 @@ func WithPurpose(ctx context.Context, p Purpose) context.Context {
 func PurposeOf(ctx context.Context) Purpose {
 	p, _ := ctx.Value(purposeKey{}).(Purpose)
 	return p
+}
+
+// TakePurpose returns the purpose of a command, and its context without the purpose: what runs meanwhile, such as the application's
+// monitors and the commands that these send, does so for itself.
+func TakePurpose(ctx context.Context) (context.Context, Purpose) {
+	p, ok := ctx.Value(purposeKey{}).(Purpose)
+	if ok {
+		ctx = context.WithValue(ctx, purposeKey{}, nil)
+	}
+	return ctx, p
+}
+
+// Err returns why nobody waits for a command with this context any longer, or nil if somebody does.
+func (p Purpose) Err(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || p.Caller == nil {
+		return err
+	}
+	return p.Caller.Err()
+}
+
+type criticalityKey struct{}
+
+// WithCriticality returns a context for commands of a class.
+func WithCriticality(ctx context.Context, class retry.Criticality) context.Context {
+	return context.WithValue(ctx, criticalityKey{}, class)
+}
+
+// CriticalityOf returns the class of the commands that are sent with the context.
+func CriticalityOf(ctx context.Context) retry.Criticality {
+	class, _ := ctx.Value(criticalityKey{}).(retry.Criticality)
+	return class
 }

@@ -2,21 +2,21 @@ package backpressure
 
 import "errors"
 
-// Retries is what an error that stays of its type holds about an operation's attempts.
-type Retries struct {
+// Account is what an error that stays of its type holds about an operation's attempts.
+type Account struct {
 	// Err is the *driver.RetryError, or nil.
 	Err error
-	// Told is whether the error's message ends with what Err says.
-	Told bool
+	// Shown is whether the error's message ends with what Err says.
+	Shown bool
 }
 
-// Tell returns the message of the error that holds it.
-func (r Retries) Tell(message string) string {
-	if !r.Told {
+// Message returns the message of the error that holds it.
+func (a Account) Message(message string) string {
+	if !a.Shown {
 		return message
 	}
-	return message + " (" + r.Err.Error() + ")"
+	return message + " (" + a.Err.Error() + ")"
 }
 
 // As lets errors.As find the *driver.RetryError.
-func (r Retries) As(target any) bool { return errors.As(r.Err, target) }
+func (a Account) As(target any) bool { return errors.As(a.Err, target) }

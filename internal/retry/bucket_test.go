@@ -19,6 +19,7 @@ func holding(tenths int64) *TokenBucket {
 // them.
 type tokenTest struct {
 	name     string
+	class    Criticality
 	tokens   int64
 	outcomes []*Failure
 	last     Reason // of the last verdict, empty if the last outcome is a success
@@ -29,7 +30,7 @@ func (tt tokenTest) run(t *testing.T) {
 	bucket := holding(tt.tokens)
 	policy := newPolicy(true, true)
 	policy.Bucket = bucket
-	execution := policy.Start(Write, Once)
+	execution := policy.Start(Write, Once, tt.class)
 
 	var last Reason
 	for _, failure := range tt.outcomes {
@@ -50,7 +51,7 @@ func (tt tokenTest) run(t *testing.T) {
 
 func TestExecutionTokens(t *testing.T) {
 	tests := []tokenTest{
-		{name: "an attempt that is not made returns none", tokens: 500, outcomes: []*Failure{&overloaded, &outOfTime}, last: ContextDone, want: 490},
+		{name: "an attempt that is not made returns none", tokens: 500, outcomes: []*Failure{&overloaded, &late}, last: DeadlineTooClose, want: 490},
 		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: "", want: 501},
 		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: "", want: 500 - 10 + 11},
 		{
@@ -80,7 +81,7 @@ func TestExecutionTokens(t *testing.T) {
 		{name: "the retry that the limit refuses is free", tokens: 500,
 			outcomes: []*Failure{&overloaded, &overloaded, &overloaded, &overloaded, &overloaded, &overloaded}, last: LimitReached, want: 450},
 		{name: "the retry that the deadline refuses is free", tokens: 500,
-			outcomes: []*Failure{{Overload: true, Retryable: true, Remaining: time.Millisecond}}, last: DeadlineTooClose, want: 500},
+			outcomes: []*Failure{{Cause: Overload, Left: time.Millisecond}}, last: DeadlineTooClose, want: 500},
 		{
 			name:     "an overload error that is not retryable is free",
 			tokens:   500,

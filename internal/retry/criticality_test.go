@@ -32,12 +32,10 @@ func TestExecutionTokensOfClasses(t *testing.T) {
 		{class: Critical, tokens: cost, want: Overloaded},
 		{class: Critical, tokens: cost - 1, want: BucketEmpty},
 	} {
-		failure := overloaded
-		failure.Criticality = tt.class
 		paid := int64(0)
 		if tt.want == Overloaded {
 			paid = cost
 		}
-		tokenTest{tokens: tt.tokens, outcomes: []*Failure{&failure}, last: tt.want, want: tt.tokens - paid}.run(t)
+		tokenTest{class: tt.class, tokens: tt.tokens, outcomes: []*Failure{&overloaded}, last: tt.want, want: tt.tokens - paid}.run(t)
 	}
 }

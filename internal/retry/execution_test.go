@@ -20,28 +20,22 @@ func newPolicy(retryReads, retryWrites bool) *Policy {
 
 // The failures that the tables are made of.
 var (
-	overloaded     = Failure{Overload: true, Retryable: true, Remaining: NoDeadline}
-	overloadedOnly = Failure{Overload: true, Remaining: NoDeadline}
-	retryableOnly  = Failure{Retryable: true, Remaining: NoDeadline}
-	readWrite      = Failure{ReadWrite: true, Remaining: NoDeadline}
-	other          = Failure{Remaining: NoDeadline}
+	overloaded     = Failure{Cause: Overload, Left: NoDeadline}
+	overloadedOnly = Failure{Cause: Unmarked, Left: NoDeadline}
+	overloadedBoth = Failure{Cause: OverloadReadWrite, Left: NoDeadline}
+	readWrite      = Failure{Cause: ReadWrite, Left: NoDeadline}
+	readWriteOff   = Failure{Cause: ReadWriteOff, Left: NoDeadline}
+	unestablished  = Failure{Cause: Unestablished, Left: NoDeadline}
+	other          = Failure{Left: NoDeadline}
 )
 
 func within(f Failure, remaining time.Duration) Failure {
-	f.Remaining = remaining
+	f.Left = remaining
 	return f
 }
 
-func gone(grace time.Duration) Failure {
-	return Failure{Overload: true, Retryable: true, ContextDone: true, Remaining: grace}
-}
-
-// Attempts that the operation's context ended, and one that was not made because it had ended.
-var (
-	interruptedReadWrite = Failure{ReadWrite: true, Interrupted: true, ContextDone: true, Remaining: NoDeadline}
-	interruptedOther     = Failure{Interrupted: true, ContextDone: true, Remaining: NoDeadline}
-	outOfTime            = Failure{OutOfTime: true, ContextDone: true}
-)
+// An attempt that was not made because the operation had ended.
+var late = Failure{Cause: Late, Left: Ended}
 
 // step is one failed attempt and the verdict that has to follow.
 type step struct {
@@ -53,7 +47,7 @@ func backoff(ms int) Verdict {
 	return Verdict{Retry: true, Backoff: time.Duration(ms) * time.Millisecond, Reason: Overloaded}
 }
 
-func refused(r Reason) Verdict { return Verdict{Reason: r} }
+func refused(r Reason) Verdict { return Verdict{TimeUp: r == DeadlineTooClose, Reason: r} }
 
 var again = Verdict{Retry: true, Reason: RetryableReadWrite}
 
@@ -67,7 +61,7 @@ type verdictTest struct {
 }
 
 func (tt verdictTest) run(t *testing.T) {
-	execution := tt.policy.Start(tt.kind, tt.limit)
+	execution := tt.policy.Start(tt.kind, tt.limit, Normal)
 	for i, s := range tt.steps {
 		if diff := cmp.Diff(s.want, execution.Failed(s.fails)); diff != "" {
 			t.Fatalf("attempt %d: verdict (-want +got):\n%s", i+1, diff)
@@ -127,8 +121,8 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: overloaded, want: backoff(400)},
 		}},
 		{name: "an overload error that is retryable otherwise backs off", policy: both, kind: Read, limit: Once, steps: []step{
-			{fails: Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, want: backoff(50)},
-			{fails: Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, want: backoff(100)},
+			{fails: overloadedBoth, want: backoff(50)},
+			{fails: overloadedBoth, want: backoff(100)},
 		}},
 		{name: "the limit and the first backoff are the policy's", policy: twice, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(100)},
@@ -140,7 +134,7 @@ func TestExecutionFailed(t *testing.T) {
 		}},
 		{name: "and holds for every policy, once an overload error was seen", policy: none, kind: Read, limit: Unlimited, steps: []step{
 			{fails: readWrite, want: again}, {fails: readWrite, want: again},
-			{fails: Failure{Overload: true, ReadWrite: true, Remaining: NoDeadline}, want: refused(LimitReached)},
+			{fails: overloadedBoth, want: refused(LimitReached)},
 		}},
 		{name: "a first backoff of the server's takes the place of the policy's", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: serverWants, want: backoff(15)},
@@ -151,16 +145,13 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: overloadedOnly, want: refused(LabelMissing)},
 		}},
 		{name: "an error that retryReads would retry says so", policy: &Policy{RetryWrites: true, Jitter: fixedJitter}, kind: Read, limit: Never, steps: []step{
-			{fails: Failure{ReadWriteOff: true, Remaining: NoDeadline}, want: refused(OptionOff)},
+			{fails: readWriteOff, want: refused(OptionOff)},
 		}},
 		{name: "but not if the option is on", policy: both, kind: Read, limit: Never, steps: []step{
-			{fails: Failure{ReadWriteOff: true, Remaining: NoDeadline}, want: refused(NotRetryable)},
+			{fails: readWriteOff, want: refused(NotRetryable)},
 		}},
 		{name: "nor if the command is exempt", policy: nil, kind: Read, limit: Never, steps: []step{
-			{fails: Failure{ReadWriteOff: true, Remaining: NoDeadline}, want: refused(NotRetryable)},
-		}},
-		{name: "RetryableError alone is not retried", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: retryableOnly, want: refused(NotRetryable)},
+			{fails: readWriteOff, want: refused(NotRetryable)},
 		}},
 		{name: "reads need retryReads", policy: newPolicy(false, true), kind: Read, limit: Never, steps: []step{
 			{fails: overloaded, want: refused(OptionOff)},
@@ -192,26 +183,38 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: within(readWrite, 0), want: again},
 		}},
 		{name: "no retry after the context ended the attempt", policy: both, kind: Read, limit: Once, steps: []step{
-			{fails: interruptedReadWrite, want: refused(ContextDone)},
+			{fails: within(readWrite, Ended), want: refused(DeadlineTooClose)},
 		}},
 		{name: "which says nothing of what is not retried anyway", policy: both, kind: Read, limit: Once, steps: []step{
-			{fails: interruptedOther, want: refused(NotRetryable)},
+			{fails: within(other, Ended), want: refused(NotRetryable)},
 		}},
 		{name: "or has been retried as often as it may", policy: both, kind: Read, limit: Once, steps: []step{
 			{fails: readWrite, want: again},
-			{fails: interruptedReadWrite, want: refused(LimitReached)},
+			{fails: within(readWrite, Ended), want: refused(LimitReached)},
 		}},
 		{name: "no time to make an attempt", policy: both, kind: Read, limit: Once, steps: []step{
 			{fails: readWrite, want: again},
-			{fails: outOfTime, want: refused(ContextDone)},
+			{fails: late, want: refused(DeadlineTooClose)},
 		}},
 		{name: "nothing is retried that nobody waits for", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},
-			{fails: gone(0), want: refused(ContextDone)},
+			{fails: within(overloaded, 0), want: refused(DeadlineTooClose)},
+			{fails: within(overloaded, Ended), want: refused(DeadlineTooClose)},
 		}},
-		{name: "unless it has a grace", policy: both, kind: TransactionEnd, limit: Once, steps: []step{
-			{fails: gone(50 * time.Millisecond), want: backoff(50)},
-			{fails: gone(99 * time.Millisecond), want: refused(ContextDone)},
+		{name: "without a connection the older specifications retry at once, too", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: unestablished, want: again},
+			{fails: unestablished, want: refused(LimitReached)},
+		}},
+		{name: "but not without end until a timeout, nor without a pause", policy: twice, kind: Read, limit: Unlimited, steps: []step{
+			{fails: readWrite, want: again},
+			{fails: unestablished, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: RetryableReadWrite}},
+			{fails: unestablished, want: refused(LimitReached)},
+		}},
+		{name: "nor beyond the deadline", policy: both, kind: Read, limit: Unlimited, steps: []step{
+			{fails: within(unestablished, 49*time.Millisecond), want: refused(DeadlineTooClose)},
+		}},
+		{name: "nor if there may be no retry", policy: none, kind: Read, limit: Once, steps: []step{
+			{fails: unestablished, want: refused(LimitReached)},
 		}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never, steps: []step{
 			{fails: overloaded, want: refused(NotRetryable)},
@@ -220,7 +223,7 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: overloaded, want: refused(NotRetryable)},
 		}},
 		{name: "an exempt command keeps the old rules", policy: nil, kind: Read, limit: Once, steps: []step{
-			{fails: Failure{Overload: true, Retryable: true, ReadWrite: true, Remaining: NoDeadline}, want: again},
+			{fails: overloadedBoth, want: again},
 			{fails: readWrite, want: refused(LimitReached)},
 		}},
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // throttled is an attempt that was not sent.
-var throttled = Failure{Overload: true, Retryable: true, Refused: true, Remaining: NoDeadline}
+var throttled = Failure{Cause: HeldBack, Left: NoDeadline}
 
 func TestExecutionThrottled(t *testing.T) {
 	both := newPolicy(true, true)
@@ -17,13 +17,13 @@ func TestExecutionThrottled(t *testing.T) {
 			{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
 			{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
 			{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
-			{fails: throttled, want: refused(Throttled)},
+			{fails: throttled, want: refused(LimitReached)},
 		}},
-		{name: "it says so whatever refuses its retry", policy: newPolicy(false, false), kind: Write, limit: Once, steps: []step{
-			{fails: throttled, want: refused(Throttled)},
+		{name: "the reason against its retry is the true one", policy: newPolicy(false, false), kind: Write, limit: Once, steps: []step{
+			{fails: throttled, want: refused(OptionOff)},
 		}},
-		{name: "unless nobody waits for it", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: Failure{Overload: true, Retryable: true, Refused: true, ContextDone: true}, want: refused(ContextDone)},
+		{name: "also if it is the deadline", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: within(throttled, 49*time.Millisecond), want: refused(DeadlineTooClose)},
 		}},
 	}
 	for _, tt := range tests {
@@ -83,7 +83,7 @@ func TestThrottledCommandsMintNoTokens(t *testing.T) {
 	policy := newPolicy(true, true)
 	policy.Bucket = holding(0)
 	for i := 0; i < commands; i++ {
-		execution := policy.Start(Read, Once)
+		execution := policy.Start(Read, Once, Normal)
 		execution.Failed(throttled)
 		execution.Succeeded()
 	}

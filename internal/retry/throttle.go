@@ -9,7 +9,7 @@ import (
 
 // Throttling is the rule by which a client holds back attempts from a server that would most likely reject them: the adaptive
 // throttling of the book "Site Reliability Engineering", chapter "Handling Overload", with a multiplier that recovers, classes,
-// and a floor. It counts the attempts at a server and those that the server accepted, with weights that decay, and refuses, of all
+// and a floor. It counts the attempts at a server and those that the server accepted, with weights that decay, and holds back, of all
 // attempts, the share
 //
 //	(attempts - K*accepted) / (attempts + 1)
@@ -45,8 +45,8 @@ func DefaultThrottling() Throttling {
 	}
 }
 
-// forgottenAfter is how many times the Memory it takes to forget a rejection. Counts then have the weight e^-8, too little to refuse
-// anything.
+// forgottenAfter is how many times the Memory it takes to forget a rejection. Counts then have the weight e^-8, too little to hold
+// anything back.
 const forgottenAfter = 8
 
 // gapSample is the number of attempts after which the weight of the gap before one falls to 1/e. With fewer, chance makes a client too
@@ -61,9 +61,9 @@ type Attempt struct {
 }
 
 // Throttle decides for one server of a client which attempts to hold back. As long as the server rejects nothing, commands only
-// read a flag: nothing is counted or refused, and no clock is read.
+// read a flag: nothing is counted or held back, and no clock is read.
 //
-// It is safe for concurrent use. A nil Throttle refuses nothing.
+// It is safe for concurrent use. A nil Throttle holds nothing back.
 type Throttle struct {
 	rule Throttling
 	now  func() time.Time
@@ -78,7 +78,7 @@ type Throttle struct {
 
 // throttleKnowledge is what a Throttle knows of its server since the first rejection.
 type throttleKnowledge struct {
-	classes  [classes]counts // the attempts that have ended, including refused ones
+	classes  [classes]counts // the attempts that have ended, including those held back
 	rejected time.Time       // the last rejection
 	sent     time.Time       // the end of the last attempt that was sent
 	gap      time.Duration   // between these ends, recently
@@ -91,11 +91,11 @@ func NewThrottle(rule Throttling, now func() time.Time) *Throttle {
 	return &Throttle{rule: rule, now: now}
 }
 
-// Active reports whether the server has rejected anything not yet forgotten. If not, nothing is refused.
+// Active reports whether the server has rejected anything not yet forgotten. If not, nothing is held back.
 func (t *Throttle) Active() bool { return t != nil && t.active.Load() }
 
-// Refuses reports whether to refuse an attempt, given a random number in [0, 1).
-func (t *Throttle) Refuses(a Attempt, draw float64) bool {
+// HoldsBack reports whether to hold back an attempt, given a random number in [0, 1).
+func (t *Throttle) HoldsBack(a Attempt, draw float64) bool {
 	if !t.Active() {
 		return false
 	}
@@ -106,8 +106,8 @@ func (t *Throttle) Refuses(a Attempt, draw float64) bool {
 	return draw < t.probability(now, a.Criticality) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
 }
 
-// Admits reports whether an attempt that all suitable servers refuse is sent nevertheless, given the random number for which this
-// one, the first of them, refused it.
+// Admits reports whether an attempt that is held back from all suitable servers is sent nevertheless, given the random number for which
+// this one, the first of them, held it back.
 func (t *Throttle) Admits(a Attempt, draw float64) bool {
 	if !a.First || !t.Active() {
 		return false
@@ -119,8 +119,8 @@ func (t *Throttle) Admits(a Attempt, draw float64) bool {
 	return draw >= 1-t.spared(a.Criticality)
 }
 
-// Refused records an attempt that was refused.
-func (t *Throttle) Refused(a Attempt) {
+// HeldBack records an attempt that was held back.
+func (t *Throttle) HeldBack(a Attempt) {
 	if !t.Active() {
 		return
 	}

@@ -64,7 +64,7 @@ func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule 
 	c.all.add(accepted)
 }
 
-// exempts reports whether an attempt that would be refused is sent because of its command.
+// exempts reports whether an attempt that would be held back is sent because of its command.
 func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) bool {
 	known := c.of(command)
 	if known.trials < rule.Trials && c.trials < rule.AllTrials {

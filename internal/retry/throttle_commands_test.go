@@ -55,7 +55,7 @@ func TestExemptionTrials(t *testing.T) {
 			command := Command{"find", "db", strconv.Itoa(i)}
 			trials := 0
 			for j := 0; j < 10; j++ {
-				if !throttle.Refuses(Attempt{Command: command}, 0) {
+				if !throttle.HoldsBack(Attempt{Command: command}, 0) {
 					trials++
 				}
 			}
@@ -78,7 +78,7 @@ func TestExemptionIsBounded(t *testing.T) {
 	for i := 0; i < 2560; i++ {
 		a := Attempt{Command: Command{"find", "db", strconv.Itoa(i)}}
 		throttle.Ended(a, true)
-		throttle.Refuses(a, 0)
+		throttle.HoldsBack(a, 0)
 	}
 	if n := len(throttle.known.commands.command); n != 257 {
 		t.Errorf("%d commands are remembered, want 256 and one for the others", n)

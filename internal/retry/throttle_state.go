@@ -7,10 +7,10 @@ import (
 
 // ThrottleState is a Throttle's view of its server.
 type ThrottleState struct {
-	// Probability is the share, below 1, of attempts to refuse. What is critical is refused less often, and what is sheddable more
-	// often; first attempts are refused less often, see Throttle.Admits.
+	// Probability is the share, below 1, of attempts to hold back. What is critical is held back less often, and what is sheddable more
+	// often; first attempts are held back less often, see Throttle.Admits.
 	Probability float64
-	// Rejected is the share of recent attempts that were rejected, or refused because others were.
+	// Rejected is the share of recent attempts that were rejected, or held back because others were.
 	Rejected float64
 }
 
@@ -67,7 +67,7 @@ func (k *throttleKnowledge) total() (attempts, accepted float64) {
 	return attempts, accepted
 }
 
-// probability returns the probability of refusing an attempt of a class. What is too much is taken from the lowest class first.
+// probability returns the probability of holding back an attempt of a class. What is too much is taken from the lowest class first.
 func (t *Throttle) probability(now time.Time, c Criticality) float64 {
 	own := c.class()
 	return share(t.excess(now), t.known.classes[:own], t.known.classes[own])

@@ -87,7 +87,7 @@ func TestThrottleSteps(t *testing.T) {
 				clock.advance(s.after)
 				repeat(s.rejected, func() { throttle.Ended(Attempt{}, true) })
 				repeat(s.accepted, func() { throttle.Ended(Attempt{}, false) })
-				repeat(s.refused, func() { throttle.Refused(Attempt{}) })
+				repeat(s.refused, func() { throttle.HeldBack(Attempt{}) })
 				got := throttle.State()
 				if math.Abs(got.Probability-s.want.Probability) > 1e-6 || math.Abs(got.Rejected-s.want.Rejected) > 1e-6 {
 					t.Fatalf("step %d: %+v, want %+v", i+1, got, s.want)
@@ -112,7 +112,7 @@ func TestThrottleRefuses(t *testing.T) {
 		draw float64
 		want bool
 	}{{draw: 0, want: true}, {draw: 0.29, want: true}, {draw: 0.31, want: false}, {draw: 0.99, want: false}} {
-		if got := throttle.Refuses(Attempt{}, tt.draw); got != tt.want {
+		if got := throttle.HoldsBack(Attempt{}, tt.draw); got != tt.want {
 			t.Errorf("draw %v: refused is %v, want %v at a probability of 0.3", tt.draw, got, tt.want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestThrottleRefuses(t *testing.T) {
 
 // exhaustTrials uses up the trials of the command without a name.
 func exhaustTrials(throttle *Throttle) {
-	repeat(4, func() { throttle.Refuses(Attempt{}, 0) })
+	repeat(4, func() { throttle.HoldsBack(Attempt{}, 0) })
 }
 
 // history is what happens at a server, at random.
@@ -142,7 +142,7 @@ func (h throttleHistory) play(throttle *Throttle, clock *manualClock, after func
 		case 1, 2:
 			throttle.Ended(a, true)
 		default:
-			throttle.Refused(a)
+			throttle.HeldBack(a)
 		}
 		after()
 	}
@@ -178,11 +178,11 @@ func TestThrottleNeverRefusesWithoutRejections(t *testing.T) {
 		for _, refused := range outcomes {
 			clock.advance(time.Millisecond)
 			if refused {
-				throttle.Refused(Attempt{})
+				throttle.HeldBack(Attempt{})
 			} else {
 				throttle.Ended(Attempt{}, false)
 			}
-			if throttle.Refuses(Attempt{}, 0) || throttle.Active() {
+			if throttle.HoldsBack(Attempt{}, 0) || throttle.Active() {
 				return false
 			}
 		}
@@ -195,8 +195,8 @@ func TestThrottleNeverRefusesWithoutRejections(t *testing.T) {
 
 // attempt lets a client attempt a command at a server that accepts it with some probability, and reports whether it was sent.
 func attempt(throttle *Throttle, random *rand.Rand, a Attempt, accepts float64) bool {
-	if draw := random.Float64(); throttle.Refuses(a, draw) && !throttle.Admits(a, draw) {
-		throttle.Refused(a)
+	if draw := random.Float64(); throttle.HoldsBack(a, draw) && !throttle.Admits(a, draw) {
+		throttle.HeldBack(a)
 		return false
 	}
 	throttle.Ended(a, random.Float64() >= accepts)
@@ -256,8 +256,8 @@ func TestThrottleKeepsWhatIsAccepted(t *testing.T) {
 	for i := 0; i < perSecond*seconds; i++ {
 		clock.advance(time.Second / perSecond)
 		tokens = math.Min(tokens+0.5, 10)
-		if throttle.Refuses(Attempt{}, random.Float64()) {
-			throttle.Refused(Attempt{})
+		if throttle.HoldsBack(Attempt{}, random.Float64()) {
+			throttle.HeldBack(Attempt{})
 			continue
 		}
 		sent++
@@ -294,8 +294,8 @@ func TestThrottleIsFair(t *testing.T) {
 		client := random.Intn(clients)
 		draw := random.Float64()
 		first := Attempt{First: true}
-		if throttles[client].Refuses(first, draw) && !throttles[client].Admits(first, draw) {
-			throttles[client].Refused(first)
+		if throttles[client].HoldsBack(first, draw) && !throttles[client].Admits(first, draw) {
+			throttles[client].HeldBack(first)
 			continue
 		}
 		admitted := tokens >= 1
@@ -320,8 +320,8 @@ func TestThrottleReadsNoClockWithoutRejections(t *testing.T) {
 	now := time.Unix(1, 0)
 	throttle := NewThrottle(DefaultThrottling(), func() time.Time { readings++; return now })
 	throttle.Ended(Attempt{}, false)
-	throttle.Refused(Attempt{})
-	throttle.Refuses(Attempt{}, 0)
+	throttle.HeldBack(Attempt{})
+	throttle.HoldsBack(Attempt{}, 0)
 	throttle.State()
 	if readings != 0 {
 		t.Errorf("the clock was read %d times", readings)
@@ -335,8 +335,8 @@ func TestThrottleReadsNoClockWithoutRejections(t *testing.T) {
 func TestThrottleNil(t *testing.T) {
 	var throttle *Throttle
 	throttle.Ended(Attempt{}, true)
-	throttle.Refused(Attempt{})
-	if throttle.Refuses(Attempt{}, 0) || throttle.Active() || throttle.State() != (ThrottleState{}) {
+	throttle.HeldBack(Attempt{})
+	if throttle.HoldsBack(Attempt{}, 0) || throttle.Active() || throttle.State() != (ThrottleState{}) {
 		t.Error("a nil throttle refuses")
 	}
 }
@@ -346,8 +346,8 @@ func TestThrottleAllocatesNothing(t *testing.T) {
 		throttle := NewThrottle(DefaultThrottling(), time.Now)
 		throttle.Ended(Attempt{}, rejects)
 		if n := testing.AllocsPerRun(100, func() {
-			throttle.Refuses(Attempt{}, 0.5)
-			throttle.Refused(Attempt{})
+			throttle.HoldsBack(Attempt{}, 0.5)
+			throttle.HeldBack(Attempt{})
 			throttle.Ended(Attempt{}, rejects)
 		}); n != 0 {
 			t.Errorf("rejections %v: %v allocations, want none", rejects, n)
@@ -365,7 +365,7 @@ func TestThrottleConcurrent(t *testing.T) {
 		go func(i int) {
 			defer wg.Done()
 			for j := 0; j < each; j++ {
-				throttle.Refuses(Attempt{}, 0.5)
+				throttle.HoldsBack(Attempt{}, 0.5)
 				throttle.Ended(Attempt{}, (i+j)%2 == 0)
 			}
 		}(i)
@@ -381,7 +381,7 @@ func TestThrottleConcurrent(t *testing.T) {
 func BenchmarkThrottle(b *testing.B) {
 	bench := func(name string, throttle *Throttle) {
 		command := func() {
-			if !throttle.Refuses(Attempt{}, 0.999) {
+			if !throttle.HoldsBack(Attempt{}, 0.999) {
 				throttle.Ended(Attempt{}, false)
 			}
 		}

@@ -5,52 +5,65 @@ import (
 	"time"
 )
 
-// NoDeadline is the Remaining time of an operation without a deadline.
-const NoDeadline time.Duration = math.MaxInt64
+// The time left for a backoff, where no clock tells it.
+const (
+	// NoDeadline is for an operation without a deadline.
+	NoDeadline time.Duration = math.MaxInt64
+	// Ended is for an operation that has ended: nothing is sent any more, even without a backoff.
+	Ended time.Duration = math.MinInt64
+)
 
 // Failure describes a failed attempt to the policy.
 type Failure struct {
-	// Overload is whether the error has the label SystemOverloadedError.
-	Overload bool
-	// Retryable is whether the error has the label RetryableError. Together with Overload it makes the error a retryable overload
-	// error.
-	Retryable bool
-	// ReadWrite is whether the error is retryable under the Retryable Reads or Retryable Writes specification.
-	ReadWrite bool
-	// Refused is whether a Throttle refused the attempt: nothing was sent, and no server had any work. Overload and Retryable
-	// have to be set as well.
-	Refused bool
-	// Criticality is the class of the command.
-	Criticality Criticality
+	Cause Cause
+	// Left is the time left for a backoff, or NoDeadline, or Ended.
+	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
-	// ReadWriteOff is whether those specifications would retry if retryReads or retryWrites were on. It explains a refusal and
-	// changes none.
-	ReadWriteOff bool
-	// Remaining is the time left for a backoff, or NoDeadline.
-	Remaining time.Duration
-	// ContextDone is whether nobody waits for a retry any longer. After an overload error there is none then, unless time Remains.
-	ContextDone bool
-	// Interrupted is whether that ended the attempt. There is no retry then.
-	Interrupted bool
-	// OutOfTime is whether the attempt was not made for that reason, after another had failed. It is no failure to decide about.
-	OutOfTime bool
 }
+
+// Cause is what failed an attempt, as far as it matters to the policy.
+type Cause uint8
+
+const (
+	// Other is an error that no policy covers.
+	Other Cause = iota
+	// ReadWriteOff is an error that the Retryable Reads or Retryable Writes specification covers, if retryReads or retryWrites were on.
+	ReadWriteOff
+	// ReadWrite is an error that one of these specifications covers.
+	ReadWrite
+	// Unestablished is one of those after which there is no connection, although no overload is known: the next attempt opens another.
+	Unestablished
+	// Unmarked is an error with the label SystemOverloadedError but not RetryableError.
+	Unmarked
+	// Overload is a retryable overload error.
+	Overload
+	// OverloadReadWrite is an error with the label SystemOverloadedError that one of the older specifications covers, too.
+	OverloadReadWrite
+	// HeldBack is an attempt that a Throttle held back: nothing was sent, and no server had any work.
+	HeldBack
+	// Late is no attempt, because time was up after another had failed. There is nothing to decide.
+	Late
+)
+
+// Rejected reports whether a server was overloaded.
+func (c Cause) Rejected() bool { return c == Overload || c == OverloadReadWrite }
 
 // Verdict is the decision after a failed attempt. If Retry is false, return the error.
 type Verdict struct {
 	Retry   bool
-	Backoff time.Duration // the wait before the retry; positive only after an overload error
+	Backoff time.Duration // the wait before the retry; positive only after an overload error, or without a connection
+	TimeUp  bool          // there is no retry because no time is left for it
 	Reason  Reason
 }
 
-// Reason explains a Verdict. Events, errors and logs show it as it is; package event documents each.
+// Reason explains a Verdict, to people. Events, errors and logs show it as it is; package event documents each.
 type Reason string
 
 // The reasons for a retry.
 const (
 	Overloaded         Reason = "overloaded"
-	Throttled          Reason = "throttled" // also for no retry of an attempt that was not sent
+	Throttled          Reason = "throttled"
 	RetryableReadWrite Reason = "retryable"
 )
 
@@ -62,5 +75,8 @@ const (
 	LimitReached     Reason = "limit"
 	DeadlineTooClose Reason = "deadline"
 	BucketEmpty      Reason = "bucketEmpty"
-	ContextDone      Reason = "contextDone"
+	ContextDone      Reason = "contextDone" // a deadline that has passed, or a context that was cancelled: the caller knows which
 )
+
+// Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
+func (r Reason) Notable() bool { return r != "" && r != NotRetryable }

@@ -97,6 +97,11 @@ var Differences = []Difference{
 		Row:    "`WithTransaction`, context with a deadline",
 		Either: re(`call \d+ withTransaction error .*(calculated server-side timeout|context deadline exceeded)`), Last: true,
 	},
+	{ // the application commits again
+		Row:      "a commit of unknown result, for whatever reason",
+		Upstream: re(`server \S+ sees commitTransaction`), Fork: re(`server \S+ sees commitTransaction: .* writeConcern: \{"w": "majority"\}`),
+		But: re(` writeConcern: \{"w": "majority"\},`),
+	},
 	{
 		Row: "a commit's result is unknown", Beside: re(`event (failed|succeeded) commitTransaction`),
 		Upstream: re(`event started commitTransaction|server \S+ sees commitTransaction|log .*(commitTransaction|Connection)`), Fork: re(checkout), Last: true,

@@ -30,8 +30,8 @@ func TestCompressedCommands(t *testing.T) {
 	}
 	for _, tt := range tests {
 		wm := []byte("plain")
-		ex := operationRun{conn: &mnet.Connection{Compressor: tt.compressor}, wm: &wm}
-		require.NoError(t, ex.compress(tt.command))
-		assert.Equal(t, tt.want, string(*ex.wm), tt.command)
+		message, err := Operation{}.compress(&mnet.Connection{Compressor: tt.compressor}, tt.command, &wm)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, string(*message), tt.command)
 	}
 }

@@ -6,6 +6,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
+// NewCursorResponse makes the response to a command that opens a cursor.
+//
+//fork:wrap a reply without a batch made it panic
+func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
+	cr, err := upstreamNewCursorResponse(response, info)
+	if err == nil {
+		err = checkCursor(response, cr)
+	}
+	if err != nil {
+		return CursorResponse{}, err
+	}
+	return cr, nil
+}
+
 // checkCursor returns an error if the reply's cursor lacks what its use takes for granted. A cursor without an id could have more
 // documents than it shows.
 func checkCursor(cursor bsoncore.Document, cr CursorResponse) error {

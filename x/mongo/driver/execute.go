@@ -6,7 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
@@ -35,150 +34,135 @@ func (op Operation) Execute(ctx context.Context) error {
 	}
 
 	ex := operationRun{op: op}
-	ex.start(ctx)
-	defer ex.release()
+	ctx, ex.purpose = backpressure.TakePurpose(ctx)
+	ex.start(csot.IsTimeoutContext(ctx), backpressure.CriticalityOf(ctx))
+	defer ex.releaseConnection()
 	for {
-		err := ex.command(ctx)
+		last, err := ex.command(ctx)
 		ex.reportDecision(ctx)
-		if err != nil {
-			return ex.finish(ctx, err)
+		if err == nil {
+			if ex.nextBatch(last) {
+				continue
+			}
+			err = ex.batchErrors()
 		}
-		if !ex.nextBatch() {
-			return ex.finish(ctx, ex.batchErrors())
-		}
+		return ex.finish(ctx, err)
 	}
 }
 
-// operationRun is the state of one call of Operation.Execute.
+// operationRun is one call of Operation.Execute.
 type operationRun struct {
-	op       Operation // a copy: its name and write concern change with the attempts
-	overload *backpressure.Policy
-	kind     retry.Kind
-	limit    retry.Limit   // by the Retryable Reads and Writes specifications, for each command
-	key      retry.Command // once a throttle had to know it, see Operation.commandKey
+	op      Operation // a copy: its name and write concern change with the attempts
+	policy  *backpressure.Policy
+	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
+	class   retry.Criticality
+	limit   retry.Limit   // by the Retryable Reads and Writes specifications, for each command
+	key     retry.Command // once a throttle had to know it, see Operation.commandKey
 
-	// The command being executed: all of its attempts.
-	retries       retry.Execution
-	deprioritized []description.Server
-	errs          attemptErrors
-	startsTxn     bool // the command is the first of a transaction
+	held link // the connection, until it is returned
 	retrySupported,
 	begun bool // the first server has been found and retrySupported determined
 
-	// The current attempt.
-	srvr Server
-	conn *mnet.Connection
-	wm   *[]byte
-	sent sentCommand
-
-	// Over the batches.
-	history   history
-	currIndex int
+	cmd       command
+	record    record
+	currIndex int // of the batch's first document
 	failed    WriteCommandError
 }
 
-// sentCommand describes the command that the current attempt has sent.
-type sentCommand struct {
-	desc         description.SelectedServer
-	res          bsoncore.Document
-	batchSize    int  // the number of documents of op.Batches in it
-	retryEnabled bool // by the operation's RetryMode, which building the command may set
-	moreToCome   bool // no reply will follow
+// command is the command that is being executed, by any number of attempts.
+type command struct {
+	execution     retry.Execution
+	deprioritized []description.Server
+	errs          attemptErrors
+	startsTxn     bool // it is the first of a transaction
+	documents     int  // of op.Batches in it, once it has been built
+}
+
+// link is a connection and its server.
+type link struct {
+	server Server
+	conn   *mnet.Connection
 }
 
 // start prepares for the first command.
-func (ex *operationRun) start(ctx context.Context) {
-	ex.overload = ex.op.overloadPolicy()
-	if ex.op.isClientBulkWrite() && ex.op.RetryMode != nil && ex.overload != nil && !ex.overload.RetryWrites {
-		*ex.op.RetryMode = RetryNone // which is otherwise known once the first batch is built
+func (ex *operationRun) start(timeout bool, class retry.Criticality) {
+	ex.policy = ex.op.overloadPolicy()
+	if ex.op.isClientBulkWrite() && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
+		none := RetryNone // which is otherwise known once the first batch is built
+		ex.op.RetryMode = &none
 	}
-	ex.kind = ex.op.retryKind(ctx)
-	ex.limit = ex.op.readWriteLimit(ctx)
-	ex.wm = memoryPool.Get().(*[]byte)
+	ex.class = class
+	ex.limit = ex.op.readWriteLimit(timeout)
+	if class != retry.Normal {
+		ex.record.Criticality = class.String()
+	}
 	ex.startCommand()
 }
 
-// startCommand resets what belongs to a single command. Each batch is a separate command with its own retries.
+// startCommand prepares for a command. Each batch is a separate command with its own retries.
 func (ex *operationRun) startCommand() {
-	ex.history.startCommand()
-	ex.retries = ex.overload.Start(ex.kind, ex.limit)
-	ex.deprioritized = nil
-	ex.errs = attemptErrors{kind: ex.kind, inTxn: ex.inTransaction()}
-	ex.startsTxn = ex.op.Client != nil && ex.op.Client.TransactionStarting()
+	kind := ex.op.kind()
+	ex.cmd = command{
+		execution: ex.policy.Start(kind, ex.limit, ex.class),
+		errs:      attemptErrors{kind: kind, inTxn: ex.inTransaction()},
+		startsTxn: ex.op.Client != nil && ex.op.Client.TransactionStarting(),
+	}
+	ex.record.startCommand()
 }
 
-// command executes one command: it makes attempts until one succeeds or fails without a retry.
-func (ex *operationRun) command(ctx context.Context) error {
+// command executes one command: it makes attempts until one succeeds or fails without a retry. It returns the last.
+func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 	for {
-		fail := ex.attempt(ctx)
-		if fail == nil {
-			return ex.succeed(ctx)
+		a := ex.attempt(ctx)
+		if a.err == nil {
+			return a, ex.succeed(ctx, &a)
 		}
-
-		reauthenticated, err := ex.reauthenticate(ctx, fail)
+		again, err := ex.reauthenticate(ctx, &a)
 		if err != nil {
-			return err
+			return a, err
 		}
-		if reauthenticated {
-			ex.reset(fail)
+		if again {
+			ex.reset()
 			continue
 		}
 
-		ex.classify(fail)
-		var verdict retry.Verdict
-		if !fail.executed {
-			verdict = ex.retries.Failed(ex.describe(ctx, fail))
-			ex.decided(ctx, fail, verdict)
-		} else {
-			ex.retries.Succeeded()
-		}
-		if verdict.Reason != retry.Overloaded {
-			if err := ex.unpin(fail); err != nil {
-				return err
+		decided := ex.decide(ctx, &a, ex.classify(&a))
+		ex.report(&a, decided)
+		if !decided.afterRejection() {
+			if err := ex.unpin(&a); err != nil {
+				return a, err
 			}
 		}
-		if !verdict.Retry {
-			return ex.giveUp(ctx, fail, verdict.Reason)
+		if !decided.Retry {
+			return a, ex.giveUp(ctx, &a, decided)
 		}
-		if err := ex.prepareRetry(ctx, fail, verdict); err != nil {
-			return err
+		if err := ex.prepareRetry(ctx, &a, decided); err != nil {
+			return a, err
 		}
 	}
 }
 
 // nextBatch prepares for the next batch, on the same connection unless that was returned, and reports whether there is one.
-func (ex *operationRun) nextBatch() bool {
+func (ex *operationRun) nextBatch(last attempt) bool {
 	batches := ex.op.Batches
-	if batches == nil || batches.Size() <= ex.sent.batchSize {
+	if batches == nil || batches.Size() <= ex.cmd.documents {
 		return false
 	}
 	// A batch is not a retry of the previous one, but a retryable write with its own transaction number.
-	if ex.retrySupported && ex.sent.retryEnabled && ex.op.Client != nil {
+	if ex.retrySupported && last.retryEnabled && ex.op.Client != nil {
 		ex.op.Client.IncrementTxnNumber()
 	}
-	ex.currIndex += ex.sent.batchSize
-	batches.AdvanceBatches(ex.sent.batchSize)
+	ex.currIndex += ex.cmd.documents
+	batches.AdvanceBatches(ex.cmd.documents)
 	ex.startCommand()
 	return true
-}
-
-// release ends the execution: the connection and the buffer go back to their pools.
-func (ex *operationRun) release() {
-	ex.releaseConnection()
-
-	// Buffers in a pool should have similar sizes. The garbage collector gets those that are mostly empty, or larger than the
-	// largest wire message.
-	const maxMessageSize = 16 * 1024 * 1024
-	if c := cap(*ex.wm); c < maxMessageSize && c/2 < len(*ex.wm) {
-		memoryPool.Put(ex.wm)
-	}
 }
 
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next
 // server is selected.
 func (ex *operationRun) releaseConnection() {
-	if ex.conn != nil {
-		_ = ex.conn.Close()
+	if ex.held.conn != nil {
+		_ = ex.held.conn.Close()
 	}
-	ex.srvr, ex.conn = nil, nil
+	ex.held = link{}
 }

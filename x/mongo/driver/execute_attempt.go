@@ -6,55 +6,146 @@ import (
 	"fmt"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// attempt sends the command once. It returns nil if the server executed it.
-func (ex *operationRun) attempt(ctx context.Context) *failedAttempt {
-	requestID := wiremessage.NextRequestID()
-	ex.history.startAttempt(requestID)
-	if ex.conn == nil {
-		if fail := ex.checkOut(ctx, requestID); fail != nil {
-			return fail
-		}
-		if err := ex.bindSession(); err != nil {
-			return &failedAttempt{err: err, stage: preparing}
-		}
-	}
-	ex.begin()
+// stage is how far an attempt got.
+type stage uint8
 
-	started, err := ex.buildCommand(ctx, requestID)
-	if err != nil {
-		return unsentAttempt(ctx, err, preparing)
+const (
+	// selecting: there was no server or no connection.
+	selecting stage = iota
+	// heldBack: the client did not send it, because the server would most likely have rejected it.
+	heldBack
+	// preparing: the command could not be built. No policy retries that.
+	preparing
+	// tooLate: there was no time to send it.
+	tooLate
+	// sent: the server may have received it.
+	sent
+)
+
+// attempt is the result of an attempt to send a command.
+type attempt struct {
+	err   error
+	stage stage
+	// late is whether it was not sent because the operation's context has ended or is about to.
+	late bool
+
+	requestID int32
+	link      // empty if there was no connection
+	address   address.Address
+	desc      description.SelectedServer
+	reply     bsoncore.Document
+
+	retryEnabled bool // by the operation's RetryMode, which building the command may set
+	moreToCome   bool // no reply will follow
+}
+
+// mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.
+func (a *attempt) mayBeExecuted(read bool) bool {
+	return a.stage == sent && (read || !a.hasLabel(NoWritesPerformed))
+}
+
+// hasLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its own: if a
+// reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error while a command is
+// built never means a rejection.
+func (a *attempt) hasLabel(label string) bool {
+	return a.stage != preparing && backpressure.HasOwnLabel(a.err, label)
+}
+
+// interrupted reports whether the operation's context ended the attempt. A connection that was not established in time says nothing
+// about that context.
+func (a *attempt) interrupted() bool {
+	return a.stage >= tooLate && isContextError(a.err)
+}
+
+// isContextError reports whether an error comes from the operation's deadline or cancellation.
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// attempt makes an attempt. Its err is nil if the server executed the command.
+func (ex *operationRun) attempt(ctx context.Context) attempt {
+	a := attempt{requestID: wiremessage.NextRequestID()}
+	ex.makeAttempt(ctx, &a)
+	// A server selection may end before the context, by its own timeout.
+	a.late = a.stage < sent && isContextError(a.err) && (a.stage != selecting || ctx.Err() != nil)
+	ex.record.attempted(a.requestID)
+	return a
+}
+
+// makeAttempt makes the attempt.
+func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
+	if ex.held.conn == nil {
+		if ex.checkOut(ctx, a); a.err != nil {
+			return
+		}
 	}
-	sent, err := ex.send(ctx, started)
-	switch {
-	case err == nil:
-		return nil
-	case sent:
-		return &failedAttempt{err: err, stage: sending}
-	default:
-		return unsentAttempt(ctx, err, sending)
+	a.link, a.stage = ex.held, preparing
+	a.desc = description.SelectedServer{Server: a.conn.Description(), Kind: ex.op.Deployment.Kind()}
+	a.address = a.desc.Addr
+	if a.err = ex.bindSession(); a.err != nil {
+		return
+	}
+	ex.begin(a)
+
+	message := memoryPool.Get().(*[]byte)
+	started, err := ex.buildCommand(ctx, a, message)
+	if err != nil {
+		recycle(message)
+		a.err = err
+		return
+	}
+	ex.send(ctx, a, started, message)
+}
+
+// recycle gives up a buffer. Those in a pool should have similar sizes: the garbage collector gets those that are mostly empty, or
+// larger than the largest wire message.
+func recycle(message *[]byte) {
+	const maxMessageSize = 16 * 1024 * 1024
+	if c := cap(*message); c < maxMessageSize && c/2 < len(*message) {
+		memoryPool.Put(message)
 	}
 }
 
 // checkOut selects a server, which may be held back from, and gets a connection to it.
-func (ex *operationRun) checkOut(ctx context.Context, requestID int32) *failedAttempt {
+func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	op := ex.op
-	throttling := ex.throttlingDeployment(ctx)
+	throttling := ex.throttlingDeployment()
 	if throttling != nil {
 		op.Deployment = throttling
 	}
-	srvr, conn, err := op.getServerAndConnection(ctx, requestID, ex.deprioritized)
+	ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
 	if throttling != nil {
 		ex.key = throttling.attempt.Command
 	}
-	if err != nil {
-		return checkoutFailure(ctx, err)
+	if a.err != nil {
+		a.unconnected()
 	}
-	ex.srvr, ex.conn = srvr, conn
-	return nil
+}
+
+// unconnected says of what server there is no connection, if that is known. An attempt that was held back looks to applications like a
+// rejection by the server after which nothing was executed.
+func (a *attempt) unconnected() {
+	var throttled heldBackError
+	var establishment connectionError
+	switch {
+	case errors.As(a.err, &throttled):
+		a.stage, a.address = heldBack, throttled.server
+		a.err = Error{
+			Name:    "Throttled",
+			Message: throttled.Error(),
+			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+		}
+	case errors.As(a.err, &establishment):
+		a.address = establishment.ServerAddress()
+	}
 }
 
 // bindSession gives an implicit session its server session, once there is a connection, so that an application never has more
@@ -73,12 +164,12 @@ func (ex *operationRun) bindSession() error {
 // begin determines whether the first server found supports retries, which then holds for the whole operation
 // (retryable-writes.md, "Supported Server Versions"), and gives a retryable write its transaction number once, for all attempts.
 // A server without retryable writes would reject the number.
-func (ex *operationRun) begin() {
+func (ex *operationRun) begin(a *attempt) {
 	if ex.begun {
 		return
 	}
 	ex.begun = true
-	ex.retrySupported = ex.op.retryable(ex.conn.Description())
+	ex.retrySupported = ex.op.retryable(a.desc.Server)
 
 	client := ex.op.Client
 	if ex.retrySupported && ex.op.Type == Write && ex.op.retryEnabled() &&
@@ -88,62 +179,57 @@ func (ex *operationRun) begin() {
 }
 
 // buildCommand writes the command's wire message to the buffer.
-func (ex *operationRun) buildCommand(ctx context.Context, requestID int32) (startedInformation, error) {
-	rtt := ex.srvr.RTTMonitor()
+func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
+	rtt := a.server.RTTMonitor()
 	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
 	if err != nil {
 		return startedInformation{}, err
 	}
-	desc := description.SelectedServer{Server: ex.conn.Description(), Kind: ex.op.Deployment.Kind()}
-	if desc.IsCryptd {
+	if a.desc.IsCryptd {
 		// The encrypted command may have its own maxTimeMS; there must not be two.
 		maxTimeMS = 0
 	}
 
-	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*ex.wm)[:0], desc, ex.conn, requestID)
-	*ex.wm = wm
+	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
+	*message = wm
 	if err != nil {
 		return startedInformation{}, err
 	}
-	ex.sent = sentCommand{
-		desc:         desc,
-		batchSize:    started.processedBatches,
-		retryEnabled: ex.op.retryEnabled(),
-		moreToCome:   moreToCome,
-	}
+	ex.cmd.documents, a.moreToCome, a.retryEnabled = started.processedBatches, moreToCome, ex.op.retryEnabled()
 
 	started.cmdName = ex.op.getCommandName(started.cmd)
 	// For logs and snapshot reads, the name that the server gets is better than the one that the caller set.
 	ex.op.Name = started.cmdName
 	started.redacted = ex.op.redactCommand(started.cmdName, started.cmd)
-	started.connID = ex.conn.ID()
-	started.driverConnectionID = ex.conn.DriverConnectionID()
-	started.serverConnID = ex.conn.ServerConnectionID()
-	started.serviceID = desc.ServiceID
-	started.serverAddress = desc.Addr
+	started.connID = a.conn.ID()
+	started.driverConnectionID = a.conn.DriverConnectionID()
+	started.serverConnID = a.conn.ServerConnectionID()
+	started.serviceID = a.desc.ServiceID
+	started.serverAddress = a.desc.Addr
 	return started, nil
 }
 
-// send publishes the command, sends it, and publishes its end: each started event has its counterpart. It reports whether the
-// server may have received the command.
-func (ex *operationRun) send(ctx context.Context, started startedInformation) (sent bool, err error) {
+// send publishes the command, sends it, and publishes its end: each started event has its counterpart.
+func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInformation, message *[]byte) {
 	ex.op.publishStartedEvent(ctx, started)
 	begin := time.Now()
 
-	err = ex.compress(started.cmdName)
-	if err == nil {
-		err = ex.checkDeadline(ctx)
+	message, a.err = ex.op.compress(a.conn, started.cmdName, message)
+	if a.err == nil {
+		a.stage = tooLate
+		a.err = checkDeadline(ctx, a.server)
 	}
-	if err == nil {
-		sent = true
-		err = ex.roundTrip(ctx)
+	if a.err == nil {
+		a.stage = sent
+		ex.roundTrip(ctx, a, *message)
 	}
+	recycle(message)
 
 	ex.op.publishFinishedEvent(ctx, finishedInformation{
 		cmdName:            started.cmdName,
 		requestID:          started.requestID,
-		response:           ex.sent.res,
-		cmdErr:             err,
+		response:           a.reply,
+		cmdErr:             a.err,
 		connID:             started.connID,
 		driverConnectionID: started.driverConnectionID,
 		serverConnID:       started.serverConnID,
@@ -152,53 +238,42 @@ func (ex *operationRun) send(ctx context.Context, started startedInformation) (s
 		serverAddress:      started.serverAddress,
 		duration:           time.Since(begin),
 	})
-	return sent, err
 }
 
 // checkDeadline returns an error if there is not even time for the fastest observed round trip.
-func (ex *operationRun) checkDeadline(ctx context.Context) error {
+func checkDeadline(ctx context.Context, server Server) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	deadline, ok := ctx.Deadline()
-	if rtt := ex.srvr.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
+	if rtt := server.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
 		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
 	}
 	return nil
 }
 
-// compress replaces the wire message in the buffer by a compressed one if both sides agreed on that. It runs after the started
-// event, which reads the plain message.
-func (ex *operationRun) compress(command string) error {
-	compressor := ex.conn.Compressor
-	if compressor == nil || !ex.op.canCompress(command) {
-		return nil
+// compress replaces the wire message by a compressed one if both sides agreed on that. It runs after the started event, which reads
+// the plain message.
+func (op Operation) compress(conn *mnet.Connection, command string, message *[]byte) (*[]byte, error) {
+	if conn.Compressor == nil || !op.canCompress(command) {
+		return message, nil
 	}
 	compressed := memoryPool.Get().(*[]byte)
-	wm, err := compressor.CompressWireMessage(*ex.wm, (*compressed)[:0])
+	wm, err := conn.Compressor.CompressWireMessage(*message, (*compressed)[:0])
 	*compressed = wm
-	memoryPool.Put(ex.wm)
-	ex.wm = compressed
-	return err
+	memoryPool.Put(message)
+	return compressed, err
 }
 
-// roundTrip sends the message, reads the reply and reports the result to the server.
-func (ex *operationRun) roundTrip(ctx context.Context) error {
-	var err error
-	if ex.sent.moreToCome {
-		ex.sent.res, err = ex.op.moreToComeRoundTrip(ctx, ex.conn, *ex.wm)
+// roundTrip sends the message, reads the reply, and tells the server and its throttle how that ended, if there is a reply.
+func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byte) {
+	if a.moreToCome {
+		a.reply, a.err = ex.op.moreToComeRoundTrip(ctx, a.conn, message)
 	} else {
-		ex.sent.res, err = ex.op.roundTrip(ctx, ex.conn, *ex.wm)
+		a.reply, a.err = ex.op.roundTrip(ctx, a.conn, message)
 	}
-	ex.tellServer(ctx, err)
-	return err
-}
-
-// tellServer tells the server the end of an attempt, if there is a reply.
-func (ex *operationRun) tellServer(ctx context.Context, err error) {
-	unanswered := ex.sent.moreToCome && err == nil
-	if processor, ok := ex.srvr.(ErrorProcessor); ok && !unanswered {
-		_ = processor.ProcessError(err, ex.conn)
-		ex.tellThrottle(ctx, err)
+	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
+		_ = processor.ProcessError(a.err, a.conn)
+		ex.countAttempt(a)
 	}
 }

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"context"
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -9,91 +8,61 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// stage is how far a failed attempt got.
-type stage uint8
+// coverage is what the Retryable Reads and Retryable Writes specifications say of a failed attempt.
+type coverage uint8
 
 const (
-	// selecting: there was no server or no connection.
-	selecting stage = iota
-	// throttled: the client refused to send it.
-	throttled
-	// preparing: the command could not be built. No policy retries that.
-	preparing
-	// sending: the command was sent, or would have been if there had been time.
-	sending
+	// uncovered: they do not retry after the error.
+	uncovered coverage = iota
+	// optionOff: they would if retryReads or retryWrites were on.
+	optionOff
+	// covered: they retry after it.
+	covered
+	// executed: the server executed the command, with write errors. There is nothing to decide.
+	executed
 )
 
-// failedAttempt is one failed attempt.
-type failedAttempt struct {
-	err       error
-	stage     stage
-	readWrite bool // retryable under the Retryable Reads or Retryable Writes specification
-	executed  bool // the server executed the command, with write errors
-
-	// The error, if there was no attempt because the operation's context has ended or is about to.
-	late error
-
-	// Those specifications would retry it if retryReads or retryWrites were on.
-	readWriteOff bool
-
-	server address.Address // for which the attempt was refused; empty if it was not
-}
-
-// unsentAttempt returns the failure of an attempt that did not reach the server.
-func unsentAttempt(ctx context.Context, err error, s stage) *failedAttempt {
-	fail := &failedAttempt{err: err, stage: s}
-	// A server selection may end before the context, by its own timeout.
-	if isContextError(err) && (s != selecting || ctx.Err() != nil) {
-		fail.late = err
-	}
-	return fail
-}
-
-// attempted reports whether the command was sent and, unless it is a read, the server may have executed it, that is, did not deny
-// it.
-func (fail *failedAttempt) attempted(kind retry.Kind) bool {
-	return fail.stage == sending && fail.late == nil && (kind == retry.Read || !fail.hasErrorLabel(NoWritesPerformed))
-}
-
-// hasErrorLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its
-// own: if a reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error
-// while a command is built never means a rejection.
-func (fail *failedAttempt) hasErrorLabel(label string) bool {
-	return fail.stage != preparing && backpressure.HasLabel(fail.err, label)
-}
-
-// isRetryableOverloadError reports whether the error has both labels of a retryable overload error.
-func (fail *failedAttempt) isRetryableOverloadError() bool {
-	return fail.stage != preparing && backpressure.IsRetryableOverload(fail.err)
-}
-
-// classify determines whether the Retryable Reads or Retryable Writes specification covers the failure, and adds the labels that
-// these specifications require.
-func (ex *operationRun) classify(fail *failedAttempt) {
-	switch fail.stage {
+// classify determines whether these specifications cover the failure, and adds the labels that they and the Transactions
+// specification require.
+func (ex *operationRun) classify(a *attempt) coverage {
+	switch a.stage {
 	case selecting:
-		ex.classifyCheckout(fail)
-	case sending:
-		retryable := ex.retryableReadWrite(fail.err)
-		fail.err = ex.addRetryableWriteError(fail.err, retryable)
-		fail.readWrite = retryable && ex.retrySupported && ex.sent.retryEnabled && !ex.unsupportedStorageEngine(fail.err)
-		fail.readWriteOff = retryable && ex.retrySupported && !ex.sent.retryEnabled && !ex.op.IsOutputAggregate
-		_, writeFailed := fail.err.(WriteCommandError)
-		fail.executed = writeFailed && !fail.readWrite && !fail.hasErrorLabel(ErrSystemOverloadedError)
-		fail.err = ex.labelCommitResult(fail.err)
+		return ex.classifyCheckout(a)
+	case sent:
+		return ex.classifyReply(a)
+	default:
+		return uncovered
 	}
+}
+
+// classifyReply classifies the error of an attempt that was sent.
+func (ex *operationRun) classifyReply(a *attempt) coverage {
+	retryable := ex.retryableReadWrite(a)
+	a.err = ex.addRetryableWriteError(a, retryable)
+	_, writeFailed := a.err.(WriteCommandError)
+
+	c := uncovered
+	switch {
+	case retryable && ex.retrySupported && a.retryEnabled && !ex.unsupportedStorageEngine(a.err):
+		c = covered
+	case writeFailed && !a.hasLabel(ErrSystemOverloadedError):
+		c = executed
+	case retryable && ex.retrySupported && !a.retryEnabled && !ex.op.IsOutputAggregate:
+		c = optionOff
+	}
+	a.err = ex.labelCommitResult(a, retryable)
+	return c
 }
 
 // retryableReadWrite reports whether the Retryable Reads or Retryable Writes specification retries after the error, regardless of
 // the options.
-func (ex *operationRun) retryableReadWrite(err error) bool {
-	desc := ex.sent.desc
-	switch e := err.(type) {
+func (ex *operationRun) retryableReadWrite(a *attempt) bool {
+	switch e := a.err.(type) {
 	case WriteCommandError:
-		return e.Retryable(desc.Server.Kind, desc.WireVersion)
+		return e.Retryable(a.desc.Server.Kind, a.desc.WireVersion)
 	case Error:
 		if ex.op.Type == Write {
-			return e.RetryableWrite(desc.WireVersion)
+			return e.RetryableWrite(a.desc.WireVersion)
 		}
 		return e.RetryableRead()
 	default:
@@ -103,14 +72,13 @@ func (ex *operationRun) retryableReadWrite(err error) bool {
 
 // addRetryableWriteError adds the label RetryableWriteError if the server does not: servers before 4.4 never do, and none does
 // for a network error. Commands of a transaction other than commit and abort never get it.
-func (ex *operationRun) addRetryableWriteError(err error, retryable bool) error {
-	if !ex.sent.retryEnabled || ex.inTransaction() {
-		return err
+func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error {
+	if !a.retryEnabled || ex.inTransaction() {
+		return a.err
 	}
-	wireVersion := ex.sent.desc.WireVersion
-	unlabeled := retryable && wireVersion != nil && wireVersion.Max < 9
+	unlabeled := retryable && a.desc.WireVersion != nil && a.desc.WireVersion.Max < 9
 
-	switch e := err.(type) {
+	switch e := a.err.(type) {
 	case WriteCommandError:
 		if unlabeled {
 			return withLabel(e, RetryableWriteError)
@@ -120,7 +88,7 @@ func (ex *operationRun) addRetryableWriteError(err error, retryable bool) error 
 			return withLabel(e, RetryableWriteError)
 		}
 	}
-	return err
+	return a.err
 }
 
 // unsupportedStorageEngine reports whether a retryable write failed because the server's storage engine supports none.
@@ -138,17 +106,31 @@ func (ex *operationRun) unsupportedStorageEngine(err error) bool {
 	}
 }
 
-// classifyCheckout determines whether the Retryable Reads or Retryable Writes specification covers the failure to select a server
-// or to get a connection to it, and labels its error as they and the Transactions specification say.
-func (ex *operationRun) classifyCheckout(fail *failedAttempt) {
-	retryable := ex.retryableCheckout(fail.err)
-	if retryable || (isEstablishmentError(fail.err) && hasLabel(fail.err, NetworkError)) {
-		fail.err = ex.labelTransaction(ex.labelUnsentWrite(fail.err))
+// classifyCheckout classifies the failure to select a server or to get a connection to it: whether no command was sent because the
+// pool was cleared, or because the handshake of a new connection, including the authentication step, met a retryable error
+// (retryable-reads.md and retryable-writes.md, "Retryable Error").
+func (ex *operationRun) classifyCheckout(a *attempt) coverage {
+	establishment := establishmentError(a.err)
+	var poolErr RetryablePoolError
+	var retryable bool
+	if establishment != nil {
+		retryable = ex.retryableHandshake(establishment)
+	} else {
+		retryable = errors.As(a.err, &poolErr) && poolErr.Retryable()
 	}
-	// A transaction that has begun may be pinned to the lost server.
-	fail.readWrite = retryable && (!ex.inTransaction() || ex.startsTxn)
-	fail.readWriteOff = fail.readWrite && !ex.op.retryEnabled() && !ex.op.IsOutputAggregate &&
-		(ex.op.Type == Read || ex.op.Type == Write)
+	if retryable || (establishment != nil && backpressure.HasLabelInChain(a.err, NetworkError)) {
+		a.err = ex.labelTransaction(ex.labelUnsentWrite(a.err))
+	}
+	switch {
+	case !retryable, ex.inTransaction() && !ex.cmd.startsTxn: // that may be pinned to the lost server
+		return uncovered
+	case ex.limit != retry.Never:
+		return covered
+	case !ex.op.retryEnabled() && !ex.op.IsOutputAggregate && (ex.op.Type == Read || ex.op.Type == Write):
+		return optionOff
+	default:
+		return uncovered
+	}
 }
 
 // labelUnsentWrite adds the label RetryableWriteError to the error of a write for which there was no connection, because it could not be
@@ -161,22 +143,11 @@ func (ex *operationRun) labelUnsentWrite(err error) error {
 	return withLabel(err, RetryableWriteError)
 }
 
-// retryableCheckout reports whether no command was sent because the pool was cleared, or because the handshake of a new
-// connection, including the authentication step, met a retryable error (retryable-reads.md and retryable-writes.md, "Retryable
-// Error").
-func (ex *operationRun) retryableCheckout(err error) bool {
-	if isEstablishmentError(err) {
-		return ex.retryableHandshake(err)
-	}
-	var poolErr RetryablePoolError
-	return errors.As(err, &poolErr) && poolErr.Retryable()
-}
-
 // retryableHandshake reports whether a handshake command failed with an error that is retryable for the command that needed the
 // connection. For writes, the server says so by a label.
-func (ex *operationRun) retryableHandshake(err error) bool {
+func (ex *operationRun) retryableHandshake(establishment error) bool {
 	var handshakeErr Error
-	if !errors.As(establishmentError(err), &handshakeErr) {
+	if !errors.As(establishment, &handshakeErr) {
 		return false
 	}
 	if ex.op.Type == Write {
@@ -207,5 +178,3 @@ func establishmentError(err error) error {
 	}
 	return establishment
 }
-
-func isEstablishmentError(err error) bool { return establishmentError(err) != nil }

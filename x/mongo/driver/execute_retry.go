@@ -2,13 +2,11 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
@@ -20,11 +18,11 @@ func (op Operation) retryEnabled() bool {
 
 // readWriteLimit returns how often the Retryable Reads and Retryable Writes specifications retry a command of this operation:
 // once, or under a client-side timeout as often as time allows.
-func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
+func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 	switch {
 	case !op.retryEnabled():
 		return retry.Never
-	case csot.IsTimeoutContext(ctx):
+	case timeout:
 		return retry.Unlimited
 	case op.Type != Read && (op.Type != Write || op.Client == nil):
 		return retry.Never
@@ -35,121 +33,126 @@ func (op Operation) readWriteLimit(ctx context.Context) retry.Limit {
 	}
 }
 
-// describe describes a failure to the retry policy.
-func (ex *operationRun) describe(ctx context.Context, fail *failedAttempt) retry.Failure {
-	return retry.Failure{
-		Overload:     fail.hasErrorLabel(ErrSystemOverloadedError),
-		Retryable:    fail.hasErrorLabel(ErrRetryableError),
-		ReadWrite:    fail.readWrite,
-		ReadWriteOff: fail.readWriteOff,
-		Refused:      fail.stage == throttled,
-		Remaining:    ex.overload.Remaining(ctx, ex.history.backoff),
-		ContextDone:  contextErr(ctx) != nil,
-		Interrupted:  fail.contextDone(),
-		OutOfTime:    ex.retryTooLate(fail),
-		Criticality:  backpressure.CriticalityOf(ctx),
-
-		FirstBackoff: serverFirstBackoff(fail.err),
-	}
+// decision is what is decided after a failed attempt.
+type decision struct {
+	retry.Verdict
+	cause retry.Cause
+	gone  error // why nobody waits for another attempt, or nil if somebody does
 }
 
-// contextErr returns why nobody waits for another attempt, or nil if somebody does.
-func contextErr(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// afterRejection reports whether the command is sent again because an overloaded server rejected it.
+func (d decision) afterRejection() bool { return d.Retry && d.cause.Rejected() }
+
+// decide decides about a retry.
+func (ex *operationRun) decide(ctx context.Context, a *attempt, c coverage) decision {
+	if c == executed {
+		ex.cmd.execution.Succeeded()
+		return decision{}
 	}
-	if caller := backpressure.PurposeOf(ctx).Caller; caller != nil {
-		return caller.Err()
+	failure := ex.describe(ctx, a, c)
+	d := decision{Verdict: ex.cmd.execution.Failed(failure), cause: failure.Cause, gone: ex.purpose.Err(ctx)}
+	if d.cause == retry.Late || a.interrupted() {
+		d.gone = a.err
 	}
-	return nil
+	if d.TimeUp && d.gone != nil {
+		d.Reason = retry.ContextDone
+	}
+	return d
+}
+
+// describe describes a failure to the policy.
+func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) retry.Failure {
+	left := ex.policy.Left(ctx, ex.purpose, ex.record.Backoff)
+	if a.interrupted() || ctx.Err() != nil {
+		left = retry.Ended
+	}
+	return retry.Failure{Cause: ex.cause(a, c), Left: left, FirstBackoff: serverFirstBackoff(a.err)}
+}
+
+// cause says what failed the attempt.
+func (ex *operationRun) cause(a *attempt, c coverage) retry.Cause {
+	overload := a.hasLabel(ErrSystemOverloadedError)
+	switch {
+	case a.late && ex.cmd.errs.first != nil:
+		return retry.Late
+	case a.stage == heldBack:
+		return retry.HeldBack
+	case overload && c == covered:
+		return retry.OverloadReadWrite
+	case overload && a.hasLabel(ErrRetryableError):
+		return retry.Overload
+	case overload:
+		return retry.Unmarked
+	case c == covered && establishmentError(a.err) != nil:
+		return retry.Unestablished
+	case c == covered:
+		return retry.ReadWrite
+	case c == optionOff:
+		return retry.ReadWriteOff
+	default:
+		return retry.Other
+	}
 }
 
 // prepareRetry prepares everything for the next attempt, and waits for the backoff. An error ends the operation.
-func (ex *operationRun) prepareRetry(ctx context.Context, fail *failedAttempt, verdict retry.Verdict) error {
-	if fail.stage == sending && !fail.isRetryableOverloadError() {
+func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, d decision) error {
+	if a.stage == sent && !backpressure.IsRetryableOverload(a.err) {
 		ex.strengthenCommit()
 	}
-	if (verdict.Reason == retry.Overloaded && ex.overload.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded {
-		ex.deprioritize(fail)
+	// After other retryable errors a server is deprioritized only on sharded clusters (retryable-reads.md and retryable-writes.md).
+	if a.address != "" && ((d.cause.Rejected() && ex.policy.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded) {
+		ex.cmd.deprioritized = append(ex.cmd.deprioritized, description.Server{Addr: a.address})
 	}
 	if err := ex.unpinForRetry(); err != nil {
 		return err
 	}
-	ex.reset(fail)
-	if err := ex.backOff(ctx, verdict.Backoff); err != nil {
-		return ex.interrupted(ctx, ex.errs.toReturn(fail), err, duringBackoff)
+	ex.cmd.errs.record(a)
+	ex.reset()
+	if err := ex.backOff(ctx, d.Backoff); err != nil {
+		return ex.interrupted(ctx, a, err, duringBackoff)
 	}
-	ex.history.retried()
+	ex.record.retried()
 	return nil
 }
 
-// contextDone reports whether the operation's context ended the attempt. A connection that was not established in time says
-// nothing about that context.
-func (fail *failedAttempt) contextDone() bool {
-	return fail.stage == sending && isContextError(fail.err)
+// backOff waits before a retry, once the decision has been reported. It returns the context's error if the context ends first.
+func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
+	ex.reportDecision(ctx)
+	if d == 0 {
+		return nil
+	}
+	start := ex.policy.Clock.Now()
+	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.record.Backoff)
+	if err != nil {
+		d = ex.policy.Clock.Now().Sub(start)
+		ex.record.Reason = string(retry.ContextDone)
+	}
+	ex.record.Backoff += d
+	return err
 }
 
-// retryTooLate reports whether there was no time to make the attempt, after another had failed.
-func (ex *operationRun) retryTooLate(fail *failedAttempt) bool {
-	return fail.late != nil && ex.errs.first != nil
-}
-
-// reset records the failure and gives up its server and connection, so that the next attempt selects anew.
-func (ex *operationRun) reset(fail *failedAttempt) {
-	ex.errs.record(fail)
+// reset gives up the server and the connection, so that the next attempt selects anew.
+func (ex *operationRun) reset() {
 	ex.releaseConnection()
 
 	// The server did not start the transaction, so the next attempt has to ask for it.
-	if client := ex.op.Client; ex.startsTxn && client.TransactionState == session.InProgress {
+	if client := ex.op.Client; ex.cmd.startsTxn && client.TransactionState == session.InProgress {
 		client.TransactionState = session.Starting
 	}
 }
 
-// deprioritize adds the failed server to the deprioritized servers. After an overload error it does so on any topology, if the
-// policy retargets; after other retryable errors only on sharded clusters (retryable-reads.md and retryable-writes.md).
-func (ex *operationRun) deprioritize(fail *failedAttempt) {
-	if server := ex.failedServer(fail); server != "" {
-		ex.deprioritized = append(ex.deprioritized, description.Server{Addr: server})
-	}
-}
-
-// failedServer returns the server of the failed attempt, or the empty address if it is unknown.
-func (ex *operationRun) failedServer(fail *failedAttempt) address.Address {
-	var establishment connectionError
-	switch {
-	case fail.server != "":
-		return fail.server
-	case ex.conn != nil:
-		return ex.conn.Description().Addr
-	case errors.As(fail.err, &establishment):
-		return establishment.ServerAddress()
-	default:
-		return ""
-	}
-}
-
-// strengthenCommit makes a repeated commitTransaction wait for the majority, as the first may have committed (transactions.md,
-// "Majority write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern
-// stays.
-func (ex *operationRun) strengthenCommit() {
-	if client := ex.op.Client; client != nil && client.Committing {
-		client.UpdateCommitTransactionWriteConcern()
-		ex.op.WriteConcern = client.CurrentWc
-	}
-}
-
 // reauthenticate reauthenticates the connection if the server asks for it. Sending the command again then counts as a retry under
-// no policy, because the server has not executed it.
-func (ex *operationRun) reauthenticate(ctx context.Context, fail *failedAttempt) (bool, error) {
+// no policy, and the error is forgotten, because the server has not executed the command.
+func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, error) {
 	const reauthenticationRequired = 391
 
-	serverErr, ok := fail.err.(Error)
-	if !ok || fail.stage != sending || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil {
+	serverErr, ok := a.err.(Error)
+	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil {
 		return false, nil
 	}
 	err := ex.op.Authenticator.Reauth(ctx, &AuthConfig{
-		Description:  ex.conn.Description(),
-		Connection:   ex.conn,
+		Description:  a.conn.Description(),
+		Connection:   a.conn,
 		ClusterClock: ex.op.Clock,
 		ServerAPI:    ex.op.ServerAPI,
 	})
@@ -165,20 +168,20 @@ type attemptErrors struct {
 	kind      retry.Kind
 	inTxn     bool // the command is one of a transaction, other than its commit or abort
 	first     error
-	attempted error // the last for which attempted is true
+	attempted error // the last after which the server may have executed the command
 }
 
 // record records the failure of an attempt that is followed by another.
-func (errs *attemptErrors) record(fail *failedAttempt) {
-	if fail.stage == throttled {
+func (errs *attemptErrors) record(a *attempt) {
+	if a.stage == heldBack {
 		// The server's word counts more than the client's own decision.
 		return
 	}
 	if errs.first == nil {
-		errs.first = fail.err
+		errs.first = a.err
 	}
-	if fail.attempted(errs.kind) {
-		errs.attempted = fail.err
+	if a.mayBeExecuted(errs.kind == retry.Read) {
+		errs.attempted = a.err
 	}
 }
 
@@ -189,18 +192,22 @@ func (errs *attemptErrors) record(fail *failedAttempt) {
 //
 // If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
 // "TransientTransactionError").
-func (errs *attemptErrors) toReturn(last *failedAttempt) error {
+func (errs *attemptErrors) toReturn(last *attempt) error {
 	err := errs.relevant(last)
-	if errs.inTxn && last.hasErrorLabel(TransientTransactionError) {
-		return withLabel(err, TransientTransactionError)
+	if errs.inTxn && last.hasLabel(TransientTransactionError) {
+		err = withLabel(err, TransientTransactionError)
+	}
+	if e, ok := err.(Error); ok && last.stage != sent {
+		e.unsent = true
+		err = e
 	}
 	return err
 }
 
-// relevant returns the error for toReturn, without the label.
-func (errs *attemptErrors) relevant(last *failedAttempt) error {
+// relevant returns the error for toReturn, without what the last attempt adds.
+func (errs *attemptErrors) relevant(last *attempt) error {
 	switch {
-	case last.attempted(errs.kind) || errs.first == nil:
+	case last.mayBeExecuted(errs.kind == retry.Read) || errs.first == nil:
 		return last.err
 	case errs.attempted != nil:
 		return errs.attempted

@@ -12,6 +12,16 @@ func (ex *operationRun) inTransaction() bool {
 	return client != nil && !client.Committing && !client.Aborting && client.TransactionRunning()
 }
 
+// strengthenCommit makes a repeated commitTransaction wait for the majority, as the first may have committed (transactions.md,
+// "Majority write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern
+// stays.
+func (ex *operationRun) strengthenCommit() {
+	if client := ex.op.Client; client != nil && client.Committing {
+		client.UpdateCommitTransactionWriteConcern()
+		ex.op.WriteConcern = client.CurrentWc
+	}
+}
+
 // labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
 // occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
 // commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
@@ -28,8 +38,8 @@ func (ex *operationRun) labelTransaction(err error) error {
 
 // unpin releases the server or connection to which the session's transaction is pinned, once the transaction's state there is
 // lost (transactions.md, "When to unpin"). A rejected command that is sent again does not lose it.
-func (ex *operationRun) unpin(fail *failedAttempt) error {
-	if !fail.hasErrorLabel(TransientTransactionError) && !fail.hasErrorLabel(UnknownTransactionCommitResult) {
+func (ex *operationRun) unpin(a *attempt) error {
+	if !a.hasLabel(TransientTransactionError) && !a.hasLabel(UnknownTransactionCommitResult) {
 		return nil
 	}
 	return ex.op.Client.ClearPinnedResources()
@@ -39,7 +49,7 @@ func (ex *operationRun) unpin(fail *failedAttempt) error {
 // its retry (transactions.md, "When to unpin"), and a command that did not start the transaction leaves no state on the server.
 func (ex *operationRun) unpinForRetry() error {
 	client := ex.op.Client
-	if client == nil || (!ex.startsTxn && !client.Aborting) {
+	if client == nil || (!ex.cmd.startsTxn && !client.Aborting) {
 		return nil
 	}
 	return client.ClearPinnedResources()
@@ -47,21 +57,21 @@ func (ex *operationRun) unpinForRetry() error {
 
 // labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and
 // converts a write concern error to the error that applications expect.
-func (ex *operationRun) labelCommitResult(err error) error {
+func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
 	if !ex.committing() {
-		return err
+		return a.err
 	}
-	switch e := err.(type) {
+	switch e := a.err.(type) {
 	case Error:
-		if ex.retryableReadWrite(e) || e.Code == maxTimeMSExpired || lacksMajority(e) {
+		if retryable || e.Code == maxTimeMSExpired || lacksMajority(e) {
 			return withLabel(e, UnknownTransactionCommitResult)
 		}
 	case WriteCommandError:
 		if e.WriteConcernError != nil {
-			return ex.commitFailed(e)
+			return commitFailed(e, retryable && a.retryEnabled)
 		}
 	}
-	return err
+	return a.err
 }
 
 // lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
@@ -90,7 +100,7 @@ func (ex *operationRun) committing() bool {
 
 // commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
 // is unknown, unless the write concern cannot be satisfied at all.
-func (ex *operationRun) commitFailed(e WriteCommandError) error {
+func commitFailed(e WriteCommandError, retryable bool) error {
 	wce := e.WriteConcernError
 	failed := Error{
 		Code:    int32(wce.Code),
@@ -103,7 +113,7 @@ func (ex *operationRun) commitFailed(e WriteCommandError) error {
 	if confirmable(failed.Code) {
 		err = withLabel(err, UnknownTransactionCommitResult)
 	}
-	if ex.sent.retryEnabled && ex.retryableReadWrite(e) {
+	if retryable {
 		err = withLabel(err, RetryableWriteError)
 	}
 	return err

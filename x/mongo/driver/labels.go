@@ -1,10 +1,6 @@
 package driver
 
-import (
-	"errors"
-
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-)
+import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
 
 // retryableWriteLabeler is implemented by errors of other packages that can have the label RetryableWriteError and stay of their type.
 type retryableWriteLabeler interface {
@@ -17,7 +13,7 @@ type retryableWriteLabeler interface {
 // withLabel returns the error with the label added. If the error's type cannot have labels, it is wrapped by one that can, which
 // also has the labels of the wrapped one.
 func withLabel(err error, label string) error {
-	if hasLabel(err, label) {
+	if backpressure.HasLabelInChain(err, label) {
 		return err
 	}
 	switch e := err.(type) {
@@ -31,27 +27,31 @@ func withLabel(err error, label string) error {
 		if labeler, ok := err.(retryableWriteLabeler); ok && label == RetryableWriteError {
 			return labeler.ForWrite(backpressure.RetryableWrite{})
 		}
-		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err, told: true}
+		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err, repeats: true}
 	}
 }
 
-// Error can hold a RetryError, and knows whether its message is that of the error that it wraps.
+// Error can hold a RetryError, and knows whether its message is that of the error that it wraps, and whether its command was sent.
 //
-//fork:extend wrapping a RetryError would change the message; an error that gets a label would be told twice
+//fork:extend wrapping a RetryError would change the message; an error that gets a label would be told twice; commits that were not sent
 type Error struct {
-	retries backpressure.Retries
-	told    bool
+	account backpressure.Account
+	repeats bool // the message of the wrapped error
+	unsent  bool // the last attempt was not sent
 }
 
-// A message that only repeats the wrapped error's is told once. Its end says how often the command was tried, if there was a backoff.
+// A message that only repeats the wrapped error's is there once. Its end says how often the command was tried, if there was a backoff.
 //
 //fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
 func (e Error) Error() string {
-	if e.told {
+	if e.repeats {
 		e.Wrapped = nil
 	}
-	return e.retries.Tell(e.upstreamError())
+	return e.account.Message(e.upstreamError())
 }
+
+// Is lets errors.Is find whether the last attempt was not sent.
+func (e Error) Is(target error) bool { return e.unsent && target == backpressure.ErrUnsent }
 
 // withoutLabel returns the error without the label, if it has a type that driver code labels.
 func withoutLabel(err error, label string) error {
@@ -81,15 +81,27 @@ func labelsOf(err error) []string {
 		NetworkError, TransientTransactionError, UnknownTransactionCommitResult, RetryableWriteError, NoWritesPerformed,
 		ErrSystemOverloadedError, ErrRetryableError,
 	} {
-		if hasLabel(err, label) {
+		if backpressure.HasLabelInChain(err, label) {
 			labels = append(labels, label)
 		}
 	}
 	return labels
 }
 
-// hasLabel reports whether the error, or the first wrapped error that has labels at all, has the label.
-func hasLabel(err error, label string) bool {
-	var labeled interface{ HasErrorLabel(string) bool }
-	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
+// union returns the labels with more of them, each once. Nothing limits how many a server sends.
+func union(labels, more []string) []string {
+	if len(more) == 0 {
+		return labels
+	}
+	known := make(map[string]bool, len(labels)+len(more))
+	for _, label := range labels {
+		known[label] = true
+	}
+	for _, label := range more {
+		if !known[label] {
+			known[label] = true
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
 // TestWithLabelChangesACopy is about errors that share the array of their labels, which has room for more.
@@ -34,14 +36,15 @@ func TestWithLabelChangesACopy(t *testing.T) {
 // TestExecutionLabelsACopy is about each place that labels an error.
 func TestExecutionLabelsACopy(t *testing.T) {
 	array := []string{NetworkError, "untouched", "untouched", "untouched"}
-	ex := operationRun{sent: sentCommand{retryEnabled: true}}
+	failed := attempt{err: Error{Labels: array[:1]}, stage: sent, retryEnabled: true}
+	ex := operationRun{}
 	ex.op.Type = Write
 
-	_ = ex.addRetryableWriteError(Error{Labels: array[:1]}, true)
-	_ = ex.commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}})
-	ex.errs.inTxn = true
-	ex.errs.record(&failedAttempt{err: Error{Labels: array[:1]}, stage: sending})
-	_ = ex.errs.toReturn(&failedAttempt{err: Error{Labels: []string{TransientTransactionError}}, stage: selecting})
+	_ = ex.addRetryableWriteError(&failed, true)
+	_ = commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}}, true)
+	errs := attemptErrors{inTxn: true}
+	errs.record(&failed)
+	_ = errs.toReturn(&attempt{err: Error{Labels: []string{TransientTransactionError}}, stage: selecting})
 	assert.Equal(t, []string{NetworkError, "untouched", "untouched", "untouched"}, array)
 }
 
@@ -53,4 +56,22 @@ func TestWithLabelWraps(t *testing.T) {
 	assert.Equal(t, []string{TransientTransactionError}, labelsOf(err))
 	assert.Equal(t, cause, withoutLabel(cause, TransientTransactionError))
 	assert.Empty(t, labelsOf(withoutLabel(err, TransientTransactionError)))
+}
+
+// TestUnion is about the labels of several batches, of which a server may send any number: each is there once, and soon.
+func TestUnion(t *testing.T) {
+	assert.Equal(t, []string{"a", "b", "c"}, union([]string{"a"}, []string{"b", "a", "c", "b"}))
+
+	var many []string
+	for i := 0; i < 40000; i++ {
+		many = append(many, fmt.Sprintf("a label of a server that has very many of them, %d", i))
+	}
+	ex := operationRun{}
+	begin := time.Now()
+	for batch := 0; batch < 3; batch++ {
+		require.NoError(t, ex.writeFailed(WriteCommandError{Labels: many}))
+	}
+	assert.Len(t, ex.failed.Labels, len(many))
+	// Comparing each with each takes half a minute of the processor's time.
+	assert.True(t, time.Since(begin) < 10*time.Second, "it took %v", time.Since(begin))
 }

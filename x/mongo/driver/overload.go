@@ -2,11 +2,6 @@ package driver
 
 import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
 
-var (
-	_ backpressure.PolicyHolder = SingleServerDeployment{}
-	_ backpressure.PolicyHolder = (*loadBalancedCursorDeployment)(nil)
-)
-
 // OverloadPolicy implements the backpressure.PolicyHolder interface. It returns the policy of the server.
 func (ssd SingleServerDeployment) OverloadPolicy() *backpressure.Policy {
 	return backpressure.PolicyOf(ssd.Server)

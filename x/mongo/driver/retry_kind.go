@@ -3,51 +3,67 @@ package driver
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
-// retryKind returns which of the client's options permits retries after overload errors.
-func (op Operation) retryKind(ctx context.Context) retry.Kind {
+// Operation says what it is to the overload retry policy.
+//
+//fork:extend of operations without a Type, the policy has to know which are writes
+type Operation struct {
+	// Kind says which of the client's options permits retries after overload errors. Where it is not set, the Type does; without
+	// that, too, it is runCommand or unknown.
+	Kind retry.Kind
+}
+
+// kind returns which of the client's options permits retries after overload errors.
+func (op Operation) kind() retry.Kind {
 	switch {
-	case op.Legacy == LegacyKillCursors && backpressure.PurposeOf(ctx).Ignored:
-		return retry.CleanUp
-	case op.isRunCommand():
-		return retry.Generic
-	case op.Client != nil && (op.Client.Committing || op.Client.Aborting):
-		return retry.TransactionEnd
+	case op.Kind != retry.Generic:
+		return op.Kind
 	case op.Type == Write || op.IsOutputAggregate:
 		return retry.Write
-	case op.Type == Read || op.Legacy == LegacyGetMore || op.Legacy == LegacyKillCursors:
+	case op.Type == Read:
 		return retry.Read
+	default:
+		return retry.Generic
 	}
-	switch op.Name {
-	case driverutil.CreateOp, driverutil.CreateIndexesOp, driverutil.CreateSearchIndexesOp,
-		driverutil.DropOp, driverutil.DropDatabaseOp, driverutil.DropIndexesOp, driverutil.DropSearchIndexOp,
-		driverutil.UpdateSearchIndexOp:
-		return retry.Write
-	}
-	return retry.Generic
 }
 
-// isRunCommand reports whether the operation is a command of the application, whatever its name. Of the operations without a type,
-// only this one has a read preference.
-func (op Operation) isRunCommand() bool {
-	return op.runCommand || (op.Type == 0 && op.ReadPreference != nil)
-}
-
-// Operation knows what it is besides a getMore or killCursors.
+// BatchCursor knows what its commands are to the overload retry policy.
 //
-//fork:extend the getMore of a runCommand cursor is a runCommand for the overload retry policy
-type Operation struct {
-	// runCommand is set for the commands of the cursor of a runCommand.
-	runCommand bool
+//fork:extend its getMore and killCursors have no Type
+type BatchCursor struct {
+	kind retry.Kind
 }
 
-// ResponseInfo says whether the reply is that to a runCommand.
+// NewBatchCursor makes a cursor whose commands are reads.
 //
-//fork:extend the getMore of a runCommand cursor is a runCommand for the overload retry policy
-type ResponseInfo struct {
-	runCommand bool
+//fork:extend getMore and killCursors are reads for the overload retry policy
+func NewBatchCursor(CursorResponse, *session.Client, *session.ClusterClock, CursorOptions) (*BatchCursor, error) {
+	return &BatchCursor{kind: retry.Read}, nil
+}
+
+// OfRunCommand says that the cursor is that of a runCommand. Its commands follow the rules of that: they are retried after overload
+// errors only with both retryReads and retryWrites.
+func (bc *BatchCursor) OfRunCommand() { bc.kind = retry.Generic }
+
+// Discard closes the cursor when nobody looks at the result of the killCursors: it is not retried after overload errors.
+func (bc *BatchCursor) Discard(ctx context.Context) error {
+	bc.kind = retry.CleanUp
+	return bc.Close(ctx)
+}
+
+// getMore has the kind of the cursor.
+//
+//fork:extend it has no Type
+func (bc *BatchCursor) getMore(ctx context.Context) {
+	bc.err = Operation{Kind: bc.kind}.Execute(ctx)
+}
+
+// KillCursor has the kind of the cursor.
+//
+//fork:extend it has no Type
+func (bc *BatchCursor) KillCursor(ctx context.Context) error {
+	return Operation{Kind: bc.kind}.Execute(ctx)
 }

@@ -4,71 +4,64 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/event"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// report logs the decision after a failed attempt, and keeps it for the monitor.
-func (ex *operationRun) report(ctx context.Context, fail *failedAttempt, verdict retry.Verdict) {
-	log := ex.overload.LogsDecision(ex.history.retriesOfCommand, verdict.Retry, verdict.Reason)
-	monitored := ex.overload.Monitor != nil && ex.overload.Monitor.Decided != nil
+// report records the decision after a failed attempt, logs it, and keeps it for the monitor.
+func (ex *operationRun) report(a *attempt, d decision) {
+	if ex.policy == nil || d.Reason == "" {
+		return
+	}
+	r := &ex.record
+	r.decided(a, d.Verdict)
+	log := ex.policy.LogsDecision(r.retriesOfCommand, d.Verdict)
+	monitored := ex.policy.Monitor != nil && ex.policy.Monitor.Decided != nil
 	if !log && !monitored {
 		return
 	}
-	decision := &event.RetryDecidedEvent{
+	decided := &event.RetryDecidedEvent{
 		CommandName:   ex.op.Name,
 		DatabaseName:  ex.op.Database,
-		OperationID:   int64(ex.history.operationID),
-		RequestID:     int64(ex.history.requestID),
-		Attempt:       ex.history.retriesOfCommand + 1,
-		ServerAddress: ex.failedServer(fail),
-		Failure:       fail.err,
-		WillRetry:     verdict.Retry,
-		Backoff:       verdict.Backoff,
-		Reason:        string(verdict.Reason),
-		Criticality:   backpressure.CriticalityOf(ctx).String(),
-		Tokens:        ex.overload.Tokens(),
+		OperationID:   int64(r.operationID),
+		RequestID:     int64(r.requestID),
+		Attempt:       r.retriesOfCommand + 1,
+		ServerAddress: a.address,
+		Failure:       a.err,
+		WillRetry:     d.Retry,
+		Backoff:       d.Backoff,
+		Reason:        string(d.Reason),
+		Criticality:   ex.class.String(),
+		Tokens:        ex.policy.Tokens(),
 	}
 	if log {
-		ex.overload.LogDecision(decision, ex.conn)
+		ex.policy.LogDecision(decided, a.conn)
 	}
 	if monitored {
-		ex.history.untold = decision
+		r.unreported = decided
 	}
 }
 
 // reportDecision reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
 // one.
 func (ex *operationRun) reportDecision(ctx context.Context) {
-	decision := ex.history.untold
-	if decision == nil {
+	decided := ex.record.unreported
+	if decided == nil {
 		return
 	}
-	ex.history.untold = nil
+	ex.record.unreported = nil
 	ex.releaseConnection()
-	ex.overload.Monitor.Decided(ctx, decision)
+	ex.policy.Monitor.Decided(ctx, decided)
 }
 
 // finish reports the end of the operation and returns its error, with its RetryError.
 func (ex *operationRun) finish(ctx context.Context, err error) error {
-	if ex.overload == nil {
+	if ex.policy == nil {
 		return err
 	}
-	h := &ex.history
-	if err != nil && (h.announced || (h.reason != "" && h.reason != retry.NotRetryable)) {
-		retries := &RetryError{
-			Attempts:  h.commands + h.retries,
-			Retries:   h.retries,
-			Throttled: h.throttled,
-			Backoff:   h.backoff,
-			Reason:    string(h.reason),
-		}
-		if class := backpressure.CriticalityOf(ctx); class != retry.Normal {
-			retries.Criticality = class.String()
-		}
-		err = withRetryError(err, retries)
+	if err != nil && (ex.record.announced || ex.record.notable) {
+		account := ex.record.RetryError
+		err = withRetryError(err, &account)
 	}
-	if h.announced {
+	if ex.record.announced {
 		ex.reportFinished(ctx, err)
 	}
 	return err
@@ -79,29 +72,30 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 	if err == ErrUnacknowledgedWrite {
 		err = nil
 	}
-	log := ex.overload.LogsFinished()
-	monitored := ex.overload.Monitor != nil && ex.overload.Monitor.Finished != nil
+	log := ex.policy.LogsFinished()
+	monitored := ex.policy.Monitor != nil && ex.policy.Monitor.Finished != nil
 	if !log && !monitored {
 		return
 	}
+	r := &ex.record
 	finished := &event.RetryFinishedEvent{
 		CommandName:  ex.op.Name,
 		DatabaseName: ex.op.Database,
-		OperationID:  int64(ex.history.operationID),
-		Attempts:     ex.history.commands + ex.history.retries,
-		Retries:      ex.history.retries,
-		Throttled:    ex.history.throttled,
-		Backoff:      ex.history.backoff,
+		OperationID:  int64(r.operationID),
+		Attempts:     r.Attempts,
+		Retries:      r.Retries,
+		Throttled:    r.Throttled,
+		Backoff:      r.Backoff,
 		Failure:      err,
-		Reason:       string(ex.history.reason),
-		Criticality:  backpressure.CriticalityOf(ctx).String(),
-		Tokens:       ex.overload.Tokens(),
+		Reason:       r.Reason,
+		Criticality:  ex.class.String(),
+		Tokens:       ex.policy.Tokens(),
 	}
 	if log {
-		ex.overload.LogFinished(finished, int64(ex.history.requestID))
+		ex.policy.LogFinished(finished, int64(r.requestID))
 	}
 	if monitored {
 		ex.releaseConnection()
-		ex.overload.Monitor.Finished(ctx, finished)
+		ex.policy.Monitor.Finished(ctx, finished)
 	}
 }

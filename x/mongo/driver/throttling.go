@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -32,23 +31,23 @@ func (lbcd *loadBalancedCursorDeployment) Throttle() (address.Address, *retry.Th
 	return throttleOf(lbcd.errorProcessor)
 }
 
-// throttlingDeployment returns the deployment that selects the server for the next attempt and may refuse it: with
+// throttlingDeployment returns the deployment that selects the server for the next attempt and may hold it back: with
 // adaptiveThrottling, once a server has rejected anything. Otherwise it returns nil. It has a copy of the operation, because what
 // it points to is allocated, and nothing is while all is well.
-func (ex *operationRun) throttlingDeployment(ctx context.Context) *throttlingDeployment {
-	if !ex.overload.Rejected() || ex.op.neverThrottled() {
+func (ex *operationRun) throttlingDeployment() *throttlingDeployment {
+	if !ex.policy.Rejected() || ex.op.neverThrottled() {
 		return nil
 	}
-	return &throttlingDeployment{ex.op.Deployment, ex.op, ex.overload, ex.throttledAttempt(ctx)}
+	return &throttlingDeployment{ex.op.Deployment, ex.op, ex.policy, ex.throttledAttempt()}
 }
 
 // throttledAttempt describes the present attempt to a throttle, but for the command, which may not be known yet.
-func (ex *operationRun) throttledAttempt(ctx context.Context) retry.Attempt {
-	return retry.Attempt{Criticality: backpressure.CriticalityOf(ctx), Command: ex.key, First: ex.retries.First()}
+func (ex *operationRun) throttledAttempt() retry.Attempt {
+	return retry.Attempt{Criticality: ex.class, Command: ex.key, First: ex.cmd.execution.First()}
 }
 
 // commandKey returns what the operation's commands are and where they go, by their first element, unless that is known. It builds one
-// for that: no server has been chosen yet, and one that knows everything refuses nothing.
+// for that: no server has been chosen yet, and one that knows everything rejects nothing.
 func (op Operation) commandKey(known retry.Command) retry.Command {
 	if known.Name != "" {
 		return known
@@ -69,18 +68,18 @@ func (op Operation) commandKey(known retry.Command) retry.Command {
 	return key
 }
 
-// tellThrottle tells the server's throttle the end of an attempt.
-func (ex *operationRun) tellThrottle(ctx context.Context, err error) {
-	if !ex.overload.Rejected() {
+// countAttempt tells the server's throttle the end of an attempt.
+func (ex *operationRun) countAttempt(a *attempt) {
+	if !ex.policy.Rejected() {
 		return
 	}
-	_, throttle := throttleOf(ex.srvr)
-	rejected := backpressure.IsRetryableOverload(err)
+	_, throttle := throttleOf(a.server)
+	rejected := backpressure.IsRetryableOverload(a.err)
 	if !rejected && !throttle.Active() {
 		return
 	}
 	ex.key = ex.op.commandKey(ex.key)
-	throttle.Ended(ex.throttledAttempt(ctx), rejected)
+	throttle.Ended(ex.throttledAttempt(), rejected)
 }
 
 // neverThrottled reports whether the command is always sent: because work at the server would otherwise be lost or go on (the end
@@ -96,16 +95,16 @@ func (op Operation) neverThrottled() bool {
 		op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
 }
 
-// throttlingDeployment is the deployment of one attempt, which it may refuse.
+// throttlingDeployment is the deployment of one attempt, which it may hold back.
 type throttlingDeployment struct {
 	Deployment
-	op       Operation
-	overload *backpressure.Policy
-	attempt  retry.Attempt // its command is known once a throttle has to
+	op      Operation
+	policy  *backpressure.Policy
+	attempt retry.Attempt // its command is known once a throttle has to
 }
 
-// SelectServer implements the Deployment interface. It returns the selected server, or another that does not refuse the attempt if
-// that one does. If there is none, it fails with a refusal, unless the attempt is spared.
+// SelectServer implements the Deployment interface. It returns the selected server, or another that the attempt is not held back from
+// if it is from that one. If there is none, it fails with a heldBackError, unless the attempt is spared.
 func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
 	server, err := d.Deployment.SelectServer(ctx, selector)
 	if err != nil {
@@ -116,20 +115,20 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 		return server, nil
 	}
 	d.attempt.Command = d.op.commandKey(d.attempt.Command)
-	attempt, draw := d.attempt, d.overload.Jitter()
-	if !throttle.Refuses(attempt, draw) {
+	attempt, draw := d.attempt, d.policy.Jitter()
+	if !throttle.HoldsBack(attempt, draw) {
 		return server, nil
 	}
-	others := &otherServers{suitable: selector, refused: []address.Address{addr}}
+	others := &otherServers{suitable: selector, avoided: []address.Address{addr}}
 	if other := d.selectOther(ctx, others); other != nil {
-		throttle.Refused(attempt)
+		throttle.HeldBack(attempt)
 		return other, nil
 	}
 	if (attempt.First && d.routed()) || throttle.Admits(attempt, draw) {
 		return server, nil
 	}
-	throttle.Refused(attempt)
-	return nil, refusal{addr, throttle.State()}
+	throttle.HeldBack(attempt)
+	return nil, heldBackError{addr, throttle.State()}
 }
 
 // routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded. Only retries are held
@@ -139,7 +138,7 @@ func (d *throttlingDeployment) routed() bool {
 	return kind == description.TopologyKindSharded || kind == description.TopologyKindLoadBalanced
 }
 
-// selectOther selects an equally suitable server that does not refuse the attempt; it returns nil if there is none. It does not
+// selectOther selects an equally suitable server that the attempt is not held back from; it returns nil if there is none. It does not
 // relax the read preference and the latency window.
 func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherServers) Server {
 	for {
@@ -149,18 +148,18 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherSer
 			return nil
 		}
 		addr, throttle := throttleOf(server)
-		if !throttle.Refuses(d.attempt, d.overload.Jitter()) {
+		if !throttle.HoldsBack(d.attempt, d.policy.Jitter()) {
 			return server
 		}
-		others.refused = append(others.refused, addr)
+		others.avoided = append(others.avoided, addr)
 	}
 }
 
-// otherServers selects those suitable servers that have not refused the attempt. If there is none, it selects all, because the
+// otherServers selects those suitable servers that the attempt was not held back from. If there is none, it selects all, because the
 // deployment would wait for others to appear.
 type otherServers struct {
 	suitable description.ServerSelector
-	refused  []address.Address
+	avoided  []address.Address
 	found    bool // there was another
 }
 
@@ -172,7 +171,7 @@ func (o *otherServers) SelectServer(topo description.Topology, candidates []desc
 	}
 	var others []description.Server
 	for _, server := range suitable {
-		if !o.refuses(server.Addr) {
+		if !o.avoids(server.Addr) {
 			others = append(others, server)
 		}
 	}
@@ -182,41 +181,23 @@ func (o *otherServers) SelectServer(topo description.Topology, candidates []desc
 	return others, nil
 }
 
-func (o *otherServers) refuses(addr address.Address) bool {
-	for _, refused := range o.refused {
-		if refused == addr {
+func (o *otherServers) avoids(addr address.Address) bool {
+	for _, avoided := range o.avoided {
+		if avoided == addr {
 			return true
 		}
 	}
 	return false
 }
 
-// refusal is the error of an attempt that was not sent.
-type refusal struct {
+// heldBackError is the error of an attempt that was held back.
+type heldBackError struct {
 	server address.Address
 	state  retry.ThrottleState
 }
 
 // Error implements the error interface.
-func (r refusal) Error() string {
+func (e heldBackError) Error() string {
 	return fmt.Sprintf("not sent to %s, which is overloaded: it recently accepted %.0f %% of this client's attempts (adaptiveThrottling)",
-		r.server, 100*(1-r.state.Rejected))
-}
-
-// checkoutFailure returns the failure of an attempt that got no connection. If the attempt was refused, applications see the same
-// failure as for a rejection by the server after which nothing was executed.
-func checkoutFailure(ctx context.Context, err error) *failedAttempt {
-	var refused refusal
-	if !errors.As(err, &refused) {
-		return unsentAttempt(ctx, err, selecting)
-	}
-	return &failedAttempt{
-		stage:  throttled,
-		server: refused.server,
-		err: Error{
-			Name:    "Throttled",
-			Message: refused.Error(),
-			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
-		},
-	}
+		e.server, 100*(1-e.state.Rejected))
 }

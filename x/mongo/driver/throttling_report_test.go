@@ -42,12 +42,12 @@ func TestThrottledOperations(t *testing.T) {
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
 			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this client's attempts "+
-				"(adaptiveThrottling) (no further retry after 6 attempts and 1.55s of backoff: throttled)", err.Error())
+				"(adaptiveThrottling) (no further retry after 6 attempts, 6 of them not sent, and 1.55s of backoff: limit)", err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed}, serverErr.Labels)
 			var retries *driver.RetryError
 			require.True(t, errors.As(err, &retries))
 			assert.Equal(t, &driver.RetryError{
-				Attempts: 6, Retries: 5, Throttled: 6, Backoff: 1550 * ms, Reason: event.RetryReasonThrottled,
+				Attempts: 6, Retries: 5, Throttled: 6, Backoff: 1550 * ms, Reason: "limit",
 			}, retries)
 		})
 	}
@@ -60,7 +60,7 @@ func TestThrottledErrors(t *testing.T) {
 		name  string
 		op    func(*overloadtest.Script) driver.Operation
 		reply any
-		code  int32 // zero for that of a refusal
+		code  int32 // zero if nothing was sent
 		sent  int
 	}{
 		{name: "a rejected read", op: (*overloadtest.Script).Read, reply: overloadtest.Overloaded(), code: 462, sent: 1},
@@ -96,7 +96,7 @@ func TestThrottledErrors(t *testing.T) {
 			assert.Len(t, s.Sent, tt.sent)
 			var retries *driver.RetryError
 			require.True(t, errors.As(err, &retries))
-			assert.Equal(t, event.RetryReasonThrottled, retries.Reason)
+			assert.Equal(t, "limit", retries.Reason)
 			assert.Equal(t, retries.Attempts-tt.sent, retries.Throttled)
 		})
 	}
@@ -144,7 +144,7 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		err := s.Execute(context.Background(), s.Read())
 		var retries *driver.RetryError
 		require.True(t, errors.As(err, &retries))
-		assert.Equal(t, &driver.RetryError{Attempts: 1, Throttled: 1, Reason: event.RetryReasonThrottled}, retries)
+		assert.Equal(t, &driver.RetryError{Attempts: 1, Throttled: 1, Reason: "optionOff"}, retries)
 		assert.Empty(t, s.Slept)
 	})
 	t.Run("limit", func(t *testing.T) {
@@ -197,8 +197,9 @@ func TestThrottledEvents(t *testing.T) {
 	require.Error(t, s.Execute(context.Background(), op))
 
 	require.Len(t, decided, 2)
+	reasons := []string{"throttled", "limit"}
 	for i, e := range decided {
-		assert.Equal(t, "throttled", e.Reason)
+		assert.Equal(t, reasons[i], e.Reason)
 		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
 		assert.Equal(t, i+1, e.Attempt)
 		assert.Equal(t, i == 0, e.WillRetry)
@@ -206,10 +207,10 @@ func TestThrottledEvents(t *testing.T) {
 	require.Len(t, finished, 1)
 	assert.Equal(t, 2, finished[0].Attempts)
 	assert.Equal(t, 2, finished[0].Throttled)
-	assert.Equal(t, event.RetryReasonThrottled, finished[0].Reason)
+	assert.Equal(t, "limit", finished[0].Reason)
 }
 
-// TestThrottledTransactionStarts: a transaction whose first command was refused has not begun, and begins with the retry.
+// TestThrottledTransactionStarts: a transaction whose first command was held back has not begun, and begins with the retry.
 // TestThrottledLog: an attempt that was not sent has the lines of one that was rejected, with its own reason and no connection.
 func TestThrottledLog(t *testing.T) {
 	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
@@ -218,25 +219,33 @@ func TestThrottledLog(t *testing.T) {
 		return func(s *overloadtest.Script) { s.Policy.RetryReads = on }
 	}
 	tests := []struct {
-		name  string
-		level logger.Level
-		set   func(*overloadtest.Script)
-		want  []string
+		name   string
+		level  logger.Level
+		set    func(*overloadtest.Script)
+		want   []string
+		reason string // why there was no retry
 	}{
 		{
-			name:  "until the limit",
-			level: logger.LevelDebug,
-			set:   reads(true),
-			want:  append(append([]string{}, five...), refused, ended),
+			name:   "until the limit",
+			level:  logger.LevelDebug,
+			set:    reads(true),
+			want:   append(append([]string{}, five...), refused, ended),
+			reason: "limit",
 		},
-		{name: "on level info only the end of the retries", level: logger.LevelInfo, set: reads(true), want: []string{refused}},
-		{name: "without retries", level: logger.LevelDebug, set: reads(false), want: []string{refused}},
+		{
+			name: "on level info only the end of the retries", level: logger.LevelInfo,
+			set: reads(true), want: []string{refused}, reason: "limit",
+		},
+		{
+			name: "without retries", level: logger.LevelDebug,
+			set: reads(false), want: []string{refused}, reason: "optionOff",
+		},
 		{name: "off", level: logger.LevelOff, set: reads(true), want: nil},
 		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
 			s.Replies = []any{overloadtest.OK()}
 			s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
 		}, want: []string{scheduled, ended}},
-		{name: "a server that refuses nothing", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
+		{name: "a server that holds nothing back", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
 			s.Replies = []any{overloadtest.OK()}
 			s.Throttles["a:27017"] = newThrottle()
 		}, want: nil},
@@ -255,7 +264,11 @@ func TestThrottledLog(t *testing.T) {
 				if sink.lines[i] == ended {
 					continue
 				}
-				assert.Equal(t, "throttled", keys["reason"])
+				reason := "throttled"
+				if sink.lines[i] == refused {
+					reason = tt.reason
+				}
+				assert.Equal(t, reason, keys["reason"])
 				assert.Equal(t, "find", keys["commandName"])
 				assert.Equal(t, "a", keys["serverHost"])
 				assert.Equal(t, int64(27017), keys["serverPort"])

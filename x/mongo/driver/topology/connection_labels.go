@@ -20,10 +20,8 @@ func (c *connection) labelled(connErr ConnectionError) ConnectionError {
 	connErr.overloaded = true
 	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
 		// Applications see the labels of the innermost command error.
-		labels := make([]string, 0, len(helloErr.Labels)+2)
-		labels = append(labels, helloErr.Labels...)
-		labels = append(labels, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
-		helloErr.Labels = labels
+		n := len(helloErr.Labels)
+		helloErr.Labels = append(helloErr.Labels[:n:n], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 		connErr.Wrapped = helloErr
 	}
 	return connErr

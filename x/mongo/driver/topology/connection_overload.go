@@ -19,7 +19,7 @@ import (
 type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
-	retries    backpressure.Retries
+	account    backpressure.Account
 	processed  chan struct{} // closed once the server has processed the error, if a pool has to tell it
 
 	retryableWrite bool // the connection was for a write that could be retried
@@ -77,8 +77,7 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 			return true
 		}
 	}
-	var labeled interface{ HasErrorLabel(string) bool }
-	return errors.As(e.Wrapped, &labeled) && labeled.HasErrorLabel(label)
+	return backpressure.HasLabelInChain(e.Wrapped, label)
 }
 
 // ServerAddress returns the address of the server to which a pool could not establish the connection. It is empty for a

@@ -7,11 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-var (
-	_ backpressure.PolicyHolder = (*Topology)(nil)
-	_ backpressure.PolicyHolder = (*Server)(nil)
-)
-
 // Config holds the client's overload policy: one per configuration, as there is one configuration per client.
 //
 //fork:extend the overload policy belongs to the client, and each client has one topology

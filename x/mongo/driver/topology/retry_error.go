@@ -4,17 +4,17 @@ import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
 
 // After returns the error with what it describes of the operation's attempts. Only an error while a connection is established can be
 // that of a retried command; any other stays comparable.
-func (e ConnectionError) After(retries backpressure.Retries) error {
+func (e ConnectionError) After(account backpressure.Account) error {
 	if e.server != "" {
-		e.retries = retries
+		e.account = account
 	}
 	return e
 }
 
 // As lets errors.As find the driver.RetryError.
-func (e ConnectionError) As(target any) bool { return e.retries.As(target) }
+func (e ConnectionError) As(target any) bool { return e.account.As(target) }
 
 // Its end says how often the command was tried, if there was a backoff.
 //
 //fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
-func (e ConnectionError) Error() string { return e.retries.Tell(e.upstreamError()) }
+func (e ConnectionError) Error() string { return e.account.Message(e.upstreamError()) }

@@ -17,7 +17,7 @@ func TestConnectionErrorAfterRetries(t *testing.T) {
 
 	t.Run("an overload error", func(t *testing.T) {
 		plain := ConnectionError{ConnectionID: "1", Wrapped: io.EOF, init: true, server: "a:27017", overloaded: true}
-		described := plain.After(backpressure.Retries{Err: want})
+		described := plain.After(backpressure.Account{Err: want})
 		require.True(t, errors.As(described, &retries))
 		assert.Equal(t, want, retries)
 
@@ -28,6 +28,6 @@ func TestConnectionErrorAfterRetries(t *testing.T) {
 		assert.False(t, errors.As(plain, &retries), "the original has been changed")
 	})
 	t.Run("any other stays equal", func(t *testing.T) {
-		assert.True(t, ErrConnectionClosed.After(backpressure.Retries{Err: want}) == error(ErrConnectionClosed))
+		assert.True(t, ErrConnectionClosed.After(backpressure.Account{Err: want}) == error(ErrConnectionClosed))
 	})
 }

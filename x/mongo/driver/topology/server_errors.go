@@ -34,7 +34,7 @@ func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint6
 	if backpressure.IsRetryableOverload(err) {
 		s.rejected()
 	}
-	if !backpressure.HasLabel(err, driver.ErrSystemOverloadedError) {
+	if !backpressure.HasOwnLabel(err, driver.ErrSystemOverloadedError) {
 		s.clearing.Lock()
 		defer s.clearing.Unlock()
 		s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)

@@ -12,8 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// TestRunCommandCursorIsMarked is about the commands of the cursor of a runCommand, which are retried with both options only.
-func TestRunCommandCursorIsMarked(t *testing.T) {
+// TestCursorKind is about the commands of cursors: those of a runCommand are retried with both options only, a killCursors that nobody
+// sees never.
+func TestCursorKind(t *testing.T) {
 	tests := []struct {
 		name       string
 		send       func(*driver.BatchCursor) error
@@ -24,6 +25,8 @@ func TestRunCommandCursorIsMarked(t *testing.T) {
 		{name: "getMore, runCommand", send: getMore, runCommand: true},
 		{name: "killCursors", send: killCursor, retried: true},
 		{name: "killCursors, runCommand", send: killCursor, runCommand: true},
+		{name: "killCursors that nobody sees", send: discard},
+		{name: "killCursors that nobody sees, runCommand", send: discard, runCommand: true},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -50,6 +53,8 @@ func getMore(cursor *driver.BatchCursor) error {
 	return cursor.Err()
 }
 
+func discard(cursor *driver.BatchCursor) error { return cursor.Discard(context.Background()) }
+
 func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(context.Background()) }
 
 // openCursor opens a cursor by the reply to a command.
@@ -57,9 +62,6 @@ func openCursor(t *testing.T, s *overloadtest.Script, runCommand bool) *driver.B
 	t.Helper()
 	var cursor *driver.BatchCursor
 	op := s.Command()
-	if !runCommand {
-		op.Type = driver.Read
-	}
 	op.ProcessResponseFn = func(_ context.Context, reply bsoncore.Document, info driver.ResponseInfo) error {
 		doc, err := driver.ExtractCursorDocument(reply)
 		if err != nil {
@@ -73,5 +75,8 @@ func openCursor(t *testing.T, s *overloadtest.Script, runCommand bool) *driver.B
 		return err
 	}
 	require.NoError(t, op.Execute(context.Background()))
+	if runCommand {
+		cursor.OfRunCommand()
+	}
 	return cursor
 }

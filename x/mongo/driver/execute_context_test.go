@@ -1,0 +1,205 @@
+package driver_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+// contexts collects what is given a context, by name, and whether that has a purpose.
+type contexts map[string]bool
+
+func (c contexts) see(name string, ctx context.Context) {
+	p := backpressure.PurposeOf(ctx)
+	c[name] = c[name] || p.Caller != nil || !p.Until.IsZero() || p.Grace > 0
+}
+
+// TestExecuteKeepsItsPurpose is about everything that Execute gives a context to: what runs there, such as a command of the
+// application's own, is not for the operation's purpose.
+func TestExecuteKeepsItsPurpose(t *testing.T) {
+	seen := contexts{}
+	s := overloadtest.New(t, overloadtest.Failure(391), overloadtest.Overloaded(), overloadtest.OK())
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see("RetryMonitor.Decided", ctx) },
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see("RetryMonitor.Finished", ctx) },
+	}
+	op := s.Read()
+	op.Deployment = seeing{s, seen}
+	op.Authenticator = seeingAuthenticator{seen: seen}
+	op.Crypt = seeingCrypt{seen: seen}
+	op.ProcessResponseFn = func(ctx context.Context, _ bsoncore.Document, _ driver.ResponseInfo) error {
+		seen.see("ProcessResponseFn", ctx)
+		return nil
+	}
+	op.CommandMonitor = &event.CommandMonitor{
+		Started:   func(ctx context.Context, _ *event.CommandStartedEvent) { seen.see("CommandMonitor.Started", ctx) },
+		Succeeded: func(ctx context.Context, _ *event.CommandSucceededEvent) { seen.see("CommandMonitor.Succeeded", ctx) },
+		Failed:    func(ctx context.Context, _ *event.CommandFailedEvent) { seen.see("CommandMonitor.Failed", ctx) },
+	}
+	caller, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	purpose := backpressure.Purpose{Caller: caller, Until: s.Now().Add(time.Hour), Grace: time.Second}
+	require.NoError(t, op.Execute(backpressure.WithPurpose(context.Background(), purpose)))
+
+	assert.Equal(t, contexts{
+		"RetryMonitor.Decided": false, "RetryMonitor.Finished": false, "ProcessResponseFn": false,
+		"CommandMonitor.Started": false, "CommandMonitor.Succeeded": false, "CommandMonitor.Failed": false,
+		"Deployment.SelectServer": false, "Server.Connection": false, "Connection.Write": false, "Connection.Read": false,
+		"Authenticator.Reauth": false, "Crypt.Encrypt": false, "Crypt.Decrypt": false,
+	}, seen)
+}
+
+// seeing is a script whose servers and connections see contexts.
+type seeing struct {
+	*overloadtest.Script
+	seen contexts
+}
+
+func (s seeing) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+	s.seen.see("Deployment.SelectServer", ctx)
+	server, err := s.Script.SelectServer(ctx, selector)
+	return seeingServer{server, s.seen}, err
+}
+
+type seeingServer struct {
+	driver.Server
+	seen contexts
+}
+
+func (s seeingServer) Connection(ctx context.Context) (*mnet.Connection, error) {
+	s.seen.see("Server.Connection", ctx)
+	conn, err := s.Server.Connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.ReadWriteCloser = seeingConnection{conn.ReadWriteCloser, s.seen}
+	return conn, nil
+}
+
+type seeingConnection struct {
+	mnet.ReadWriteCloser
+	seen contexts
+}
+
+func (c seeingConnection) Write(ctx context.Context, wm []byte) error {
+	c.seen.see("Connection.Write", ctx)
+	return c.ReadWriteCloser.Write(ctx, wm)
+}
+
+func (c seeingConnection) Read(ctx context.Context) ([]byte, error) {
+	c.seen.see("Connection.Read", ctx)
+	return c.ReadWriteCloser.Read(ctx)
+}
+
+type seeingAuthenticator struct {
+	driver.Authenticator
+	seen contexts
+}
+
+func (a seeingAuthenticator) Reauth(ctx context.Context, _ *driver.AuthConfig) error {
+	a.seen.see("Authenticator.Reauth", ctx)
+	return nil
+}
+
+type seeingCrypt struct {
+	driver.Crypt
+	seen contexts
+}
+
+func (c seeingCrypt) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
+	c.seen.see("Crypt.Encrypt", ctx)
+	return cmd, nil
+}
+
+func (c seeingCrypt) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
+	c.seen.see("Crypt.Decrypt", ctx)
+	return reply, nil
+}
+
+func (seeingCrypt) BypassAutoEncryption() bool { return false }
+
+// TestExecuteForgetsReauthentication is about a server that asks for that and is then overloaded: the error is what it said last.
+func TestExecuteForgetsReauthentication(t *testing.T) {
+	s := overloadtest.New(t, then([]any{overloadtest.Failure(391)}, overloadtest.Repeat(6, overloadtest.Rejected())...)...)
+	op := s.Write()
+	op.Authenticator = &reauthenticator{}
+	err := s.Execute(context.Background(), op)
+	assert.Equal(t, int32(462), err.(driver.Error).Code)
+	assert.True(t, err.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
+}
+
+// TestExecuteFailedAuthentication is about servers that close each connection while it authenticates, though nothing says that they
+// are overloaded: under a deadline, too, an operation opens no more connections than the limit of retries allows.
+func TestExecuteFailedAuthentication(t *testing.T) {
+	for name, topology := range map[string]description.TopologyKind{
+		"replica set": description.TopologyKindReplicaSetWithPrimary, "load balancer": description.TopologyKindLoadBalanced,
+	} {
+		topology := topology
+		for _, kind := range []string{"deadline", "timeoutMS", "none"} {
+			kind := kind
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				s := overloadtest.New(t)
+				s.Topology = topology
+				ctx, cancel, op := context.Background(), func() {}, s.Read()
+				want, backoffs := 6, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
+				timeout := time.Hour
+				switch kind {
+				case "deadline":
+					ctx, cancel = context.WithTimeout(ctx, timeout)
+				case "timeoutMS":
+					op.Timeout = &timeout
+				default:
+					want, backoffs = 2, nil
+				}
+				defer cancel()
+				s.Replies = overloadtest.Repeat(want, overloadtest.NoConnection{Err: overloadtest.ClosedHandshake()})
+				require.Error(t, s.Execute(ctx, op))
+				assert.Len(t, s.Selected, want)
+				assert.Equal(t, backoffs, s.Slept)
+			})
+		}
+	}
+}
+
+// TestExecuteGivesUpItsBuffer is about a large command that waits for its retry: it does not hold its wire message meanwhile.
+func TestExecuteGivesUpItsBuffer(t *testing.T) {
+	const size = 15 * 1000 * 1000
+	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+	doc, err := bson.Marshal(bson.D{{Key: "x", Value: make([]byte, size)}})
+	require.NoError(t, err)
+	op := s.Read()
+	op.CommandFn = func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+		return bsoncore.AppendDocumentElement(dst, "anything", doc), nil
+	}
+	before := heap()
+	var waiting uint64
+	s.OnSleep = func() {
+		s.Sent = nil
+		waiting = heap()
+	}
+	require.NoError(t, s.Execute(context.Background(), op))
+	assert.True(t, waiting < before+size/2, "%d bytes before, %d during the backoff", before, waiting)
+	assert.Len(t, doc, size+13)
+}
+
+// heap returns how many bytes are in use. A sync.Pool gives up its contents in the second garbage collection.
+func heap() uint64 {
+	var stats runtime.MemStats
+	for i := 0; i < 3; i++ {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
