@@ -13,5 +13,5 @@ func wrapConnectionError(connErr ConnectionError) error {
 	return upstreamWrapConnectionError(connErr)
 }
 
-// labelled returns the error as it is: upstream's connect adds the labels.
+// labelled returns the error as it is: connect has added the labels.
 func (*connection) labelled(connErr ConnectionError) ConnectionError { return connErr }
