@@ -3,8 +3,8 @@ package overload
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -125,7 +125,7 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if err := limit(s, cluster); err != nil {
 		return Result{}, err
 	}
-	cluster.Intercept(rejects(s.Classes))
+	cluster.Intercept(rejects(s.Classes, rand.New(rand.NewPCG(job.Seed, job.Seed))))
 	r.load(ctx)
 	return r.result(), nil
 }
@@ -147,21 +147,22 @@ func limit(s Scenario, cluster *virtual.Cluster) error {
 	return nil
 }
 
-// rejects returns what rejects the commands of the classes that are always rejected, which the documents or filters name; nil if
-// there are none.
-func rejects(classes []Class) virtual.Hook {
-	var rejected []string
+// rejects returns what rejects the commands of the classes that are rejected, which the documents or filters name; nil if there are
+// none.
+func rejects(classes []Class, random *rand.Rand) virtual.Hook {
+	chances := map[string]float64{}
 	for _, class := range classes {
 		if class.Rejected {
-			rejected = append(rejected, class.Name)
+			chances[class.Name] = class.Chance
 		}
 	}
-	if rejected == nil {
+	if len(chances) == 0 {
 		return nil
 	}
 	return func(command virtual.Command, run func() bson.Raw) bson.Raw {
 		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}, {"pipeline", "0", "$match", "class"}} {
-			if name, ok := command.Body.Lookup(path...).StringValueOK(); ok && slices.Contains(rejected, name) {
+			name, _ := command.Body.Lookup(path...).StringValueOK()
+			if chance, ok := chances[name]; ok && (chance == 0 || random.Float64() < chance) {
 				return virtual.Reject(virtual.RequestRate)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -139,6 +140,9 @@ func (r *run) do(ctx context.Context, op *operation) error {
 	name := class.Collection
 	if name == "" {
 		name = "documents"
+	}
+	if class.Collections > 0 {
+		name += strconv.Itoa(int(op.due) % class.Collections)
 	}
 	collection := r.clients[op.client].Database(database).Collection(name)
 	switch class.Command {

@@ -53,6 +53,10 @@ type Class struct {
 	Criticality int8
 	// Rejected is whether the server rejects each of its commands, at no cost.
 	Rejected bool
+	// Chance is the probability with which the server rejects each of its commands, if they are Rejected; 0 stands for always.
+	Chance float64
+	// Collections is the number of collections that it goes to, at random, if there are several.
+	Collections int
 }
 
 // Storm is a start of many clients at once. Each tries a read again and again until one succeeds, a tenth of a second after an

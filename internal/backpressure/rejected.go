@@ -1,5 +1,7 @@
 package backpressure
 
+import "time"
+
 // NoteRejection records that a server has rejected a command or a connection of the client.
 func (p *Policy) NoteRejection() {
 	if !p.rejected.Load() {
@@ -11,4 +13,12 @@ func (p *Policy) NoteRejection() {
 // is nothing to hold back, and no server to prefer.
 func (p *Policy) Rejected() bool {
 	return p != nil && p.Throttling != nil && p.rejected.Load()
+}
+
+// Now returns the time, once there is something to hold back, and before that the zero time, as nothing else is worth a look at a clock.
+func (p *Policy) Now() time.Time {
+	if !p.Rejected() {
+		return time.Time{}
+	}
+	return p.Clock.Now()
 }

@@ -1,5 +1,7 @@
 package retry
 
+import "time"
+
 // Execution is the retry state of one command: "execute_command_retryable" in the specification's pseudocode, without the
 // sending. A command sent in several batches has one Execution per batch. It is not safe for concurrent use.
 type Execution struct {
@@ -8,12 +10,13 @@ type Execution struct {
 	class  Criticality
 
 	attempt int   // failed attempts that were or will be retried, under any policy
+	spared  int   // further ones of a critical command, which were held back
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
 }
 
 // First reports whether no attempt has failed yet.
-func (e *Execution) First() bool { return e.attempt == 0 }
+func (e *Execution) First() bool { return e.attempt+e.spared == 0 }
 
 // Succeeded records the success of an attempt, which ends the execution.
 func (e *Execution) Succeeded() {
@@ -44,11 +47,21 @@ func (e *Execution) Failed(f Failure) Verdict {
 
 var tooLate = Verdict{TimeUp: true, Reason: DeadlineTooClose}
 
+// mostSpared is how many attempts of a critical command may be held back without counting to the limit, as nothing was sent.
+const mostSpared = 5
+
 // decide decides about a retry. The checks follow the specification's order: labels and options, limit, deadline, and the token
 // bucket last, so that no other reason against a retry costs a token.
 func (e *Execution) decide(f Failure) Verdict {
 	if reason := e.uncovered(f.Cause); reason != "" {
 		return Verdict{Reason: reason}
+	}
+	if f.Cause == HeldBack && e.class == Critical && e.spared < mostSpared {
+		e.spared++
+		return e.backOff(f, Backoff(BaseBackoff, e.spared, e.policy.Jitter()))
+	}
+	if f.Lasts {
+		return Verdict{Reason: Throttled}
 	}
 	e.attempt++
 	backsOff := e.bound(f.Cause)
@@ -65,9 +78,13 @@ func (e *Execution) decide(f Failure) Verdict {
 	if f.FirstBackoff > 0 {
 		first = f.FirstBackoff
 	}
-	backoff := Backoff(first, e.attempt, e.policy.Jitter())
+	return e.backOff(f, Backoff(first, e.attempt, e.policy.Jitter()))
+}
+
+// backOff decides about a retry after a backoff.
+func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
-	case backoff > f.Left:
+	case f.Left != NoDeadline && backoff+f.ReplyTime > f.Left:
 		return tooLate
 	case f.Cause == Unestablished:
 		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}

@@ -25,9 +25,49 @@ func TestExecutionThrottled(t *testing.T) {
 		{name: "also if it is the deadline", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: within(throttled, 49*time.Millisecond), want: refused(DeadlineTooClose)},
 		}},
+		{name: "there has to be time for the reply, too", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: replying(overloaded, 149*time.Millisecond, 100*time.Millisecond), want: refused(DeadlineTooClose)},
+		}},
+		{name: "there is", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: replying(overloaded, 150*time.Millisecond, 100*time.Millisecond), want: backoff(50)},
+		}},
+		{name: "it is not retried in an overload that lasts", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true}, want: refused(Throttled)},
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, tt.run)
+	}
+}
+
+func replying(f Failure, left, reply time.Duration) Failure {
+	f.Left, f.ReplyTime = left, reply
+	return f
+}
+
+// TestExecutionThrottledCritical: five attempts of a critical command may be held back without counting to the limit, with backoffs that
+// are the same on every base.
+func TestExecutionThrottledCritical(t *testing.T) {
+	policy := newPolicy(true, true)
+	policy.MaxRetries, policy.FirstBackoff = 2, 2*BaseBackoff
+	execution := policy.Start(Write, Once, Critical)
+	for i, s := range []step{
+		{fails: throttled, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
+		{fails: overloaded, want: backoff(100)},
+		{fails: throttled, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: Throttled}},
+		{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
+		{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
+		{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
+		{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
+		{fails: throttled, want: refused(LimitReached)},
+	} {
+		if got := execution.Failed(s.fails); got != s.want {
+			t.Errorf("step %d: %+v, want %+v", i+1, got, s.want)
+		}
+		if execution.First() {
+			t.Errorf("step %d: an attempt after it is the first", i+1)
+		}
 	}
 }
 

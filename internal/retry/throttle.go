@@ -1,7 +1,6 @@
 package retry
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +25,10 @@ type Throttling struct {
 	ShortestPatience, LongestPatience time.Duration
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
+	// Lasting is how long an overload takes until it is one that lasts: until then, every refusal is retried, and the floor stays.
+	Lasting time.Duration
+	// Little is the gap between commands above which a client knows too little for retries, unless what is accepted pays for them.
+	Little time.Duration
 	// Floor is the share of the first attempts of commands that is always sent.
 	Floor Floor
 	// Exemption is for commands that the server accepts while it rejects others.
@@ -40,6 +43,8 @@ func DefaultThrottling() Throttling {
 		ShortestPatience: 300 * time.Millisecond,
 		LongestPatience:  time.Second,
 		Memory:           3 * time.Second,
+		Lasting:          3 * time.Second,
+		Little:           1600 * time.Millisecond,
 		Floor:            defaultFloor(),
 		Exemption:        defaultExemption(),
 	}
@@ -58,6 +63,10 @@ type Attempt struct {
 	Criticality Criticality
 	Command     Command
 	First       bool // of its command
+	// Kept is whether it is sent in any case. It is counted, and what is too much is taken from the others.
+	Kept bool
+	// Took is how long the server took for its reply, once that is known.
+	Took time.Duration
 }
 
 // Throttle decides for one server of a client which attempts to hold back. As long as the server rejects nothing, commands only
@@ -74,21 +83,26 @@ type Throttle struct {
 
 	mu    sync.Mutex
 	known throttleKnowledge
+	pace  pace // of the client, which an overload's end does not change
 }
 
 // throttleKnowledge is what a Throttle knows of its server since the first rejection.
 type throttleKnowledge struct {
 	classes  [classes]counts // the attempts that have ended, including those held back
+	kept     counts          // those that cannot be held back
 	rejected time.Time       // the last rejection
 	sent     time.Time       // the end of the last attempt that was sent
 	gap      time.Duration   // between these ends, recently
+	took     time.Duration   // what the server accepted, recently
+	pressure pressure
+	tokens   tokens
 	floor    floorState
 	commands commandCounts
 }
 
 // NewThrottle returns the throttle of a server that has rejected nothing. now tells the time.
 func NewThrottle(rule Throttling, now func() time.Time) *Throttle {
-	return &Throttle{rule: rule, now: now}
+	return &Throttle{rule: rule, now: now, pace: unknownPace}
 }
 
 // Active reports whether the server has rejected anything not yet forgotten. If not, nothing is held back.
@@ -103,6 +117,12 @@ func (t *Throttle) HoldsBack(a Attempt, draw float64) bool {
 	defer t.mu.Unlock()
 
 	now := t.decay()
+	if a.Kept {
+		return false
+	}
+	if !a.First && t.pace.gap > t.rule.Little {
+		return !t.known.tokens.pay()
+	}
 	return draw < t.probability(now, a.Criticality) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
 }
 
@@ -127,37 +147,13 @@ func (t *Throttle) HeldBack(a Attempt) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	t.decay()
-	t.known.classes[a.Criticality.class()].add(false)
-}
-
-// Ended records the end of an attempt that was sent, and whether the server rejected it.
-func (t *Throttle) Ended(a Attempt, rejected bool) {
-	if (rejected && t != nil) || t.Active() {
-		t.ended(a, rejected)
-	}
-}
-
-func (t *Throttle) ended(a Attempt, rejected bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
 	now := t.decay()
-	k := &t.known
-	if rejected {
-		if !t.active.Load() {
-			k.sent, k.floor = now, t.rule.Floor.start()
-			t.active.Store(true)
-		}
-		k.rejected = now
+	t.known.countsOf(a).add(false)
+	t.known.pressure.felt(now, t.known.gap)
+	if a.First {
+		t.pace.ended(now)
+		t.known.tokens.earn(oneToken)
 	}
-	k.classes[a.Criticality.class()].add(!rejected)
-	k.commands.add(a.Command, !rejected, now, t.rule.Exemption)
-
-	elapsed := now.Sub(k.sent)
-	k.sent = now
-	k.gap += (elapsed - k.gap) / gapSample
-	k.floor.move(t.rule.Floor, !rejected, elapsed, k.gap)
 }
 
 // decay lowers the weights to their present values, or forgets everything. It returns the time.
@@ -167,31 +163,9 @@ func (t *Throttle) decay() time.Time {
 		t.known = throttleKnowledge{}
 		t.active.Store(false)
 	}
+	t.known.kept.decay(now, t.rule.Memory)
 	for i := range t.known.classes {
 		t.known.classes[i].decay(now, t.rule.Memory)
 	}
 	return now
-}
-
-// counts are the weights of attempts, and of those among them that the server accepted.
-type counts struct {
-	attempts, accepted float64
-	at                 time.Time // when the weights had these values
-}
-
-func (c *counts) add(accepted bool) {
-	c.attempts++
-	if accepted {
-		c.accepted++
-	}
-}
-
-// decay lowers the weights, which fall to 1/e in the time of the memory, to those of now.
-func (c *counts) decay(now time.Time, memory time.Duration) {
-	if elapsed := now.Sub(c.at); elapsed > 0 {
-		weight := math.Exp(-float64(elapsed) / float64(memory))
-		c.attempts *= weight
-		c.accepted *= weight
-		c.at = now
-	}
 }

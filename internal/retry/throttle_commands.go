@@ -23,7 +23,7 @@ func defaultExemption() Exemption {
 	return Exemption{Share: 0.97, Chance: 0.01, Trials: 4, AllTrials: 16, Memory: 10 * time.Second}
 }
 
-// maxCommands bounds what is remembered. The commands beyond it are counted together.
+// maxCommands bounds what is remembered. What is beyond it is counted together.
 const maxCommands = 256
 
 // commandCounts counts what was sent, by command.
@@ -55,23 +55,41 @@ func (c *commandCounts) of(command Command) *commandCount {
 	return known
 }
 
+// keys returns by what a command is counted: its name and collection, each of them, and both. With many collections, one alone says
+// too little of the kind that a server rejects.
+func (c Command) keys() [3]Command {
+	return [3]Command{c, {Name: c.Name}, {Database: c.Database, Collection: c.Collection}}
+}
+
 // add records the end of an attempt that was sent.
 func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule Exemption) {
-	known := c.of(command)
-	known.decay(now, rule.Memory)
-	known.add(accepted)
+	for _, key := range command.keys() {
+		known := c.of(key)
+		known.decay(now, rule.Memory)
+		known.add(accepted)
+	}
 	c.all.decay(now, rule.Memory)
 	c.all.add(accepted)
 }
 
 // exempts reports whether an attempt that would be held back is sent because of its command.
 func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) bool {
-	known := c.of(command)
-	if known.trials < rule.Trials && c.trials < rule.AllTrials {
-		known.trials++
-		c.trials++
-		return true
+	for _, key := range command.keys() {
+		if c.proven(c.of(key), now, rule) {
+			return true
+		}
 	}
+	known := c.of(command)
+	if known.trials >= rule.Trials || c.trials >= rule.AllTrials {
+		return false
+	}
+	known.trials++
+	c.trials++
+	return true
+}
+
+// proven reports whether the server accepts what is counted here while it rejects the rest.
+func (c *commandCounts) proven(known *commandCount, now time.Time, rule Exemption) bool {
 	known.decay(now, rule.Memory)
 	c.all.decay(now, rule.Memory)
 	if known.accepted < rule.Share*known.attempts {

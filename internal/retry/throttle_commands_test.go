@@ -27,6 +27,12 @@ func TestExemptionSteps(t *testing.T) {
 		{name: "chance does not explain it", then: []outcomes{{count, 50, 50}, {find, 7, 0}}, want: true},
 		{name: "others are accepted as well", then: []outcomes{{count, 99, 1}, {find, 100, 0}}, want: false},
 		{name: "nothing is known of it", then: []outcomes{{count, 0, 20}}, want: false},
+		{name: "its name is accepted in other collections", then: []outcomes{
+			{count, 0, 20}, {Command{"find", "db", "b"}, 5, 0}, {Command{"find", "db", "c"}, 5, 0},
+		}, want: true},
+		{name: "other names are accepted in its collection", then: []outcomes{
+			{Command{"count", "db", "b"}, 0, 20}, {Command{"aggregate", "db", "a"}, 5, 0}, {count, 5, 0},
+		}, want: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

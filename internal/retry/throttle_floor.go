@@ -5,70 +5,114 @@ import (
 	"time"
 )
 
-// Floor is the share of the first attempts of commands that is always sent. It is small among clients that all hold back, and
-// rises beside clients that don't: there, little of what is sent is accepted although attempts are held back, and whoever gave way
-// would be left with nothing.
+// Floor is the share of the first attempts of commands that is always sent. It is small as long as holding back helps: of what is sent,
+// the server then accepts 1/K, however high the load. It rises if less is accepted, beside clients that do not hold back, or because
+// the server rejects some of its commands whatever is sent.
 type Floor struct {
-	// Least is the share without others.
+	// Least is the share while holding back helps.
 	Least float64
 	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
 	// up. Without it, a client whose share of the capacity has become small by chance would lose what is critical, too, though the
-	// others send what is not.
+	// others send what is not. As it may be the cause of rejections, it is given up before the floor rises.
 	Reserve float64
-	// Low and High are shares of the accepted among what is sent. While less than Low is accepted, the Reserve is given up, and once
-	// that has lasted as long as Patience, the floor rises. While more than High is, the floor falls, and then the Reserve comes back.
-	// Between clients that hold back, 1/K is accepted, which is more.
-	Low, High float64
-	Patience  time.Duration
-	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second.
+	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all: two
+	// numbers of a cumulative sum. Attempts within Spacing of each other count as one, because they share their fate.
+	Margin, Evidence float64
+	Spacing          time.Duration
+	// Much is the share of rejections above which Quick evidence is enough, which also counts before the overload Lasts.
+	Much, Quick float64
+	// Most is where the floor rises to. It rises further, to 1, while first attempts are accepted nearly as often as before, the share
+	// Unmoved: those of neighbours would answer with rejections.
+	Most, Unmoved float64
+	// Sample is the number of first attempts that this is known by.
+	Sample float64
+	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.
 	Pace float64
-	// Sample is the number of attempts that the share of the accepted is known by. A client that sends fewer within Patience does
-	// not know enough, and its floor stays.
-	Sample int
 }
 
 func defaultFloor() Floor {
-	return Floor{Least: 0.01, Reserve: 0.2, Low: 0.65, High: 0.8, Patience: 4 * time.Second, Pace: 0.5, Sample: 20}
+	return Floor{
+		Least: 0.01, Reserve: 0.2,
+		Margin: 0.02, Evidence: 9, Spacing: 25 * time.Millisecond,
+		Much: 0.35, Quick: 4,
+		Most: 0.62, Unmoved: 0.87, Sample: 60, Pace: 0.5,
+	}
 }
 
 // floorState is the present floor.
 type floorState struct {
-	share    float64
-	reserve  float64       // the part of the Reserve that is kept
-	accepted float64       // share of recently sent attempts
-	low      time.Duration // for how long that has been low
+	share           float64
+	reserve         float64 // the part of the Reserve that is kept
+	evidence, quick float64 // that holding back does not help
+	accepted        float64 // share of recent first attempts
+	known           float64 // by how many
+	before          float64 // the share of accepted ones when the floor began to rise; 0 if it does not
 }
 
 // start returns the floor at a first rejection.
 func (f Floor) start() floorState { return floorState{share: f.Least, reserve: 1, accepted: 1} }
 
-// move raises or lowers the floor at the end of an attempt that was sent, given the time since the last one and what that usually
-// is.
-func (s *floorState) move(rule Floor, accepted bool, elapsed, gap time.Duration) {
-	s.accepted -= s.accepted / float64(rule.Sample)
-	if accepted {
-		s.accepted += 1 / float64(rule.Sample)
+// sample is the end of an attempt that was sent.
+type sample struct {
+	accepted, first bool
+	usual           float64 // share of rejections, if holding back helps
+	lasts           bool    // the overload
+}
+
+// learn counts an attempt, given the time since the last one.
+func (s *floorState) learn(rule Floor, a sample, elapsed time.Duration) {
+	weight := math.Min(1, float64(elapsed)/float64(rule.Spacing))
+	outcome := 0.0
+	if a.accepted {
+		outcome = 1
 	}
-	if time.Duration(rule.Sample)*gap > rule.Patience {
-		return
+	if a.first {
+		s.known = math.Min(rule.Sample, s.known+weight)
+		s.accepted += weight * (outcome - s.accepted) / math.Max(1, s.known)
 	}
-	step := rule.Pace * elapsed.Seconds()
+	s.quick = cumulated(s.quick, weight*(1-outcome-math.Max(rule.Much, a.usual)), rule.Quick)
+	if a.lasts {
+		s.evidence = cumulated(s.evidence, weight*(1-outcome-a.usual-rule.Margin), rule.Evidence)
+	}
+}
+
+// cumulated returns a sum that is never negative, and hardly more than what is enough, so that it ends soon after its reason.
+func cumulated(sum, more, enough float64) float64 {
+	return math.Max(0, math.Min(1.25*enough, sum+more))
+}
+
+// move raises or lowers the floor, given the time since it was last moved.
+func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
+	step := rule.Pace * math.Min(1, elapsed.Seconds())
+	enough := s.evidence >= rule.Evidence || s.quick >= rule.Quick
+	some := s.evidence >= rule.Evidence/2 || s.quick >= rule.Quick/2
 	switch {
-	case s.accepted < rule.Low:
-		s.low += elapsed
-		if s.reserve > 0 {
-			s.reserve = math.Max(0, s.reserve-step)
-		} else if s.low > rule.Patience {
-			s.share = math.Min(1, s.share+step)
+	case enough && inClasses && s.reserve > 0:
+		if s.reserve = math.Max(0, s.reserve-step); s.reserve == 0 {
+			s.evidence, s.quick, s.known = 0, 0, 0 // it may have been the cause
 		}
-	case s.accepted > rule.High:
-		s.low = 0
-		if s.share > rule.Least {
-			s.share = math.Max(rule.Least, s.share-step)
-		} else {
+	case enough || (some && s.before > 0):
+		s.rise(rule, step)
+	case !some:
+		s.before = 0
+		s.share = math.Max(rule.Least, s.share-step)
+		if s.evidence == 0 && s.quick == 0 {
 			s.reserve = math.Min(1, s.reserve+step)
 		}
-	case s.share <= rule.Least:
-		s.low = 0
+	}
+}
+
+// rise raises the floor by a step.
+func (s *floorState) rise(rule Floor, step float64) {
+	if s.before == 0 {
+		s.before = s.accepted
+	}
+	switch {
+	case s.share < rule.Most:
+		s.share = math.Min(rule.Most, s.share+step)
+	case s.accepted >= rule.Unmoved*s.before:
+		s.share = math.Min(1, s.share+step/3)
+	default:
+		s.share = math.Max(rule.Most, s.share-step)
 	}
 }

@@ -9,43 +9,49 @@ import (
 
 func TestFloorSteps(t *testing.T) {
 	type step struct {
-		attempts int
-		every    time.Duration
-		accepted float64 // share, evenly
-		want     float64
-		givenUp  float64 // of the reserve
+		attempts  int
+		every     time.Duration
+		accepted  float64 // share, evenly
+		inClasses bool
+		soon      bool // the overload does not last yet
+		want      float64
+		givenUp   float64 // of the reserve
 	}
 	const ms = time.Millisecond
+	// 10 % of rejections are usual. All rejected is 0.65 for the quick evidence, which 7 attempts give; a quarter rejected is 0.13 for the
+	// other, which 70 attempts give.
 	tests := []struct {
 		name  string
 		steps []step
 	}{
 		{name: "at first", steps: []step{{want: 0.01}}},
-		{name: "not before its patience ends", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01, givenUp: 1}}},
-		{name: "it rises by a half in a second", steps: []step{{attempts: 40, every: 100 * ms, want: 0.01, givenUp: 1}, {attempts: 60, every: 100 * ms, want: 1, givenUp: 1}}},
-		{name: "the reserve is given up at once, by a half in a second", steps: []step{
-			{attempts: 8, every: 100 * ms, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.01, givenUp: 0.5},
-			{attempts: 10, every: 100 * ms, want: 0.01, givenUp: 1},
+		{name: "not while holding back helps", steps: []step{{attempts: 300, every: 100 * ms, accepted: 0.9, want: 0.01}}},
+		{name: "not by little evidence", steps: []step{{attempts: 60, every: 100 * ms, accepted: 0.75, want: 0.01}}},
+		{name: "by enough", steps: []step{{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}}},
+		{name: "what is sent at once counts as one attempt", steps: []step{{attempts: 1000, every: ms, accepted: 0.75, want: 0.01}}},
+		{name: "soon by much", steps: []step{{attempts: 6, every: 100 * ms, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.51}}},
+		{name: "not before the overload lasts", steps: []step{{attempts: 100, every: 100 * ms, soon: true, want: 0.01}}},
+		{name: "at once when it does", steps: []step{
+			{attempts: 100, every: 100 * ms, soon: true, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.51},
 		}},
-		{name: "and comes back after the floor has fallen", steps: []step{
-			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 50, every: 100 * ms, accepted: 1, want: 0.01, givenUp: 1},
-			{attempts: 21, every: 100 * ms, accepted: 1, want: 0.01},
+		{name: "it rises by a half in a second, then more slowly", steps: []step{
+			{attempts: 7, every: 100 * ms, want: 0.06}, {attempts: 12, every: 100 * ms, want: 0.62}, {attempts: 10, every: 100 * ms, want: 0.79},
 		}},
-		{name: "not for a client that sends little", steps: []step{{attempts: 100, every: 300 * ms, want: 0.01}}},
-		{name: "not while most is accepted", steps: []step{{attempts: 100, every: 100 * ms, accepted: 0.8, want: 0.01}}},
-		{name: "it stays between low and high", steps: []step{
-			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 100, every: 100 * ms, accepted: 0.75, want: 1, givenUp: 1},
+		{name: "not beyond if fewer are accepted than before", steps: []step{
+			{attempts: 78, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 60, every: 100 * ms, accepted: 0.4, want: 0.62},
 		}},
-		{name: "its patience begins anew between low and high", steps: []step{
-			{attempts: 22, every: 100 * ms, want: 0.01, givenUp: 0.7}, {attempts: 14, every: 100 * ms, accepted: 1, want: 0.01, givenUp: 1},
-			{attempts: 40, every: 100 * ms, accepted: 0.75, want: 0.01, givenUp: 1}, {attempts: 22, every: 100 * ms, want: 0.01, givenUp: 1},
+		{name: "it falls once holding back helps again", steps: []step{
+			{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 120, every: 100 * ms, accepted: 1, want: 0.01},
 		}},
-		{name: "and above high", steps: []step{
-			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 36, every: 100 * ms, accepted: 1, want: 0.75, givenUp: 1},
-			{attempts: 25, every: 100 * ms, want: 0.7, givenUp: 1},
+		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []step{
+			{attempts: 16, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 0.5},
+			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 5, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 11, every: 100 * ms, inClasses: true, want: 0.51, givenUp: 1},
 		}},
-		{name: "it falls while nearly all is accepted", steps: []step{
-			{attempts: 100, every: 100 * ms, want: 1, givenUp: 1}, {attempts: 100, every: 100 * ms, accepted: 1, want: 0.01},
+		{name: "the reserve comes back", steps: []step{
+			{attempts: 26, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 20, every: 100 * ms, inClasses: true, accepted: 1, want: 0.01},
 		}},
 	}
 	for _, tt := range tests {
@@ -60,13 +66,16 @@ func TestFloorSteps(t *testing.T) {
 					if accepted {
 						due--
 					}
-					floor.move(rule, accepted, s.every, s.every)
+					floor.learn(rule, sample{accepted: accepted, first: true, usual: 0.1, lasts: !s.soon}, s.every)
+					if !s.soon {
+						floor.move(rule, s.inClasses, s.every)
+					}
 				}
-				if math.Abs(floor.share-s.want) > 0.05 {
-					t.Fatalf("step %d: the floor is %v, want %v", i+1, floor.share, s.want)
+				if math.Abs(floor.share-s.want) > 0.06 {
+					t.Errorf("step %d: the floor is %v, want %v", i+1, floor.share, s.want)
 				}
-				if math.Abs(1-floor.reserve-s.givenUp) > 0.04 {
-					t.Fatalf("step %d: %v of the reserve is given up, want %v", i+1, 1-floor.reserve, s.givenUp)
+				if math.Abs(1-floor.reserve-s.givenUp) > 0.06 {
+					t.Errorf("step %d: %v of the reserve is given up, want %v", i+1, 1-floor.reserve, s.givenUp)
 				}
 			}
 		})
@@ -74,7 +83,7 @@ func TestFloorSteps(t *testing.T) {
 }
 
 // TestThrottleFloor: of the first attempts at a server that rejects everything, the least floor is sent, and once it is clear that
-// holding back does not help, all.
+// holding back does not help, most.
 func TestThrottleFloor(t *testing.T) {
 	throttle, clock := newThrottle()
 	random := rand.New(rand.NewSource(1))
@@ -87,7 +96,7 @@ func TestThrottleFloor(t *testing.T) {
 			}
 		}
 	}
-	if sent[2] > 50 || sent[29] != 1000 {
+	if sent[2] > 50 || sent[29] < 550 {
 		t.Errorf("in each second %v of 1000 were sent", sent)
 	}
 }

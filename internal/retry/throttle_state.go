@@ -39,27 +39,25 @@ func (t *Throttle) excess(now time.Time) float64 {
 	if attempts == 0 {
 		return 0
 	}
+	return math.Max(0, attempts-t.slack(now)*accepted)
+}
+
+// slack returns the present K.
+func (t *Throttle) slack(now time.Time) float64 {
 	patience := t.rule.patience(t.known.gap)
 	grown := math.Max(0, float64(now.Sub(t.known.rejected)-patience)/float64(2*patience))
-	k := t.rule.Slack * math.Exp(grown)
-	return math.Max(0, attempts-k*accepted)
+	return t.rule.Slack * math.Exp(grown)
 }
 
 // patience returns how long K stays constant after a rejection, for a client that sends an attempt in each gap.
 func (r Throttling) patience(gap time.Duration) time.Duration {
-	patience := time.Duration(r.Patience) * gap
-	switch {
-	case patience < r.ShortestPatience:
-		return r.ShortestPatience
-	case patience > r.LongestPatience:
-		return r.LongestPatience
-	default:
-		return patience
-	}
+	patience := math.Max(float64(r.Patience)*float64(gap), float64(r.ShortestPatience))
+	return time.Duration(math.Min(patience, float64(r.LongestPatience)))
 }
 
-// total returns the counts of all classes.
+// total returns the counts of all classes, and of what is kept.
 func (k *throttleKnowledge) total() (attempts, accepted float64) {
+	attempts, accepted = k.kept.attempts, k.kept.accepted
 	for _, c := range k.classes {
 		attempts += c.attempts
 		accepted += c.accepted
@@ -81,6 +79,25 @@ func (t *Throttle) spared(c Criticality) float64 {
 	floor := t.known.floor.share * (attempts + 1)
 	reserve := math.Min(t.rule.Floor.Reserve*t.known.floor.reserve*attempts, attemptsOf(t.known.classes[:own]))
 	return share(math.Max(floor, reserve), t.known.classes[own+1:], t.known.classes[own])
+}
+
+// countsOf returns the counts for an attempt.
+func (k *throttleKnowledge) countsOf(a Attempt) *counts {
+	if a.Kept {
+		return &k.kept
+	}
+	return &k.classes[a.Criticality.class()]
+}
+
+// inClasses reports whether there are recent attempts of several classes.
+func (k *throttleKnowledge) inClasses() bool {
+	n := 0
+	for _, c := range k.classes {
+		if c.attempts >= 1 {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // share returns which share of a class's attempts, with the next one, is chosen if so many attempts are, those of other classes

@@ -9,9 +9,12 @@ import (
 	"time"
 )
 
+// newThrottle returns the throttle of a client that is known to send much.
 func newThrottle() (*Throttle, *manualClock) {
 	clock := &manualClock{time: time.Unix(1, 0)}
-	return NewThrottle(DefaultThrottling(), clock.now), clock
+	throttle := NewThrottle(DefaultThrottling(), clock.now)
+	throttle.pace = pace{}
+	return throttle, clock
 }
 
 // throttleStep is what happens at a server after some time, and what its throttle then knows.
@@ -250,6 +253,7 @@ func TestThrottleKeepsWhatIsAccepted(t *testing.T) {
 	rule.Floor.Least = 0
 	clock := &manualClock{time: time.Unix(1, 0)}
 	throttle := NewThrottle(rule, clock.now)
+	throttle.pace = pace{}
 	random := rand.New(rand.NewSource(1))
 	// The server accepts every second command of the load, evenly: tokens come at half the rate.
 	var tokens, sent, accepted float64

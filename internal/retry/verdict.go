@@ -20,6 +20,10 @@ type Failure struct {
 	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
+	// ReplyTime is how long a server recently took to reply, if a retry that ends too late is not made.
+	ReplyTime time.Duration
+	// Lasts is whether an attempt was held back in an overload that lasts: it is not worth more retries.
+	Lasts bool
 }
 
 // Cause is what failed an attempt, as far as it matters to the policy.
@@ -63,7 +67,7 @@ type Reason string
 // The reasons for a retry.
 const (
 	Overloaded         Reason = "overloaded"
-	Throttled          Reason = "throttled"
+	Throttled          Reason = "throttled" // also for no retry of what is held back in an overload that lasts
 	RetryableReadWrite Reason = "retryable"
 )
 

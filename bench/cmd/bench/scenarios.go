@@ -34,7 +34,7 @@ const (
 
 // scenarios returns all scenarios. A new one is a few lines here, and a row in a table or goal.
 func (a arms) scenarios() []entry {
-	return slices.Concat(a.lasting(), a.newcomers(), a.brief(), a.neighbours(), a.members(), a.rejectedShares(), a.classes(), []entry{
+	return slices.Concat(a.lasting(), a.newcomers(), a.brief(), a.neighbours(), a.members(), a.rejectedShares(), a.others(), a.classes(), []entry{
 		{scenario("storm", overload.Load{}, 0, func(s *overload.Scenario) {
 			s.Storm, s.Seeds = &overload.Storm{Clients: 500, PerSecond: 100, Queue: 50}, briefSeeds
 		}), []arm{a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork, a.newerFull, a.newerThrottled}},
@@ -106,10 +106,12 @@ func (a arms) newcomers() []entry {
 // spikeLoad is three times the capacity for five seconds, and 80 % before and after.
 var spikeLoad = overload.Load{Base: 0.8, Peak: 3, Start: 3 * time.Second, Burst: 5 * time.Second, Period: time.Hour}
 
+// burstLoad is twice the capacity for half a second in every three and a half.
+var burstLoad = overload.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: 3500 * time.Millisecond}
+
 // brief are overloads that end: half a second at twice the capacity every three and a half, a spike, and a load that flaps between
 // half and twice the capacity.
 func (a arms) brief() []entry {
-	bursts := overload.Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: 500 * time.Millisecond, Period: 3500 * time.Millisecond}
 	flap := overload.Load{Base: 0.5, Peak: 2, Start: 2 * time.Second, Burst: 2 * time.Second, Period: 4 * time.Second}
 	var entries []entry
 	for _, n := range []int{1, 10, 100} {
@@ -120,7 +122,7 @@ func (a arms) brief() []entry {
 			spiked = append(spiked, a.twoRetries, a.fork)
 		}
 		entries = append(entries,
-			entry{scenario("bursts, "+clients(n), bursts, 20*time.Second, share), arms},
+			entry{scenario("bursts, "+clients(n), burstLoad, 20*time.Second, share), arms},
 			entry{scenario("spike, "+clients(n), spikeLoad, 14*time.Second, share), spiked})
 	}
 	return append(entries, entry{scenario("flap", flap, 14*time.Second), []arm{a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerThrottled}})
@@ -195,6 +197,62 @@ func (a arms) rejectedShares() []entry {
 		}), []arm{a.fork, a.throttled, a.newerThrottled}})
 	}
 	return entries
+}
+
+// The situations that once were worse with adaptiveThrottling than without retries.
+const (
+	hot15, hot30, random20          = "15 % of a collection's reads", "30 %", "20 % of everything, at random"
+	oneHot15, oneHot30, oneRandom20 = "15 %, one client", "30 %, one client", "20 % at random, one client"
+	writes30, writes300             = "writes to 30 collections", "writes to 300 collections"
+	routers2, routers4              = "routers, 2 ×", "routers, 4 ×"
+	tight, tightBursts              = "time for one reply, 2 ×", "time for one reply, bursts"
+	slow, slowSpike                 = "1000 slow clients, 2 ×", "1000 slow clients, spike"
+)
+
+// others are those situations. A server with capacity to spare rejects what is named; what is measured begins after ten seconds, for
+// one client after twenty, as it knows less.
+func (a arms) others() []entry {
+	compared := []arm{a.noRetry, a.throttled, a.newerThrottled}
+	var entries []entry
+	for _, c := range []struct {
+		name    string
+		clients int
+		classes []overload.Class
+	}{
+		{hot15, 10, rejecting(0.15, overload.Class{})}, {hot30, 10, rejecting(0.3, overload.Class{})}, {random20, 10, atRandom(0.2)},
+		{oneHot15, 1, rejecting(0.15, overload.Class{})}, {oneHot30, 1, rejecting(0.3, overload.Class{})}, {oneRandom20, 1, atRandom(0.2)},
+		{writes30, 10, rejecting(0.5, overload.Class{Command: "insert", Collections: 30})},
+		{writes300, 10, rejecting(0.5, overload.Class{Command: "insert", Collections: 300})},
+	} {
+		rate, warmup, duration := 100*float64(c.clients), 10*time.Second, 10*time.Second
+		if c.clients == 1 {
+			rate, warmup, duration = 20, 20*time.Second, 40*time.Second
+		}
+		entries = append(entries, entry{scenario(c.name, overload.Load{Base: 0.2}, duration, func(s *overload.Scenario) {
+			s.Clients, s.Capacity, s.Warmup, s.Classes = c.clients, 5*rate, warmup, c.classes
+		}), compared})
+	}
+	router := func(s *overload.Scenario) { s.Topology, s.Warmup = "sharded:1", 3*time.Second }
+	hurried := func(s *overload.Scenario) { s.Options = "timeoutMS=200" }
+	slowly := func(s *overload.Scenario) { s.Clients = 1000 }
+	return append(entries,
+		entry{scenario(routers2, overload.Load{Base: 2}, 15*time.Second, router), compared},
+		entry{scenario(routers4, overload.Load{Base: 4}, 10*time.Second, router), compared},
+		entry{scenario(tight, overload.Load{Base: 2}, 15*time.Second, hurried), compared},
+		entry{scenario(tightBursts, burstLoad, 20*time.Second, hurried), compared},
+		entry{scenario(slow, overload.Load{Base: 2}, 15*time.Second, slowly), compared},
+		entry{scenario(slowSpike, spikeLoad, 14*time.Second, slowly), compared})
+}
+
+// rejecting returns a class of which all is rejected, and the rest.
+func rejecting(share float64, class overload.Class) []overload.Class {
+	class.Name, class.Share, class.Rejected = "rejected", share, true
+	return []overload.Class{class, {Name: served, Share: 1 - share, Collections: class.Collections}}
+}
+
+// atRandom returns a class of which the server rejects a share of the attempts.
+func atRandom(share float64) []overload.Class {
+	return []overload.Class{{Name: served, Share: 1, Rejected: true, Chance: share}}
 }
 
 // The classes of operations that the application marks.

@@ -45,6 +45,9 @@ type attempt struct {
 
 	retryEnabled bool // by the operation's RetryMode, which building the command may set
 	moreToCome   bool // no reply will follow
+
+	lasts     bool          // it was held back in an overload that lasts
+	replyTime time.Duration // of the server, recently, if that is known
 }
 
 // mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.
@@ -138,6 +141,7 @@ func (a *attempt) unconnected() {
 	switch {
 	case errors.As(a.err, &throttled):
 		a.stage, a.address = heldBack, throttled.server
+		a.lasts, a.replyTime = throttled.lasts, throttled.replyTime
 		a.err = Error{
 			Name:    "Throttled",
 			Message: throttled.Error(),
@@ -267,6 +271,7 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 
 // roundTrip sends the message, reads the reply, and tells the server and its throttle how that ended, if there is a reply.
 func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byte) {
+	began := ex.policy.Now()
 	if a.moreToCome {
 		a.reply, a.err = ex.op.moreToComeRoundTrip(ctx, a.conn, message)
 	} else {
@@ -274,6 +279,6 @@ func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byt
 	}
 	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
 		_ = processor.ProcessError(a.err, a.conn)
-		ex.countAttempt(a)
+		ex.countAttempt(a, ex.policy.Now().Sub(began))
 	}
 }

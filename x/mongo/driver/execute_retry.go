@@ -66,7 +66,9 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) re
 	if a.interrupted() || ctx.Err() != nil {
 		left = retry.Ended
 	}
-	return retry.Failure{Cause: ex.cause(a, c), Left: left, FirstBackoff: serverFirstBackoff(a.err)}
+	return retry.Failure{
+		Cause: ex.cause(a, c), Left: left, FirstBackoff: serverFirstBackoff(a.err), ReplyTime: a.replyTime, Lasts: a.lasts,
+	}
 }
 
 // cause says what failed the attempt.

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
@@ -43,7 +44,13 @@ func (ex *operationRun) throttlingDeployment() *throttlingDeployment {
 
 // throttledAttempt describes the present attempt to a throttle, but for the command, which may not be known yet.
 func (ex *operationRun) throttledAttempt() retry.Attempt {
-	return retry.Attempt{Criticality: ex.class, Command: ex.key, First: ex.cmd.execution.First()}
+	first := ex.cmd.execution.First()
+	return retry.Attempt{
+		Criticality: ex.class,
+		Command:     ex.key,
+		First:       first,
+		Kept:        ex.op.neverThrottled() || (first && (ex.op.goesOn() || routed(ex.op.Deployment))),
+	}
 }
 
 // commandKey returns what the operation's commands are and where they go, by their first element, unless that is known. It builds one
@@ -68,31 +75,50 @@ func (op Operation) commandKey(known retry.Command) retry.Command {
 	return key
 }
 
-// countAttempt tells the server's throttle the end of an attempt.
-func (ex *operationRun) countAttempt(a *attempt) {
+// countAttempt tells the server's throttle the end of an attempt that took so long, and the attempt what the throttle then knows.
+func (ex *operationRun) countAttempt(a *attempt, took time.Duration) {
 	if !ex.policy.Rejected() {
 		return
 	}
 	_, throttle := throttleOf(a.server)
 	rejected := backpressure.IsRetryableOverload(a.err)
-	if !rejected && !throttle.Active() {
+	if !a.telling() || (!rejected && !throttle.Active()) {
 		return
 	}
 	ex.key = ex.op.commandKey(ex.key)
-	throttle.Ended(ex.throttledAttempt(), rejected)
+	ended := ex.throttledAttempt()
+	ended.Took = took
+	throttle.Ended(ended, rejected)
+	a.replyTime = throttle.ReplyTime()
 }
 
-// neverThrottled reports whether the command is always sent: because work at the server would otherwise be lost or go on (the end
-// of a transaction, its commands after the first, what is pinned to a connection, cursors and sessions), or because no reply
-// tells its outcome. Commands that monitor servers, establish connections or authenticate have no overload policy.
-func (op Operation) neverThrottled() bool {
-	if c := op.Client; c != nil {
-		if c.Committing || c.Aborting || c.TransactionInProgress() || c.PinnedConnection != nil {
-			return true
-		}
+// telling reports whether the server accepted the attempt, or rejected it because of its load: not if there is no reply, nor if it
+// has SystemOverloadedError alone, such as code 473 for a query that was admitted and then stopped.
+func (a *attempt) telling() bool {
+	switch {
+	case isContextError(a.err) || a.hasLabel(NetworkError):
+		return false
+	default:
+		return !a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError)
 	}
-	return op.Legacy == LegacyGetMore || op.Legacy == LegacyKillCursors ||
-		op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
+}
+
+// neverThrottled reports whether the command and its retries are always sent: because work at the server would otherwise be lost or
+// go on (the end of a transaction, of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
+// establish connections or authenticate have no overload policy.
+func (op Operation) neverThrottled() bool {
+	if c := op.Client; c != nil && (c.Committing || c.Aborting) {
+		return true
+	}
+	return op.Legacy == LegacyKillCursors || op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
+}
+
+// goesOn reports whether the server holds something for the command: a cursor, or a transaction. Its first attempt is always sent.
+func (op Operation) goesOn() bool {
+	if c := op.Client; c != nil && (c.TransactionInProgress() || c.PinnedConnection != nil) {
+		return true
+	}
+	return op.Legacy == LegacyGetMore
 }
 
 // throttlingDeployment is the deployment of one attempt, which it may hold back.
@@ -116,7 +142,8 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	}
 	d.attempt.Command = d.op.commandKey(d.attempt.Command)
 	attempt, draw := d.attempt, d.policy.Jitter()
-	if !throttle.HoldsBack(attempt, draw) {
+	d.attempt.Kept = attempt.Kept && !routed(d.Deployment) // another router may accept it
+	if !throttle.HoldsBack(d.attempt, draw) {
 		return server, nil
 	}
 	others := &otherServers{suitable: selector, avoided: []address.Address{addr}}
@@ -124,16 +151,16 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 		throttle.HeldBack(attempt)
 		return other, nil
 	}
-	if (attempt.First && d.routed()) || throttle.Admits(attempt, draw) {
+	if attempt.Kept || throttle.Admits(attempt, draw) {
 		return server, nil
 	}
 	throttle.HeldBack(attempt)
-	return nil, heldBackError{addr, throttle.State()}
+	return nil, heldBackError{addr, throttle.State(), throttle.Lasts(attempt), throttle.ReplyTime()}
 }
 
 // routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded. Only retries are held
 // back from them.
-func (d *throttlingDeployment) routed() bool {
+func routed(d Deployment) bool {
 	kind := d.Kind()
 	return kind == description.TopologyKindSharded || kind == description.TopologyKindLoadBalanced
 }
@@ -192,8 +219,10 @@ func (o *otherServers) avoids(addr address.Address) bool {
 
 // heldBackError is the error of an attempt that was held back.
 type heldBackError struct {
-	server address.Address
-	state  retry.ThrottleState
+	server    address.Address
+	state     retry.ThrottleState
+	lasts     bool
+	replyTime time.Duration
 }
 
 // Error implements the error interface.

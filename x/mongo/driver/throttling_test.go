@@ -41,10 +41,11 @@ func throttled(t *testing.T, replies []any, rejecting []string, accepting ...str
 	return s
 }
 
-// throttling is the rule without trials, which would be sent whatever a server rejects.
+// throttling is the rule without trials, which would be sent whatever a server rejects, for a client that is known to send much.
 func throttling() retry.Throttling {
 	rule := retry.DefaultThrottling()
 	rule.Exemption.Trials = 0
+	rule.Little = time.Hour
 	return rule
 }
 
@@ -247,7 +248,8 @@ func TestThrottleLearns(t *testing.T) {
 	}{
 		{name: "success", reply: overloadtest.OK(), op: (*overloadtest.Script).Read, want: 1.0 / 2},
 		{name: "another error", reply: overloadtest.Failure(1), op: (*overloadtest.Script).Read, want: 1.0 / 2},
-		{name: "a broken connection", reply: io.ErrUnexpectedEOF, op: (*overloadtest.Script).Transaction, want: 1.0 / 2},
+		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*overloadtest.Script).Transaction, want: 1},
+		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*overloadtest.Script).Transaction, want: 1},
 		{
 			name:  "a rejection",
 			reply: overloadtest.Overloaded(),
@@ -255,10 +257,10 @@ func TestThrottleLearns(t *testing.T) {
 			want:  1,
 		},
 		{
-			name:  "a query that the server admitted and then stopped",
+			name:  "nor does a query that the server admitted and then stopped",
 			reply: overloadtest.Failure(473, driver.ErrSystemOverloadedError),
 			op:    (*overloadtest.Script).Read,
-			want:  1.0 / 2,
+			want:  1,
 		},
 		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*overloadtest.Script).Write, want: 1},
 		{name: "a write without a reply", reply: nil, op: func(s *overloadtest.Script) driver.Operation {
@@ -281,6 +283,27 @@ func TestThrottleLearns(t *testing.T) {
 			require.Len(t, s.Sent, 1)
 			assert.InDelta(t, tt.want, s.Throttles["a:27017"].State().Rejected, 1e-9)
 		})
+	}
+}
+
+// TestThrottledRetriesOfWhatGoesOn: the first attempt of a command for which the server holds something is sent; its retries are held
+// back like others.
+func TestThrottledRetriesOfWhatGoesOn(t *testing.T) {
+	getMore := func(s *overloadtest.Script) driver.Operation {
+		op := s.Command()
+		op.Legacy = driver.LegacyGetMore
+		return op
+	}
+	later := func(s *overloadtest.Script) driver.Operation {
+		op := s.Transaction()
+		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
+		return op
+	}
+	for name, op := range map[string]func(*overloadtest.Script) driver.Operation{"getMore": getMore, "in a transaction": later} {
+		s := throttled(t, []any{overloadtest.Overloaded()}, []string{"a"})
+		require.Error(t, s.Execute(context.Background(), op(s)), name)
+		assert.Len(t, s.Sent, 1, name)
+		assert.Equal(t, all, s.Slept, name)
 	}
 }
 

@@ -1,0 +1,82 @@
+package retry
+
+import (
+	"math"
+	"time"
+)
+
+// Ended records the end of an attempt that was sent, and whether the server rejected it.
+func (t *Throttle) Ended(a Attempt, rejected bool) {
+	if (rejected && t != nil) || t.Active() {
+		t.ended(a, rejected)
+	}
+}
+
+func (t *Throttle) ended(a Attempt, rejected bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	now := t.decay()
+	k := &t.known
+	usual := 1 - 1/t.slack(now)
+	if rejected {
+		if !t.active.Load() {
+			k.sent, k.floor = now, t.rule.Floor.start()
+			t.pace.last = now
+			t.active.Store(true)
+		}
+		k.rejected = now
+		k.pressure.felt(now, k.gap)
+	}
+	k.countsOf(a).add(!rejected)
+	k.commands.add(a.Command, !rejected, now, t.rule.Exemption)
+	t.learn(a, !rejected, now)
+
+	elapsed := now.Sub(k.sent)
+	k.sent = now
+	k.gap += (elapsed - k.gap) / gapSample
+	lasts := now.Sub(k.pressure.began) >= t.rule.Lasting
+	k.floor.learn(t.rule.Floor, sample{accepted: !rejected, first: a.First, usual: usual, lasts: lasts}, elapsed)
+	if lasts {
+		k.floor.move(t.rule.Floor, k.inClasses(), elapsed)
+	}
+}
+
+// learn records what the end of an attempt says of the client's pace and the server's.
+func (t *Throttle) learn(a Attempt, accepted bool, now time.Time) {
+	if a.First {
+		t.pace.ended(now)
+	}
+	if !accepted {
+		return
+	}
+	t.known.tokens.accepted(a.First)
+	if k := &t.known; k.took == 0 {
+		k.took = a.Took
+	} else {
+		k.took += (a.Took - k.took) / tookSample
+	}
+}
+
+// counts are the weights of attempts, and of those among them that the server accepted.
+type counts struct {
+	attempts, accepted float64
+	at                 time.Time // when the weights had these values
+}
+
+func (c *counts) add(accepted bool) {
+	c.attempts++
+	if accepted {
+		c.accepted++
+	}
+}
+
+// decay lowers the weights, which fall to 1/e in the time of the memory, to those of now.
+func (c *counts) decay(now time.Time, memory time.Duration) {
+	if elapsed := now.Sub(c.at); elapsed > 0 {
+		weight := math.Exp(-float64(elapsed) / float64(memory))
+		c.attempts *= weight
+		c.accepted *= weight
+		c.at = now
+	}
+}
