@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -249,4 +250,55 @@ func batch(name string, id int64, docs ...any) bson.E {
 	return bson.E{Key: "cursor", Value: bson.D{
 		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
 	}}
+}
+
+// TestEndSessionsHaveOneBudget is about Disconnect, which sends a command for each 10,000 sessions: who waits for it waits for the backoffs
+// of one command, not for those of each.
+func TestEndSessionsHaveOneBudget(t *testing.T) {
+	const batches = 3
+	tests := []struct {
+		name     string
+		replies  []any
+		rest     any
+		retries  retry.Limit
+		sent     int
+		backoffs int
+	}{
+		{name: "all well", rest: overloadtest.OK(), retries: 5, sent: batches},
+		{name: "every command rejected", rest: overloadtest.Overloaded(), retries: 5, sent: 6, backoffs: 5},
+		{
+			name:    "the second batch rejected to the end",
+			replies: []any{overloadtest.Overloaded(), overloadtest.OK()}, rest: overloadtest.Overloaded(),
+			retries: 2, sent: 2 + 3, backoffs: 1 + 2,
+		},
+		{
+			name:    "rejected, then executed",
+			replies: []any{overloadtest.Overloaded(), overloadtest.Overloaded()}, rest: overloadtest.OK(),
+			retries: 5, sent: 2 + batches, backoffs: 2,
+		},
+		{name: "no retries", rest: overloadtest.Overloaded(), sent: 1},
+		{name: "another error", rest: overloadtest.Failure(1), retries: 5, sent: batches},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := overloadtest.New(t, tt.replies...)
+			s.Rest = tt.rest
+			s.Policy.MaxRetries = tt.retries
+			client := connectScript(t, s)
+			var sessions []*Session
+			for len(sessions) <= (batches-1)*endSessionsBatchSize {
+				session, err := client.StartSession()
+				require.NoError(t, err)
+				sessions = append(sessions, session)
+			}
+			for _, session := range sessions {
+				session.EndSession(context.Background())
+			}
+
+			require.NoError(t, client.Disconnect(context.Background()))
+			assert.Len(t, s.Sent, tt.sent)
+			assert.Len(t, s.Slept, tt.backoffs)
+			s.Finish()
+		})
+	}
 }

@@ -5,6 +5,7 @@ package operation
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -66,4 +67,26 @@ func (at *AbortTransaction) Execute(ctx context.Context) error {
 //fork:extend the name of a runCommand
 func (c *Command) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
+}
+
+// EndSessions knows that an overloaded server rejected a batch.
+//
+//fork:extend all batches of a client together have the retries of one command
+type EndSessions struct {
+	rejected error
+}
+
+// Execute sends a batch, unless an earlier one was rejected in the end: then it returns that error. Sessions that nobody ends expire, so
+// an overloaded server need not keep the caller waiting for the backoffs of each batch.
+//
+//fork:wrap all batches of a client together have the retries of one command
+func (es *EndSessions) Execute(ctx context.Context) error {
+	if es.rejected != nil {
+		return es.rejected
+	}
+	err := es.upstreamExecute(ctx)
+	if backpressure.IsRetryableOverload(err) {
+		es.rejected = err
+	}
+	return err
 }
