@@ -174,6 +174,9 @@ soak: rig ## Disturb applications with all drivers, and compare the drivers: mak
 
 # A module that "make compare" takes for the fork, instead of the one that it builds.
 FORK ?=
+
+# If it is given, "make compare" runs each plan so often with each driver, and names the seeds of those whose traces vary.
+EXACT ?=
 FORKED = $(if $(FORK),forks$(abspath $(FORK)),$(BASE))
 
 # COMPARE builds the comparison's program with a driver, which draws random numbers as the plan says.
@@ -188,7 +191,7 @@ compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, wit
 	@$(MONGOFORK) build --pristine >/dev/null
 	@$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE)))
 	@$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE))
-	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first)
+	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first) $(addprefix --exact ,$(EXACT))
 
 # Names of defects in etc/planted.yaml; all by default.
 DEFECTS ?=

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,10 +17,12 @@ import (
 
 const (
 	// latency is the time that a message takes to the nearest host, in one direction. It cannot be none, or a loop that does nothing but
-	// ask would never let time pass.
-	latency = 200 * time.Microsecond
+	// ask would never let time pass. It is no fraction of a deadline, or a command that is sent again and again would meet it exactly.
+	latency = 200*time.Microsecond + 37*time.Nanosecond
 	// farther is by how much it is longer to the next nearest.
 	farther = 7 * time.Microsecond
+	// late is by how much reading ends after its deadline, so that a context with the same deadline always ends before.
+	late = 50 * time.Nanosecond
 	// apart is the time between two connections that are reset together.
 	apart = time.Microsecond
 )
@@ -117,6 +120,8 @@ func (h *host) reset() {
 	h.mu.Lock()
 	conns := slices.Clone(h.conns)
 	h.mu.Unlock()
+	// Those that were opened at one instant are in any order.
+	slices.SortStableFunc(conns, func(a, b *conn) int { return cmp.Or(a.opened.Compare(b.opened), a.bytes()-b.bytes()) })
 	for _, c := range conns {
 		c.in.fail(syscall.ECONNRESET)
 		c.out.fail(syscall.ECONNRESET)
@@ -217,7 +222,7 @@ func (n *network) connect(h *host) (client, server *conn) {
 	there, back := newStream(), newStream()
 	client = &conn{host: h, in: back, out: there, local: local, remote: h.address}
 	server = &conn{host: h, in: there, out: back, local: h.address, remote: local}
-	client.peer = server
+	client.peer, client.opened = server, time.Now()
 	h.mu.Lock()
 	h.conns = append(h.conns, client)
 	h.mu.Unlock()
@@ -295,11 +300,19 @@ type conn struct {
 	host          *host
 	in, out       *stream
 	local, remote net.Addr
-	peer          *conn // the server's end, of a client's
+	peer          *conn     // the server's end, of a client's
+	opened        time.Time // a client's
 
 	mu       sync.Mutex
 	deadline time.Time
 	closed   bool
+	sent     int // bytes
+}
+
+func (c *conn) bytes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent
 }
 
 func (c *conn) state() (deadline time.Time, closed bool) {
@@ -365,6 +378,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		return 0, c.failure("write", os.NewSyscallError("write", err))
 	}
+	c.mu.Lock()
+	c.sent += len(p)
+	c.mu.Unlock()
 	c.out.send(segment{at: time.Now().Add(c.host.latency), data: append([]byte(nil), p...)})
 	return len(p), nil
 }
@@ -406,7 +422,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.closed {
 		return c.failure("set", net.ErrClosed)
 	}
-	c.deadline = t
+	if c.deadline = t; t.After(time.Now()) {
+		c.deadline = t.Add(late)
+	}
 	c.in.signal()
 	return nil
 }

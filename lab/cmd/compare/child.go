@@ -27,6 +27,7 @@ const (
 // order asks a child for a trial.
 type order struct {
 	Plan  trial.Plan
+	Salt  uint64 // makes drivers draw other numbers
 	Lines bool
 }
 
@@ -42,7 +43,7 @@ func child() {
 			}
 			var trace trial.Trace
 			busy := processorTime()
-			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Lines) })
+			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Salt, o.Lines) })
 			trace.Busy = processorTime() - busy
 			if out.Encode(trace) != nil {
 				return
@@ -73,7 +74,7 @@ type driver struct {
 }
 
 // run runs a plan. A child that dies, or does not end, is the plan's result, too.
-func (d *driver) run(plan trial.Plan, lines bool) trial.Trace {
+func (d *driver) run(o order) trial.Trace {
 	if d.cmd == nil {
 		if err := d.start(); err != nil {
 			return trial.Trace{Crash: err.Error()}
@@ -81,7 +82,7 @@ func (d *driver) run(plan trial.Plan, lines bool) trial.Trace {
 	}
 	stuck := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
 	var trace trial.Trace
-	err := json.NewEncoder(d.in).Encode(order{plan, lines})
+	err := json.NewEncoder(d.in).Encode(o)
 	if err == nil {
 		err = d.out.Decode(&trace)
 	}
@@ -99,7 +100,7 @@ func (d *driver) run(plan trial.Plan, lines bool) trial.Trace {
 func (d *driver) start() error {
 	d.stderr.Reset()
 	cmd := exec.CommandContext(d.ctx, d.program, childArgument)
-	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), &d.stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

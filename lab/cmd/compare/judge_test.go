@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,9 +58,7 @@ func TestPlantedDifferences(t *testing.T) {
 					planted = append(planted, line)
 				}
 			}
-			up, fork := traces{{Digest: "a", Lines: lines}}, traces{{Digest: "b", Lines: planted}}
-			assert.False(t, up.agree(fork))
-			v := explain(trial.Plan{}, up, fork)
+			v := explain(trial.Plan{}, trial.Trace{Lines: lines}, trial.Trace{Lines: planted})
 			assert.Equal(t, different, v.finding)
 			assert.Contains(t, v.detail, lines[tt.line])
 		})
@@ -70,47 +70,116 @@ func TestAfterAReason(t *testing.T) {
 	t.Parallel()
 	up := []string{`       1.000 call 1 insertOne error T "x"`, `       2.000 server a sees ping`}
 	fork := []string{`       1.000 call 1 insertOne error T "x: no time for a retry: y"`, `       2.000 server a sees find`}
-	v := explain(trial.Plan{}, traces{{Lines: up}}, traces{{Lines: fork}})
+	v := explain(trial.Plan{}, trial.Trace{Lines: up}, trial.Trace{Lines: fork})
 	assert.Equal(t, different, v.finding)
 	assert.Contains(t, v.detail, "find")
-	v = explain(trial.Plan{}, traces{{Lines: up[:1]}}, traces{{Lines: fork[:1]}})
+	v = explain(trial.Plan{}, trial.Trace{Lines: up[:1]}, trial.Trace{Lines: fork[:1]})
 	assert.Empty(t, v.finding)
 	assert.Equal(t, []string{"the deadline passes, or the context is cancelled, before a retry is sent"}, v.reasons)
 }
 
-func TestByChance(t *testing.T) {
+// TestLater is about calls after the drivers have gone apart: minPoolSize opens a connection early.
+func TestLater(t *testing.T) {
 	t.Parallel()
-	first, second := []string{"1.000 event started find of call 1 findOne"}, []string{"1.000 event started find of call 2 findOne"}
-	one, two := trial.Plan{Calls: []trial.Call{{ID: 1}, {ID: 2}}}, trial.Plan{Calls: []trial.Call{{ID: 1}, {ID: 2, Worker: 1}}}
-	assert.True(t, byChance(two, first, second))
-	assert.False(t, byChance(one, first, second), "calls of one worker follow each other")
-	assert.False(t, byChance(two, first, nil), "a command that only one of them sends")
-	a, b := []string{"1.000 pool a:1: ConnectionCheckOutStarted"}, []string{"1.000 pool b:1: ConnectionCheckOutStarted"}
-	assert.True(t, byChance(one, a, b))
-	assert.False(t, byChance(one, a, a))
-}
-
-// TestChanceAfterAReason is about runs that differ by a reason, and then by chance: one pair that agrees after the reason is enough.
-func TestChanceAfterAReason(t *testing.T) {
-	t.Parallel()
-	trace := func(err, ping string) trial.Trace {
-		return trial.Trace{Lines: []string{`       1.000 call 1 insertOne error T "` + err + `"`, `       2.000 server a sees ping, maxTimeMS: ` + ping}}
+	calls := []trial.Call{{ID: 1, Kind: "insertOne"}}
+	trace := func(at time.Duration, lines ...string) trial.Trace {
+		return trial.Trace{Lines: lines, Outcomes: []trial.Outcome{{Call: calls[0], Start: at}}}
 	}
-	const wrapped = "x: no time for a retry: y"
-	up, fork := traces{trace("x", "88"), trace("x", "89")}, traces{trace(wrapped, "89"), trace(wrapped, "89")}
-	v := explain(trial.Plan{}, up, fork)
-	assert.Empty(t, v.finding)
-	assert.Equal(t, []string{"the deadline passes, or the context is cancelled, before a retry is sent"}, v.reasons)
-	v = explain(trial.Plan{}, up, traces{trace(wrapped, "90"), trace(wrapped, "90")})
-	assert.Equal(t, different, v.finding)
-	v = explain(trial.Plan{}, traces{trace("x", "88"), trace("z", "88")}, traces{trace("x", "90"), trace(wrapped, "88")})
-	assert.Equal(t, different, v.finding, "a pair that differs earlier does not count")
+	const early, started, failed = "       0.000 pool a: ConnectionCreated", "      10.000 event started insert of call 1 insertOne", "      12.000 call 1 insertOne error T"
+	up := trace(10*time.Millisecond, early, started)
+	tests := map[string]struct {
+		faults []trial.Fault
+		calls  []trial.Call
+		fork   trial.Trace
+		want   string
+	}{
+		"the same, later":              {nil, calls, trace(11*time.Millisecond, "      11.000 event started insert of call 1 insertOne"), ""},
+		"another command":              {nil, calls, trace(10*time.Millisecond, "      10.000 event started update of call 1 insertOne"), different},
+		"it is not sent":               {nil, calls, trace(10 * time.Millisecond), different},
+		"it is sent twice":             {nil, calls, trace(10*time.Millisecond, started, started), different},
+		"an error":                     {nil, calls, trace(10*time.Millisecond, started, failed), different},
+		"an error where faults differ": {[]trial.Fault{{What: trial.Reset, At: time.Second}}, calls, trace(10*time.Millisecond, started, failed), ""},
+		"and where they are over":      {[]trial.Fault{{What: trial.Error, On: "ping", Nth: 1, Times: 1}}, calls, trace(10*time.Millisecond, started, failed), different},
+		"it has a deadline":            {nil, []trial.Call{{ID: 1, Kind: "insertOne", Deadline: 1}}, trace(10*time.Millisecond, started, failed), ""},
+		"it was under way":             {nil, calls, trace(0, started, failed), ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			up, fork := up, tt.fork
+			up.Outcomes = []trial.Outcome{{Call: tt.calls[0], Start: up.Outcomes[0].Start}}
+			v := explain(trial.Plan{Options: []string{"minPoolSize=1"}, Calls: tt.calls, Faults: tt.faults}, up, fork)
+			assert.Equal(t, tt.want, v.finding)
+			assert.Equal(t, []string{"a new pool"}, v.reasons)
+		})
+	}
 }
 
-func TestOneRunThatAgreesIsEnough(t *testing.T) {
+// TestRates is about plans that are not exact.
+func TestRates(t *testing.T) {
 	t.Parallel()
-	assert.True(t, traces{{Digest: "a"}, {Digest: "b"}}.agree(traces{{Digest: "c"}, {Digest: "b"}}))
-	assert.False(t, traces{{Digest: "a"}}.agree(traces{{Digest: "b"}, {Digest: "c"}}))
+	sample := func(each map[string]int) (t traces) {
+		for _, what := range slices.Sorted(maps.Keys(each)) {
+			for range each[what] {
+				t = append(t, trial.Trace{Digest: what, Lines: []string{"       1.000 server a sees " + what}})
+			}
+		}
+		return t
+	}
+	tests := map[string]struct {
+		up, fork map[string]int
+		want     string
+	}{
+		"the same":                             {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 34, "b": 26}, ""},
+		"one as often":                         {map[string]int{"a": 60}, map[string]int{"a": 57, "b": 3}, ""},
+		"the fork does something now and then": {map[string]int{"a": 60}, map[string]int{"a": 50, "b": 10}, seldom},
+		"half of the time":                     {map[string]int{"a": 60}, map[string]int{"a": 30, "b": 30}, seldom},
+		"never, what upstream often does":      {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 60}, seldom},
+		"something else":                       {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 30, "c": 30}, seldom},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, tt.want, rates(trial.Plan{}, sample(tt.up), sample(tt.fork)).finding)
+		})
+	}
+}
+
+func TestExact(t *testing.T) {
+	t.Parallel()
+	assert.True(t, traces{{Digest: "a"}, {Digest: "a"}}.exact())
+	assert.False(t, traces{{Digest: "a"}, {Digest: "a"}, {Digest: "b"}}.exact())
+}
+
+// TestTurns is about workers that are ready at one instant: each goes on a moment after the one before.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	up, fork := []string{"       1.000 a", "       1.001 b", "       1.002 c"}, []string{"       1.001 b", "       1.003 d"}
+	i, restUp, restFork := instant(up, fork, time.Microsecond)
+	assert.Equal(t, time.Millisecond, i.At)
+	assert.Equal(t, up[:1], i.Upstream)
+	assert.Empty(t, i.Fork)
+	assert.Equal(t, up[2:], restUp)
+	assert.Equal(t, fork[1:], restFork)
+}
+
+// TestNowAndThen is about a call that breaks a rule in some runs.
+func TestNowAndThen(t *testing.T) {
+	t.Parallel()
+	plan := trial.Plan{Calls: []trial.Call{{ID: 1}}, Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}}}
+	var up, fork traces
+	for n := range runs {
+		o := trial.Outcome{Call: trial.Call{ID: 1, Kind: "insertOne"}}
+		up = append(up, trial.Trace{Limit: 5, Outcomes: []trial.Outcome{o}})
+		if n%2 == 0 {
+			o.Error = "x"
+		}
+		fork = append(fork, trial.Trace{Limit: 5, Outcomes: []trial.Outcome{o}})
+	}
+	rule, _ := broken(plan, up, fork)
+	assert.Equal(t, "a call fails that succeeds with upstream", rule)
+	rule, _ = broken(plan, up, append(slices.Clone(up[:runs-2]), fork[:2]...))
+	assert.Empty(t, rule)
 }
 
 func TestRules(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -57,7 +56,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	if c.Exact > 0 {
 		return p.vary(ctx, c.seeds(), c.Exact, out)
 	}
-	reasons, findings, judged := map[string]int{}, 0, 0
+	reasons, findings, judged, inexacts := map[string]int{}, 0, 0, []uint64(nil)
 	for _, seed := range c.seeds() {
 		plan := trial.New(seed)
 		if defect := plan.Waiting(); defect != "" {
@@ -71,6 +70,9 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 		judged++
 		for _, reason := range v.reasons {
 			reasons[reason]++
+			if reason == inexact {
+				inexacts = append(inexacts, seed)
+			}
 		}
 		if v.finding == "" {
 			continue
@@ -85,6 +87,9 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(out, "%6d differ: %s\n", reasons[reason], reason)
+	}
+	if len(inexacts) > 0 {
+		fmt.Fprintf(out, "not exact: %d\n", inexacts)
 	}
 	if findings > 0 {
 		return fmt.Errorf("%d plans show a difference without a reason; repeat one with SEEDS=1 SEED=<seed>", findings)
@@ -103,35 +108,4 @@ func (c *cli) seeds() (all []uint64) {
 		}
 	}
 	return all
-}
-
-// vary reports how many plans do not have the same trace in all runs with one driver.
-func (p *pair) vary(ctx context.Context, seeds []uint64, runs int, out io.Writer) error {
-	for i, name := range []string{"upstream", "the fork"} {
-		var varying []uint64
-		for _, seed := range seeds {
-			plan, digests := trial.New(seed), map[string]bool{}
-			var first []string
-			for range runs {
-				tr := p.drivers[i].run(plan, true)
-				digests[tr.Digest] = true
-				if first == nil {
-					first = tr.Lines
-				} else if len(digests) > 1 {
-					n := common(first, tr.Lines)
-					a, b, _, _, _ := instant(first[n:], tr.Lines[n:])
-					fmt.Fprintf(out, "%s %d %s\n\t%s\n--\n\t%s\n", name, seed, plan.Topology, strings.Join(a, "\n\t"), strings.Join(b, "\n\t"))
-					break
-				}
-			}
-			if len(digests) > 1 {
-				varying = append(varying, seed)
-			}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		fmt.Fprintf(out, "%s: %d of %d plans vary in %d runs: %v\n", name, len(varying), len(seeds), runs, varying)
-	}
-	return nil
 }

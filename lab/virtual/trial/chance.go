@@ -73,6 +73,11 @@ func (w *workers) current() int {
 	return w.numbers[goroutine()]
 }
 
+// turn returns how long the worker waits where several may be ready at one instant, so that it is not by chance which one is the first.
+func (w *workers) turn() time.Duration {
+	return time.Duration(max(0, w.current()-1)) * time.Microsecond
+}
+
 // goroutine returns the name of the current one.
 func goroutine() string {
 	stack := make([]byte, 32)

@@ -10,190 +10,244 @@ import (
 type Difference struct {
 	// Row is the subject of the row of docs/differences.md that has the reason.
 	Row string
-	// If restricts it to plans with this option, or with a call of this kind.
-	If string
-	// Hide matches what traces leave out, because it is always there; with First, only the first such line.
-	Hide  *regexp.Regexp
-	First bool
-	// Upstream and Fork match the lines that only one trace has at an instant. Beside matches a line of the instant in either trace.
-	Upstream, Fork, Beside *regexp.Regexp
-	// But matches the part of the lines in which they differ; the rest is the same.
-	But *regexp.Regexp
-	// Either matches one line that only one trace has; the others follow from it.
-	Either *regexp.Regexp
-	// Last is whether everything after the instant follows from it.
-	Last bool
+	// Hide matches what traces leave out, because it is always there.
+	Hide *regexp.Regexp
+	// Fits reports whether it is all that is different at an instant.
+	Fits func(Instant) bool
+	// Apart is whether the drivers go on differently with the call.
+	Apart bool
 }
 
-var (
-	re       = regexp.MustCompile
-	no       = re(`^$`)
-	checkout = `(pool|log) .*(Connection|Server selection|Waiting for suitable server)`
+var re = regexp.MustCompile
+
+const (
+	// tried is what an attempt that sends no command shows.
+	tried = `(pool \S+: ConnectionCheckOut(Started|Failed)|` +
+		`log "(Connection checkout (started|failed)|Server selection (started|succeeded|failed)|Waiting for suitable server to become available)")`
+	// wentOn is what an attempt shows before it sends a command.
+	wentOn = `(` + tried + `|pool \S+: Connection(CheckedOut|CheckedIn|Created)|log "Connection (checked (in|out)|created)")`
+	// beginsAgain is what a transaction shows that begins again, also without time.
+	beginsAgain = wentOn + `|event started (insert|abortTransaction) of call \d+ withTransaction|` +
+		`server \S+ sees insert: .*startTransaction: true|log "Command started"|event failed insert after 0s: .* context (canceled|deadline exceeded)`
+	// unsent are the errors of such attempts: the pool was cleared, no server was found, no connection was established.
+	unsent = `(topology\.poolClearedError|topology\.ServerSelectionError|was cleared because another operation failed|` +
+		`server selection error|during connection handshake|checking out a connection)`
 )
 
 // Differences are all of them.
 var Differences = []Difference{
-	{Row: "a new pool", First: true, Hide: re(`^pool \S+ ConnectionPoolReady .*`)},
-	{Row: "a new pool", First: true, Hide: re(`^log "Connection pool ready".*`)},
-	{Row: "a new pool", If: "minPoolSize", Either: re(`^ +0\.000 .*ConnectionCreated`), Last: true},
-	{Row: "a new pool", Either: re(`^ +\d\.\d+ .*ConnectionPoolCleared`), Last: true}, // by the first heartbeat
 	{Row: "handshake", Hide: re(`, backpressure: (true|"2")`)},
 	{
 		Row:  "name of the operation in lines about server selection, before the command is built",
 		Hide: re(`\boperation: (create|ping|aggregate)?, `),
 	},
 	{Row: "log lines", Hide: re(`^log "(Starting topology monitoring|The program requires a newer driver|Command retr(y|ies) ).*`)},
-	{
-		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Beside: re(`: no time for a retry: `),
-		Upstream: re(`call \d+ \w+ (error|is|detail)|` + checkout), Fork: re(`call \d+ \w+ (error|is)|` + checkout),
+	{Row: "a new pool", Apart: true, Fits: func(i Instant) bool { // minPoolSize connects to an unknown server
+		return i.At == 0 && i.Plan.Has("minPoolSize") && i.are(`pool \S+: ConnectionCreated|log "Connection created"`, ``)
+	}},
+	{Row: "the deadline passes, or the context is cancelled, before a retry is sent", Fits: func(i Instant) bool {
+		e := i.ended()
+		return e.both("") && e.interrupted() && e.adds(expired...) && e.sameResult() && e.rest(tried, tried)
+	}},
+	{ // upstream asked for a connection without time, and sometimes gets one
+		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("") && e.interrupted() && e.adds(expired...) && e.sameResult() && e.rest(wentOn, tried) && some(e.restUp, `ConnectionCreated`)
+		},
 	},
 	{ // upstream's retries are lost with their result
-		Row: "an interrupted write of many documents", If: "bulkWrite", Beside: re(`call \d+ bulkWrite error .*: no time for a retry: `),
-		Upstream: re(`call \d+ bulkWrite (error|is|detail|returns .*Acknowledged:false)`),
-		Fork:     re(`call \d+ bulkWrite (error|is|detail|returns .*Acknowledged:true)`),
+		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("bulkWrite") && strings.Contains(e.fork["error"], noTime) && e.fork.has("is", expired...) &&
+				e.rest(tried, tried) && e.up.matches("returns", `Acknowledged:false`) && e.fork.matches("returns", `Acknowledged:true`)
+		},
 	},
 	{ // upstream's indexes are then those of the batch
-		Row: "an interrupted write of many documents", If: "insertMany", Beside: re(`call \d+ insertMany error .*: no time for a retry: `),
-		Upstream: re(`call \d+ insertMany (error|is|detail bulk|returns)`), Fork: re(`call \d+ insertMany (error|is|detail bulk|returns)`),
+		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("insertMany") && e.interrupted() && e.adds(expired...) && e.rest(tried, tried)
+		},
 	},
-	{ // by chance, a connection that a retry asked for when its time was up
-		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "timeoutMS", Either: re(`server \S+ sees hello|ConnectionCreated`), Last: true,
+	{ // upstream has an error of another package
+		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("clientBulkWrite") &&
+				e.up.matches("error", `^ driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, \{`) &&
+				e.fork.matches("error", `^ backpressure\.Interruption "bulk write exception: write concern errors: \[.*\]: no time for a retry: `) &&
+				e.fork.has("is", expired...) && e.sameResult() && e.rest(tried, tried)
+		},
+	},
+	{ // upstream starts a command without time, and has its error, and sometimes one more connection
+		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("watch") && e.up.has("is", expired...) && e.fork.has("is", expired...) && e.sameResult() &&
+				e.rest(wentOn+`|event started aggregate of call \d+ watch|`+
+					`(event|log) .*failed.*aggregate.*context (canceled|deadline exceeded)|log "Command started"`, tried)
+		},
+	},
+	{Row: "no server or connection for a retry", Fits: func(i Instant) bool {
+		e := i.ended()
+		return e.both("watch") && e.up.matches("error", `^ topology\.ServerSelectionError`) && e.fork.matches("error", `^ mongo\.CommandError`) &&
+			e.fork.matches("detail", `command`) && e.sameResult() && e.rest(tried, tried)
+	}},
+	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Fits: func(i Instant) bool {
+		e := i.ended()
+		return i.Plan.Has("retryReads=false") && i.Plan.timeout() > 0 && e.onlyFork("watch") &&
+			e.rest(wentOn+`|event started aggregate of call \d+ watch`, ``)
+	}},
+	{ // both fail to establish a connection; only the fork labels it, and goes on
+		Row: "network error while a connection is established", Apart: true, Fits: func(i Instant) bool {
+			const failed = `Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`
+			e := i.ended()
+			return some(i.Upstream, failed) && some(i.Fork, failed+`.*SystemOverloadedError, RetryableError`) &&
+				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake`))
+		},
+	},
+	{ // the newest upstream labels it, too, and returns it
+		Row: "errors of establishing a connection", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.one() && e.up.matches("error", `during connection handshake`) && e.up.has("is", "SystemOverloadedError, RetryableError") &&
+				len(e.fork) == 0 && e.rest(wentOn, wentOn)
+		},
 	},
 	{
-		Row: "the deadline passes, or the context is cancelled, before a retry is sent", If: "watch",
-		Upstream: re(`call \d+ watch (error|is|detail)|event (started aggregate of|failed aggregate after 0s: .*context (canceled|deadline))|` + checkout), Fork: re(`call \d+ watch (error .*(deadline exceeded|canceled)|is|detail)`), Last: true,
+		Row: "that error, or one while a connection is established, in a transaction", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("") && strings.HasSuffix(strings.ToLower(e.kind()), "transaction") &&
+				e.adds("TransientTransactionError") && e.sameText() && some(i.All, `call `+e.call+` error .*(was cleared because another operation failed|during connection handshake)`) &&
+				e.sameResult() && e.rest(tried, tried)
+		},
 	},
-	{
-		Row: "no server or connection for a retry", If: "watch", Beside: re(`call \d+ watch error topology\.ServerSelectionError`),
-		Upstream: re(`call \d+ watch (error|is|detail)`), Fork: re(`call \d+ watch (error mongo\.CommandError|is|detail command)`),
+	{Row: "pool cleared before the command asked for a connection", Apart: true, Fits: func(i Instant) bool {
+		e := i.ended()
+		return e.one() && e.up.matches("error", `^ topology\.poolClearedError ".* was cleared because another operation failed with: `) &&
+			(e.fork["error"] == "" || e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) && e.rest(tried, wentOn)
+	}},
+	{ // upstream begins at once
+		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return i.running("withTransaction") && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
+				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) && len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain, ``)
+		},
 	},
-	{
-		Row: "change streams, `retryReads=false` under a timeout", If: "retryReads=false",
-		Either: re(`event started aggregate of call \d+ watch|call \d+ watch error`), Last: true,
+	{ // upstream begins again without time, and has its error
+		Row: "`WithTransaction`, between transactions", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("withTransaction") && e.up.has("is", expired...) && e.fork.has("is", expired...) && e.up["returns"] == e.fork["returns"] &&
+				e.up.matches("error", `calculated server-side timeout|context (deadline exceeded|canceled)`) &&
+				e.fork.matches("is", `TransientTransactionError`) && !e.up.matches("is", `TransientTransactionError`) && e.rest(beginsAgain, ``)
+		},
 	},
-	{Row: "network error while a connection is established", Either: re(`Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`), Last: true},
-	{ // of two calls that fail at one instant, one clears the pool before or after the other asks for a connection
-		Row: "pool cleared before the command asked for a connection", Beside: re(`ConnectionPoolCleared`),
-		Upstream: re(`event started|` + checkout), Fork: re(`event started|` + checkout), Last: true,
+	{ // the newest begins after another backoff
+		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
+			return i.running("withTransaction") && len(i.Upstream) == 0 && i.are(``, beginsAgain) &&
+				some(i.Fork, `event started insert of call \d+ withTransaction|CheckOutStarted`)
+		},
 	},
-	{Row: "pool cleared before the command asked for a connection", Either: re(`error topology\.poolClearedError`), Last: true},
-	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Either: re(`event started insert of call|no time to try the transaction again: `), Last: true},
-	{Row: "`WithTransaction`, between transactions", If: "withTransaction", Upstream: re(checkout), Fork: no, Last: true},
 	{ // the operation that a server sees at one time begins at another
-		Row: "`WithTransaction`, between transactions", If: "withTransaction",
-		Upstream: re(`server \S+ sees .* startTransaction: true`), Fork: re(`server \S+ sees .* startTransaction: true`), But: re(`maxTimeMS: \{"\$numberLong":"\d+"\}`),
+		Row: "`WithTransaction`, between transactions", Fits: func(i Instant) bool {
+			const begins = `server \S+ sees .* startTransaction: true`
+			return i.running("withTransaction") && i.are(begins, begins) && i.but(`maxTimeMS: \{"\$numberLong":"\d+"\}`)
+		},
 	},
-	{
-		Row: "commit and abort by `WithTransaction`", If: "timeoutMS",
-		Upstream: re(`server \S+ sees (commit|abort)Transaction: `), Fork: re(`server \S+ sees (commit|abort)Transaction: .*maxTimeMS: `),
-		But: re(`, maxTimeMS: \{"\$numberLong":"\d+"\}`),
+	{ // only the fork's have the client's Timeout
+		Row: "commit and abort by `WithTransaction`", Fits: func(i Instant) bool {
+			const ends = `server \S+ sees (commit|abort)Transaction: `
+			return i.Plan.timeout() > 0 && i.running("withTransaction") && i.are(ends, ends+`.*, maxTimeMS: `) &&
+				!some(i.Upstream, `maxTimeMS`) && i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
+		},
 	},
 	{ // the newest upstream
-		Row: "`WithTransaction`, time is up after another error", If: "withTransaction", Beside: re(`call \d+ withTransaction error mongo\.timeoutError `),
-		Upstream: re(`call \d+ withTransaction (error mongo\.timeoutError|is timeout)`), Fork: re(`call \d+ withTransaction (error|is)`),
-		But: re(`error \S+ "(operation timed out: )?|is (timeout(, )?)?`),
+		Row: "`WithTransaction`, time is up after another error", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("withTransaction") && e.up.matches("error", `^ mongo\.timeoutError "operation timed out: `) && e.rest(``, ``) &&
+				i.but(` error \S+ "(operation timed out: )?| is (timeout(, )?)?`)
+		},
+	},
+	{Row: "`WithTransaction`, context with a deadline", Apart: true, Fits: func(i Instant) bool {
+		e := i.ended()
+		return e.onlyFork("withTransaction") && i.Plan.deadline(e.call) &&
+			e.fork.matches("error", `calculated server-side timeout|context deadline exceeded`) && e.fork.has("is", expired[0]) && e.rest(wentOn, ``)
+	}},
+	{ // upstream commits again at once
+		Row: "a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
+			return i.are(wentOn+`|event started commitTransaction|server \S+ sees commitTransaction|log .*commitTransaction`, wentOn) &&
+				some(i.Upstream, `commitTransaction`) && some(i.All, `event (failed|succeeded) commitTransaction`)
+		},
+	},
+	{ // upstream waits for the router that it is pinned to
+		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
+			return (i.Plan.Topology == "sharded:2" || i.Plan.Topology == "loadbalanced:1") && len(i.Upstream) == 0 && i.are(``, wentOn) &&
+				some(i.All, `event failed commitTransaction`)
+		},
+	},
+	{ // upstream ends, or begins again, where the fork commits again
+		Row: "that error of a commit; a commit that finds no server", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return i.running("withTransaction") && len(e.fork) == 0 && !e.up.matches("is", `UnknownTransactionCommitResult`) &&
+				(e.up.matches("error", unsent) || len(e.up) == 0 && some(i.Fork, `event started commitTransaction`)) &&
+				e.rest(wentOn+`|event started insert of call \d+ withTransaction`, wentOn+`|event started commitTransaction of call \d+ withTransaction`)
+		},
 	},
 	{
-		Row:    "`WithTransaction`, context with a deadline",
-		Either: re(`call \d+ withTransaction error .*(calculated server-side timeout|context deadline exceeded)`), Last: true,
+		Row: "that error of a commit; a commit that finds no server", Fits: func(i Instant) bool {
+			e := i.ended()
+			const unknown = `UnknownTransactionCommitResult`
+			return e.both("transaction") && e.fork.matches("is", unknown) && !e.up.matches("is", unknown) &&
+				some(i.All, `call \d+ transaction error .*`+unsent) && e.sameResult() && e.rest(``, ``)
+		},
 	},
-	{ // the application commits again
-		Row:      "a commit of unknown result, for whatever reason",
-		Upstream: re(`server \S+ sees commitTransaction`), Fork: re(`server \S+ sees commitTransaction: .* writeConcern: \{"w": "majority"\}`),
-		But: re(` writeConcern: \{"w": "majority"\},`),
-	},
-	{
-		Row: "a commit's result is unknown", Beside: re(`event (failed|succeeded) commitTransaction`),
-		Upstream: re(`event started commitTransaction|server \S+ sees commitTransaction|log .*(commitTransaction|Connection)`), Fork: re(checkout), Last: true,
-	},
-	{
-		Row: "that error of a commit; a commit that finds no server", If: "withTransaction",
-		Upstream: re(`call \d+ withTransaction (error|is|detail|returns)|` + checkout), Fork: re(`event started commitTransaction|` + checkout), Last: true,
-	},
-	{
-		Row: "that error of a commit; a commit that finds no server", If: "transaction", Beside: re(`call \d+ transaction is .*UnknownTransactionCommitResult`),
-		Upstream: re(`call \d+ transaction (error|is|detail)`), Fork: re(`call \d+ transaction (error|is|detail)`), Last: true,
-	},
-	{
-		Row:      "write without a connection, `retryWrites` on",
-		Upstream: re(`call \d+ \w+ is `), Fork: re(`call \d+ \w+ is .*RetryableWriteError`),
-	},
-	{
-		Row: "retried abortTransaction", Beside: re(`event (failed|started) abortTransaction|log .*abortTransaction`),
-		Upstream: re(`event started abortTransaction|log .*(abortTransaction|Connection)`), Fork: re(checkout + `|(log|event started) .*abortTransaction`), Last: true,
-	},
-	{
-		Row: "`retryWrites=false`, client bulk write in an explicit session", If: "retryWrites=false",
-		Upstream: re(`sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`),
-		Fork:     re(`sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`),
-	},
+	{Row: "write without a connection, `retryWrites` on", Fits: func(i Instant) bool {
+		e := i.ended()
+		return e.both("") && e.writes() && !i.Plan.Has("retryWrites=false") && e.adds("RetryableWriteError") &&
+			e.sameText() && some(i.All, `call `+e.call+` error .*`+unsent) && e.sameResult() && e.rest(``, ``)
+	}},
+	{Row: "retried abortTransaction", Apart: true, Fits: func(i Instant) bool {
+		return i.are(wentOn+`|event started abortTransaction|log .*abortTransaction`, wentOn+`|(log|event started) .*abortTransaction`) &&
+			some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`)
+	}},
+	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
+		const numbered = `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`
+		return i.Plan.Has("retryWrites=false") && i.Plan.Has("clientBulkWrite") && i.are(numbered, numbered) &&
+			i.but(`txnNumber: [^,]*|no transaction \d+`)
+	}},
 	{ // upstream's getMore does without a connection of its own, or needs a second one
-		Row:      "client bulk write, reading its results with getMore",
-		Beside:   re(`event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`),
-		Upstream: re(checkout + `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`),
-		Fork:     re(checkout + `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`), Last: true,
+		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
+			const sends = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`
+			return i.are(wentOn+sends, wentOn+sends) && some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`)
+		},
 	},
 	{ // and returns its connection when the command's monitor has returned
-		Row: "client bulk write, reading its results with getMore", If: "clientBulkWriteMany",
-		Upstream: no, Fork: re(`^ *\S+ (pool \S+ ConnectionCheckedIn|log "Connection checked in")`), Last: true,
+		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
+			return i.Plan.Has("clientBulkWriteMany") && len(i.Upstream) == 0 && i.are(``, `pool \S+: ConnectionCheckedIn|log "Connection checked in"`)
+		},
 	},
 	{ // behind a load balancer
-		Row:      "client bulk write, reading its results with getMore",
-		Beside:   re(`call \d+ clientBulkWrite\w* error .*an inserted document is too large`),
-		Upstream: re(`call \d+ clientBulkWrite\w* (error|is|detail|returns)`),
-		Fork:     re(`event started bulkWrite of call \d+ clientBulkWrite|` + checkout), Last: true,
+		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.one() && len(e.fork) == 0 && strings.HasPrefix(e.kind(), "clientBulkWrite") &&
+				e.up.matches("error", `an inserted document is too large`) && e.rest(``, wentOn+`|event started bulkWrite of call \d+ clientBulkWrite`)
+		},
 	},
 	{ // upstream's is still under way when the fork's application commits again
-		Row: "`WithTransaction`, client-level timeout without a deadline", If: "timeoutMS",
-		Upstream: re(`server \S+ sees commitTransaction: .*"w": "majority","wtimeout"`),
-		Fork:     re(`server \S+ sees commitTransaction: .*writeConcern: \{"w": "majority"\}.* maxTimeMS: `), Last: true,
+		Row: "`WithTransaction`, client-level timeout without a deadline", Apart: true, Fits: func(i Instant) bool {
+			return i.Plan.timeout() > 0 && i.are(`server \S+ sees commitTransaction: .*"w": "majority","wtimeout"`,
+				`server \S+ sees commitTransaction: .*writeConcern: \{"w": "majority"\}.* maxTimeMS: `)
+		},
 	},
-	{
-		Row: "write concern error of a batch, none in the next", Beside: re(`call \d+ bulkWrite returns .*no error`),
-		Upstream: re(`call \d+ bulkWrite returns`), Fork: re(`call \d+ bulkWrite (returns|error|detail|is)`),
-	},
+	{Row: "write concern error of a batch, none in the next", Fits: func(i Instant) bool {
+		e := i.ended()
+		return e.call != "" && e.kind() == "bulkWrite" && e.up["error"] == "" && e.up.matches("returns", `, no error$`) && e.rest(``, ``) &&
+			e.fork.matches("error", `^ mongo\.BulkWriteException "bulk write exception: write concern error: `) &&
+			strings.TrimSuffix(e.up["returns"], "no error") == strings.TrimSuffix(e.fork["returns"], "an error")
+	}},
 }
 
-// Reason returns the difference that explains why only upstream has the former of the lines of an instant, and only the fork the
-// latter, or nil.
-func Reason(plan Plan, upstream, fork, all []string) *Difference {
-	i := slices.IndexFunc(Differences, func(d Difference) bool {
-		matches := func(lines []string, pattern *regexp.Regexp) bool {
-			return !slices.ContainsFunc(lines, func(line string) bool { return !pattern.MatchString(line) && !wraps(line, upstream) })
-		}
-		switch {
-		case d.If != "" && !plan.Has(d.If):
-			return false
-		case d.Either != nil:
-			return slices.ContainsFunc(slices.Concat(upstream, fork), d.Either.MatchString)
-		case d.Upstream == nil:
-			return false
-		case d.But != nil && !slices.Equal(replaced(d.But, upstream), replaced(d.But, fork)):
-			return false
-		case d.Beside != nil && !slices.ContainsFunc(all, d.Beside.MatchString):
-			return false
-		}
-		return matches(upstream, d.Upstream) && matches(fork, d.Fork)
-	})
-	if i < 0 {
+// Reason returns the difference that explains an instant, or nil.
+func Reason(i Instant) *Difference {
+	n := slices.IndexFunc(Differences, func(d Difference) bool { return d.Fits != nil && d.Fits(i) })
+	if n < 0 {
 		return nil
 	}
-	return &Differences[i]
-}
-
-// replaced returns lines without what the pattern matches.
-func replaced(pattern *regexp.Regexp, lines []string) (rest []string) {
-	for _, line := range lines {
-		rest = append(rest, pattern.ReplaceAllString(line, ""))
-	}
-	slices.Sort(rest)
-	return rest
-}
-
-// wraps reports whether a line has the details of an error of which upstream has the same, or fewer.
-func wraps(line string, upstream []string) bool {
-	call, details, ok := strings.Cut(line, " detail")
-	return ok && slices.ContainsFunc(upstream, func(other string) bool {
-		return strings.HasPrefix(other, call+" detail") && strings.Contains(details, strings.TrimPrefix(other, call+" detail"))
-	})
+	return &Differences[n]
 }

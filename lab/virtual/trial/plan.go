@@ -180,6 +180,16 @@ func (p Plan) Workers() map[int]bool {
 	return workers
 }
 
+// Turns is the time within which workers that are ready at one instant go on.
+func (p Plan) Turns() time.Duration {
+	return time.Duration(max(1, len(p.Workers()))-1) * time.Microsecond
+}
+
+// Hurries reports whether a call may end because of the time.
+func (p Plan) Hurries(c Call) bool {
+	return c.Deadline+c.Cancel > 0 || p.Has("timeoutMS") || p.Has("serverSelectionTimeoutMS")
+}
+
 // limit returns the number of retries after overload errors that the driver in this program allows.
 func (p Plan) limit() int {
 	limit := 5

@@ -35,19 +35,13 @@ type recorder struct {
 	lines      []string
 	sessions   map[string]int // numbers sessions by their lsid
 	attempts   map[attempt]int
-	rejected   map[attempt]int // of them with NoWritesPerformed
-	overloads  map[int]int     // overload errors of a call's commands
-	others     map[int]int     // other failures, but for code 391
-	hidden     map[hiding]bool
-	selections map[string]int // by the operation
-	tokens     float64        // at most, by the attempts that were sent
-	minted     float64        // what the log tells of beyond that
-}
-
-// hiding is a line that a difference hides.
-type hiding struct {
-	difference int
-	line       string
+	rejected   map[attempt]int      // of them with NoWritesPerformed
+	overloads  map[int]int          // overload errors of a call's commands
+	others     map[int]int          // other failures, but for code 391
+	known      map[string]time.Time // when servers were first known, by address
+	selections map[string]int       // by the operation
+	tokens     float64              // at most, by the attempts that were sent
+	minted     float64              // what the log tells of beyond that
 }
 
 // The token bucket of client-backpressure.md, "Adaptive retry".
@@ -63,7 +57,7 @@ type attempt struct {
 }
 
 func newRecorder(hosts []string, keep, ordered bool) *recorder {
-	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{}, attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{}, hidden: map[hiding]bool{}, tokens: tokensAtMost, selections: map[string]int{}}
+	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{}, attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{}, known: map[string]time.Time{}, tokens: tokensAtMost, selections: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -97,11 +91,10 @@ func (r *recorder) line(format string, args ...any) {
 	text := masked(fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, d := range Differences {
-		if d.Hide == nil || d.First && r.hidden[hiding{i, text}] || !d.Hide.MatchString(text) {
+	for _, d := range Differences {
+		if d.Hide == nil || !d.Hide.MatchString(text) {
 			continue
 		}
-		r.hidden[hiding{i, text}] = true
 		if text = d.Hide.ReplaceAllString(text, ""); text == "" {
 			return
 		}
@@ -158,6 +151,33 @@ func (r *recorder) command(c virtual.Command) {
 	r.line("server %s sees %s", c.Host, strings.Join(fields, ", "))
 }
 
+// meets notes that a server is known.
+func (r *recorder) meets(address, kind string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.known[address]; !ok && kind != "Unknown" {
+		r.known[address] = time.Now()
+	}
+}
+
+// isNew reports whether a server is not known, or only from this instant on: in docs/differences.md, "a new pool" has what upstream's pool
+// then does.
+func (r *recorder) isNew(address string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.known[address]
+	return !ok || at.Equal(time.Now())
+}
+
+// named returns a value of the log.
+func named(key string, keysAndValues []any) string {
+	i := slices.Index(keysAndValues, any(key))
+	if i < 0 || i+1 == len(keysAndValues) {
+		return ""
+	}
+	return fmt.Sprint(keysAndValues[i+1])
+}
+
 // watch makes a client report to the recorder.
 func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.ClientOptions {
 	opts.SetMonitor(&event.CommandMonitor{
@@ -198,13 +218,17 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 		},
 	})
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		if (e.Type == event.ConnectionPoolReady || e.Type == event.ConnectionPoolCleared) && r.isNew(e.Address) {
+			return
+		}
 		r.line("pool %s: %s %s %v %s", e.Address, e.Type, e.Reason, e.Duration, describe(e.Error))
 		if e.Type == event.ConnectionCheckOutStarted {
-			time.Sleep(time.Duration(r.workers.current()) * time.Microsecond)
+			time.Sleep(r.workers.turn())
 		}
 	}})
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
+			r.meets(string(e.Address), e.NewDescription.Kind)
 			r.line("server %s: %s to %s", e.Address, e.PreviousDescription.Kind, e.NewDescription.Kind)
 			r.react(context.Background(), "described")
 		},
@@ -251,6 +275,11 @@ func (r *recorder) Info(_ int, message string, keysAndValues ...any) {
 		}
 	}
 	slices.Sort(pairs)
+	if message == "Connection pool ready" || message == "Connection pool cleared" {
+		if host, port := named("serverHost", keysAndValues), named("serverPort", keysAndValues); r.isNew(host + ":" + port) {
+			return
+		}
+	}
 	r.line("log %q %s", message, strings.Join(pairs, ", "))
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -131,11 +132,11 @@ type application struct {
 // aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
 const aside = 300 * time.Nanosecond
 
-// Run runs a plan in the bubble of the test, and records the lines if wanted. What the process draws from crypto/rand, from then on, is
-// the plan's: one trial runs at a time.
-func Run(t *testing.T, plan Plan, lines bool) Trace {
+// Run runs a plan in the bubble of the test, and records the lines if wanted. With another salt, drivers draw other numbers. What the
+// process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
+func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 	cluster := virtual.New(t, plan.servers())
-	chance := newChance(plan.Seed)
+	chance := newChance(plan.Seed + salt<<32)
 	rand.Reader = chance
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
@@ -171,9 +172,10 @@ func (a *application) work() {
 		workers[c.Worker] = append(workers[c.Worker], c)
 	}
 	var working sync.WaitGroup
-	for worker, calls := range workers {
+	for i, worker := range slices.Sorted(maps.Keys(workers)) {
+		calls := workers[worker]
 		working.Go(func() {
-			a.enter(worker + 1)
+			a.enter(i + 1)
 			for _, c := range calls {
 				time.Sleep(c.Pause)
 				a.call(c)

@@ -13,7 +13,7 @@ import (
 
 func run(t *testing.T, plan Plan) (trace Trace) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, true) })
+	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0, true) })
 	return trace
 }
 
@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 			trace := run(t, Plan{Topology: "replicaset:1", Calls: insert, Faults: []Fault{fault}})
 			require.Len(t, trace.Outcomes, 1)
 			assert.NotEmpty(t, trace.Outcomes[0].Error)
-			assert.LessOrEqual(t, trace.Outcomes[0].End, 50*time.Millisecond)
+			assert.LessOrEqual(t, trace.Outcomes[0].End.Truncate(time.Microsecond), 50*time.Millisecond)
 		})
 	}
 }

@@ -1,0 +1,387 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The lines of the table below, without their time.
+const (
+	asks, waits = `pool a: ConnectionCheckOutStarted  0s `, `log "Server selection started" operation: insert`
+	commits     = `event started commitTransaction of call 1 withTransaction`
+	inserts0    = `event started insert of call 1 withTransaction`
+)
+
+// ended returns the lines of a call's end.
+func ended(call, err, is string, more ...string) []string {
+	lines := []string{fmt.Sprintf("call %s error %s", call, err), fmt.Sprintf("call %s is %s", call, is)}
+	for _, line := range more {
+		lines = append(lines, "call "+call+" "+line)
+	}
+	return lines
+}
+
+func with(lines []string, more ...string) []string { return slices.Concat(lines, more) }
+
+// reasons has, for each difference, instants that it explains, and those like them that nothing explains.
+var reasons = []struct {
+	row, name string
+	plan      Plan
+	at        time.Duration
+	up, fork  []string
+	both      []string // lines that both have
+	not       bool
+}{
+	{row: "a new pool", name: "minPoolSize", plan: Plan{Options: []string{"minPoolSize=1"}}, up: []string{"pool a: ConnectionCreated  0s "}},
+	{not: true, name: "without minPoolSize", up: []string{"pool a: ConnectionCreated  0s "}},
+	{not: true, name: "in the fork", plan: Plan{Options: []string{"minPoolSize=1"}}, fork: []string{"pool a: ConnectionCreated  0s "}},
+	{not: true, name: "later", at: 1, plan: Plan{Options: []string{"minPoolSize=1"}}, up: []string{"pool a: ConnectionCreated  0s "}},
+
+	{
+		row: "the deadline passes, or the context is cancelled, before a retry is sent", name: "the context's error",
+		up: with(ended("1 insertOne", `T "x"`, "RetryableWriteError"), asks), fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout, RetryableWriteError"),
+	},
+	{row: "the deadline passes, or the context is cancelled, before a retry is sent", name: "of a type that wraps",
+		up: ended("1 insertOne", `T "x"`, ""), fork: ended("1 insertOne", `backpressure.Interruption "x: no time for a retry: y"`, "context canceled")},
+	{
+		row: "the deadline passes, or the context is cancelled, before a retry is sent", name: "upstream's connection without time",
+		up:   with(ended("1 insertOne", `T "x"`, ""), asks, "pool a: ConnectionCreated  0s "),
+		fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout"),
+	},
+	{not: true, name: "of another type", up: ended("1 insertOne", `T "x"`, ""), fork: ended("1 insertOne", `U "x: no time for a retry: y"`, "context canceled")},
+	{not: true, name: "another error", up: ended("1 insertOne", `T "z"`, ""), fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout")},
+	{not: true, name: "of another call", up: ended("2 insertOne", `T "x"`, ""), fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout")},
+	{not: true, name: "a label is lost", up: ended("1 insertOne", `T "x"`, "RetryableWriteError"), fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout")},
+	{not: true, name: "a label is new", up: ended("1 insertOne", `T "x"`, ""), fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout, NoWritesPerformed")},
+	{not: true, name: "a command", up: ended("1 insertOne", `T "x"`, ""), fork: with(ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout"), "server a sees ping")},
+	{not: true, name: "a connection", up: ended("1 insertOne", `T "x"`, ""), fork: with(ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout"), "pool a: ConnectionCreated")},
+	{not: true, name: "details are lost", up: ended("1 insertOne", `T "x"`, "", "detail write 91"), fork: ended("1 insertOne", `T "x: no time for a retry: y"`, "timeout", "detail write 64")},
+	{not: true, name: "a success", up: ended("1 insertOne", `T "x"`, "", "returns <nil>, an error"), fork: []string{"call 1 insertOne returns {}, no error"}},
+	{not: true, name: "an opening handshake, with timeoutMS", plan: Plan{Options: []string{"timeoutMS=50"}}, fork: []string{"server a sees hello: 1", "pool a: ConnectionCreated"}},
+
+	{
+		row: "an interrupted write of many documents", name: "bulkWrite",
+		up:   ended("1 bulkWrite", `E "x"`, "timeout", "returns &{UpsertedCount:1 Acknowledged:false}, an error"),
+		fork: ended("1 bulkWrite", `E "y: no time for a retry: x"`, "timeout", "returns &{UpsertedCount:1 Acknowledged:true}, an error"),
+	},
+	{
+		not: true, name: "bulkWrite, not acknowledged", up: ended("1 bulkWrite", `E "x"`, "timeout", "returns &{UpsertedCount:1 Acknowledged:true}, an error"),
+		fork: ended("1 bulkWrite", `E "y: no time for a retry: x"`, "timeout", "returns &{UpsertedCount:1 Acknowledged:false}, an error"),
+	},
+	{
+		row: "an interrupted write of many documents", name: "clientBulkWrite",
+		up:   ended("1 clientBulkWrite", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`, "RetryableWriteError", "detail"),
+		fork: ended("1 clientBulkWrite", `backpressure.Interruption "bulk write exception: write concern errors: [x]: no time for a retry: y"`, "timeout", "detail client bulk"),
+	},
+	{
+		not: true, name: "clientBulkWrite without the reason",
+		up:   ended("1 clientBulkWrite", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`, "RetryableWriteError", "detail"),
+		fork: ended("1 clientBulkWrite", `mongo.ClientBulkWriteException "bulk write exception: write concern errors: [x]"`, "timeout", "detail client bulk"),
+	},
+
+	{
+		row: "the deadline passes, or the context is cancelled, before a retry is sent", name: "a change stream's attempt without time",
+		up: with(ended("1 watch", `E "context canceled"`, "context canceled"), "event started aggregate of call 1 watch",
+			`event failed aggregate after 0s: E "context canceled" context canceled`, "pool a: ConnectionCheckedOut"),
+		fork: ended("1 watch", `mongo.CommandError "x: context canceled"`, "context canceled"),
+	},
+	{
+		not: true, name: "a change stream's attempt that fails otherwise",
+		up:   with(ended("1 watch", `E "EOF"`, ""), "event started aggregate of call 1 watch", `event failed aggregate after 0s: E "EOF"`),
+		fork: ended("1 watch", `mongo.CommandError "EOF"`, ""),
+	},
+	{
+		row: "no server or connection for a retry", name: "a change stream's",
+		up:   ended("1 watch", `topology.ServerSelectionError "x"`, "timeout", "detail"),
+		fork: ended("1 watch", `mongo.CommandError "y"`, "", `detail command 91`),
+	},
+	{
+		not: true, name: "a find's", up: ended("2 find", `topology.ServerSelectionError "x"`, "", "detail"),
+		fork: ended("2 find", `mongo.CommandError "y"`, "", "detail command 91"),
+	},
+	{
+		row: "change streams, `retryReads=false` under a timeout", name: "only upstream retries", plan: Plan{Options: []string{"retryReads=false", "timeoutMS=300"}},
+		up: []string{asks, "event started aggregate of call 1 watch"}, fork: ended("1 watch", `E "x"`, "", "returns <nil>, an error"),
+	},
+	{
+		not: true, name: "without a timeout", plan: Plan{Options: []string{"retryReads=false"}},
+		up: []string{asks, "event started aggregate of call 1 watch"}, fork: ended("1 watch", `E "x"`, ""),
+	},
+	{
+		not: true, name: "the fork retries", plan: Plan{Options: []string{"retryReads=false", "timeoutMS=300"}},
+		fork: []string{asks, "event started aggregate of call 1 watch"}, up: ended("1 watch", `E "x"`, ""),
+	},
+
+	{
+		row: "network error while a connection is established", name: "labels",
+		up: with(ended("1 find", `E "during connection handshake"`, "network"), `pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network`,
+			"pool a: ConnectionPoolCleared"),
+		fork: []string{`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network, SystemOverloadedError, RetryableError`},
+	},
+	{
+		not: true, name: "no labels", up: []string{`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network`},
+		fork: []string{`pool a: ConnectionCheckOutFailed connectionError 2ms E "during connection handshake" network`},
+	},
+	{not: true, name: "only the fork fails", fork: []string{
+		`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network, SystemOverloadedError, RetryableError`,
+	}},
+	{
+		row: "errors of establishing a connection", name: "the newest upstream returns it",
+		up: ended("1 find", `E "during connection handshake: x"`, "network, SystemOverloadedError, RetryableError", "returns <nil>, an error"),
+	},
+	{not: true, name: "without labels", up: ended("1 find", `E "during connection handshake: x"`, "network", "returns <nil>, an error")},
+	{not: true, name: "another labelled error", up: ended("1 find", `E "x"`, "SystemOverloadedError, RetryableError", "returns <nil>, an error")},
+	{
+		row: "that error, or one while a connection is established, in a transaction", name: "a joined error", both: []string{`call 1 abortedTransaction error *errors.joinError "a was cleared because another operation failed with: x"`},
+		up: []string{"call 1 abortedTransaction is ", "call 1 abortedTransaction detail"}, fork: []string{"call 1 abortedTransaction is TransientTransactionError", "call 1 abortedTransaction detail command 0"},
+	},
+	{
+		not: true, name: "another error in a transaction", both: []string{`call 1 transaction error E "(BadValue) x"`},
+		up: []string{"call 1 transaction is "}, fork: []string{"call 1 transaction is TransientTransactionError"},
+	},
+	{
+		not: true, name: "outside of one", both: []string{`call 1 find error E "a was cleared because another operation failed with: x"`},
+		up: []string{"call 1 find is "}, fork: []string{"call 1 find is TransientTransactionError"},
+	},
+	{
+		not: true, name: "the label is lost", both: []string{`call 1 transaction error E "a was cleared because another operation failed with: x"`},
+		up: []string{"call 1 transaction is TransientTransactionError"}, fork: []string{"call 1 transaction is "},
+	},
+	{
+		row: "pool cleared before the command asked for a connection", name: "a retry",
+		up: ended("1 find", `topology.poolClearedError "connection pool for a was cleared because another operation failed with: x"`, ""), fork: []string{asks, waits},
+	},
+	{
+		not: true, name: "another text", up: ended("1 find", `topology.poolClearedError "cleared"`, ""), fork: []string{asks, waits},
+	},
+	{
+		not: true, name: "no retry", up: ended("1 find", `topology.poolClearedError "connection pool for a was cleared because another operation failed with: x"`, ""),
+		fork: ended("1 find", `T "connection pool for a was cleared because another operation failed with: x"`, ""),
+	},
+	{not: true, name: "only the fork meets it", fork: ended("1 find", `topology.poolClearedError "connection pool for a was cleared because another operation failed with: x"`, "")},
+	{not: true, name: "a clear between two calls", both: []string{"pool a: ConnectionPoolCleared"}, up: []string{"event started find of call 1 find"}, fork: []string{"event started find of call 2 find"}},
+
+	{row: "`WithTransaction`, between transactions", name: "upstream begins at once", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks, inserts0}},
+	{
+		row: "`WithTransaction`, between transactions", name: "no time", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks},
+		fork: ended("1 withTransaction", `E "x: no time to try the transaction again: y"`, "timeout", "returns <nil>, an error"),
+	},
+	{
+		row: "`WithTransaction`, between transactions", name: "upstream begins without time", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up:   with(ended("1 withTransaction", `E "calculated server-side timeout (0 ms) is less than or equal to 0"`, "timeout"), asks, "pool a: ConnectionCheckedOut  0s "),
+		fork: ended("1 withTransaction", `E "x: context deadline exceeded"`, "timeout, TransientTransactionError"),
+	},
+	{
+		not: true, name: "upstream ends with another error", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `E "(WriteConflict) x"`, "timeout"), fork: ended("1 withTransaction", `E "x"`, "timeout, TransientTransactionError"),
+	},
+	{
+		not: true, name: "the fork's begins without time", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `E "x: context deadline exceeded"`, "timeout, TransientTransactionError"), fork: ended("1 withTransaction", `E "context deadline exceeded"`, "timeout"),
+	},
+	{
+		row: "`WithTransaction`, between transactions", name: "upstream waits for a server at once", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: []string{waits, `log "Waiting for suitable server to become available" operation: insert`},
+	},
+	{not: true, name: "another error", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks}, fork: ended("1 withTransaction", `E "x"`, "", "returns <nil>, an error")},
+	{not: true, name: "a success", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks}, fork: []string{"call 1 withTransaction returns <nil>, no error"}},
+	{not: true, name: "a commit", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks, commits}},
+	{row: "`WithTransaction`, between transactions", name: "the fork begins later", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, fork: []string{asks, inserts0}},
+	{not: true, name: "another call begins", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, fork: []string{asks, "event started insert of call 2 insertOne"}},
+	{
+		row: "`WithTransaction`, between transactions", name: "at another time", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up:   []string{`server a sees insert: c, startTransaction: true, maxTimeMS: {"$numberLong":"10"}`},
+		fork: []string{`server a sees insert: c, startTransaction: true, maxTimeMS: {"$numberLong":"9"}`},
+	},
+	{
+		not: true, name: "with another field", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: []string{`server a sees insert: c, startTransaction: true`}, fork: []string{`server a sees insert: d, startTransaction: true`},
+	},
+	{
+		row: "`WithTransaction`, time is up after another error", name: "unchanged", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `mongo.timeoutError "operation timed out: x"`, "timeout, network"), fork: ended("1 withTransaction", `E "x"`, "network"),
+	},
+	{
+		not: true, name: "and changed", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `mongo.timeoutError "operation timed out: x"`, "timeout"), fork: ended("1 withTransaction", `E "y"`, ""),
+	},
+	{
+		row: "`WithTransaction`, context with a deadline", name: "it passes", plan: Plan{Calls: []Call{{ID: 1, Kind: "withTransaction", Deadline: time.Second}}},
+		up: []string{asks}, fork: ended("1 withTransaction", `E "context deadline exceeded"`, "timeout, context deadline exceeded", "returns <nil>, an error"),
+	},
+	{
+		not: true, name: "without a deadline", plan: Plan{Calls: []Call{{ID: 1, Kind: "withTransaction"}}},
+		up: []string{asks}, fork: ended("1 withTransaction", `E "context deadline exceeded"`, "timeout, context deadline exceeded", "returns <nil>, an error"),
+	},
+	{
+		row: "a commit's result is unknown", name: "upstream commits at once", both: []string{"event failed commitTransaction after 1ms: E"},
+		up: []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
+	},
+	{
+		row: "a transaction finds no server; a commit's result is unknown", name: "unpinned", plan: Plan{Topology: "sharded:2"},
+		both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{asks, "pool a: ConnectionCreated  0s "},
+	},
+	{not: true, name: "nothing was pinned", plan: Plan{Topology: "replicaset:1"}, both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{asks}},
+	{not: true, name: "the fork alone commits again", both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{"event started commitTransaction of call 1 transaction"}},
+
+	{
+		row: "that error of a commit; a commit that finds no server", name: "WithTransaction commits again", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up:   ended("1 withTransaction", `topology.ServerSelectionError "server selection error: x"`, "timeout", "returns <nil>, an error"),
+		fork: []string{asks, waits},
+	},
+	{
+		not: true, name: "WithTransaction commits again after MaxTimeMSExpired", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `mongo.CommandError "(MaxTimeMSExpired) x"`, "timeout", "returns <nil>, an error"), fork: []string{commits, asks},
+	},
+	{
+		row: "that error of a commit; a commit that finds no server", name: "upstream begins again", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: []string{inserts0}, fork: []string{commits},
+	},
+	{not: true, name: "the fork alone waits", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks}, fork: []string{waits, "pool a: ConnectionCreated"}},
+	{
+		not: true, name: "with the label", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `topology.ServerSelectionError "server selection error: x"`, "UnknownTransactionCommitResult"), fork: []string{commits, asks},
+	},
+	{
+		not: true, name: "WithTransaction succeeds instead", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up: ended("1 withTransaction", `topology.ServerSelectionError "server selection error: x"`, ""), fork: []string{"call 1 withTransaction returns <nil>, no error"},
+	},
+	{
+		row: "that error of a commit; a commit that finds no server", name: "a commit",
+		up:   ended("1 transaction", `topology.ServerSelectionError "server selection error: x"`, "timeout", "detail"),
+		fork: ended("1 transaction", `mongo.CommandError "server selection error: x"`, "timeout, UnknownTransactionCommitResult", "detail command 0"),
+	},
+	{
+		not: true, name: "a commit's other error",
+		up: ended("1 transaction", `mongo.CommandError "(MaxTimeMSExpired) x"`, ""), fork: ended("1 transaction", `mongo.CommandError "(MaxTimeMSExpired) x"`, "UnknownTransactionCommitResult"),
+	},
+	{
+		row: "write without a connection, `retryWrites` on", name: "a write", both: []string{`call 1 insertOne error E "server selection error: x"`},
+		up: []string{"call 1 insertOne is timeout"}, fork: []string{"call 1 insertOne is timeout, RetryableWriteError"},
+	},
+	{
+		not: true, name: "a read", both: []string{`call 1 find error E "server selection error: x"`},
+		up: []string{"call 1 find is timeout"}, fork: []string{"call 1 find is timeout, RetryableWriteError"},
+	},
+	{
+		not: true, name: "a write with a connection", both: []string{`call 1 insertOne error E "(BadValue) x"`},
+		up: []string{"call 1 insertOne is "}, fork: []string{"call 1 insertOne is RetryableWriteError"},
+	},
+	{
+		not: true, name: "a write that is not retried", plan: Plan{Options: []string{"retryWrites=false"}}, both: []string{`call 1 insertOne error E "server selection error: x"`},
+		up: []string{"call 1 insertOne is timeout"}, fork: []string{"call 1 insertOne is timeout, RetryableWriteError"},
+	},
+	{
+		row: "retried abortTransaction", name: "it goes elsewhere", up: []string{"event started abortTransaction of call 1 abortedTransaction"},
+		fork: []string{asks, "pool a: ConnectionCheckedIn  0s "},
+	},
+	{not: true, name: "nothing is aborted", fork: []string{asks, "pool a: ConnectionCheckedIn  0s "}},
+	{
+		row: "`retryWrites=false`, client bulk write in an explicit session", name: "its number",
+		plan: Plan{Options: []string{"retryWrites=false"}, Calls: []Call{{Kind: "clientBulkWrite"}}},
+		up:   []string{"server a sees find: c, txnNumber: 2, autocommit: false"}, fork: []string{"server a sees find: c, txnNumber: 1, autocommit: false"},
+	},
+	{
+		not: true, name: "another field", plan: Plan{Options: []string{"retryWrites=false"}, Calls: []Call{{Kind: "clientBulkWrite"}}},
+		up: []string{"server a sees find: c, txnNumber: 2, autocommit: false"}, fork: []string{"server a sees find: d, txnNumber: 1, autocommit: false"},
+	},
+	{
+		not: true, name: "no client bulk write", plan: Plan{Options: []string{"retryWrites=false"}},
+		up: []string{"server a sees find: c, txnNumber: 2, autocommit: false"}, fork: []string{"server a sees find: c, txnNumber: 1, autocommit: false"},
+	},
+	{
+		row: "an interrupted write of many documents", name: "insertMany's indexes",
+		up:   ended("1 insertMany", `E "x"`, "", "detail bulk x 1 11000 of <nil>"),
+		fork: ended("1 insertMany", `E "x: no time for a retry: y"`, "timeout", "detail bulk x 3 11000 of <nil>"),
+	},
+	{
+		not: true, name: "insertMany's indexes, not interrupted", up: []string{"call 1 insertMany detail bulk x 1 11000 of <nil>"},
+		fork: []string{"call 1 insertMany detail bulk x 3 11000 of <nil>"},
+	},
+	{
+		row: "client bulk write, reading its results with getMore", name: "its results", up: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+		fork: []string{"pool a: ConnectionCheckedIn  0s", asks},
+	},
+	{not: true, name: "another call's connection", up: []string{"event started insert of call 1 bulkWrite"}, fork: []string{"pool a: ConnectionCheckedIn  0s", asks}},
+	{
+		row: "client bulk write, reading its results with getMore", name: "after a slow monitor", plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+		fork: []string{"pool a: ConnectionCheckedIn  0s"},
+	},
+	{not: true, name: "a connection that is not returned", plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}}, up: []string{"pool a: ConnectionCheckedIn  0s"}},
+	{
+		row: "client bulk write, reading its results with getMore", name: "its next batch behind a load balancer",
+		up: ended("1 clientBulkWriteMany", `E "an inserted document is too large"`, ""), fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+	},
+	{not: true, name: "another error of it", up: ended("1 clientBulkWriteMany", `E "x"`, ""), fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"}},
+	{
+		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit", plan: Plan{Options: []string{"timeoutMS=50"}},
+		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1, maxTimeMS: 1500`},
+	},
+	{
+		not: true, name: "a commit without a majority", plan: Plan{Options: []string{"timeoutMS=50"}},
+		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, lsid: 1, maxTimeMS: 1500`},
+	},
+	{
+		row: "write concern error of a batch, none in the next", name: "it is kept", up: []string{"call 1 bulkWrite returns {1}, no error"},
+		fork: ended("1 bulkWrite", `mongo.BulkWriteException "bulk write exception: write concern error: x"`, "", "detail bulk", "returns {1}, an error"),
+	},
+	{
+		not: true, name: "another result", up: []string{"call 1 bulkWrite returns {1}, no error"},
+		fork: ended("1 bulkWrite", `mongo.BulkWriteException "bulk write exception: write concern error: x"`, "", "detail bulk", "returns {2}, an error"),
+	},
+	{
+		not: true, name: "another error", up: []string{"call 1 bulkWrite returns {1}, no error"},
+		fork: ended("1 bulkWrite", `mongo.CommandError "x"`, "", "detail command", "returns {1}, an error"),
+	},
+}
+
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	for _, tt := range reasons {
+		t.Run(strings.TrimSpace(tt.row+" "+tt.name), func(t *testing.T) {
+			t.Parallel()
+			reason := Reason(Instant{Plan: tt.plan, At: tt.at, Upstream: tt.up, Fork: tt.fork, All: slices.Concat(tt.up, tt.fork, tt.both)})
+			if tt.not {
+				assert.Nil(t, reason)
+				return
+			}
+			require.NotNil(t, reason)
+			assert.Equal(t, tt.row, reason.Row)
+		})
+	}
+}
+
+// TestEveryReasonIsTried wants an instant for each difference that it explains, and that none before it does.
+func TestEveryReasonIsTried(t *testing.T) {
+	t.Parallel()
+	tried := map[*Difference]bool{}
+	for _, tt := range reasons {
+		tried[Reason(Instant{Plan: tt.plan, At: tt.at, Upstream: tt.up, Fork: tt.fork, All: slices.Concat(tt.up, tt.fork, tt.both)})] = true
+	}
+	for n := range Differences {
+		assert.True(t, tried[&Differences[n]] || Differences[n].Hide != nil, "difference %d, %s", n, Differences[n].Row)
+	}
+}
+
+// TestNewPool is about the events of pools whose server is not yet known.
+func TestNewPool(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(nil, true, true)
+	assert.True(t, r.isNew("a:1"))
+	r.meets("a:1", "Unknown")
+	assert.True(t, r.isNew("a:1"))
+	r.meets("a:1", "Mongos")
+	r.known["a:1"] = r.known["a:1"].Add(-1)
+	assert.False(t, r.isNew("a:1"))
+	r.meets("a:1", "Unknown")
+	assert.False(t, r.isNew("a:1"), "it was known")
+	assert.True(t, r.isNew("b:1"))
+}

@@ -1,0 +1,183 @@
+package trial
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Instant is where two traces differ.
+type Instant struct {
+	Plan Plan
+	At   time.Duration
+	// Upstream and Fork are the lines that only one of the traces has, All those of both.
+	Upstream, Fork, All []string
+}
+
+// timeWidth is the length of a line's time.
+const timeWidth = 12
+
+// At returns the time of a line.
+func At(line string) time.Duration {
+	ms, _ := strconv.ParseFloat(strings.TrimSpace(line[:timeWidth]), 64)
+	return time.Duration(ms*1000+0.5) * time.Microsecond
+}
+
+// Of returns the lines of a call, without times.
+func (t Trace) Of(call int) (lines []string) {
+	for _, line := range t.Lines {
+		if strings.Contains(line, fmt.Sprintf(" call %d ", call)) {
+			lines = append(lines, line[timeWidth:])
+		}
+	}
+	return lines
+}
+
+func some(lines []string, pattern string) bool {
+	return slices.ContainsFunc(lines, re(pattern).MatchString)
+}
+
+// every reports whether all lines match a pattern; none do if it is empty.
+func every(lines []string, pattern string) bool {
+	return !slices.ContainsFunc(lines, func(line string) bool { return pattern == "" || !re(pattern).MatchString(line) })
+}
+
+// are reports whether the lines are of these kinds.
+func (i Instant) are(upstream, fork string) bool {
+	return every(i.Upstream, upstream) && every(i.Fork, fork)
+}
+
+// but reports whether the lines are the same but for what the pattern matches.
+func (i Instant) but(pattern string) bool {
+	without := func(lines []string) (rest []string) {
+		for _, line := range lines {
+			rest = append(rest, re(pattern).ReplaceAllString(line, ""))
+		}
+		slices.Sort(rest)
+		return rest
+	}
+	return slices.Equal(without(i.Upstream), without(i.Fork))
+}
+
+// running reports whether the plan has a call of the kind, and no line is of the end of another one.
+func (i Instant) running(kind string) bool {
+	e := i.ended()
+	return i.Plan.Has(kind) && (e.call == "" && e.one() || e.kind() == kind && e.one())
+}
+
+// end is how a call ends: what it says after error, is, detail and returns.
+type end map[string]string
+
+func (e end) matches(what, pattern string) bool {
+	return e[what] != "" && re(pattern).MatchString(e[what])
+}
+
+// has reports whether it has one of some values.
+func (e end) has(what string, values ...string) bool {
+	return slices.ContainsFunc(values, func(value string) bool { return strings.Contains(e[what], value) })
+}
+
+// ends are how a call ends with both drivers, as far as that differs.
+type ends struct {
+	call     string // its number and kind
+	several  bool   // calls
+	up, fork end
+	restUp   []string // the other lines
+	restFork []string
+}
+
+var endLine = regexp.MustCompile(`^ *(?:[\d.]+ )?call (\d+ \w+) (error|is|detail|returns)(.*)$`)
+
+// ended returns the end of the instant's only call.
+func (i Instant) ended() (e ends) {
+	side := func(lines []string) (found end, rest []string) {
+		found = end{}
+		for _, line := range lines {
+			match := endLine.FindStringSubmatch(line)
+			if match == nil {
+				rest = append(rest, line)
+				continue
+			}
+			e.several = e.several || e.call != "" && e.call != match[1]
+			e.call, found[match[2]] = match[1], match[3]
+		}
+		return found, rest
+	}
+	e.up, e.restUp = side(i.Upstream)
+	e.fork, e.restFork = side(i.Fork)
+	return e
+}
+
+func (e ends) kind() string {
+	_, kind, _ := strings.Cut(e.call, " ")
+	return kind
+}
+
+// one reports whether no two calls end.
+func (e ends) one() bool { return !e.several }
+
+// both reports whether one call of a kind, or of any, ends with both drivers.
+func (e ends) both(kind string) bool {
+	return e.one() && len(e.up) > 0 && len(e.fork) > 0 && (kind == "" || e.kind() == kind)
+}
+
+// onlyFork reports whether one call of a kind ends with the fork, and not yet with upstream.
+func (e ends) onlyFork(kind string) bool {
+	return e.one() && e.kind() == kind && len(e.up) == 0 && len(e.fork) > 0
+}
+
+// rest reports whether the other lines are of these kinds.
+func (e ends) rest(upstream, fork string) bool {
+	return every(e.restUp, upstream) && every(e.restFork, fork)
+}
+
+// expired is what a timeout, or a cancellation, adds to an error.
+var expired = []string{"context deadline exceeded", "context canceled", "timeout"}
+
+const noTime = ": no time for a retry: "
+
+// interrupted reports whether the fork's error is upstream's, and why there was no time for a retry.
+func (e ends) interrupted() bool {
+	upType, up, _ := strings.Cut(strings.TrimSpace(e.up["error"]), " ")
+	forkType, fork, _ := strings.Cut(strings.TrimSpace(e.fork["error"]), " ")
+	before, _, ok := strings.Cut(fork, noTime)
+	return ok && strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption")
+}
+
+// adds reports whether the fork's error is what upstream's is, and some of these, too.
+func (e ends) adds(more ...string) bool {
+	up, fork := strings.Split(strings.TrimSpace(e.up["is"]), ", "), strings.Split(strings.TrimSpace(e.fork["is"]), ", ")
+	for _, one := range up {
+		if one != "" && !slices.Contains(fork, one) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(fork, func(one string) bool { return one != "" && !slices.Contains(up, one) && !slices.Contains(more, one) })
+}
+
+// sameText reports whether the errors have the same text.
+func (e ends) sameText() bool {
+	_, up, _ := strings.Cut(e.up["error"], ` "`)
+	_, fork, _ := strings.Cut(e.fork["error"], ` "`)
+	return up == fork
+}
+
+// sameResult reports whether the call returns the same, and upstream's details are among the fork's.
+func (e ends) sameResult() bool {
+	return e.up["returns"] == e.fork["returns"] && strings.Contains(e.fork["detail"], strings.TrimSpace(e.up["detail"]))
+}
+
+// deadline reports whether a call, of a number and kind, has a deadline.
+func (p Plan) deadline(call string) bool {
+	return p.timeout() > 0 || slices.ContainsFunc(p.Calls, func(c Call) bool {
+		return fmt.Sprintf("%d %s", c.ID, c.Kind) == call && c.Deadline > 0
+	})
+}
+
+// writes reports whether the call is a write outside of transactions.
+func (e ends) writes() bool {
+	return re(`^(insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite)`).MatchString(e.kind())
+}
