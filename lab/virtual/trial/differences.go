@@ -171,14 +171,14 @@ var Differences = []Difference{
 	}},
 	{ // upstream commits again at once
 		Row: "a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
-			return i.are(wentOn+`|event started commitTransaction|server \S+ sees commitTransaction|log .*commitTransaction`, wentOn) &&
+			return i.are(wentOn+`|event started commitTransaction|server \S+ sees commitTransaction|log .*commitTransaction`, wentOn+`|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
 				some(i.Upstream, `commitTransaction`) && some(i.All, `event (failed|succeeded) commitTransaction`)
 		},
 	},
 	{ // upstream waits for the router that it is pinned to
 		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
 			return (i.Plan.Topology == "sharded:2" || i.Plan.Topology == "loadbalanced:1") && len(i.Upstream) == 0 && i.are(``, wentOn) &&
-				some(i.All, `event failed commitTransaction`)
+				some(i.All, `event (failed|succeeded) commitTransaction`)
 		},
 	},
 	{ // upstream ends, or begins again, where the fork commits again

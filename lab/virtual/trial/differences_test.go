@@ -227,6 +227,10 @@ var reasons = []struct {
 		row: "a transaction finds no server; a commit's result is unknown", name: "unpinned", plan: Plan{Topology: "sharded:2"},
 		both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{asks, "pool a: ConnectionCreated  0s "},
 	},
+	{
+		row: "a transaction finds no server; a commit's result is unknown", name: "after a write concern error", plan: Plan{Topology: "loadbalanced:1"},
+		both: []string{"event succeeded commitTransaction after 1ms"}, fork: []string{"pool a: ConnectionCheckedIn  0s "},
+	},
 	{not: true, name: "nothing was pinned", plan: Plan{Topology: "replicaset:1"}, both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{asks}},
 	{not: true, name: "the fork alone commits again", both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{"event started commitTransaction of call 1 transaction"}},
 
