@@ -15,8 +15,8 @@ const (
 	runs = 15
 	// few is how often a plan runs again with each driver to tell whether it is exact.
 	few = 4
-	// many is how often one that is not exact runs, to compare how often which trace occurs.
-	many = 60
+	// some and many are how often one that is not exact runs, to compare how often which trace occurs: many times if some say that it differs.
+	some, many = 15, 60
 )
 
 // pair runs plans with both drivers.
@@ -49,13 +49,13 @@ const (
 )
 
 // judge compares the drivers by a plan.
-func (p *pair) judge(plan trial.Plan) verdict {
+func (p *pair) judge(plan trial.Plan) (v verdict) {
 	if plan.Overloads() {
 		return p.overloaded(plan)
 	}
-	// The fork has two runs, as it may do something else now and then.
+	// The fork has two runs where something goes wrong, as it may do something else now and then.
 	o := order{Plan: plan}
-	up, fork := p.runs(0, 1, o), p.runs(1, 2, o)
+	up, fork := p.runs(0, 1, o), p.runs(1, min(2, 1+len(plan.Faults)), o)
 	if up.exact() && fork.exact() && up[0].Digest == fork[0].Digest {
 		return verdict{}
 	}
@@ -72,7 +72,14 @@ func (p *pair) judge(plan trial.Plan) verdict {
 	case up.exact() && fork.exact():
 		return explain(plan, up[0], fork[0])
 	}
-	return rates(plan, p.runs(0, many, o), p.runs(1, many, o))
+	up, fork = up[:few], fork[:few] // with lines
+	for _, times := range []int{some, many} {
+		up, fork = append(up, p.runs(0, times-len(up), o)...), append(fork, p.runs(1, times-len(fork), o)...)
+		if v = rates(plan, up, fork); v.finding == "" {
+			break
+		}
+	}
+	return v
 }
 
 // runs runs a plan with a driver.

@@ -44,7 +44,7 @@ func settled(plan trial.Plan, up, fork trial.Trace, atUp, atFork time.Duration) 
 		}
 		a, b := seen(up, f.On, atUp), seen(fork, f.On, atFork)
 		last := f.Nth + f.Times*max(1, f.Every)
-		if a != b && min(a, b) < last || f.Times == 0 && max(a, b) >= f.Nth {
+		if (a != b || len(plan.Workers()) > 1) && min(a, b) < last || f.Times == 0 && max(a, b) >= f.Nth {
 			return false
 		}
 	}

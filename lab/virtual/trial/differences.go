@@ -23,12 +23,14 @@ var re = regexp.MustCompile
 const (
 	// tried is what an attempt that sends no command shows.
 	tried = `(pool \S+: ConnectionCheckOut(Started|Failed)|` +
-		`log "(Connection checkout (started|failed)|Server selection (started|succeeded|failed)|Waiting for suitable server to become available)")`
+		`log "(Connection checkout (started|failed)|Server selection (started|succeeded|failed)|` +
+		`Waiting for suitable server to become available)")`
 	// wentOn is what an attempt shows before it sends a command.
 	wentOn = `(` + tried + `|pool \S+: Connection(CheckedOut|CheckedIn|Created)|log "Connection (checked (in|out)|created)")`
 	// beginsAgain is what a transaction shows that begins again, also without time.
 	beginsAgain = wentOn + `|event started (insert|abortTransaction) of call \d+ withTransaction|` +
-		`server \S+ sees insert: .*startTransaction: true|log "Command started"|event failed insert after 0s: .* context (canceled|deadline exceeded)`
+		`server \S+ sees insert: .*startTransaction: true|log "Command started"|` +
+		`event failed insert after 0s: .* context (canceled|deadline exceeded)`
 	// unsent are the errors of such attempts: the pool was cleared, no server was found, no connection was established.
 	unsent = `(topology\.poolClearedError|topology\.ServerSelectionError|was cleared because another operation failed|` +
 		`server selection error|during connection handshake|checking out a connection)`
@@ -52,7 +54,8 @@ var Differences = []Difference{
 	{ // upstream asked for a connection without time, and sometimes gets one
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("") && e.interrupted() && e.adds(expired...) && e.sameResult() && e.rest(wentOn, tried) && some(e.restUp, `ConnectionCreated`)
+			return e.both("") && e.interrupted() && e.adds(expired...) && e.sameResult() && e.rest(wentOn, tried) &&
+				some(e.restUp, `ConnectionCreated`)
 		},
 	},
 	{ // upstream's retries are lost with their result
@@ -92,7 +95,7 @@ var Differences = []Difference{
 	}},
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Fits: func(i Instant) bool {
 		e := i.ended()
-		return i.Plan.Has("retryReads=false") && i.Plan.timeout() > 0 && e.onlyFork("watch") &&
+		return i.Plan.Has("retryReads=false") && i.Plan.deadline(e.call) && e.onlyFork("watch") &&
 			e.rest(wentOn+`|event started aggregate of call \d+ watch`, ``)
 	}},
 	{ // both fail to establish a connection; only the fork labels it, and goes on
@@ -114,7 +117,8 @@ var Differences = []Difference{
 		Row: "that error, or one while a connection is established, in a transaction", Fits: func(i Instant) bool {
 			e := i.ended()
 			return e.both("") && strings.HasSuffix(strings.ToLower(e.kind()), "transaction") &&
-				e.adds("TransientTransactionError") && e.sameText() && some(i.All, `call `+e.call+` error .*(was cleared because another operation failed|during connection handshake)`) &&
+				e.adds("TransientTransactionError") && e.sameText() &&
+				some(i.All, `call `+e.call+` error .*(was cleared because another operation failed|during connection handshake)`) &&
 				e.sameResult() && e.rest(tried, tried)
 		},
 	},
@@ -127,7 +131,8 @@ var Differences = []Difference{
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return i.running("withTransaction") && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
-				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) && len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain, ``)
+				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) &&
+				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain, ``)
 		},
 	},
 	{ // upstream begins again without time, and has its error
@@ -157,6 +162,13 @@ var Differences = []Difference{
 				!some(i.Upstream, `maxTimeMS`) && i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
 		},
 	},
+	{ // and so have the commands that their monitors run
+		Row: "commit and abort by `WithTransaction`", Fits: func(i Instant) bool {
+			const counts = `server \S+ sees count: .*, maxTimeMS: `
+			return i.Plan.timeout() > 0 && i.Plan.Monitor.Asks > 0 && i.running("withTransaction") && i.are(counts, counts) &&
+				i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
+		},
+	},
 	{ // the newest upstream
 		Row: "`WithTransaction`, time is up after another error", Fits: func(i Instant) bool {
 			e := i.ended()
@@ -171,13 +183,48 @@ var Differences = []Difference{
 	}},
 	{ // upstream commits again at once
 		Row: "a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
-			return i.are(wentOn+`|event started commitTransaction|server \S+ sees commitTransaction|log .*commitTransaction`, wentOn+`|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
+			return i.are(wentOn+`|event started commitTransaction|server \S+ sees commitTransaction|log .*commitTransaction`,
+				wentOn+`|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
 				some(i.Upstream, `commitTransaction`) && some(i.All, `event (failed|succeeded) commitTransaction`)
+		},
+	},
+	{ // upstream aborts it, by EndSession or because the application says so
+		Row: "a commit of unknown result, for whatever reason", Apart: true, Fits: func(i Instant) bool {
+			const unknown = `call \d+ (transaction|withTransaction|commitAgain) is timeout.*UnknownTransactionCommitResult`
+			return some(i.All, unknown) && some(i.Fork, unknown+`|abortAgain error .*after calling commitTransaction`) &&
+				some(i.Upstream, `ConnectionCheckOutStarted|event started abortTransaction`) &&
+				i.are(wentOn+`|pool \S+: ConnectionClosed idle|event started abortTransaction|log "Command started" commandName: abortTransaction`,
+					wentOn+`|call \d+ (\w+Transaction|transaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`)
+		},
+	},
+	{ // upstream's next commit has the old write concern
+		Row: "a commit of unknown result, for whatever reason", Fits: func(i Instant) bool {
+			const commits = `server \S+ sees commitTransaction: `
+			return i.are(commits, commits+`.*writeConcern: \{"w": "majority"`) && !some(i.Upstream, `"w": "majority"`) &&
+				i.but(`, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`)
+		},
+	},
+	{ // the application commits again, by another router, which no connection is idle for
+		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
+			const goes = wentOn + `|pool \S+: ConnectionClosed (idle|stale)|log "Connection closed"`
+			again := slices.ContainsFunc(i.Plan.Calls, func(c Call) bool { return c.Again == "commit" })
+			return again && i.Plan.Topology == "sharded:2" && i.are(goes, goes) &&
+				some(i.Upstream, `CheckOutStarted`) && some(i.Fork, `CheckOutStarted`)
+		},
+	},
+	{ // upstream panics, or takes it for an answer
+		Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			const closes = `|(log|event) .*(getMore|killCursors)`
+			return i.Plan.faulty(func(f Fault) bool { return f.What == Lack && strings.HasPrefix(f.Field, "cursor") }) &&
+				e.one() && e.fork.matches("error", `"malformed reply: the cursor has no `) &&
+				(e.up["error"] == "" || e.up.matches("error", `"(panic: |invalid response from server, no ')`)) && e.rest(wentOn+closes, wentOn+closes)
 		},
 	},
 	{ // upstream waits for the router that it is pinned to
 		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
-			return (i.Plan.Topology == "sharded:2" || strings.HasPrefix(i.Plan.Topology, "loadbalanced:")) && len(i.Upstream) == 0 && i.are(``, wentOn) &&
+			return (i.Plan.Topology == "sharded:2" || strings.HasPrefix(i.Plan.Topology, "loadbalanced:")) &&
+				len(i.Upstream) == 0 && i.are(``, wentOn) &&
 				some(i.All, `event (failed|succeeded) commitTransaction`)
 		},
 	},
@@ -186,7 +233,8 @@ var Differences = []Difference{
 			e := i.ended()
 			return i.running("withTransaction") && len(e.fork) == 0 && !e.up.matches("is", `UnknownTransactionCommitResult`) &&
 				(e.up.matches("error", unsent) || len(e.up) == 0 && some(i.Fork, `event started commitTransaction`)) &&
-				e.rest(wentOn+`|event started insert of call \d+ withTransaction`, wentOn+`|event started commitTransaction of call \d+ withTransaction`)
+				e.rest(wentOn+`|event started insert of call \d+ withTransaction`,
+					wentOn+`|event started commitTransaction of call \d+ withTransaction`)
 		},
 	},
 	{
@@ -203,7 +251,8 @@ var Differences = []Difference{
 			e.sameText() && some(i.All, `call `+e.call+` error .*`+unsent) && e.sameResult() && e.rest(``, ``)
 	}},
 	{Row: "retried abortTransaction", Apart: true, Fits: func(i Instant) bool {
-		return i.are(wentOn+`|event started abortTransaction|log .*abortTransaction`, wentOn+`|(log|event started) .*abortTransaction`) &&
+		return i.are(wentOn+`|event started abortTransaction|log .*abortTransaction`,
+			wentOn+`|(log|event started) .*abortTransaction|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
 			some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`)
 	}},
 	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
@@ -214,19 +263,22 @@ var Differences = []Difference{
 	{ // upstream's getMore does without a connection of its own, or needs a second one
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
 			const sends = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`
-			return i.are(wentOn+sends, wentOn+sends) && some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`)
+			return i.are(wentOn+sends, wentOn+sends) &&
+				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`)
 		},
 	},
 	{ // and returns its connection when the command's monitor has returned
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
-			return i.Plan.Has("clientBulkWriteMany") && len(i.Upstream) == 0 && i.are(``, `pool \S+: ConnectionCheckedIn|log "Connection checked in"`)
+			return i.Plan.Has("clientBulkWriteMany") && len(i.Upstream) == 0 &&
+				i.are(``, `pool \S+: ConnectionCheckedIn|log "Connection checked in"`)
 		},
 	},
 	{ // behind a load balancer
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return e.one() && len(e.fork) == 0 && strings.HasPrefix(e.kind(), "clientBulkWrite") &&
-				e.up.matches("error", `an inserted document is too large`) && e.rest(``, wentOn+`|event started bulkWrite of call \d+ clientBulkWrite`)
+				e.up.matches("error", `an inserted document is too large`) &&
+				e.rest(``, wentOn+`|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`)
 		},
 	},
 	{ // upstream's is still under way when the fork's application commits again
@@ -235,6 +287,10 @@ var Differences = []Difference{
 				`server \S+ sees commitTransaction: .*writeConcern: \{"w": "majority"\}.* maxTimeMS: `)
 		},
 	},
+	{Row: "a compressor fails, or the connection is closed before the command is sent", Fits: func(i Instant) bool {
+		return len(i.Upstream) == 0 && len(i.Fork) == 1 &&
+			some(i.Fork, `event failed \w+ after \S+: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`)
+	}},
 	{Row: "write concern error of a batch, none in the next", Fits: func(i Instant) bool {
 		e := i.ended()
 		return e.call != "" && e.kind() == "bulkWrite" && e.up["error"] == "" && e.up.matches("returns", `, no error$`) && e.rest(``, ``) &&

@@ -309,6 +309,96 @@ var reasons = []struct {
 		fork: []string{"call 1 insertMany detail bulk x 3 11000 of <nil>"},
 	},
 	{
+		row: "a commit of unknown result, for whatever reason", name: "upstream's EndSession", up: []string{asks, "event started abortTransaction of call 0 "},
+		fork: ended("1 transaction", `E "x"`, "timeout, context deadline exceeded, UnknownTransactionCommitResult"),
+	},
+	{
+		row: "a commit of unknown result, for whatever reason", name: "the application's abort", up: []string{"event started abortTransaction of call 1 transaction"},
+		fork: ended("1 abortAgain", `E "cannot call abortTransaction after calling commitTransaction"`, ""),
+		both: ended("1 transaction", `E "x"`, "timeout, UnknownTransactionCommitResult"),
+	},
+	{
+		not: true, name: "a commit that is not sent again", up: []string{asks, "event started commitTransaction of call 1 transaction"},
+		fork: ended("1 transaction", `E "x"`, "timeout, UnknownTransactionCommitResult"),
+	},
+	{
+		not: true, name: "one whose time is not up", up: []string{asks, "event started abortTransaction of call 0 "},
+		fork: ended("1 transaction", `E "x"`, "network, UnknownTransactionCommitResult"),
+	},
+	{not: true, name: "no abort, and no commit before it", up: []string{"event started abortTransaction of call 0 "}, fork: ended("1 abortedTransaction", `E "x"`, "timeout")},
+	{
+		row: "a commit of unknown result, for whatever reason", name: "the next is for a majority",
+		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": {"$numberInt":"1"}}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": {"$numberInt":"10000"}}, lsid: 1`},
+	},
+	{
+		not: true, name: "upstream's is for a majority", up: []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, lsid: 1`},
+	},
+	{
+		not: true, name: "and in another session", up: []string{`server a sees commitTransaction: 1, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 2`},
+	},
+	{
+		row: "a transaction finds no server; a commit's result is unknown", name: "the next goes to another router",
+		plan: Plan{Topology: "sharded:2", Calls: []Call{{Kind: "transaction", Again: "commit"}}},
+		up:   []string{asks}, fork: []string{"pool b: ConnectionCheckOutStarted  0s ", "pool b: ConnectionCreated  0s "},
+	},
+	{
+		not: true, name: "it is not committed again", plan: Plan{Topology: "sharded:2", Calls: []Call{{Kind: "transaction", Again: "abort"}}},
+		up: []string{asks}, fork: []string{"pool b: ConnectionCheckOutStarted  0s ", "pool b: ConnectionCreated  0s "},
+	},
+	{
+		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a panic", plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.id"}}},
+		up: ended("1 find", `E "panic: x"`, ""), fork: ended("1 find", `E "malformed reply: the cursor has no id"`, ""),
+	},
+	{
+		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a success", plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.id"}}},
+		up: []string{"call 1 find returns [], no error"}, fork: ended("1 find", `E "malformed reply: the cursor has no id"`, "", "returns <nil>, an error"),
+	},
+	{
+		not: true, name: "of a reply that lacks nothing", up: []string{"call 1 find returns [], no error"},
+		fork: ended("1 find", `E "malformed reply: the cursor has no id"`, "", "returns <nil>, an error"),
+	},
+	{
+		not: true, name: "for another error", plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.id"}}},
+		up: ended("1 find", `E "no id"`, ""), fork: ended("1 find", `E "malformed reply: the cursor has no id"`, ""),
+	},
+	{
+		row: "commit and abort by `WithTransaction`", name: "the client's Timeout", plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		up:   []string{`server a sees abortTransaction: 1, $db: "admin"`},
+		fork: []string{`server a sees abortTransaction: 1, maxTimeMS: {"$numberLong":"50"}, $db: "admin"`},
+	},
+	{
+		not: true, name: "without a Timeout", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up:   []string{`server a sees abortTransaction: 1, $db: "admin"`},
+		fork: []string{`server a sees abortTransaction: 1, maxTimeMS: {"$numberLong":"50"}, $db: "admin"`},
+	},
+	{
+		not: true, name: "a Timeout that is lost", plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		up:   []string{`server a sees abortTransaction: 1, maxTimeMS: {"$numberLong":"50"}, $db: "admin"`},
+		fork: []string{`server a sees abortTransaction: 1, $db: "admin"`},
+	},
+	{
+		row: "commit and abort by `WithTransaction`", name: "what a monitor runs",
+		plan: Plan{Options: []string{"timeoutMS=50"}, Monitor: Monitor{Asks: 1}, Calls: []Call{{Kind: "withTransaction"}}},
+		up:   []string{`server a sees count: "c", maxTimeMS: {"$numberLong":"50"}, $db: "db"`},
+		fork: []string{`server a sees count: "c", maxTimeMS: {"$numberLong":"40"}, $db: "db"`},
+	},
+	{
+		not: true, name: "what calls run", plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		up:   []string{`server a sees count: "c", maxTimeMS: {"$numberLong":"50"}, $db: "db"`},
+		fork: []string{`server a sees count: "c", maxTimeMS: {"$numberLong":"40"}, $db: "db"`},
+	},
+	{
+		row: "a compressor fails, or the connection is closed before the command is sent", name: "a counterpart",
+		fork: []string{`event failed insert after 0s: topology.ConnectionError "connection(<closed>) connection is closed" `},
+	},
+	{
+		not: true, name: "upstream's counterpart",
+		up: []string{`event failed insert after 0s: topology.ConnectionError "connection(<closed>) connection is closed" `},
+	},
+	{
 		row: "client bulk write, reading its results with getMore", name: "its results", up: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
 		fork: []string{"pool a: ConnectionCheckedIn  0s", asks},
 	},

@@ -241,10 +241,10 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			r.line("heartbeat %s started, awaited %v", e.ConnectionID, e.Awaited)
 		},
 		ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
-			r.line("heartbeat %s succeeded after %v, awaited %v", e.ConnectionID, e.Duration, e.Awaited)
+			r.line("heartbeat %s succeeded after %v, awaited %v", e.ConnectionID, e.Duration.Round(time.Microsecond), e.Awaited)
 		},
 		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
-			r.line("heartbeat %s failed after %v, awaited %v: %s", e.ConnectionID, e.Duration, e.Awaited, describe(e.Failure))
+			r.line("heartbeat %s failed after %v, awaited %v: %s", e.ConnectionID, e.Duration.Round(time.Microsecond), e.Awaited, describe(e.Failure))
 		},
 	})
 	if logs {
