@@ -93,16 +93,17 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 		connection: fmt.Sprint(host, "/", req.Client.ID), compressors: req.Client.Compressors, doc: whole(req),
 	}
 	var reply bson.D
+	var err error
 	failed := s.auth.refuse(q)
-	if failed != nil {
-		// It is the reply.
-	} else if q.name == "getMore" {
-		var err error
-		if reply, failed, err = s.getMore(ctx, q); err != nil {
-			return nil, err
-		}
-	} else {
+	switch {
+	case failed != nil: // it is the reply
+	case q.name == "getMore":
+		reply, failed, err = s.getMore(ctx, q)
+	default:
 		reply, failed = s.inSession(q)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if failed != nil {
 		if failed.Labels == nil {

@@ -55,7 +55,11 @@ func (p *pair) judge(plan trial.Plan) (v verdict) {
 	}
 	// The fork has two runs where something goes wrong, as it may do something else now and then.
 	o := order{Plan: plan}
-	up, fork := p.runs(0, 1, o), p.runs(1, min(2, 1+len(plan.Faults)), o)
+	up := p.runs(0, 1, o)
+	if v, crashed := crash(up, nil); crashed {
+		return v
+	}
+	fork := p.runs(1, min(2, 1+len(plan.Faults)), o)
 	if up.exact() && fork.exact() && up[0].Digest == fork[0].Digest {
 		return verdict{}
 	}

@@ -61,7 +61,7 @@ var Differences = []Difference{
 	{ // upstream's retries are lost with their result
 		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("bulkWrite") && strings.Contains(e.fork["error"], noTime) && e.fork.has("is", expired...) &&
+			return e.both("bulkWrite") && strings.Contains(e.fork["error"], noTime) && e.fork.isOne(expired...) &&
 				e.rest(tried, tried) && e.up.matches("returns", `Acknowledged:false`) && e.fork.matches("returns", `Acknowledged:true`)
 		},
 	},
@@ -74,16 +74,16 @@ var Differences = []Difference{
 	{ // upstream has an error of another package
 		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("clientBulkWrite") &&
+			return e.both("") && strings.HasPrefix(e.kind(), "clientBulkWrite") &&
 				e.up.matches("error", `^ driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, \{`) &&
 				e.fork.matches("error", `^ backpressure\.Interruption "bulk write exception: write concern errors: \[.*\]: no time for a retry: `) &&
-				e.fork.has("is", expired...) && e.sameResult() && e.rest(tried, tried)
+				e.fork.isOne(expired...) && e.sameResult() && e.rest(tried, tried)
 		},
 	},
 	{ // upstream starts a command without time, and has its error, and sometimes one more connection
 		Row: "the deadline passes, or the context is cancelled, before a retry is sent", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("watch") && e.up.has("is", expired...) && e.fork.has("is", expired...) && e.sameResult() &&
+			return e.both("watch") && e.up.isOne(expired...) && e.fork.isOne(expired...) && e.sameResult() &&
 				e.rest(wentOn+`|event started aggregate of call \d+ watch|`+
 					`(event|log) .*failed.*aggregate.*context (canceled|deadline exceeded)|log "Command started"`, tried)
 		},
@@ -106,10 +106,20 @@ var Differences = []Difference{
 				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake`))
 		},
 	},
+	{ // the newest upstream labels it whatever its own labels are
+		Row: "labels for a refused hello", Apart: true, Fits: func(i Instant) bool {
+			const failed = `(pool \S+: Connection(CheckOutFailed connectionE|Closed e)rror|log "Connection (checkout failed|closed)") ` +
+				`.*during connection handshake: \(InterruptedDueToOverload\)`
+			e := i.ended()
+			return e.one() && some(e.restUp, failed+`.* network, SystemOverloadedError, RetryableError$`) && e.rest(failed, failed) &&
+				some(e.restFork, failed+`.* SystemOverloadedError$`) && e.up["error"] == e.fork["error"] &&
+				(e.call == "" || e.fork.matches("detail", `^ command 473 `))
+		},
+	},
 	{ // the newest upstream labels it, too, and returns it
 		Row: "errors of establishing a connection", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.one() && e.up.matches("error", `during connection handshake`) && e.up.has("is", "SystemOverloadedError, RetryableError") &&
+			return e.one() && e.up.matches("error", `during connection handshake`) && e.up.isOne("SystemOverloadedError, RetryableError") &&
 				len(e.fork) == 0 && e.rest(wentOn, wentOn)
 		},
 	},
@@ -130,7 +140,7 @@ var Differences = []Difference{
 	{ // upstream begins at once
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return i.running("withTransaction") && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
+			return i.running() && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
 				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) &&
 				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain, ``)
 		},
@@ -138,34 +148,42 @@ var Differences = []Difference{
 	{ // upstream begins again without time, and has its error
 		Row: "`WithTransaction`, between transactions", Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("withTransaction") && e.up.has("is", expired...) && e.fork.has("is", expired...) && e.up["returns"] == e.fork["returns"] &&
+			return e.both("withTransaction") && e.up.isOne(expired...) && e.fork.isOne(expired...) && e.up["returns"] == e.fork["returns"] &&
 				e.up.matches("error", `calculated server-side timeout|context (deadline exceeded|canceled)`) &&
 				e.fork.matches("is", `TransientTransactionError`) && !e.up.matches("is", `TransientTransactionError`) && e.rest(beginsAgain, ``)
 		},
 	},
 	{ // the newest begins after another backoff
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
-			return i.running("withTransaction") && len(i.Upstream) == 0 && i.are(``, beginsAgain) &&
+			return i.running() && len(i.Upstream) == 0 && i.are(``, beginsAgain) &&
 				some(i.Fork, `event started insert of call \d+ withTransaction|CheckOutStarted`)
 		},
 	},
 	{ // the operation that a server sees at one time begins at another
 		Row: "`WithTransaction`, between transactions", Fits: func(i Instant) bool {
 			const begins = `server \S+ sees .* startTransaction: true`
-			return i.running("withTransaction") && i.are(begins, begins) && i.but(`maxTimeMS: \{"\$numberLong":"\d+"\}`)
+			return i.running() && i.are(begins, begins) && i.but(`maxTimeMS: \{"\$numberLong":"\d+"\}`)
 		},
 	},
 	{ // only the fork's have the client's Timeout
 		Row: "commit and abort by `WithTransaction`", Fits: func(i Instant) bool {
 			const ends = `server \S+ sees (commit|abort)Transaction: `
-			return i.Plan.timeout() > 0 && i.running("withTransaction") && i.are(ends, ends+`.*, maxTimeMS: `) &&
+			return i.Plan.timeout() > 0 && i.running() && i.are(ends, ends+`.*, maxTimeMS: `) &&
 				!some(i.Upstream, `maxTimeMS`) && i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
+		},
+	},
+	{ // which lets the fork's be retried more than once
+		Row: "commit and abort by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
+			const retries = `|(log|event started) .*(abort|commit)Transaction`
+			e := i.ended()
+			return i.Plan.timeout() > 0 && i.running() && len(e.up) > 0 && len(e.fork) == 0 && e.up["error"] != "" &&
+				some(i.All, `event failed (abort|commit)Transaction`) && e.rest(``, wentOn+retries)
 		},
 	},
 	{ // and so have the commands that their monitors run
 		Row: "commit and abort by `WithTransaction`", Fits: func(i Instant) bool {
 			const counts = `server \S+ sees count: .*, maxTimeMS: `
-			return i.Plan.timeout() > 0 && i.Plan.Monitor.Asks > 0 && i.running("withTransaction") && i.are(counts, counts) &&
+			return i.Plan.timeout() > 0 && i.Plan.Monitor.Asks > 0 && i.running() && i.are(counts, counts) &&
 				i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
 		},
 	},
@@ -179,7 +197,7 @@ var Differences = []Difference{
 	{Row: "`WithTransaction`, context with a deadline", Apart: true, Fits: func(i Instant) bool {
 		e := i.ended()
 		return e.onlyFork("withTransaction") && i.Plan.deadline(e.call) &&
-			e.fork.matches("error", `calculated server-side timeout|context deadline exceeded`) && e.fork.has("is", expired[0]) && e.rest(wentOn, ``)
+			e.fork.matches("error", `calculated server-side timeout|context deadline exceeded`) && e.fork.isOne(expired[0]) && e.rest(wentOn, ``)
 	}},
 	{ // upstream commits again at once
 		Row: "a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
@@ -231,7 +249,7 @@ var Differences = []Difference{
 	{ // upstream ends, or begins again, where the fork commits again
 		Row: "that error of a commit; a commit that finds no server", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return i.running("withTransaction") && len(e.fork) == 0 && !e.up.matches("is", `UnknownTransactionCommitResult`) &&
+			return i.running() && len(e.fork) == 0 && !e.up.matches("is", `UnknownTransactionCommitResult`) &&
 				(e.up.matches("error", unsent) || len(e.up) == 0 && some(i.Fork, `event started commitTransaction`)) &&
 				e.rest(wentOn+`|event started insert of call \d+ withTransaction`,
 					wentOn+`|event started commitTransaction of call \d+ withTransaction`)

@@ -309,6 +309,18 @@ var reasons = []struct {
 		fork: []string{"call 1 insertMany detail bulk x 3 11000 of <nil>"},
 	},
 	{
+		row: "labels for a refused hello", name: "only upstream's",
+		up: with([]string{"call 1 find is network, SystemOverloadedError, RetryableError", `call 1 find detail command 0  ["NetworkError"]`},
+			`pool a: ConnectionClosed error 0s E "during connection handshake: (InterruptedDueToOverload) x" network, SystemOverloadedError, RetryableError`),
+		fork: with([]string{"call 1 find is SystemOverloadedError", `call 1 find detail command 473 InterruptedDueToOverload ["SystemOverloadedError"]`},
+			`pool a: ConnectionClosed error 0s E "during connection handshake: (InterruptedDueToOverload) x" SystemOverloadedError`),
+	},
+	{
+		not: true, name: "no label at all",
+		up:   []string{`pool a: ConnectionClosed error 0s E "during connection handshake: (InterruptedDueToOverload) x" network, SystemOverloadedError, RetryableError`},
+		fork: []string{`pool a: ConnectionClosed error 0s E "during connection handshake: (InterruptedDueToOverload) x" `},
+	},
+	{
 		row: "a commit of unknown result, for whatever reason", name: "upstream's EndSession", up: []string{asks, "event started abortTransaction of call 0 "},
 		fork: ended("1 transaction", `E "x"`, "timeout, context deadline exceeded, UnknownTransactionCommitResult"),
 	},
@@ -378,6 +390,21 @@ var reasons = []struct {
 		not: true, name: "a Timeout that is lost", plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
 		up:   []string{`server a sees abortTransaction: 1, maxTimeMS: {"$numberLong":"50"}, $db: "admin"`},
 		fork: []string{`server a sees abortTransaction: 1, $db: "admin"`},
+	},
+	{
+		row: "commit and abort by `WithTransaction`", name: "one more retry", both: []string{"event failed abortTransaction after 1ms: x"},
+		plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		up:   ended("1 withTransaction", `E "x"`, ""), fork: []string{asks},
+	},
+	{
+		not: true, name: "one more retry of the rest", both: []string{"event failed insert after 1ms: x"},
+		plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		up:   ended("1 withTransaction", `E "x"`, ""), fork: []string{asks},
+	},
+	{
+		not: true, name: "one more retry without a Timeout", both: []string{"event failed abortTransaction after 1ms: x"},
+		plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
+		up:   ended("1 withTransaction", `E "x"`, ""), fork: []string{asks},
 	},
 	{
 		row: "commit and abort by `WithTransaction`", name: "what a monitor runs",

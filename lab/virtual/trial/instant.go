@@ -62,8 +62,9 @@ func (i Instant) but(pattern string) bool {
 	return slices.Equal(without(i.Upstream), without(i.Fork))
 }
 
-// running reports whether the plan has a call of the kind, and no line is of the end of another one.
-func (i Instant) running(kind string) bool {
+// running reports whether the plan has a call of WithTransaction, and no line is of the end of another one.
+func (i Instant) running() bool {
+	const kind = "withTransaction"
 	e := i.ended()
 	return i.Plan.Has(kind) && (e.call == "" && e.one() || e.kind() == kind && e.one())
 }
@@ -75,9 +76,9 @@ func (e end) matches(what, pattern string) bool {
 	return e[what] != "" && re(pattern).MatchString(e[what])
 }
 
-// has reports whether it has one of some values.
-func (e end) has(what string, values ...string) bool {
-	return slices.ContainsFunc(values, func(value string) bool { return strings.Contains(e[what], value) })
+// isOne reports whether the error is one of some.
+func (e end) isOne(of ...string) bool {
+	return slices.ContainsFunc(of, func(one string) bool { return strings.Contains(e["is"], one) })
 }
 
 // ends are how a call ends with both drivers, as far as that differs.

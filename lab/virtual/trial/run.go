@@ -132,6 +132,9 @@ type application struct {
 // aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
 const aside = 300 * time.Nanosecond
 
+// patience is the virtual time after which a call that still waits is taken to wait for ever.
+const patience = 12 * time.Hour
+
 // Run runs a plan in the bubble of the test, and records the lines if wanted. With another salt, drivers draw other numbers. What the
 // process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
 func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
@@ -157,7 +160,9 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 			a.arrived[i] = 0
 		}
 	}
+	endless := time.AfterFunc(patience, func() { panic(fmt.Sprintf("it does not end within %v", patience)) })
 	a.work()
+	endless.Stop()
 	time.Sleep(2 * time.Second) // for what the driver does in the background
 	trace := a.trace()
 	cluster.SetLink(virtual.Up)
