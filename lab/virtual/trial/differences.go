@@ -281,7 +281,8 @@ var Differences = []Difference{
 	{ // upstream's getMore does without a connection of its own, or needs a second one
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
 			const sends = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`
-			return i.are(wentOn+sends, wentOn+sends) &&
+			const closes = `|pool \S+: ConnectionClosed stale|log "Connection closed"`
+			return i.are(wentOn+sends, wentOn+sends+closes) &&
 				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`)
 		},
 	},
