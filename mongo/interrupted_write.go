@@ -49,8 +49,7 @@ func withOuterLabel(wrapped, err error) error {
 }
 
 // InsertMany executes an insert command to insert several documents into the collection. If some of them cannot be inserted by the
-// server during the operation, for
-// example because of a duplicate key, the error is a BulkWriteException.
+// server during the operation, for example because of a duplicate key, the error is a BulkWriteException.
 //
 // The documents parameter must be a slice of the documents to insert, which cannot be nil or empty, and whose elements must all be
 // non-nil. A document that has no _id field when it is transformed into BSON gets one there; the application's own document is not

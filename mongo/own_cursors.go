@@ -24,7 +24,8 @@ func (c *Cursor) discard(ctx context.Context) {
 	_ = c.Close(ctx)
 }
 
-// RunCommandCursor tells the cursor what it is of.
+// The cursor's commands follow the rules of RunCommand: they are retried after overload errors only if SetRetryReads and SetRetryWrites
+// are both true.
 //
 //fork:wrap the commands of the cursor of a runCommand are, for the overload retry policy, runCommands themselves
 func (db *Database) RunCommandCursor(

@@ -18,7 +18,7 @@ import (
 // 500 milliseconds of backoffs, whichever comes later.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
-// several times, and should have no other side effects. An error of the commit with the label UnknownTransactionCommitResult runs
+// several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit with the label UnknownTransactionCommitResult runs
 // the commit again, unless the server is overloaded and the commit's own retries are used up. The callback has to return the errors
 // of its operations, possibly wrapped with %w, even those that it has handled: otherwise WithTransaction would try in vain to commit a
 // transaction that the server has aborted, and would not know that it has to run again. Client.StartSession has an example.

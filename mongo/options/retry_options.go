@@ -6,8 +6,8 @@ package options
 // Overload: an overloaded server may reject any command, with an error that has the labels SystemOverloadedError and
 // RetryableError. All writes are retried after such an error, on all topologies, including writes of many documents (UpdateMany,
 // DeleteMany, bulk writes), aggregations with a $out or $merge stage, and commands that create or drop databases, collections and
-// indexes. They are retried up to 5 times or, in a driver that has SetMaxAdaptiveRetries, twice or as often as that says, each time
-// after a random backoff that may be twice as long as the previous one.
+// indexes. They are retried as often as SetMaxAdaptiveRetries says, by default 5 times on v2.5.0 and twice on later versions, each
+// time after a random backoff that may be twice as long as the previous one.
 //
 // Retryable writes: on replica sets and sharded clusters, InsertOne, InsertMany, UpdateOne, ReplaceOne, DeleteOne,
 // FindOneAndUpdate, FindOneAndReplace, FindOneAndDelete, and bulk writes without models that update or delete many documents, are
@@ -32,9 +32,9 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 // through the "retryReads" URI option (e.g. "retryReads=false").
 //
 // Overload: an overloaded server may reject any command, with an error that has the labels SystemOverloadedError and
-// RetryableError. All reads are retried after such an error, including getMore for the next batch of a cursor. They are retried up
-// to 5 times or, in a driver that has SetMaxAdaptiveRetries, twice or as often as that says, each time after a random backoff that
-// may be twice as long as the previous one.
+// RetryableError. All reads are retried after such an error, including getMore for the next batch of a cursor. They are retried as
+// often as SetMaxAdaptiveRetries says, by default 5 times on v2.5.0 and twice on later versions, each time after a random backoff
+// that may be twice as long as the previous one.
 //
 // Retryable reads: Find, FindOne, Aggregate without a $out or $merge stage, Distinct, CountDocuments, EstimatedDocumentCount,
 // Watch, and the methods that list databases, collections and indexes, are also retried after network errors and when the primary

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// NewCursorResponse makes the response to a command that opens a cursor.
+// A cursor without a first batch is an error.
 //
 //fork:wrap a reply without a batch made it panic
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
