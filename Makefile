@@ -248,11 +248,13 @@ cross: ## Compile the fork of every base for other platforms, and with the oldes
 # The package forktest is what tests share.
 SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' ':!**/testdata/**' | grep $(1) '_test.go\|/forktest/' | xargs cat | wc -l
 
+PAGES = README.md CONTRIBUTING.md SECURITY.md docs/*.md
+
 .PHONY: size
 size: ## Count what a team has to carry, beside the driver
 	@echo "lines of Go in tools, lab and bench: $$($(call SIZED,-v)), and of tests: $$($(call SIZED,-e))"
 	@echo "targets of make: $$($(MAKE) -s help | wc -l)"
-	@echo "pages: $$(ls README.md CONTRIBUTING.md docs/*.md | wc -l), words: $$(cat README.md CONTRIBUTING.md docs/*.md | wc -w); SECURITY.md: $$(wc -w <SECURITY.md)"
+	@echo "pages: $$(ls $(PAGES) | wc -l), words: $$(cat $(PAGES) | wc -w)"
 	@echo "patches: $$(ls etc/series/[0-9]*.yaml | wc -l)"
 
 .PHONY: lint
