@@ -11,6 +11,7 @@ type Execution struct {
 
 	attempt int   // failed attempts that were or will be retried, under any policy
 	spared  int   // further ones of a critical command, which were held back
+	unmade  int   // those among them for which no connection could be established
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
 }
@@ -64,9 +65,9 @@ func (e *Execution) decide(f Failure) Verdict {
 		return Verdict{Reason: Throttled}
 	}
 	e.attempt++
-	backsOff := e.bound(f.Cause)
+	limited, backsOff := e.bound(f.Cause)
 	switch {
-	case Limit(e.attempt) > e.limit:
+	case limited || Limit(e.attempt) > e.limit:
 		return Verdict{Reason: LimitReached}
 	case f.Left == Ended || (backsOff && f.Left <= 0):
 		return tooLate
@@ -97,22 +98,21 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	}
 }
 
-// bound lowers the limit of retries if the cause asks for that, and reports whether there is a backoff.
+// bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
 // Until a timeout ends them, the older specifications would open a connection with each retry, without end or pause.
-func (e *Execution) bound(cause Cause) (backsOff bool) {
+func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
 	case e.policy == nil || cause == ReadWrite:
-		return false
+		return false, false
+	case cause == Unestablished && e.limit == Unlimited:
+		e.unmade++
+		return Limit(e.unmade) > e.policy.MaxRetries && e.unmade > int(Once), true
 	case cause == Unestablished:
-		backsOff = e.limit > Once
-		if e.policy.MaxRetries < e.limit {
-			e.limit = e.policy.MaxRetries
-		}
-		return backsOff
+		return false, false
 	default:
 		e.limit = e.policy.MaxRetries
-		return true
+		return false, true
 	}
 }
 

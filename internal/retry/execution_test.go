@@ -208,12 +208,28 @@ func TestExecutionFailed(t *testing.T) {
 		{name: "but not without end until a timeout, nor without a pause", policy: twice, kind: Read, limit: Unlimited, steps: []step{
 			{fails: readWrite, want: again},
 			{fails: unestablished, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: RetryableReadWrite}},
+			{fails: unestablished, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: RetryableReadWrite}},
 			{fails: unestablished, want: refused(LimitReached)},
+		}},
+		{name: "other failures are retried until the timeout all the same", policy: twice, kind: Read, limit: Unlimited, steps: []step{
+			{fails: unestablished, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: RetryableReadWrite}},
+			{fails: readWrite, want: again},
+			{fails: readWrite, want: again},
+			{fails: readWrite, want: again},
+		}},
+		{name: "no backoff without a timeout, as that is for overload errors", policy: both, kind: Read, limit: Once, steps: []step{
+			{fails: overloaded, want: backoff(50)},
+			{fails: unestablished, want: again},
 		}},
 		{name: "nor beyond the deadline", policy: both, kind: Read, limit: Unlimited, steps: []step{
 			{fails: within(unestablished, 49*time.Millisecond), want: refused(DeadlineTooClose)},
 		}},
-		{name: "nor if there may be no retry", policy: none, kind: Read, limit: Once, steps: []step{
+		{name: "one retry remains where overload errors are not retried", policy: none, kind: Read, limit: Once, steps: []step{
+			{fails: unestablished, want: again},
+			{fails: unestablished, want: refused(LimitReached)},
+		}},
+		{name: "under a timeout, too", policy: none, kind: Read, limit: Unlimited, steps: []step{
+			{fails: unestablished, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: RetryableReadWrite}},
 			{fails: unestablished, want: refused(LimitReached)},
 		}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never, steps: []step{

@@ -71,9 +71,9 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) re
 	}
 }
 
-// cause says what failed the attempt.
+// cause says what failed the attempt. Without a policy there are no overload errors.
 func (ex *operationRun) cause(a *attempt, c coverage) retry.Cause {
-	overload := a.hasLabel(ErrSystemOverloadedError)
+	overload := ex.policy != nil && a.hasLabel(ErrSystemOverloadedError)
 	switch {
 	case a.late && ex.cmd.errs.first != nil:
 		return retry.Late
@@ -144,7 +144,7 @@ func (ex *operationRun) reset() {
 }
 
 // reauthenticate reauthenticates the connection if the server asks for it. Sending the command again then counts as a retry under
-// no policy, and the error is forgotten, because the server has not executed the command.
+// no policy, and the error is forgotten, because the server has not executed the command. If it fails, nothing was attempted.
 func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, error) {
 	const reauthenticationRequired = 391
 
@@ -159,9 +159,11 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 		ServerAPI:    ex.op.ServerAPI,
 	})
 	if err != nil {
-		return false, fmt.Errorf("error reauthenticating: %w", err)
+		a.err, a.stage = fmt.Errorf("error reauthenticating: %w", err), preparing
+		ex.record.Reason = string(retry.NotRetryable)
+		return false, ex.cmd.errs.toReturn(a)
 	}
-	ex.strengthenCommit()
+	ex.strengthenCommit() // as upstream, though the server has not executed it
 	return true, nil
 }
 

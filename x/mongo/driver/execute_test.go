@@ -611,6 +611,43 @@ func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
 	assert.Equal(t, []any{nil, "majority"}, s.Field("writeConcern", "w"))
 }
 
+// failingReauthenticator cannot reauthenticate.
+type failingReauthenticator struct{ reauthenticator }
+
+func (*failingReauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
+	return errors.New("denied")
+}
+
+// TestExecuteFailedReauthentication is about a commit whose first attempt may have been carried out: what it said counts, as no other
+// attempt was made.
+func TestExecuteFailedReauthentication(t *testing.T) {
+	unsure := overloadtest.Failure(91, driver.RetryableWriteError)
+	s := overloadtest.New(t, unsure, overloadtest.Failure(391))
+	op := s.Transaction()
+	op.RetryMode = overloadtest.RetryOncePerCommand()
+	op.Authenticator = &failingReauthenticator{}
+	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
+	op.Client.Committing = true
+	err := s.Execute(context.Background(), op)
+	var serverErr driver.Error
+	require.True(t, errors.As(err, &serverErr), "got %v", err)
+	assert.True(t, serverErr.HasErrorLabel(driver.UnknownTransactionCommitResult), "got %v", err)
+
+	s = overloadtest.New(t, overloadtest.Failure(391))
+	op = s.Read()
+	op.Authenticator = &failingReauthenticator{}
+	assert.ErrorContains(t, s.Execute(context.Background(), op), "error reauthenticating: denied")
+}
+
+// TestExecuteWithoutAPolicy is about commands that are exempt, and a server that rejects one with an error that reads are retried after
+// in any case: there is no policy to ask.
+func TestExecuteWithoutAPolicy(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), overloadtest.OK())
+	s.Policy = nil
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
+	assert.Nil(t, s.Slept)
+}
+
 var writeError = overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
 
 // documents returns n documents.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -20,10 +21,18 @@ type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
 	account    backpressure.Account
-	processed  chan struct{} // closed once the server has processed the error, if a pool has to tell it
+	processing *processing // of the error by the server, if a pool has to tell it
 
 	retryableWrite bool // the connection was for a write that could be retried
 }
+
+// processing tells when an error has been processed, for the first time if it is several times.
+type processing struct {
+	first sync.Once
+	ended chan struct{}
+}
+
+func (p *processing) end() { p.first.Do(func() { close(p.ended) }) }
 
 // connect establishes the connection. The error of a pool's connection names the server, so that a retry can avoid it, has its labels,
 // and says when it has been processed.
@@ -51,7 +60,7 @@ func (c *connection) connect(ctx context.Context) error {
 // ofPool describes an error of establishing a connection for the pool of a server.
 func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
 	if c.pool.handshakeErrFn != nil {
-		connErr.server, connErr.processed = c.addr, make(chan struct{})
+		connErr.server, connErr.processing = c.addr, &processing{ended: make(chan struct{})}
 	}
 	return connErr
 }

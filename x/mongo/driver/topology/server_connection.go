@@ -14,9 +14,9 @@ import (
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	conn, err := s.upstreamConnection(ctx)
 	var failed ConnectionError
-	if err != nil && errors.As(err, &failed) && failed.processed != nil {
+	if err != nil && errors.As(err, &failed) && failed.processing != nil {
 		select {
-		case <-failed.processed:
+		case <-failed.processing.ended:
 		case <-ctx.Done():
 		}
 	}

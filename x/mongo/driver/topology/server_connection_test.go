@@ -110,3 +110,11 @@ func TestErrorsOfOneCauseClearOnce(t *testing.T) {
 	})
 	assert.Equal(t, int64(1), unknown.Load())
 }
+
+// TestFailureIsProcessedTwice is about an error that an application hands to the server once more.
+func TestFailureIsProcessedTwice(t *testing.T) {
+	server, _ := slowly(t, func(context.Context, string, string) (net.Conn, error) { return nil, &net.DNSError{IsNotFound: true} })
+	_, err := server.Connection(context.Background())
+	require.Error(t, err)
+	server.ProcessHandshakeError(err, 0, nil)
+}

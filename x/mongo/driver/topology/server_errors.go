@@ -28,8 +28,8 @@ type Server struct {
 //fork:wrap an overloaded server is not unknown, and its connections are usable
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
 	var failed ConnectionError
-	if errors.As(err, &failed) && failed.processed != nil {
-		defer close(failed.processed)
+	if errors.As(err, &failed) && failed.processing != nil {
+		defer failed.processing.end()
 	}
 	if backpressure.IsRetryableOverload(err) {
 		s.rejected()
