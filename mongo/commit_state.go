@@ -2,20 +2,22 @@ package mongo
 
 import (
 	"context"
+	"errors"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
-// A commit whose result is unknown, for whatever reason, may have taken place: it can only be sent again, then with the write concern
+// A commit whose result is unknown may have taken place, unless it was never sent: it can only be sent again, then with the write concern
 // majority (transactions.md, "UnknownTransactionCommitResult" and "Majority write concern is used when retrying commitTransaction").
 //
 //fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions"); after a timeout the transaction stayed in progress, so that EndSession aborted one that may be committed
 func (s *Session) CommitTransaction(ctx context.Context) error {
 	err := s.upstreamCommitTransaction(limitBackoffs(ctx, s.client.timeout))
 	s.clientSession.Committing = false
-	if errorHasLabel(err, driver.UnknownTransactionCommitResult) {
+	if errorHasLabel(err, driver.UnknownTransactionCommitResult) && !errors.Is(err, backpressure.ErrNeverSent) {
 		s.clientSession.UpdateCommitTransactionWriteConcern()
 		_ = s.clientSession.CommitTransaction() // sets the state
 	}

@@ -48,15 +48,23 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 	}
 	a.listener.Answer.Store(&answer)
 
+	cleared := make(chan struct{}, 10)
 	plain := options.Client().ApplyURI(a.listener.URI()).
 		SetAuth(options.Credential{AuthMechanism: "PLAIN", Username: "user", Password: "secret"}).
 		SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 			a.mu.Lock()
-			defer a.mu.Unlock()
 			a.events = append(a.events, e)
-		}}).
-		SetServerMonitor(&event.ServerMonitor{ServerDescriptionChanged: func(*event.ServerDescriptionChangedEvent) {
-			time.Sleep(time.Millisecond) // a retry must not begin before the server is unknown, however long that takes
+			a.mu.Unlock()
+			var labelled LabeledError
+			switch {
+			case e.Type == event.ConnectionPoolCleared:
+				cleared <- struct{}{}
+			case e.Type != event.ConnectionCheckOutFailed:
+			case !errors.As(e.Error, &labelled) || !labelled.HasErrorLabel(driver.ErrSystemOverloadedError):
+				// The pool tells whoever waits of the error first, and marks the server as unknown then. A retry in between would
+				// find the pool as it is being cleared.
+				<-cleared
+			}
 		}})
 	client, err := Connect(append([]*options.ClientOptions{plain}, opts...)...)
 	require.NoError(t, err)

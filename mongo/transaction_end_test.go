@@ -233,7 +233,33 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 	}
 }
 
-// TestUnknownCommitIsForTheMajority is about commits whose result is unknown, for whatever reason: the next is for the majority, and the
+// TestUnsentCommitIsAborted is about a commit that finds no server in time: nothing was sent that may have been executed, so that the end
+// of the session aborts the transaction.
+func TestUnsentCommitIsAborted(t *testing.T) {
+	s := overloadtest.New(t, overloadtest.OK(), overloadtest.NoServer{Err: context.DeadlineExceeded}, overloadtest.OK())
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		require.NoError(t, insertAny(ctx, coll))
+		err := session.CommitTransaction(context.Background())
+		assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+	})
+	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(t, s))
+}
+
+// TestEndedContextIsNoUnknownCommit is about a commit whose context has ended before it begins: an application that commits until the
+// result is known would not stop.
+func TestEndedContextIsNoUnknownCommit(t *testing.T) {
+	ctx := overloadtest.NewContext()
+	ctx.End(context.DeadlineExceeded)
+	s := overloadtest.New(t, overloadtest.OK(), overloadtest.NoServer{Err: context.DeadlineExceeded}, overloadtest.OK())
+	inTransaction(t, s, func(inTxn context.Context, session *Session, coll *Collection) {
+		require.NoError(t, insertAny(inTxn, coll))
+		err := session.CommitTransaction(ctx)
+		require.Error(t, err)
+		assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+	})
+}
+
+// TestUnknownCommitIsForTheMajority is about commits that were sent and whose result is unknown, for whatever reason: the next is for the majority, and the
 // end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
 func TestUnknownCommitIsForTheMajority(t *testing.T) {
 	concern := func(code int) bson.D {
@@ -246,7 +272,7 @@ func TestUnknownCommitIsForTheMajority(t *testing.T) {
 		"no majority in time":          {concern(64)},
 		"maxTimeMS of a write concern": {concern(50)},
 		"network error, twice":         {io.EOF, io.EOF},
-		"no server in time":            {overloadtest.NoServer{Err: context.DeadlineExceeded}},
+		"sent, then no server in time": {overloadtest.ShuttingDown(), overloadtest.NoServer{Err: context.DeadlineExceeded}},
 		"then the reply after it":      {overloadtest.ShuttingDown(), context.DeadlineExceeded},
 	} {
 		for _, again := range []bool{false, true} {

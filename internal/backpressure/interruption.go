@@ -45,5 +45,9 @@ func (e Interruption) Around(err error) Interruption {
 	return e
 }
 
-// ErrUnsent is found by errors.Is in the error of a command whose last attempt was not sent.
-var ErrUnsent = errors.New("the last attempt was not sent")
+// These are found by errors.Is in the error of a command whose last attempt was not sent, and of one that no server may have executed for
+// that reason.
+var (
+	ErrUnsent    = errors.New("the last attempt was not sent")
+	ErrNeverSent = errors.New("no attempt was sent that may have been executed")
+)

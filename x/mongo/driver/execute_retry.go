@@ -202,7 +202,7 @@ func (errs *attemptErrors) toReturn(last *attempt) error {
 		err = withLabel(err, TransientTransactionError)
 	}
 	if e, ok := err.(Error); ok && last.stage != sent {
-		e.unsent = true
+		e.unsent, e.never = true, errs.attempted == nil
 		err = e
 	}
 	return err

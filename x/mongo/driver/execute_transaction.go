@@ -127,12 +127,16 @@ func (op Operation) selectServer(
 	requestID int32,
 	deprioritized []description.Server,
 ) (Server, error) {
+	waits := ctx.Err() == nil
 	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-	return server, op.labelSelection(err)
+	if waits {
+		err = op.labelSelection(err)
+	}
+	return server, err
 }
 
 // labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
-// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as that of a disconnected client, do not get it: a
+// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as those of a disconnected client or an ended context, do not get it: a
 // caller that commits until the result is known would not stop.
 func (op Operation) labelSelection(err error) error {
 	if op.Client == nil || !op.Client.Committing || !isContextError(err) {

@@ -38,6 +38,7 @@ type Error struct {
 	account backpressure.Account
 	repeats bool // the message of the wrapped error
 	unsent  bool // the last attempt was not sent
+	never   bool // nor was one before it that may have been executed
 }
 
 // A message that only repeats the wrapped error's is there once. Its end says how often the command was tried, if there was a backoff.
@@ -51,7 +52,9 @@ func (e Error) Error() string {
 }
 
 // Is lets errors.Is find whether the last attempt was not sent.
-func (e Error) Is(target error) bool { return e.unsent && target == backpressure.ErrUnsent }
+func (e Error) Is(target error) bool {
+	return e.unsent && target == backpressure.ErrUnsent || e.never && target == backpressure.ErrNeverSent
+}
 
 // withoutLabel returns the error without the label, if it has a type that driver code labels.
 func withoutLabel(err error, label string) error {

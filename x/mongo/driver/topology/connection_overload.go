@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -21,23 +20,13 @@ type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
 	account    backpressure.Account
-	processing *processing // of the error by the server, if a pool has to tell it
 
 	retryableWrite bool // the connection was for a write that could be retried
 }
 
-// processing tells when an error has been processed, for the first time if it is several times.
-type processing struct {
-	first sync.Once
-	ended chan struct{}
-}
-
-func (p *processing) end() { p.first.Do(func() { close(p.ended) }) }
-
-// connect establishes the connection. The error of a pool's connection names the server, so that a retry can avoid it, has its labels,
-// and says when it has been processed.
+// connect establishes the connection. The error of a pool's connection names the server, so that a retry can avoid it, and has its labels.
 //
-//fork:wrap a retry has to know which server was overloaded, though it has no connection to it, and when its pool can be used again
+//fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
 	if c.pool == nil {
@@ -60,7 +49,7 @@ func (c *connection) connect(ctx context.Context) error {
 // ofPool describes an error of establishing a connection for the pool of a server.
 func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
 	if c.pool.handshakeErrFn != nil {
-		connErr.server, connErr.processing = c.addr, &processing{ended: make(chan struct{})}
+		connErr.server = c.addr
 	}
 	return connErr
 }

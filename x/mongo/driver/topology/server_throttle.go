@@ -11,6 +11,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
+// Server counts what it rejects, and paces its checks. All are nil without adaptiveThrottling: no specification has them.
+//
+//fork:extend with adaptiveThrottling, what one operation learns about an overload helps others
+type Server struct {
+	rejections *retry.Rejections
+	throttle   *retry.Throttle
+	pace       *heartbeatPace
+}
+
 // With adaptiveThrottling the server counts what it rejects, and paces its checks, by the clock of the client's overload policy.
 //
 //fork:wrap the counts belong to the server
@@ -23,6 +32,16 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 		s.rttMonitor.cfg.pace = s.pace
 	}
 	return s
+}
+
+// With adaptiveThrottling it also records whether the server rejected the command.
+//
+//fork:wrap every command passes here
+func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
+	if backpressure.IsRetryableOverload(err) {
+		s.rejected()
+	}
+	return s.upstreamProcessError(err, describer)
 }
 
 // rejected records a rejection.

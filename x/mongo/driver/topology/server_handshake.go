@@ -1,0 +1,19 @@
+package topology
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// An overload error leaves the server and its pool unchanged (server-discovery-and-monitoring.md, "Error handling pseudocode").
+//
+//fork:wrap an overloaded server is not unknown, and its connections are usable
+func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
+	if backpressure.IsRetryableOverload(err) {
+		s.rejected()
+	}
+	if !backpressure.HasOwnLabel(err, driver.ErrSystemOverloadedError) {
+		s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
+	}
+}
