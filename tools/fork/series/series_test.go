@@ -130,7 +130,7 @@ func TestSeriesOfEveryBase(t *testing.T) {
 			before = next
 		}
 		require.GreaterOrEqual(t, commits, 8)
-		require.LessOrEqual(t, commits, 12)
+		require.LessOrEqual(t, commits, 13)
 		requireNoTrace(t, assemble.Pristine(p.Module), before)
 
 		whole, err := s.Tree(s.never())

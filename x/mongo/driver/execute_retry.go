@@ -163,7 +163,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 		ex.record.Reason = string(retry.NotRetryable)
 		return false, ex.cmd.errs.toReturn(a)
 	}
-	ex.strengthenCommit() // as upstream, though the server has not executed it
+	ex.strengthenCommit() // an earlier attempt may have been executed
 	return true, nil
 }
 
