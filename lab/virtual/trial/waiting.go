@@ -7,7 +7,11 @@ import "slices"
 var waiting = []struct {
 	defect string
 	meets  func(Plan) bool
-}{}
+}{
+	{"a retry after a failed authentication meets the clearing of its own failure", func(p Plan) bool {
+		return p.Monitor.Yields && p.OneRetry()
+	}},
+}
 
 // Waiting returns the defect of the fork for whose mend the plan waits, or nothing.
 func (p Plan) Waiting() string {
