@@ -69,6 +69,17 @@ func (c *Command) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
 }
 
+// The cursor's commands follow the rules of runCommand, see driver.BatchCursor.OfRunCommand.
+//
+//fork:wrap the commands of the cursor of a runCommand are, for the overload retry policy, runCommands themselves
+func (c *Command) ResultCursor() (*driver.BatchCursor, error) {
+	cursor, err := c.upstreamResultCursor()
+	if cursor != nil {
+		cursor.OfRunCommand()
+	}
+	return cursor, err
+}
+
 // EndSessions knows that an overloaded server rejected a batch.
 //
 //fork:extend all batches of a client together have the retries of one command
