@@ -207,7 +207,7 @@ var Differences = []Difference{
 		},
 	},
 	{ // upstream aborts it, by EndSession or because the application says so
-		Row: "a commit of unknown result, for whatever reason", Apart: true, Fits: func(i Instant) bool {
+		Row: "a commit of unknown result that was sent", Apart: true, Fits: func(i Instant) bool {
 			const unknown = `call \d+ (transaction|withTransaction|commitAgain) is timeout.*UnknownTransactionCommitResult`
 			return some(i.All, unknown) && some(i.Fork, unknown+`|abortAgain error .*after calling commitTransaction`) &&
 				some(i.Upstream, `ConnectionCheckOutStarted|event started abortTransaction`) &&
@@ -216,7 +216,7 @@ var Differences = []Difference{
 		},
 	},
 	{ // upstream's next commit has the old write concern
-		Row: "a commit of unknown result, for whatever reason", Fits: func(i Instant) bool {
+		Row: "a commit of unknown result that was sent", Fits: func(i Instant) bool {
 			const commits = `server \S+ sees commitTransaction: `
 			return i.are(commits, commits+`.*writeConcern: \{"w": "majority"`) && !some(i.Upstream, `"w": "majority"`) &&
 				i.but(`, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`)

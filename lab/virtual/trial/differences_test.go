@@ -321,11 +321,11 @@ var reasons = []struct {
 		fork: []string{`pool a: ConnectionClosed error 0s E "during connection handshake: (InterruptedDueToOverload) x" `},
 	},
 	{
-		row: "a commit of unknown result, for whatever reason", name: "upstream's EndSession", up: []string{asks, "event started abortTransaction of call 0 "},
+		row: "a commit of unknown result that was sent", name: "upstream's EndSession", up: []string{asks, "event started abortTransaction of call 0 "},
 		fork: ended("1 transaction", `E "x"`, "timeout, context deadline exceeded, UnknownTransactionCommitResult"),
 	},
 	{
-		row: "a commit of unknown result, for whatever reason", name: "the application's abort", up: []string{"event started abortTransaction of call 1 transaction"},
+		row: "a commit of unknown result that was sent", name: "the application's abort", up: []string{"event started abortTransaction of call 1 transaction"},
 		fork: ended("1 abortAgain", `E "cannot call abortTransaction after calling commitTransaction"`, ""),
 		both: ended("1 transaction", `E "x"`, "timeout, UnknownTransactionCommitResult"),
 	},
@@ -339,7 +339,7 @@ var reasons = []struct {
 	},
 	{not: true, name: "no abort, and no commit before it", up: []string{"event started abortTransaction of call 0 "}, fork: ended("1 abortedTransaction", `E "x"`, "timeout")},
 	{
-		row: "a commit of unknown result, for whatever reason", name: "the next is for a majority",
+		row: "a commit of unknown result that was sent", name: "the next is for a majority",
 		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": {"$numberInt":"1"}}, lsid: 1`},
 		fork: []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": {"$numberInt":"10000"}}, lsid: 1`},
 	},
