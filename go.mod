@@ -8,7 +8,7 @@ ignore (
 	./event
 	./internal/backpressure
 	./internal/integration
-	./internal/overloadtest
+	./internal/scripted
 	./internal/randutil
 	./mongo
 	./version

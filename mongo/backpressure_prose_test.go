@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -20,7 +20,7 @@ import (
 // The prose tests of the specifications' revision of 2026-03-12 that are about client backpressure. Their fail points are
 // replies of a script, and their durations are what the clock was asked to sleep.
 
-func findOne(s *overloadtest.Script, client *Client) error {
+func findOne(s *scripted.Script, client *Client) error {
 	err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
 	s.Finish()
 	return err
@@ -29,9 +29,9 @@ func findOne(s *overloadtest.Script, client *Client) error {
 // client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
 func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
-		s := overloadtest.New(
+		s := scripted.New(
 			t,
-			overloadtest.Repeat(6, overloadtest.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
+			scripted.Repeat(6, scripted.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
 		s.Policy.Jitter = func() float64 { return jitter }
 		_, err := connectScript(
 			t,
@@ -59,7 +59,7 @@ func TestBackpressureProse1(t *testing.T) {
 
 // client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
 func TestBackpressureProse2(t *testing.T) {
-	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	l := scripted.Listen(t, scripted.OK(), nil)
 	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
 	require.NoError(t, err)
 	defer func() { _ = client.Disconnect(context.Background()) }()
@@ -72,30 +72,30 @@ func TestBackpressureProse2(t *testing.T) {
 
 // client-backpressure/tests, "Test 3: Overload Errors are Retried a Maximum of MAX_RETRIES times".
 func TestBackpressureProse3(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+	s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 	assertOverloadError(t, findOne(s, connectScript(t, s)))
 	assert.Len(t, s.Sent, 6)
 }
 
 // client-backpressure/tests, "Test 4: Adaptive Retries are Limited by Token Bucket Tokens".
 func TestBackpressureProse4(t *testing.T) {
-	s := overloadtest.New(t)
+	s := scripted.New(t)
 	s.Policy.Bucket = retry.NewTokenBucket()
 	client := connectScript(t, s)
 	for s.Policy.Bucket.Tokens() > 5 {
-		s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
+		s.Replies = scripted.Repeat(6, scripted.Overloaded())
 		assertOverloadError(t, findOne(s, client))
 	}
 	// A command whose context is cancelled during its first backoff has taken one token.
 	for s.Policy.Bucket.Tokens() > 2 {
 		ctx, cancel := context.WithCancel(context.Background())
-		s.Replies, s.OnSleep = []any{overloadtest.Overloaded()}, cancel
+		s.Replies, s.OnSleep = []any{scripted.Overloaded()}, cancel
 		_ = client.Ping(ctx, nil)
 	}
 	s.OnSleep, s.Sent = nil, nil
 	require.Equal(t, 2.0, s.Policy.Bucket.Tokens())
 
-	s.Replies = overloadtest.Repeat(3, overloadtest.Overloaded())
+	s.Replies = scripted.Repeat(3, scripted.Overloaded())
 	assertOverloadError(t, findOne(s, client))
 	assert.Len(t, s.Sent, 3)
 }
@@ -103,15 +103,15 @@ func TestBackpressureProse4(t *testing.T) {
 // retryable-reads/tests, "3. Retrying Reads in a Replica Set".
 func TestRetryableReadsProse3(t *testing.T) {
 	sameServer := func(first any) bool {
-		s := overloadtest.New(t, first, overloadtest.OK(batch("firstBatch", 0, bson.D{})))
-		s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
+		s := scripted.New(t, first, scripted.OK(batch("firstBatch", 0, bson.D{})))
+		s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
 		client := connectScript(t, s, options.Client().ApplyURI("mongodb://a/?readPreference=primaryPreferred"))
 		require.NoError(t, findOne(s, client))
 		require.Len(t, s.Selected, 2)
 		return s.Selected[0] == s.Selected[1]
 	}
-	assert.False(t, sameServer(overloadtest.Failure(6, driver.ErrRetryableError, driver.ErrSystemOverloadedError)), "3.1")
-	assert.True(t, sameServer(overloadtest.Failure(6, driver.ErrRetryableError)), "3.2")
+	assert.False(t, sameServer(scripted.Failure(6, driver.ErrRetryableError, driver.ErrSystemOverloadedError)), "3.1")
+	assert.True(t, sameServer(scripted.Failure(6, driver.ErrRetryableError)), "3.2")
 }
 
 // retryable-writes/tests, "6. Test error propagation after encountering multiple errors".
@@ -128,28 +128,28 @@ func TestRetryableWritesProse6(t *testing.T) {
 	}{
 		{
 			name: "case 1: only errors without NoWritesPerformed",
-			first: overloadtest.Failure(
+			first: scripted.Failure(
 				shutdown,
 				overload...),
-			rest:     overloadtest.Failure(notPrimary, overload...),
+			rest:     scripted.Failure(notPrimary, overload...),
 			code:     notPrimary,
 			noWrites: false,
 		},
 		{
 			name: "case 2: only errors with NoWritesPerformed",
-			first: overloadtest.Failure(
+			first: scripted.Failure(
 				shutdown,
 				nothingWritten...),
-			rest:     overloadtest.Failure(notPrimary, nothingWritten...),
+			rest:     scripted.Failure(notPrimary, nothingWritten...),
 			code:     shutdown,
 			noWrites: true,
 		},
 		{
 			name: "case 3: both",
-			first: overloadtest.Failure(
+			first: scripted.Failure(
 				shutdown,
 				overload...),
-			rest:     overloadtest.Failure(shutdown, nothingWritten...),
+			rest:     scripted.Failure(shutdown, nothingWritten...),
 			code:     shutdown,
 			noWrites: false,
 		},
@@ -157,7 +157,7 @@ func TestRetryableWritesProse6(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, append([]any{tt.first}, overloadtest.Repeat(5, tt.rest)...)...)
+			s := scripted.New(t, append([]any{tt.first}, scripted.Repeat(5, tt.rest)...)...)
 			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{})
 			s.Finish()
 			var serverErr ServerError

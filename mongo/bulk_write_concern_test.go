@@ -7,8 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
@@ -18,8 +18,8 @@ import (
 func TestWriteConcernErrorOfABatch(t *testing.T) {
 	ctx := context.Background()
 	doc := bson.D{{Key: "x", Value: 1}}
-	done := overloadtest.OK(bson.E{Key: "n", Value: 1})
-	unsure := append(overloadtest.OK(bson.E{Key: "n", Value: 1}),
+	done := scripted.OK(bson.E{Key: "n", Value: 1})
+	unsure := append(scripted.OK(bson.E{Key: "n", Value: 1}),
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}, {Key: "errmsg", Value: "timed out"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
 	writes := map[string]func(*Collection) error{
@@ -47,7 +47,7 @@ func TestWriteConcernErrorOfABatch(t *testing.T) {
 		for at := 0; at < 3; at++ {
 			replies := []any{done, done, done}
 			replies[at] = unsure
-			script := overloadtest.New(t, replies...)
+			script := scripted.New(t, replies...)
 			err := write(connectScript(t, script).Database("db").Collection("coll"))
 			var failed BulkWriteException
 			require.True(t, errors.As(err, &failed), "%s, batch %d: %v", name, at, err)
@@ -56,7 +56,7 @@ func TestWriteConcernErrorOfABatch(t *testing.T) {
 			assert.True(t, failed.HasErrorLabel("Unsure"), "%s, batch %d", name, at)
 			script.Finish()
 		}
-		script := overloadtest.New(t, done, done, done)
+		script := scripted.New(t, done, done, done)
 		assert.NoError(t, write(connectScript(t, script).Database("db").Collection("coll")), name)
 	}
 }
@@ -65,15 +65,15 @@ func TestWriteConcernErrorOfABatch(t *testing.T) {
 // without.
 func TestWriteConcernErrorBeforeWriteErrors(t *testing.T) {
 	doc := bson.D{{Key: "x", Value: 1}}
-	done := overloadtest.OK(bson.E{Key: "n", Value: 1})
-	unsure := append(overloadtest.OK(bson.E{Key: "n", Value: 1}),
+	done := scripted.OK(bson.E{Key: "n", Value: 1})
+	unsure := append(scripted.OK(bson.E{Key: "n", Value: 1}),
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}, {Key: "errmsg", Value: "timed out"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
-	duplicate := append(overloadtest.OK(bson.E{Key: "n", Value: 1}), bson.E{Key: "writeErrors", Value: bson.A{
+	duplicate := append(scripted.OK(bson.E{Key: "n", Value: 1}), bson.E{Key: "writeErrors", Value: bson.A{
 		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
 	}})
 	for _, replies := range [][]any{{unsure, duplicate, done}, {unsure, done, duplicate}, {duplicate, unsure, duplicate}} {
-		script := overloadtest.New(t, replies...)
+		script := scripted.New(t, replies...)
 		majority := options.Client().SetWriteConcern(writeconcern.Majority())
 		coll := connectScript(t, script, majority).Database("db").Collection("coll")
 		_, err := coll.InsertMany(context.Background(), []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(false))

@@ -7,15 +7,15 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 func TestChangeStreamRetries(t *testing.T) {
-	opened := overloadtest.OK(batch("firstBatch", 7))
-	event := overloadtest.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+	opened := scripted.OK(batch("firstBatch", 7))
+	event := scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
 	reading := options.Client()
 	withoutReads := options.Client().SetRetryReads(false)
 
@@ -30,7 +30,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "overload",
 			opts:     reading,
-			replies:  []any{overloadtest.Overloaded(), overloadtest.Overloaded(), opened},
+			replies:  []any{scripted.Overloaded(), scripted.Overloaded(), opened},
 			failing:  false,
 			commands: []string{"aggregate", "aggregate", "aggregate"},
 			slept:    2,
@@ -38,7 +38,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "overload, given up",
 			opts:     reading,
-			replies:  overloadtest.Repeat(6, overloadtest.Overloaded()),
+			replies:  scripted.Repeat(6, scripted.Overloaded()),
 			failing:  true,
 			commands: []string{"aggregate", "aggregate", "aggregate", "aggregate", "aggregate", "aggregate"},
 			slept:    5,
@@ -46,7 +46,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "retryable read",
 			opts:     reading,
-			replies:  []any{overloadtest.ShuttingDown(), opened},
+			replies:  []any{scripted.ShuttingDown(), opened},
 			failing:  false,
 			commands: []string{"aggregate", "aggregate"},
 			slept:    0,
@@ -54,7 +54,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "retryable read, given up",
 			opts:     reading,
-			replies:  overloadtest.Repeat(2, overloadtest.ShuttingDown()),
+			replies:  scripted.Repeat(2, scripted.ShuttingDown()),
 			failing:  true,
 			commands: []string{"aggregate", "aggregate"},
 			slept:    0,
@@ -62,7 +62,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "retryReads off",
 			opts:     withoutReads,
-			replies:  []any{overloadtest.ShuttingDown()},
+			replies:  []any{scripted.ShuttingDown()},
 			failing:  true,
 			commands: []string{"aggregate"},
 			slept:    0,
@@ -70,7 +70,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "overload of getMore",
 			opts:     reading,
-			replies:  []any{opened, overloadtest.Overloaded(), event},
+			replies:  []any{opened, scripted.Overloaded(), event},
 			failing:  false,
 			commands: []string{"aggregate", "getMore", "getMore"},
 			slept:    1,
@@ -78,7 +78,7 @@ func TestChangeStreamRetries(t *testing.T) {
 		{
 			name:     "resumed",
 			opts:     reading,
-			replies:  []any{opened, overloadtest.Failure(1, resumableErrorLabel), overloadtest.OK(), opened, event},
+			replies:  []any{opened, scripted.Failure(1, resumableErrorLabel), scripted.OK(), opened, event},
 			failing:  false,
 			commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"},
 			slept:    0,
@@ -87,7 +87,7 @@ func TestChangeStreamRetries(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			coll := connectScript(t, s, tt.opts).Database("db").Collection("coll")
 
 			stream, err := coll.Watch(context.Background(), Pipeline{})
@@ -110,7 +110,7 @@ func TestChangeStreamRetries(t *testing.T) {
 }
 
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded())
+	s := scripted.New(t, scripted.Overloaded())
 	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
 	_, err := connectScript(t, s, options.Client().SetTimeout(8*time.Second)).Watch(context.Background(), Pipeline{})
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
@@ -122,7 +122,7 @@ func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 	opened := bson.Timestamp{T: 5, I: 1}
 	token := bson.D{{Key: "token", Value: int32(1)}}
-	at := func(first bson.E) bson.D { return overloadtest.OK(first, bson.E{Key: "operationTime", Value: opened}) }
+	at := func(first bson.E) bson.D { return scripted.OK(first, bson.E{Key: "operationTime", Value: opened}) }
 	empty := at(batch("firstBatch", 7))
 	raw := func(v any) string {
 		_, data, err := bson.MarshalValue(v)
@@ -168,10 +168,10 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			event := overloadtest.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: token}}))
+			event := scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: token}}))
 			const hostUnreachable = 6 // servers before 4.4 send no label
-			interrupted := overloadtest.Failure(hostUnreachable, resumableErrorLabel)
-			s := overloadtest.New(t, tt.first, interrupted, overloadtest.OK(), empty, event)
+			interrupted := scripted.Failure(hostUnreachable, resumableErrorLabel)
+			s := scripted.New(t, tt.first, interrupted, scripted.OK(), empty, event)
 			s.Servers[0].WireVersion.Max = tt.wire
 			stream, err := connectScript(
 				t,

@@ -9,8 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
@@ -33,8 +33,8 @@ func TestCommitThatFindsNoServer(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			none := overloadtest.NoServer{Err: tt.err}
-			s := newShardedScript(t, overloadtest.OK(), none, none, overloadtest.OK())
+			none := scripted.NoServer{Err: tt.err}
+			s := newShardedScript(t, scripted.OK(), none, none, scripted.OK())
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 				require.NoError(t, insertAny(ctx, coll))
 				for i := 0; i < 2; i++ {
@@ -52,8 +52,8 @@ func TestCommitThatFindsNoServer(t *testing.T) {
 
 // TestWithTransactionCommitsWhenAServerIsBack is about an outage that begins with the commit.
 func TestWithTransactionCommitsWhenAServerIsBack(t *testing.T) {
-	none := overloadtest.NoServer{Err: topology.ServerSelectionError{Wrapped: context.DeadlineExceeded}}
-	s := newShardedScript(t, overloadtest.OK(), none, none, overloadtest.OK())
+	none := scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: context.DeadlineExceeded}}
+	s := newShardedScript(t, scripted.OK(), none, none, scripted.OK())
 	client := connectScript(t, s)
 	session, err := client.StartSession()
 	require.NoError(t, err)
@@ -95,21 +95,21 @@ var unsentWrites = map[string]func(context.Context, *Collection) error{
 // "RetryableWriteError Labels"). Within a transaction there is none.
 func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 	for name, err := range map[string]error{
-		"paused": overloadtest.PoolPaused(), "cleared": overloadtest.PoolCleared{},
-		"closed in the handshake": overloadtest.ClosedHandshake(),
+		"paused": scripted.PoolPaused(), "cleared": scripted.PoolCleared{},
+		"closed in the handshake": scripted.ClosedHandshake(),
 	} {
-		none := overloadtest.NoConnection{Err: err}
+		none := scripted.NoConnection{Err: err}
 		for method, run := range unsentWrites {
 			run := run
 			t.Run(fmt.Sprintf("%s/%s", name, method), func(t *testing.T) {
-				s := overloadtest.New(t, none, none)
+				s := scripted.New(t, none, none)
 				coll := connectScript(t, s).Database("db").Collection("coll")
 				err := run(context.Background(), coll)
 				assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 				s.Finish()
 			})
 			t.Run(fmt.Sprintf("%s/%s, retryWrites off", name, method), func(t *testing.T) {
-				s := overloadtest.New(t, none)
+				s := scripted.New(t, none)
 				s.Policy.RetryWrites = false
 				coll := connectScript(t, s, options.Client().SetRetryWrites(false)).Database("db").Collection("coll")
 				err := run(context.Background(), coll)
@@ -118,7 +118,7 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 				s.Finish()
 			})
 			t.Run(fmt.Sprintf("%s/%s in a transaction", name, method), func(t *testing.T) {
-				s := newShardedScript(t, overloadtest.OK(), none, overloadtest.OK())
+				s := newShardedScript(t, scripted.OK(), none, scripted.OK())
 				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 					require.NoError(t, insertAny(ctx, coll))
 					err := run(ctx, coll)
@@ -151,7 +151,7 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 		assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
 	})
 	t.Run("not a server's refusal", func(t *testing.T) {
-		a := authenticate(t, []any{overloadtest.Failure(18)})
+		a := authenticate(t, []any{scripted.Failure(18)})
 		err := insertAny(context.Background(), a.Client.Database("db").Collection("coll"))
 		require.Error(t, err)
 		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)

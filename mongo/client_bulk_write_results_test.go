@@ -9,8 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -25,11 +25,11 @@ var bulkWriteModels = map[string]ClientWriteModel{
 // bulkWriteOfTwo writes two models of a kind. The server's results come with its reply, or by a getMore.
 func bulkWriteOfTwo(t *testing.T, kind string, ordered, getMore bool, results ...any) (*ClientBulkWriteResult, error) {
 	t.Helper()
-	replies := []any{overloadtest.OK(batch("firstBatch", 0, results...))}
+	replies := []any{scripted.OK(batch("firstBatch", 0, results...))}
 	if getMore {
-		replies = []any{overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0, results...))}
+		replies = []any{scripted.OK(batch("firstBatch", 7)), scripted.OK(batch("nextBatch", 0, results...))}
 	}
-	s := overloadtest.New(t, replies...)
+	s := scripted.New(t, replies...)
 	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels[kind]}
 	opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(true)
 	res, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write, write}, opts)
@@ -157,12 +157,12 @@ func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
 // TestClientBulkWriteCounts is about the sums of two batches.
 func TestClientBulkWriteCounts(t *testing.T) {
 	counts := func(n int32) bson.D {
-		return overloadtest.OK(batch("firstBatch", 0),
+		return scripted.OK(batch("firstBatch", 0),
 			bson.E{Key: "nInserted", Value: n}, bson.E{Key: "nMatched", Value: 2 * n}, bson.E{Key: "nModified", Value: 3 * n},
 			bson.E{Key: "nUpserted", Value: 4 * n}, bson.E{Key: "nDeleted", Value: 5 * n})
 	}
-	s := overloadtest.New(t, counts(1), counts(10))
-	writes := make([]ClientBulkWrite, overloadtest.MaxBatchCount+1)
+	s := scripted.New(t, counts(1), counts(10))
+	writes := make([]ClientBulkWrite, scripted.MaxBatchCount+1)
 	for i := range writes {
 		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
 	}
@@ -177,7 +177,7 @@ func TestClientBulkWriteCounts(t *testing.T) {
 
 // TestClientBulkWriteOfAnotherCommandsErrors is about a reply with the errors of the commands for single collections.
 func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "writeErrors", Value: bson.A{
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), bson.E{Key: "writeErrors", Value: bson.A{
 		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}},
 	}}))
 	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
@@ -188,17 +188,17 @@ func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 
 // TestClientBulkWriteCountsErrors is about a reply that counts an error, though no result tells which: an ordered bulk write ends.
 func TestClientBulkWriteCountsErrors(t *testing.T) {
-	counted := overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "nErrors", Value: int32(1)})
-	writes := make([]ClientBulkWrite, overloadtest.MaxBatchCount+1)
+	counted := scripted.OK(batch("firstBatch", 0), bson.E{Key: "nErrors", Value: int32(1)})
+	writes := make([]ClientBulkWrite, scripted.MaxBatchCount+1)
 	for i := range writes {
 		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
 	}
 	for _, ordered := range []bool{true, false} {
-		replies := []any{counted, overloadtest.OK(batch("firstBatch", 0))}
+		replies := []any{counted, scripted.OK(batch("firstBatch", 0))}
 		if ordered {
 			replies = replies[:1]
 		}
-		s := overloadtest.New(t, replies...)
+		s := scripted.New(t, replies...)
 		_, err := connectScript(t, s).BulkWrite(context.Background(), writes, options.ClientBulkWrite().SetOrdered(ordered))
 		s.Finish()
 		var exception ClientBulkWriteException
@@ -208,7 +208,7 @@ func TestClientBulkWriteCountsErrors(t *testing.T) {
 
 // TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
 func TestClientBulkWriteConcernError(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0), bson.E{Key: "writeConcernError", Value: bson.D{
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 64}, {Key: "errmsg", Value: "scripted"},
 	}}))
 	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
@@ -222,8 +222,8 @@ func TestClientBulkWriteConcernError(t *testing.T) {
 
 // TestInterruptedClientBulkWrite is TestInterruptedWrite for an exception that has no labels.
 func TestInterruptedClientBulkWrite(t *testing.T) {
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, executedButOverloaded())
+	ctx := scripted.NewContext()
+	s := scripted.New(t, executedButOverloaded())
 	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
 	_, err := connectScript(t, s).BulkWrite(ctx, []ClientBulkWrite{
 		{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
@@ -240,8 +240,8 @@ func TestInterruptedClientBulkWrite(t *testing.T) {
 
 // TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.
 func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, overloadtest.OK(
+	ctx := scripted.NewContext()
+	s := scripted.New(t, scripted.OK(
 		bson.E{
 			Key:   "writeErrors",
 			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},

@@ -8,9 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 )
 
 func TestCriticalityContext(t *testing.T) {
@@ -36,9 +36,9 @@ func TestCriticalityContext(t *testing.T) {
 
 // TestCriticalityOfCommands is about which class the commands of an operation have: that of the context that they are sent for.
 func TestCriticalityOfCommands(t *testing.T) {
-	ok, overloaded := overloadtest.OK(), overloadtest.Overloaded()
-	opened := overloadtest.OK(batch("firstBatch", 7, bson.D{}))
-	exhausted := overloadtest.OK(batch("nextBatch", 0))
+	ok, overloaded := scripted.OK(), scripted.Overloaded()
+	opened := scripted.OK(batch("firstBatch", 7, bson.D{}))
+	exhausted := scripted.OK(batch("nextBatch", 0))
 	sheddable := NewCriticalityContext(context.Background(), Sheddable)
 	critical := NewCriticalityContext(context.Background(), Critical)
 	tests := []struct {
@@ -122,7 +122,7 @@ func TestCriticalityOfCommands(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			var got []string
 			s.Policy.Monitor = &event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
 				got = append(got, e.CommandName+" "+e.Criticality)
@@ -138,8 +138,8 @@ func TestCriticalityOfCommands(t *testing.T) {
 // TestCriticalityDoesNothingByItself: without adaptiveRetries and adaptiveThrottling every class is retried as the specification says.
 func TestCriticalityDoesNothingByItself(t *testing.T) {
 	for _, class := range []Criticality{Sheddable, Normal, Critical} {
-		s := overloadtest.New(t)
-		s.Rest = overloadtest.Overloaded()
+		s := scripted.New(t)
+		s.Rest = scripted.Overloaded()
 		err := insertAny(NewCriticalityContext(context.Background(), class), connectScript(t, s).Database("db").Collection("coll"))
 		var retries *RetryError
 		require.True(t, errors.As(err, &retries), "got %v", err)
@@ -152,9 +152,9 @@ func TestCriticalityDoesNothingByItself(t *testing.T) {
 
 // TestCriticalityAndTokens: what is sheddable is not retried any more when half of the tokens are spent.
 func TestCriticalityAndTokens(t *testing.T) {
-	s := overloadtest.New(t)
+	s := scripted.New(t)
 	s.Policy.Bucket = retry.NewTokenBucket()
-	s.Rest = overloadtest.Overloaded()
+	s.Rest = scripted.Overloaded()
 	coll := connectScript(t, s).Database("db").Collection("coll")
 	retries := func(class Criticality, operations int) int {
 		sent := len(s.Sent)

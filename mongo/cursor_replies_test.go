@@ -8,26 +8,26 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // ofCursor returns a reply with a batch of a cursor of which a field has another value, or none.
 func ofCursor(batch, field string, value any) bson.D {
 	whole := bson.D{{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: batch, Value: bson.A{}}}
-	return overloadtest.OK(bson.E{Key: "cursor", Value: with(whole, field, value)})
+	return scripted.OK(bson.E{Key: "cursor", Value: with(whole, field, value)})
 }
 
 // malformedReplies returns replies whose cursor is not one, by what is wrong. A batch is firstBatch or nextBatch.
 func malformedReplies(batch string) map[string]bson.D {
-	replies := map[string]bson.D{"cursor absent": overloadtest.OK()}
+	replies := map[string]bson.D{"cursor absent": scripted.OK()}
 	for _, value := range []any{absent, nil, "text", 1.5, bson.D{}, bson.A{}, int32(0)} {
 		says := fmt.Sprintf(" %T %v", value, value)
 		if value == absent {
 			says = " absent"
 		} else {
-			replies["cursor"+says] = overloadtest.OK(bson.E{Key: "cursor", Value: value})
+			replies["cursor"+says] = scripted.OK(bson.E{Key: "cursor", Value: value})
 		}
 		if _, ok := value.(bson.A); !ok {
 			replies[batch+says] = ofCursor(batch, batch, value)
@@ -45,7 +45,7 @@ func malformedReplies(batch string) map[string]bson.D {
 // runSafely runs a call on a collection whose servers have these replies, and returns its error. It must not panic.
 func runSafely(t *testing.T, run func(context.Context, *Collection) error, rest bson.D, replies ...any) error {
 	t.Helper()
-	s := overloadtest.New(t, replies...)
+	s := scripted.New(t, replies...)
 	s.Rest = rest
 	coll := connectScript(t, s).Database("db").Collection("coll")
 	defer func() {
@@ -62,7 +62,7 @@ func TestEveryMethodWithMalformedCursors(t *testing.T) {
 	for i, method := range sendingMethods() {
 		method := method
 		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
-			needsCursor := runSafely(t, method.run, overloadtest.OK(), method.replies...) != nil
+			needsCursor := runSafely(t, method.run, scripted.OK(), method.replies...) != nil
 			if needsCursor {
 				cursors++
 			}
@@ -107,7 +107,7 @@ func TestMalformedBatches(t *testing.T) {
 				case bson.D, bson.A: // which has the form of a document
 					continue
 				}
-				assert.Error(t, runSafely(t, use, overloadtest.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})), "%T %v", value, value)
+				assert.Error(t, runSafely(t, use, scripted.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})), "%T %v", value, value)
 				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v", value, value)
 			}
 		})
@@ -116,8 +116,8 @@ func TestMalformedBatches(t *testing.T) {
 
 // TestMalformedCursorGivesItsConnectionBack is about a cursor that would hold one.
 func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
-	s := overloadtest.New(t, ofCursor("firstBatch", "firstBatch", absent))
-	s.Topology, s.Servers = description.TopologyKindLoadBalanced, []description.Server{overloadtest.Server("a", description.ServerKindLoadBalancer)}
+	s := scripted.New(t, ofCursor("firstBatch", "firstBatch", absent))
+	s.Topology, s.Servers = description.TopologyKindLoadBalanced, []description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
 	_, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
 	require.ErrorContains(t, err, "firstBatch")
 	s.Finish()

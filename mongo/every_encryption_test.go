@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -65,7 +65,7 @@ var (
 	keyID         = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
 	dataKey       = bsoncore.NewDocumentBuilder().AppendBinary("_id", keyID.Subtype, keyID.Data).
 			AppendBinary("keyMaterial", 0, []byte("key")).AppendDocument("masterKey", emptyDocument).Build()
-	noKeys    = overloadtest.OK(batch("firstBatch", 0))
+	noKeys    = scripted.OK(batch("firstBatch", 0))
 	encrypted = options.CreateCollection().SetEncryptedFields(bson.D{
 		{
 			Key:   "fields",
@@ -96,7 +96,7 @@ var onEncryption = []sendingMethod{
 	{name: "ClientEncryption.AddKeyAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
 		return ce.AddKeyAltName(ctx, keyID, "name").Err()
 	})},
-	{name: "ClientEncryption.Close", replies: []any{overloadtest.OK()}, silent: true, alone: true,
+	{name: "ClientEncryption.Close", replies: []any{scripted.OK()}, silent: true, alone: true,
 		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, c *Collection) error {
 			if err := c.client.Ping(ctx, nil); err != nil {
 				return err

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -109,31 +109,31 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 type overloadEnding struct {
 	name  string
 	opts  *options.ClientOptions
-	begin func(*overloadtest.Script) (context.Context, context.CancelFunc)
+	begin func(*scripted.Script) (context.Context, context.CancelFunc)
 	cause error // that the error wraps
 
 	attempts int // of a command that is rejected
 }
 
 var overloadEndings = []overloadEnding{
-	{name: "deadline", opts: options.Client(), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+	{name: "deadline", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.Background(), patience)
 	}, cause: nil, attempts: withinPeriod + 1},
 	{
 		name: "timeout",
 		opts: options.Client().SetTimeout(patience),
-		begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+		begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
 			return context.Background(), func() {}
 		},
 		cause:    nil,
 		attempts: withinPeriod + 1,
 	},
-	{name: "cancelled", opts: options.Client(), begin: func(s *overloadtest.Script) (context.Context, context.CancelFunc) {
+	{name: "cancelled", opts: options.Client(), begin: func(s *scripted.Script) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s.OnSleep = cancel
 		return ctx, cancel
 	}, cause: context.Canceled, attempts: 1},
-	{name: "limit", opts: options.Client(), begin: func(*overloadtest.Script) (context.Context, context.CancelFunc) {
+	{name: "limit", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
 		return context.Background(), func() {}
 	}, cause: nil, attempts: 6},
 }
@@ -168,7 +168,7 @@ func TestEveryOperationInEndlessOverload(t *testing.T) {
 }
 
 // commandTargets returns the first elements of the commands that came to the servers: their names and what they are about.
-func commandTargets(t *testing.T, s *overloadtest.Script) []string {
+func commandTargets(t *testing.T, s *scripted.Script) []string {
 	t.Helper()
 
 	var targets []string
@@ -180,7 +180,7 @@ func commandTargets(t *testing.T, s *overloadtest.Script) []string {
 	return targets
 }
 
-func checkOverloaded(t *testing.T, s *overloadtest.Script, method sendingMethod, ending overloadEnding, err error) {
+func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, ending overloadEnding, err error) {
 	t.Helper()
 	s.Finish()
 

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -24,12 +24,12 @@ type sendingMethod struct {
 var (
 	replaced  = bson.D{{Key: "x", Value: 1}}
 	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
-	opened    = overloadtest.OK(batch("firstBatch", 7, bson.D{}))
-	emptyOpen = overloadtest.OK(batch("firstBatch", 7))
-	oneFile   = overloadtest.OK(batch("firstBatch", 0, bson.D{
+	opened    = scripted.OK(batch("firstBatch", 7, bson.D{}))
+	emptyOpen = scripted.OK(batch("firstBatch", 7))
+	oneFile   = scripted.OK(batch("firstBatch", 0, bson.D{
 		{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"},
 	}))
-	noFile = overloadtest.OK(batch("firstBatch", 0, bson.D{}))
+	noFile = scripted.OK(batch("firstBatch", 0, bson.D{}))
 )
 
 func withCursor(use func(context.Context, *Cursor) error) func(context.Context, *Collection) error {
@@ -120,7 +120,7 @@ var onCollections = []sendingMethod{
 		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
 		return err
 	}},
-	{name: "Collection.InsertMany", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+	{name: "Collection.InsertMany", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
 		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
 		return err
 	}},
@@ -304,7 +304,7 @@ var onClients = []sendingMethod{
 		})
 		return err
 	}},
-	{name: "Client.Disconnect", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
 		if err := c.client.Ping(ctx, nil); err != nil {
 			return err
 		}
@@ -334,19 +334,19 @@ var onClients = []sendingMethod{
 		alone: true,
 	},
 
-	{name: "Session.AbortTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
 		return endTransaction(ctx, c, (*Session).AbortTransaction)
 	}, silent: true, alone: true},
-	{name: "Session.CommitTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+	{name: "Session.CommitTransaction", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
 		return endTransaction(ctx, c, (*Session).CommitTransaction)
 	}, alone: true},
-	{name: "Session.EndSession", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+	{name: "Session.EndSession", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
 		return endTransaction(ctx, c, func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil })
 	}, silent: true, alone: true},
 	{name: "Session.WithTransaction", run: func(ctx context.Context, c *Collection) error {
 		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
 	}, alone: true},
-	{name: "Session.WithTransaction", replies: []any{overloadtest.OK()}, run: func(ctx context.Context, c *Collection) error {
+	{name: "Session.WithTransaction", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
 		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
 	}, alone: true},
 
@@ -378,7 +378,7 @@ var onClients = []sendingMethod{
 	}), alone: true},
 	{
 		name:    "ChangeStream.Next",
-		replies: []any{emptyOpen, overloadtest.Failure(1, resumableErrorLabel)},
+		replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)},
 		run: withStream(func(ctx context.Context, s *ChangeStream) error {
 			s.Next(ctx)
 			return s.Err()

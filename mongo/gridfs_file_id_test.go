@@ -6,8 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 )
 
 // TestGridFSFileID is about all commands that find a file or its chunks by an ID: it is compared with $eq, whatever it is.
@@ -21,11 +21,11 @@ func TestGridFSFileID(t *testing.T) {
 		return bson.D{{Key: "_id", Value: id}, {Key: "length", Value: int64(1)}, {Key: "chunkSize", Value: int32(1)}}
 	}
 	found := func(ns string, docs ...any) bson.D {
-		return overloadtest.OK(bson.E{Key: "cursor", Value: bson.D{
+		return scripted.OK(bson.E{Key: "cursor", Value: bson.D{
 			{Key: "id", Value: int64(0)}, {Key: "ns", Value: ns}, {Key: "firstBatch", Value: append(bson.A{}, docs...)},
 		}})
 	}
-	one := overloadtest.OK(bson.E{Key: "n", Value: 1})
+	one := scripted.OK(bson.E{Key: "n", Value: 1})
 	tests := map[string]struct {
 		replies func(id any) []any
 		run     func(*GridFSBucket, any) error
@@ -61,7 +61,7 @@ func TestGridFSFileID(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, id := range ids {
-				script := overloadtest.New(t, tt.replies(id)...)
+				script := scripted.New(t, tt.replies(id)...)
 				bucket := connectScript(t, script).Database("db").GridFSBucket()
 				require.NoError(t, tt.run(bucket, id))
 				require.Equal(t, len(tt.paths), len(script.Sent))

@@ -10,8 +10,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 )
 
 // otherTypes are values of types that a field may have when a server, or who writes to a bucket, stores what drivers do not.
@@ -78,12 +78,12 @@ var (
 func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
 	t.Helper()
 
-	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0, file)))
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0, file)))
 	docs := make([]any, len(chunks))
 	for i, chunk := range chunks {
 		docs[i] = chunk
 	}
-	s.Rest = overloadtest.OK(batch("firstBatch", 0, docs...))
+	s.Rest = scripted.OK(batch("firstBatch", 0, docs...))
 	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
 	if err != nil {
 		return "", err
@@ -188,8 +188,8 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 	for i, key := range keys {
 		key := key
 		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0)))
-			s.Rest = overloadtest.OK(batch("firstBatch", 0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
+			s := scripted.New(t, scripted.OK(batch("firstBatch", 0)))
+			s.Rest = scripted.OK(batch("firstBatch", 0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
 			_, err := connectScript(
 				t,
 				s,

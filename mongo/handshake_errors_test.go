@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -24,7 +24,7 @@ import (
 // authenticating is a client that authenticates to a server whose authentication fails at first.
 type authenticating struct {
 	*Client
-	listener *overloadtest.Listener
+	listener *scripted.Listener
 	attempts atomic.Int64 // to authenticate
 
 	mu     sync.Mutex
@@ -32,11 +32,11 @@ type authenticating struct {
 }
 
 // authenticate returns a client that backs off no time. Its first attempts to authenticate are answered by the failures, in
-// order; see overloadtest.Listener.Answer.
+// order; see scripted.Listener.Answer.
 func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) *authenticating {
 	t.Helper()
 
-	a := &authenticating{listener: overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0)), nil)}
+	a := &authenticating{listener: scripted.Listen(t, scripted.OK(batch("firstBatch", 0)), nil)}
 	answer := func(command string) any {
 		if command != "saslStart" {
 			return nil
@@ -44,7 +44,7 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 		if n := int(a.attempts.Add(1)); n <= len(failures) {
 			return failures[n-1]
 		}
-		return overloadtest.OK(bson.E{Key: "conversationId", Value: 1}, bson.E{Key: "done", Value: true}, bson.E{Key: "payload", Value: []byte{}})
+		return scripted.OK(bson.E{Key: "conversationId", Value: 1}, bson.E{Key: "done", Value: true}, bson.E{Key: "payload", Value: []byte{}})
 	}
 	a.listener.Answer.Store(&answer)
 
@@ -105,8 +105,8 @@ func TestPoolEventsOfFailedAuthentication(t *testing.T) {
 // are its connections unusable.
 func TestRejectedAuthenticationIsNoFailure(t *testing.T) {
 	for name, reply := range map[string]bson.D{
-		"to be retried": overloadtest.Overloaded(),
-		"for good":      overloadtest.Failure(473, driver.ErrSystemOverloadedError),
+		"to be retried": scripted.Overloaded(),
+		"for good":      scripted.Failure(473, driver.ErrSystemOverloadedError),
 	} {
 		reply := reply
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFailedAuthenticationIsRetried(t *testing.T) {
 	}
 	insert := func(c *Client) error { return insertAny(context.Background(), c.Database("db").Collection("coll")) }
 	ping := func(c *Client) error { return c.Ping(context.Background(), nil) }
-	shuttingDown, forReads := overloadtest.ShuttingDown(), overloadtest.Failure(91)
+	shuttingDown, forReads := scripted.ShuttingDown(), scripted.Failure(91)
 
 	tests := []struct {
 		name     string
@@ -144,9 +144,9 @@ func TestFailedAuthenticationIsRetried(t *testing.T) {
 		{name: "write, 91 with its label", run: insert, failures: []any{shuttingDown}, ok: true, attempts: 2},
 		{name: "write, 91 without", run: insert, failures: []any{forReads}, ok: false, attempts: 1},
 		{name: "no more than once", run: find, failures: []any{io.EOF, io.EOF, io.EOF}, ok: false, attempts: 2},
-		{name: "wrong password", run: find, failures: []any{overloadtest.Failure(18)}, ok: false, attempts: 1},
-		{name: "overloaded", run: insert, failures: []any{overloadtest.Overloaded()}, ok: true, attempts: 2},
-		{name: "runCommand, overloaded", run: ping, failures: []any{overloadtest.Overloaded()}, ok: true, attempts: 2},
+		{name: "wrong password", run: find, failures: []any{scripted.Failure(18)}, ok: false, attempts: 1},
+		{name: "overloaded", run: insert, failures: []any{scripted.Overloaded()}, ok: true, attempts: 2},
+		{name: "runCommand, overloaded", run: ping, failures: []any{scripted.Overloaded()}, ok: true, attempts: 2},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -184,7 +184,7 @@ func TestPausedPoolIsRetried(t *testing.T) {
 					_ = client.Ping(context.Background(), nil)
 				}
 			}}
-			l := overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0, bson.D{})), nil)
+			l := scripted.Listen(t, scripted.OK(batch("firstBatch", 0, bson.D{})), nil)
 			client, err := Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor))
 			require.NoError(t, err)
 			defer func() { _ = client.Disconnect(context.Background()) }()

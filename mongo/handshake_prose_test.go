@@ -8,14 +8,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // mongodb-handshake/tests, "Test 9: Handshake documents include backpressure: true".
 func TestHandshakeProse9(t *testing.T) {
-	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	l := scripted.Listen(t, scripted.OK(), nil)
 	client, err := Connect(options.Client().ApplyURI(l.URI()))
 	require.NoError(t, err)
 	require.NoError(t, client.Ping(context.Background(), nil))

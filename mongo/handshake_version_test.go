@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/version"
 )
@@ -21,7 +21,7 @@ func TestHandshakeNamesTheFork(t *testing.T) {
 		version.Driver:            nil,
 		version.Driver + "|1.2.3": {Name: "odm", Version: "1.2.3", Platform: strings.Repeat("p", 300)},
 	} {
-		l := overloadtest.Listen(t, overloadtest.OK(), nil)
+		l := scripted.Listen(t, scripted.OK(), nil)
 		opts := options.Client().ApplyURI(l.URI()).SetAppName(strings.Repeat("a", 128))
 		if library != nil {
 			opts.SetDriverInfo(library)

@@ -8,15 +8,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // executedButOverloaded is the reply to a write that the server executed, but could not replicate for overload.
 func executedButOverloaded() bson.D {
-	return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+	return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 462},
 		{Key: "errmsg", Value: "scripted"},
 		{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
@@ -81,8 +81,8 @@ func TestInterruptedWrite(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			ctx := overloadtest.NewContext()
-			s := overloadtest.New(t, executedButOverloaded())
+			ctx := scripted.NewContext()
+			s := scripted.New(t, executedButOverloaded())
 			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
 			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
 			s.Finish()
@@ -101,7 +101,7 @@ func TestInterruptedWrite(t *testing.T) {
 // TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
 // which model has failed.
 func TestInterruptedBulkWrite(t *testing.T) {
-	failed := overloadtest.OK(
+	failed := scripted.OK(
 		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
@@ -110,8 +110,8 @@ func TestInterruptedBulkWrite(t *testing.T) {
 		NewDeleteOneModel().SetFilter(bson.D{}),
 		NewInsertOneModel().SetDocument(bson.D{}),
 	}
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, overloadtest.OK(), failed)
+	ctx := scripted.NewContext()
+	s := scripted.New(t, scripted.OK(), failed)
 	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
 	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models)
 	s.Finish()
@@ -127,13 +127,13 @@ func TestInterruptedBulkWrite(t *testing.T) {
 
 // TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.
 func TestInterruptedWriteErrors(t *testing.T) {
-	failed := overloadtest.OK(
+	failed := scripted.OK(
 		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
 	)
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, failed)
+	ctx := scripted.NewContext()
+	s := scripted.New(t, failed)
 	s.OnSelect = func() error {
 		if len(s.Sent) == 0 {
 			return nil
@@ -155,10 +155,10 @@ func TestInterruptedWriteErrors(t *testing.T) {
 // TestMonitorsCommandIsItsOwn is about a monitor that runs a command with the context that it was given, and gives that up: nothing of
 // it is in the result of the monitored command.
 func TestMonitorsCommandIsItsOwn(t *testing.T) {
-	failed := overloadtest.OK(
+	failed := scripted.OK(
 		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
 	)
-	retryable := overloadtest.OK(
+	retryable := scripted.OK(
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
 	)
@@ -174,7 +174,7 @@ func TestMonitorsCommandIsItsOwn(t *testing.T) {
 	} {
 		run := run
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, failed, retryable)
+			s := scripted.New(t, failed, retryable)
 			var client *Client
 			var own error
 			monitor := &event.CommandMonitor{Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {

@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -47,7 +47,7 @@ func connect(t *testing.T, uri string, opts *options.ClientOptions) (*mongo.Clie
 
 // TestClientKeepsTheLimit is about a client-side timeout, which lifts the limit of one retry: not once there was overload.
 func TestClientKeepsTheLimit(t *testing.T) {
-	l := overloadtest.Listen(t, notYet, nil)
+	l := scripted.Listen(t, notYet, nil)
 	l.Next.Store(&overloaded)
 	enough := func(string) any { // without a limit it would succeed
 		if l.Commands.Load() > 20 {
@@ -64,7 +64,7 @@ func TestClientKeepsTheLimit(t *testing.T) {
 
 func TestClientWithoutAdaptiveRetries(t *testing.T) {
 	retryableRead := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 134}, overloaded[2]}
-	l := overloadtest.Listen(t, retryableRead, nil)
+	l := scripted.Listen(t, retryableRead, nil)
 	client, sent := connect(t, l.URI(), options.Client().SetMaxAdaptiveRetries(0))
 
 	require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
@@ -73,7 +73,7 @@ func TestClientWithoutAdaptiveRetries(t *testing.T) {
 
 // TestClientRetriesEstablishment is about a server that closes connections as soon as they come, for a while.
 func TestClientRetriesEstablishment(t *testing.T) {
-	l := overloadtest.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
+	l := scripted.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
 	client, sent := connect(t, l.URI(), options.Client().SetMaxConnIdleTime(time.Millisecond))
 	require.NoError(t, client.Ping(context.Background(), nil), "the monitor's connection is made first")
 
@@ -85,7 +85,7 @@ func TestClientRetriesEstablishment(t *testing.T) {
 
 func TestClientTokenBucket(t *testing.T) {
 	const tokens, retries = 1000, 2
-	l := overloadtest.Listen(t, overloaded, nil)
+	l := scripted.Listen(t, overloaded, nil)
 	client, sent := connect(t, l.URI()+"&adaptiveRetries=true", options.Client())
 	find := func() {
 		require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
@@ -117,7 +117,7 @@ func TestClientRetriesEveryCommand(t *testing.T) {
 	for name, run := range tests {
 		run := run
 		t.Run(name, func(t *testing.T) {
-			l := overloadtest.Listen(t, overloaded, nil)
+			l := scripted.Listen(t, overloaded, nil)
 			client, sent := connect(t, l.URI(), options.Client())
 			require.Error(t, run(client.Database("db").Collection("coll")))
 			assert.Len(t, sent(), 3)

@@ -7,9 +7,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -19,9 +19,9 @@ func TestOverloadEveryOperation(t *testing.T) {
 	all := bson.D{}
 	inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
 	index := IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
-	ok := overloadtest.OK()
-	none := overloadtest.OK(batch("firstBatch", 0))
-	value := overloadtest.OK(bson.E{Key: "value", Value: bson.D{}})
+	ok := scripted.OK()
+	none := scripted.OK(batch("firstBatch", 0))
+	value := scripted.OK(bson.E{Key: "value", Value: bson.D{}})
 
 	tests := []struct {
 		name string
@@ -51,7 +51,7 @@ func TestOverloadEveryOperation(t *testing.T) {
 		{name: "createSearchIndexes", run: func(c *Collection) error {
 			_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: all})
 			return err
-		}, replies: []any{overloadtest.OK(
+		}, replies: []any{scripted.OK(
 			bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "id", Value: "1"}, {Key: "name", Value: "a"}}}},
 		)}},
 		{
@@ -121,21 +121,21 @@ func TestOverloadEveryOperation(t *testing.T) {
 				{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: all}},
 			})
 			return err
-		}, replies: []any{overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0))}},
+		}, replies: []any{scripted.OK(batch("firstBatch", 7)), scripted.OK(batch("nextBatch", 0))}},
 		{name: "find, getMore", run: func(c *Collection) error {
 			cursor, err := c.Find(ctx, all)
 			if err != nil {
 				return err
 			}
 			return cursor.All(ctx, &[]bson.D{})
-		}, replies: []any{overloadtest.OK(batch("firstBatch", 7, all)), overloadtest.OK(batch("nextBatch", 0))}},
+		}, replies: []any{scripted.OK(batch("firstBatch", 7, all)), scripted.OK(batch("nextBatch", 0))}},
 		{name: "find, killCursors", run: func(c *Collection) error {
 			cursor, err := c.Find(ctx, all)
 			if err != nil {
 				return err
 			}
 			return cursor.Close(ctx)
-		}, replies: []any{overloadtest.OK(batch("firstBatch", 7)), ok}},
+		}, replies: []any{scripted.OK(batch("firstBatch", 7)), ok}},
 		{
 			name:    "aggregate",
 			run:     func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
@@ -148,12 +148,12 @@ func TestOverloadEveryOperation(t *testing.T) {
 		{
 			name:    "count",
 			run:     func(c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err },
-			replies: []any{overloadtest.OK(bson.E{Key: "n", Value: 1})},
+			replies: []any{scripted.OK(bson.E{Key: "n", Value: 1})},
 		},
 		{
 			name:    "distinct",
 			run:     func(c *Collection) error { return c.Distinct(ctx, "x", all).Err() },
-			replies: []any{overloadtest.OK(bson.E{Key: "values", Value: bson.A{}})},
+			replies: []any{scripted.OK(bson.E{Key: "values", Value: bson.A{}})},
 		},
 		{
 			name:    "listCollections",
@@ -161,14 +161,14 @@ func TestOverloadEveryOperation(t *testing.T) {
 			replies: []any{none},
 		},
 		{name: "listDatabases", run: func(c *Collection) error { _, err := c.client.ListDatabaseNames(ctx, all); return err },
-			replies: []any{overloadtest.OK(bson.E{Key: "databases", Value: bson.A{}})}},
+			replies: []any{scripted.OK(bson.E{Key: "databases", Value: bson.A{}})}},
 		{name: "GridFS upload", run: func(c *Collection) error {
 			_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", bytes.NewReader([]byte("content")))
 			return err
-		}, replies: []any{overloadtest.OK(batch("firstBatch", 0, bson.D{})), ok, ok}},
+		}, replies: []any{scripted.OK(batch("firstBatch", 0, bson.D{})), ok, ok}},
 		{name: "GridFS rename", run: func(c *Collection) error {
 			return c.Database().GridFSBucket().Rename(ctx, 1, "other")
-		}, replies: []any{overloadtest.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1})}},
+		}, replies: []any{scripted.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1})}},
 		{
 			name:    "commitTransaction",
 			run:     func(c *Collection) error { return endTransaction(ctx, c, (*Session).CommitTransaction) },
@@ -183,9 +183,9 @@ func TestOverloadEveryOperation(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t)
+			s := scripted.New(t)
 			for _, reply := range tt.replies {
-				s.Replies = append(s.Replies, overloadtest.Overloaded(), overloadtest.Overloaded(), reply)
+				s.Replies = append(s.Replies, scripted.Overloaded(), scripted.Overloaded(), reply)
 			}
 			coll := connectScript(t, s).Database("db").Collection("coll")
 			require.NoError(t, tt.run(coll))
@@ -236,7 +236,7 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 	for name, run := range tests {
 		run := run
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Rejected())
+			s := scripted.New(t, scripted.Rejected())
 			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
 			err := run(connectScript(t, s).Database("db").Collection("coll"))
 			s.Finish()
@@ -264,24 +264,24 @@ func TestEndSessionsHaveOneBudget(t *testing.T) {
 		sent     int
 		backoffs int
 	}{
-		{name: "all well", rest: overloadtest.OK(), retries: 5, sent: batches},
-		{name: "every command rejected", rest: overloadtest.Overloaded(), retries: 5, sent: 6, backoffs: 5},
+		{name: "all well", rest: scripted.OK(), retries: 5, sent: batches},
+		{name: "every command rejected", rest: scripted.Overloaded(), retries: 5, sent: 6, backoffs: 5},
 		{
 			name:    "the second batch rejected to the end",
-			replies: []any{overloadtest.Overloaded(), overloadtest.OK()}, rest: overloadtest.Overloaded(),
+			replies: []any{scripted.Overloaded(), scripted.OK()}, rest: scripted.Overloaded(),
 			retries: 2, sent: 2 + 3, backoffs: 1 + 2,
 		},
 		{
 			name:    "rejected, then executed",
-			replies: []any{overloadtest.Overloaded(), overloadtest.Overloaded()}, rest: overloadtest.OK(),
+			replies: []any{scripted.Overloaded(), scripted.Overloaded()}, rest: scripted.OK(),
 			retries: 5, sent: 2 + batches, backoffs: 2,
 		},
-		{name: "no retries", rest: overloadtest.Overloaded(), sent: 1},
-		{name: "another error", rest: overloadtest.Failure(1), retries: 5, sent: batches},
+		{name: "no retries", rest: scripted.Overloaded(), sent: 1},
+		{name: "another error", rest: scripted.Failure(1), retries: 5, sent: batches},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			s.Rest = tt.rest
 			s.Policy.MaxRetries = tt.retries
 			client := connectScript(t, s)

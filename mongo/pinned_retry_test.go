@@ -7,24 +7,24 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // newLoadBalancedScript returns a script for a service behind a load balancer.
-func newLoadBalancedScript(t *testing.T, replies ...any) *overloadtest.Script {
-	s := overloadtest.New(t, replies...)
+func newLoadBalancedScript(t *testing.T, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
 	service := bson.NewObjectID()
-	server := overloadtest.Server("lb", description.ServerKindLoadBalancer)
+	server := scripted.Server("lb", description.ServerKindLoadBalancer)
 	server.ServiceID = &service
 	s.Topology = description.TopologyKindLoadBalanced
 	s.Servers = []description.Server{server}
 	return s
 }
 
-func connections(s *overloadtest.Script) []int {
+func connections(s *scripted.Script) []int {
 	var numbers []int
 	for _, sent := range s.Sent {
 		numbers = append(numbers, sent.Connection)
@@ -34,8 +34,8 @@ func connections(s *overloadtest.Script) []int {
 
 func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 	s := newLoadBalancedScript(t,
-		overloadtest.Overloaded(), overloadtest.OK(batch("firstBatch", 7, bson.D{})),
-		overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK(batch("nextBatch", 0, bson.D{})))
+		scripted.Overloaded(), scripted.OK(batch("firstBatch", 7, bson.D{})),
+		scripted.Overloaded(), scripted.Overloaded(), scripted.OK(batch("nextBatch", 0, bson.D{})))
 	client := connectScript(t, s)
 
 	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
@@ -49,9 +49,9 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 }
 
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
-	replies := []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))}
-	replies = append(replies, overloadtest.Repeat(6, overloadtest.Overloaded())...)
-	s := newLoadBalancedScript(t, append(replies, overloadtest.OK() /* killCursors */)...)
+	replies := []any{scripted.OK(batch("firstBatch", 7, bson.D{}))}
+	replies = append(replies, scripted.Repeat(6, scripted.Overloaded())...)
+	s := newLoadBalancedScript(t, append(replies, scripted.OK() /* killCursors */)...)
 	client := connectScript(t, s)
 
 	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
@@ -65,17 +65,17 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 	s := newLoadBalancedScript(
 		t,
-		overloadtest.Overloaded(),
-		overloadtest.OK(), // insert, with startTransaction
-		overloadtest.Failure(
+		scripted.Overloaded(),
+		scripted.OK(), // insert, with startTransaction
+		scripted.Failure(
 			462,
 			driver.ErrSystemOverloadedError,
 			driver.ErrRetryableError,
 			driver.TransientTransactionError,
 		),
-		overloadtest.OK(), // insert
-		overloadtest.Overloaded(),
-		overloadtest.OK(),
+		scripted.OK(), // insert
+		scripted.Overloaded(),
+		scripted.OK(),
 	) // commit
 	client := connectScript(t, s)
 	session, err := client.StartSession()
@@ -104,13 +104,13 @@ func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 
 func TestShardedTransactionStaysPinned(t *testing.T) {
 	token := bson.D{{Key: "shard", Value: "a"}}
-	s := overloadtest.New(t,
-		overloadtest.Overloaded(), overloadtest.OK(bson.E{Key: "recoveryToken", Value: token}), // insert, with startTransaction
-		overloadtest.Overloaded(), overloadtest.OK(bson.E{Key: "recoveryToken", Value: token}), // insert
-		overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK()) // commit
+	s := scripted.New(t,
+		scripted.Overloaded(), scripted.OK(bson.E{Key: "recoveryToken", Value: token}), // insert, with startTransaction
+		scripted.Overloaded(), scripted.OK(bson.E{Key: "recoveryToken", Value: token}), // insert
+		scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK()) // commit
 	s.Topology = description.TopologyKindSharded
 	s.Servers = []description.Server{
-		overloadtest.Server("a", description.ServerKindMongos), overloadtest.Server("b", description.ServerKindMongos),
+		scripted.Server("a", description.ServerKindMongos), scripted.Server("b", description.ServerKindMongos),
 	}
 	client := connectScript(t, s)
 	session, err := client.StartSession()
@@ -139,10 +139,10 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 	result := func(idx int) bson.D {
 		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
 	}
-	more := overloadtest.OK(batch("firstBatch", 7))
-	last := overloadtest.OK(batch("nextBatch", 0, result(0)))
-	all := overloadtest.OK(batch("firstBatch", 0, result(0)))
-	overloaded := overloadtest.Overloaded()
+	more := scripted.OK(batch("firstBatch", 7))
+	last := scripted.OK(batch("nextBatch", 0, result(0)))
+	all := scripted.OK(batch("firstBatch", 0, result(0)))
+	overloaded := scripted.Overloaded()
 
 	tests := []struct {
 		name        string
@@ -163,14 +163,14 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}, failing: false},
 		{
 			name:        "getMore fails, and the cursor is killed",
-			replies:     []any{more, overloadtest.Failure(1), overloadtest.OK()},
+			replies:     []any{more, scripted.Failure(1), scripted.OK()},
 			connections: []int{1, 1, 1},
 			failing:     true,
 		},
 	}
 	insert := &ClientInsertOneModel{Document: bson.D{}}
 	var writes []ClientBulkWrite
-	for i := 0; i < overloadtest.MaxBatchCount+1; i++ {
+	for i := 0; i < scripted.MaxBatchCount+1; i++ {
 		writes = append(writes, ClientBulkWrite{Database: "db", Collection: "coll", Model: insert})
 	}
 	for _, tt := range tests {
@@ -187,8 +187,8 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 
 // TestLoadBalancedBulkWriteInTransaction is about a connection that the transaction is pinned to as well.
 func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
-	more, last := overloadtest.OK(batch("firstBatch", 7)), overloadtest.OK(batch("nextBatch", 0))
-	s := newLoadBalancedScript(t, more, last, more, last, overloadtest.OK() /* commit */)
+	more, last := scripted.OK(batch("firstBatch", 7)), scripted.OK(batch("nextBatch", 0))
+	s := newLoadBalancedScript(t, more, last, more, last, scripted.OK() /* commit */)
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		insert := ClientBulkWrite{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}}
 		_, err := coll.client.BulkWrite(ctx, []ClientBulkWrite{insert, insert, insert})

@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -21,14 +21,14 @@ import (
 func TestSDAMProseConnectionPoolBackpressure(t *testing.T) {
 	t.Run("without TLS", func(t *testing.T) { connectionPoolBackpressure(t, nil, nil) })
 	t.Run("with TLS", func(t *testing.T) {
-		cfg := &tls.Config{Certificates: []tls.Certificate{overloadtest.SelfSigned(t)}}
+		cfg := &tls.Config{Certificates: []tls.Certificate{scripted.SelfSigned(t)}}
 		connectionPoolBackpressure(t, cfg, &tls.Config{InsecureSkipVerify: true})
 	})
 }
 
 func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 	const wanted = 10
-	l := overloadtest.Listen(t, overloadtest.OK(batch("firstBatch", 0)), server)
+	l := scripted.Listen(t, scripted.OK(batch("firstBatch", 0)), server)
 	var failed, cleared atomic.Int64
 	enough := make(chan struct{})
 	client, err := Connect(

@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -45,7 +45,7 @@ func TestRetryErrorOfOperations(t *testing.T) {
 	for name, run := range tests {
 		run := run
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 			err := run(connectScript(t, s).Database("db").Collection("coll"))
 			s.Finish()
 
@@ -74,8 +74,8 @@ func TestRetryErrorOfOperations(t *testing.T) {
 
 func TestRetryErrorOfGetMore(t *testing.T) {
 	ctx := context.Background()
-	replies := append([]any{overloadtest.OK(batch("firstBatch", 7))}, overloadtest.Repeat(6, overloadtest.Overloaded())...)
-	s := overloadtest.New(t, append(replies, overloadtest.OK())...) // killCursors
+	replies := append([]any{scripted.OK(batch("firstBatch", 7))}, scripted.Repeat(6, scripted.Overloaded())...)
+	s := scripted.New(t, append(replies, scripted.OK())...) // killCursors
 	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(ctx, bson.D{})
 	require.NoError(t, err)
 
@@ -90,17 +90,17 @@ func TestRetryErrorOfGetMore(t *testing.T) {
 // fields that applications and their tests compare.
 func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
 	ctx := context.Background()
-	duplicate := overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{
+	duplicate := scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{
 		{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"},
 	}}})
 	insert := func(t *testing.T, replies ...any) error {
-		s := overloadtest.New(t, replies...)
+		s := scripted.New(t, replies...)
 		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
 		s.Finish()
 		return err
 	}
 
-	atOnce, retried := insert(t, duplicate), insert(t, overloadtest.Overloaded(), duplicate)
+	atOnce, retried := insert(t, duplicate), insert(t, scripted.Overloaded(), duplicate)
 	exception, ok := retried.(WriteException)
 	require.True(t, ok, "got %T, want a WriteException", retried)
 	assert.Equal(t, atOnce, error(exception))
@@ -111,7 +111,7 @@ func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
 
 // TestRetryErrorOfTransactions is about a command that would not have been retried anyway: that retryWrites is off is not why.
 func TestRetryErrorOfTransactions(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.OK() /* abort */)
+	s := scripted.New(t, scripted.ShuttingDown(), scripted.OK() /* abort */)
 	s.Policy.RetryWrites = false
 	client := connectScript(t, s, options.Client().SetRetryWrites(false))
 	session, err := client.StartSession()
@@ -125,7 +125,7 @@ func TestRetryErrorOfTransactions(t *testing.T) {
 }
 
 func TestRetryErrorKeepsTimeouts(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), context.DeadlineExceeded)
+	s := scripted.New(t, scripted.Overloaded(), context.DeadlineExceeded)
 	err := connectScript(t, s).Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
 	assert.True(t, IsTimeout(err), "got %v", err)
 	assert.True(t, errors.Is(err, context.DeadlineExceeded))
@@ -137,7 +137,7 @@ func TestRetryErrorKeepsTimeouts(t *testing.T) {
 func TestRetryTokens(t *testing.T) {
 	ctx := context.Background()
 	t.Run("with adaptiveRetries", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 		s.Policy.Bucket = retry.NewTokenBucket()
 		client := connectScript(t, s)
 		tokens, ok := client.RetryTokens()
@@ -150,11 +150,11 @@ func TestRetryTokens(t *testing.T) {
 		assert.Equal(t, 995.0, tokens)
 	})
 	t.Run("without", func(t *testing.T) {
-		_, ok := connectScript(t, overloadtest.New(t)).RetryTokens()
+		_, ok := connectScript(t, scripted.New(t)).RetryTokens()
 		assert.False(t, ok)
 	})
 	t.Run("a deployment without a policy", func(t *testing.T) {
-		s := overloadtest.New(t)
+		s := scripted.New(t)
 		s.Policy = nil
 		_, ok := connectScript(t, s).RetryTokens()
 		assert.False(t, ok)
@@ -170,18 +170,18 @@ func TestErrorsTellOnce(t *testing.T) {
 		end     error // of the context, during the last backoff
 		want    string
 	}{
-		{"at once", []any{overloadtest.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
+		{"at once", []any{scripted.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
 		{
-			"rejected, then something else", []any{overloadtest.Overloaded(), overloadtest.Failure(11)}, nil,
+			"rejected, then something else", []any{scripted.Overloaded(), scripted.Failure(11)}, nil,
 			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)",
 		},
 		{
-			"no time after a rejection", []any{overloadtest.Overloaded()}, context.DeadlineExceeded,
+			"no time after a rejection", []any{scripted.Overloaded()}, context.DeadlineExceeded,
 			"scripted: interrupted during the backoff before a retry: context deadline exceeded" +
 				" (no further retry after 1 attempts and 50ms of backoff: contextDone)",
 		},
 		{
-			"a broken connection, and no time after a rejection", []any{network, overloadtest.Rejected()}, context.Canceled,
+			"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
 			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
 				" (no further retry after 2 attempts and 100ms of backoff: contextDone)",
 		},
@@ -189,8 +189,8 @@ func TestErrorsTellOnce(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			ctx := overloadtest.NewContext()
-			s := overloadtest.New(t, tt.replies...)
+			ctx := scripted.NewContext()
+			s := scripted.New(t, tt.replies...)
 			s.OnSleep = func() {
 				if len(s.Sent) == len(tt.replies) {
 					ctx.End(tt.end)

@@ -12,17 +12,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // TestRetryMonitorMayUseTheClient is about a monitor that runs a command on a client which has a single connection.
 func TestRetryMonitorMayUseTheClient(t *testing.T) {
-	overloaded, conflict := overloadtest.Overloaded(), overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{
+	overloaded, conflict := scripted.Overloaded(), scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{
 		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}},
 	}})
-	writeConcern := overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+	writeConcern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 462}, {Key: "errorLabels", Value: overloaded[3].Value},
 	}})
 	insert := func(c *Collection) error {
@@ -48,7 +48,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 		{
 			name:    "a retry that fails",
 			run:     insert,
-			replies: []any{overloaded, overloadtest.Failure(1)},
+			replies: []any{overloaded, scripted.Failure(1)},
 			opts:    options.Client(),
 			decided: 2,
 		},
@@ -67,7 +67,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			decided: 1,
 		},
 		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
-			replies: []any{overloaded, overloadtest.OK(batch("firstBatch", 0, bson.D{}))}, opts: options.Client(), decided: 1},
+			replies: []any{overloaded, scripted.OK(batch("firstBatch", 0, bson.D{}))}, opts: options.Client(), decided: 1},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -94,7 +94,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 				},
 				Finished: func(context.Context, *event.RetryFinishedEvent) { ping() },
 			}
-			l := overloadtest.Listen(t, overloadtest.OK(), nil)
+			l := scripted.Listen(t, scripted.OK(), nil)
 			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
 			require.NoError(t, err)
 			defer func() { _ = client.Disconnect(context.Background()) }()
@@ -118,8 +118,8 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 
 // TestRetryMonitorIsOutsideOfTheTransaction is about a monitor that uses the context that it is given for a command of its own.
 func TestRetryMonitorIsOutsideOfTheTransaction(t *testing.T) {
-	ok := overloadtest.OK()
-	s := overloadtest.New(t, overloadtest.Overloaded(), ok /* ping */, ok, ok /* ping */, ok)
+	ok := scripted.OK()
+	s := scripted.New(t, scripted.Overloaded(), ok /* ping */, ok, ok /* ping */, ok)
 	type key struct{}
 	var client *Client
 	s.Policy.Monitor = outsideOfSessions(event.RetryMonitor{
@@ -177,12 +177,12 @@ func TestRetryEventsNameTheCommand(t *testing.T) {
 	for i, method := range sendingMethods() {
 		method := method
 		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
-			none := overloadtest.NoConnection{Err: overloadtest.OverloadedHandshake()}
-			s := overloadtest.New(t, append([]any{none}, method.replies...)...)
-			s.Rest = overloadtest.Failure(1)
+			none := scripted.NoConnection{Err: scripted.OverloadedHandshake()}
+			s := scripted.New(t, append([]any{none}, method.replies...)...)
+			s.Rest = scripted.Failure(1)
 			var names []string
 			s.Policy.Monitor = &event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
-				if errors.As(e.Failure, new(overloadtest.BrokenHandshake)) {
+				if errors.As(e.Failure, new(scripted.BrokenHandshake)) {
 					names = append(names, e.CommandName)
 				}
 			}}

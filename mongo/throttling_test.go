@@ -9,14 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // findAll lets a client of the server, without retries, find that often. It returns the errors.
-func findAll(t *testing.T, l *overloadtest.Listener, times int, opts *options.ClientOptions) (*mongo.Client, []error) {
+func findAll(t *testing.T, l *scripted.Listener, times int, opts *options.ClientOptions) (*mongo.Client, []error) {
 	t.Helper()
 
 	client, err := mongo.Connect(opts.ApplyURI(l.URI()).SetRetryReads(false))
@@ -41,7 +41,7 @@ var noDocuments = bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
 
 func TestClientThrottles(t *testing.T) {
 	const times = 200
-	l := overloadtest.Listen(t, rejection, nil)
+	l := scripted.Listen(t, rejection, nil)
 	client, failures := findAll(t, l, times, options.Client().SetAdaptiveThrottling(true))
 
 	assert.Len(t, failures, times)
@@ -75,7 +75,7 @@ func TestClientThrottles(t *testing.T) {
 }
 
 func TestClientThrottlesNothingWithoutRejections(t *testing.T) {
-	l := overloadtest.Listen(t, noDocuments, nil)
+	l := scripted.Listen(t, noDocuments, nil)
 	client, failures := findAll(t, l, 100, options.Client().SetAdaptiveThrottling(true))
 	assert.Empty(t, failures)
 	assert.Equal(t, int64(100), l.Commands.Load())
@@ -85,7 +85,7 @@ func TestClientThrottlesNothingWithoutRejections(t *testing.T) {
 }
 
 func TestClientWithoutThrottling(t *testing.T) {
-	l := overloadtest.Listen(t, rejection, nil)
+	l := scripted.Listen(t, rejection, nil)
 	client, failures := findAll(t, l, 100, options.Client())
 	assert.Len(t, failures, 100)
 	assert.Equal(t, int64(100), l.Commands.Load(), "everything is sent")

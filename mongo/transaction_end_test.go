@@ -10,9 +10,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -21,36 +21,36 @@ import (
 // TestWithTransactionRefusedCommit is about a commit that the overload retry policy retries no more: the caller gets the error,
 // whatever refused the retry, and whether or not the result is unknown.
 func TestWithTransactionRefusedCommit(t *testing.T) {
-	refused := map[string]func(*overloadtest.Script) (context.Context, int){
-		"limit": func(*overloadtest.Script) (context.Context, int) { return context.Background(), 6 },
-		"no retries": func(s *overloadtest.Script) (context.Context, int) {
+	refused := map[string]func(*scripted.Script) (context.Context, int){
+		"limit": func(*scripted.Script) (context.Context, int) { return context.Background(), 6 },
+		"no retries": func(s *scripted.Script) (context.Context, int) {
 			s.Policy.MaxRetries = retry.Never
 			return context.Background(), 1
 		},
-		"bucket empty": func(s *overloadtest.Script) (context.Context, int) {
+		"bucket empty": func(s *scripted.Script) (context.Context, int) {
 			s.Policy.Bucket = spentBucket(t)
 			return context.Background(), 1
 		},
-		"deadline": func(s *overloadtest.Script) (context.Context, int) {
+		"deadline": func(s *scripted.Script) (context.Context, int) {
 			s.Policy.FirstBackoff = retry.MaxBackoff
-			ctx := overloadtest.NewContext()
+			ctx := scripted.NewContext()
 			ctx.Until = s.Now().Add(2 * time.Second)
 			return ctx, 1
 		},
 	}
 	rejections := map[string]any{
-		"not sent": overloadtest.NoConnection{Err: overloadtest.BrokenHandshake{Cause: driver.Error{
+		"not sent": scripted.NoConnection{Err: scripted.BrokenHandshake{Cause: driver.Error{
 			Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
 		}}},
-		"sent": overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError),
+		"sent": scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError),
 	}
 	for why, refuse := range refused {
 		for how, rejection := range rejections {
 			refuse, rejection := refuse, rejection
 			t.Run(why+"/"+how, func(t *testing.T) {
-				s := overloadtest.New(t, overloadtest.OK())
+				s := scripted.New(t, scripted.OK())
 				ctx, attempts := refuse(s)
-				s.Replies = append(s.Replies, overloadtest.Repeat(attempts, rejection)...)
+				s.Replies = append(s.Replies, scripted.Repeat(attempts, rejection)...)
 				_, err := insertInTransaction(ctx, t, s) // fails if there are more commits
 				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
 				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
@@ -76,26 +76,26 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 
 // TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.
 func TestWithTransactionUnsentCommit(t *testing.T) {
-	ok := overloadtest.OK()
-	closed := overloadtest.NoConnection{Err: overloadtest.ClosedHandshake()}
-	paused := overloadtest.NoConnection{Err: overloadtest.PoolPaused()}
-	selection := overloadtest.NoServer{Err: context.DeadlineExceeded}
+	ok := scripted.OK()
+	closed := scripted.NoConnection{Err: scripted.ClosedHandshake()}
+	paused := scripted.NoConnection{Err: scripted.PoolPaused()}
+	selection := scripted.NoServer{Err: context.DeadlineExceeded}
 	tests := map[string][]any{
 		"connection closed":       {closed, closed, closed, closed, ok},
 		"pool paused":             {paused, paused, paused, paused, ok},
 		"no server":               {selection, selection, ok},
-		"after one that was sent": {overloadtest.ShuttingDown(), closed, overloadtest.ShuttingDown(), closed, ok},
+		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
 	}
 	for name, replies := range tests {
 		replies := replies
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, append([]any{ok}, replies...)...)
+			s := scripted.New(t, append([]any{ok}, replies...)...)
 			_, err := insertInTransaction(context.Background(), t, s)
 			require.NoError(t, err)
 			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
 		})
 		t.Run(name+"/cancelled", func(t *testing.T) {
-			s := overloadtest.New(t, append([]any{ok}, replies[:len(replies)/2]...)...)
+			s := scripted.New(t, append([]any{ok}, replies[:len(replies)/2]...)...)
 			ctx, cancel := context.WithCancel(context.Background())
 			s.OnSleep = cancel
 			_, err := insertInTransaction(ctx, t, s)
@@ -122,7 +122,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 		tt := tt
 		for _, ending := range []string{"commitTransaction", "abortTransaction"} {
 			ending := ending
-			count := func(t *testing.T, s *overloadtest.Script) (n int) {
+			count := func(t *testing.T, s *scripted.Script) (n int) {
 				for _, command := range commandNames(t, s)[1:] {
 					require.Equal(t, ending, command)
 					n++
@@ -130,12 +130,12 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 				return n
 			}
 			// run ends the context as soon as the server has rejected the end of the transaction once.
-			run := func(t *testing.T, s *overloadtest.Script, end error) error {
+			run := func(t *testing.T, s *scripted.Script, end error) error {
 				s.Policy.FirstBackoff = tt.first
 				client := connectScript(t, s, tt.opts)
 				session, err := client.StartSession()
 				require.NoError(t, err)
-				ctx := overloadtest.NewContext()
+				ctx := scripted.NewContext()
 				ctx.Until = time.Time{}
 				s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
 				_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
@@ -150,14 +150,14 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 				end := end
 				t.Run(name+"/"+ending+"/"+end.Error(), func(t *testing.T) {
-					s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+					s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 					err := run(t, s, end)
 					s.Finish()
 					assert.Equal(t, 3, count(t, s))
 					assert.Equal(t, ending == "abortTransaction", err != nil, "got %v", err)
 
-					s = overloadtest.New(t, overloadtest.OK())
-					s.Rest = overloadtest.Overloaded()
+					s = scripted.New(t, scripted.OK())
+					s.Rest = scripted.Overloaded()
 					err = run(t, s, end)
 					require.Error(t, err)
 					assert.Equal(t, tt.sent, count(t, s))
@@ -170,15 +170,15 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 
 // TestAbortAfterTheCall is about an abort that begins when the caller has gone, or is about to go.
 func TestAbortAfterTheCall(t *testing.T) {
-	tests := map[string]func(*overloadtest.Script, context.CancelFunc){
-		"cancelled":       func(_ *overloadtest.Script, cancel context.CancelFunc) { cancel() },
-		"deadline passed": func(s *overloadtest.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
-		"deadline close":  func(s *overloadtest.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
+	tests := map[string]func(*scripted.Script, context.CancelFunc){
+		"cancelled":       func(_ *scripted.Script, cancel context.CancelFunc) { cancel() },
+		"deadline passed": func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
+		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
 	}
 	for name, end := range tests {
 		end := end
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+			s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 			client := connectScript(t, s)
 			session, err := client.StartSession()
 			require.NoError(t, err)
@@ -203,8 +203,8 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 	for name, again := range map[string]bool{"end of the session": false, "another commit": true} {
 		again := again
 		t.Run(name, func(t *testing.T) {
-			ctx := overloadtest.NewContext()
-			s := overloadtest.New(t, overloadtest.OK(), overloadtest.ShuttingDown())
+			ctx := scripted.NewContext()
+			s := scripted.New(t, scripted.OK(), scripted.ShuttingDown())
 			s.OnSelect = func() error {
 				if len(s.Sent) == 2 {
 					ctx.End(context.DeadlineExceeded)
@@ -224,7 +224,7 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 			want := []string{"insert", "commitTransaction"}
 			s.OnSelect = nil
 			if again {
-				s.Replies, want = append(s.Replies, overloadtest.OK()), append(want, "commitTransaction")
+				s.Replies, want = append(s.Replies, scripted.OK()), append(want, "commitTransaction")
 				require.NoError(t, session.CommitTransaction(context.Background()))
 			}
 			session.EndSession(context.Background())
@@ -236,7 +236,7 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 // TestUnsentCommitIsAborted is about a commit that finds no server in time: nothing was sent that may have been executed, so that the end
 // of the session aborts the transaction.
 func TestUnsentCommitIsAborted(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.OK(), overloadtest.NoServer{Err: context.DeadlineExceeded}, overloadtest.OK())
+	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: context.DeadlineExceeded}, scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		require.NoError(t, insertAny(ctx, coll))
 		err := session.CommitTransaction(context.Background())
@@ -248,9 +248,9 @@ func TestUnsentCommitIsAborted(t *testing.T) {
 // TestEndedContextIsNoUnknownCommit is about a commit whose context has ended before it begins: an application that commits until the
 // result is known would not stop.
 func TestEndedContextIsNoUnknownCommit(t *testing.T) {
-	ctx := overloadtest.NewContext()
+	ctx := scripted.NewContext()
 	ctx.End(context.DeadlineExceeded)
-	s := overloadtest.New(t, overloadtest.OK(), overloadtest.NoServer{Err: context.DeadlineExceeded}, overloadtest.OK())
+	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: context.DeadlineExceeded}, scripted.OK())
 	inTransaction(t, s, func(inTxn context.Context, session *Session, coll *Collection) {
 		require.NoError(t, insertAny(inTxn, coll))
 		err := session.CommitTransaction(ctx)
@@ -263,22 +263,22 @@ func TestEndedContextIsNoUnknownCommit(t *testing.T) {
 // end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
 func TestUnknownCommitIsForTheMajority(t *testing.T) {
 	concern := func(code int) bson.D {
-		return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+		return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
 	}
 	for name, replies := range map[string][]any{
 		"reply after the deadline":     {context.DeadlineExceeded},
 		"cancelled before the reply":   {context.Canceled},
-		"maxTimeMS expired":            {overloadtest.Failure(50)},
+		"maxTimeMS expired":            {scripted.Failure(50)},
 		"no majority in time":          {concern(64)},
 		"maxTimeMS of a write concern": {concern(50)},
 		"network error, twice":         {io.EOF, io.EOF},
-		"sent, then no server in time": {overloadtest.ShuttingDown(), overloadtest.NoServer{Err: context.DeadlineExceeded}},
-		"then the reply after it":      {overloadtest.ShuttingDown(), context.DeadlineExceeded},
+		"sent, then no server in time": {scripted.ShuttingDown(), scripted.NoServer{Err: context.DeadlineExceeded}},
+		"then the reply after it":      {scripted.ShuttingDown(), context.DeadlineExceeded},
 	} {
 		for _, again := range []bool{false, true} {
 			replies, again := replies, again
 			t.Run(fmt.Sprintf("%s, again %v", name, again), func(t *testing.T) {
-				s := overloadtest.New(t, append([]any{overloadtest.OK()}, replies...)...)
+				s := scripted.New(t, append([]any{scripted.OK()}, replies...)...)
 				sent := 0
 				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 					require.NoError(t, insertAny(ctx, coll))
@@ -286,7 +286,7 @@ func TestUnknownCommitIsForTheMajority(t *testing.T) {
 					assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
 					sent = len(s.Sent)
 					if again {
-						s.Replies = []any{overloadtest.OK()}
+						s.Replies = []any{scripted.OK()}
 						require.NoError(t, session.CommitTransaction(context.Background()))
 					}
 				})
@@ -303,9 +303,9 @@ func TestUnknownCommitIsForTheMajority(t *testing.T) {
 }
 
 // commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
-func commitOverTime(ctx context.Context, t *testing.T, s *overloadtest.Script, session *Session, coll *Collection) error {
+func commitOverTime(ctx context.Context, t *testing.T, s *scripted.Script, session *Session, coll *Collection) error {
 	t.Helper()
-	interrupted := overloadtest.NewContext()
+	interrupted := scripted.NewContext()
 	s.OnSleep = func() { interrupted.End(context.DeadlineExceeded) }
 	require.NoError(t, insertAny(ctx, coll))
 	err := session.CommitTransaction(interrupted)
@@ -317,8 +317,8 @@ func commitOverTime(ctx context.Context, t *testing.T, s *overloadtest.Script, s
 // that the commit may have been carried out: the application's next one waits for the majority (transactions.md, "Majority write
 // concern is used when retrying commitTransaction"), and a retryable write instead has a number of its own.
 func TestTimedOutCommitMayBeCommitted(t *testing.T) {
-	unsure := overloadtest.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
-	s := overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
+	unsure := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		_ = commitOverTime(ctx, t, s, session, coll)
 		require.NoError(t, session.CommitTransaction(context.Background()))
@@ -327,7 +327,7 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "majority", concern.StringValue())
 
-	s = overloadtest.New(t, overloadtest.OK(), unsure, overloadtest.OK())
+	s = scripted.New(t, scripted.OK(), unsure, scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		_ = commitOverTime(ctx, t, s, session, coll)
 		require.NoError(t, insertAny(ctx, coll))
@@ -338,7 +338,7 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 // TestTimedOutCommitThatWasRejected is about a commit whose time is up after a rejection: the transaction is not committed, so the end
 // of the session aborts it.
 func TestTimedOutCommitThatWasRejected(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		err := commitOverTime(ctx, t, s, session, coll)
 		assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
@@ -349,7 +349,7 @@ func TestTimedOutCommitThatWasRejected(t *testing.T) {
 // TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
 // included.
 func TestNumbersOfRetryableWrites(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 0)), overloadtest.OK(), overloadtest.OK())
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0)), scripted.OK(), scripted.OK())
 	client := connectScript(t, s)
 	session, err := client.StartSession()
 	require.NoError(t, err)
@@ -360,7 +360,7 @@ func TestNumbersOfRetryableWrites(t *testing.T) {
 	s.Finish()
 	assert.Equal(t, []any{nil, int64(1), int64(2)}, s.Field("txnNumber"))
 
-	s = overloadtest.New(t, overloadtest.OK(), overloadtest.OK())
+	s = scripted.New(t, scripted.OK(), scripted.OK())
 	s.Topology, s.Servers[0].Kind = description.TopologyKindSingle, description.ServerKindStandalone
 	client = connectScript(t, s)
 	session, err = client.StartSession()
@@ -375,7 +375,7 @@ func TestNumbersOfRetryableWrites(t *testing.T) {
 // TestTransactionHasOneNumber is about the number of a transaction, which the server knows all its commands by.
 func TestTransactionHasOneNumber(t *testing.T) {
 	for _, end := range []func(*Session, context.Context) error{(*Session).CommitTransaction, (*Session).AbortTransaction} {
-		s := overloadtest.New(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK(), overloadtest.OK())
+		s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
 		client := connectScript(t, s)
 		coll := client.Database("db").Collection("c")
 		session, err := client.StartSession()
@@ -396,7 +396,7 @@ func TestTransactionHasOneNumber(t *testing.T) {
 // can be retried.
 func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 	reply := func(code int32) bson.D {
-		return overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+		return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
 	}
 	tests := []struct {
 		name               string
@@ -412,7 +412,7 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.OK())
+			s := scripted.New(t, scripted.OK())
 			s.Rest = reply(tt.code)
 			s.Servers[0].WireVersion.Max = tt.wire
 			client := connectScript(t, s)

@@ -8,25 +8,25 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // newShardedScript returns a script for a cluster of three routers.
-func newShardedScript(t *testing.T, replies ...any) *overloadtest.Script {
-	s := overloadtest.New(t, replies...)
+func newShardedScript(t *testing.T, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
 	s.Topology = description.TopologyKindSharded
 	s.Servers = nil
 	for _, host := range []string{"a", "b", "c"} {
-		s.Servers = append(s.Servers, overloadtest.Server(host, description.ServerKindMongos))
+		s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindMongos))
 	}
 	return s
 }
 
 // servers returns the hosts that the commands were sent to, without the port.
-func servers(s *overloadtest.Script) string {
+func servers(s *scripted.Script) string {
 	var hosts string
 	for _, sent := range s.Sent {
 		hosts += string(sent.Server[:1])
@@ -35,7 +35,7 @@ func servers(s *overloadtest.Script) string {
 }
 
 // inTransaction runs the function in a transaction that it leaves open, and then ends the session.
-func inTransaction(t *testing.T, s *overloadtest.Script, run func(context.Context, *Session, *Collection)) {
+func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection)) {
 	t.Helper()
 
 	client := connectScript(t, s)
@@ -54,7 +54,7 @@ func insertAny(ctx context.Context, coll *Collection) error {
 
 // TestShardedTransactionRetries is about which router the commands of a transaction go to.
 func TestShardedTransactionRetries(t *testing.T) {
-	ok, overloaded := overloadtest.OK(), overloadtest.Overloaded()
+	ok, overloaded := scripted.OK(), scripted.Overloaded()
 	tests := []struct {
 		name    string
 		replies []any
@@ -75,11 +75,11 @@ func TestShardedTransactionRetries(t *testing.T) {
 			want:    "aaaa",
 		},
 		{name: "a commit of unknown result, elsewhere",
-			replies: []any{ok, ok, overloadtest.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
+			replies: []any{ok, ok, scripted.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
 			end:     (*Session).CommitTransaction, want: "aaab"},
 		{
 			name:    "a commit whose error the driver labels, elsewhere",
-			replies: []any{ok, ok, overloadtest.ShuttingDown(), ok},
+			replies: []any{ok, ok, scripted.ShuttingDown(), ok},
 			end:     (*Session).CommitTransaction, want: "aaab",
 		},
 		{
@@ -90,13 +90,13 @@ func TestShardedTransactionRetries(t *testing.T) {
 		},
 		{
 			name:    "an abort that fails otherwise, elsewhere",
-			replies: []any{ok, ok, overloadtest.ShuttingDown(), ok},
+			replies: []any{ok, ok, scripted.ShuttingDown(), ok},
 			end:     (*Session).AbortTransaction,
 			want:    "aaab",
 		},
 		{
 			name:    "both kinds of failures of an abort",
-			replies: []any{ok, ok, overloadtest.ShuttingDown(), overloaded, ok},
+			replies: []any{ok, ok, scripted.ShuttingDown(), overloaded, ok},
 			end:     (*Session).AbortTransaction,
 			want:    "aaabc",
 		},
@@ -122,8 +122,8 @@ func TestCommandsOfTransactionsAreNotRetried(t *testing.T) {
 		"write": insertAny,
 		"read":  func(ctx context.Context, coll *Collection) error { return coll.FindOne(ctx, bson.D{}).Err() },
 	} {
-		for _, failure := range []any{overloadtest.ShuttingDown(), io.ErrUnexpectedEOF} {
-			s := newShardedScript(t, overloadtest.OK(), failure, overloadtest.OK() /* abort */)
+		for _, failure := range []any{scripted.ShuttingDown(), io.ErrUnexpectedEOF} {
+			s := newShardedScript(t, scripted.OK(), failure, scripted.OK() /* abort */)
 			inTransaction(t, s, func(ctx context.Context, _ *Session, coll *Collection) {
 				require.NoError(t, insertAny(ctx, coll))
 				require.Error(t, run(ctx, coll), name)
@@ -135,7 +135,7 @@ func TestCommandsOfTransactionsAreNotRetried(t *testing.T) {
 
 func TestLoadBalancedTransactionRetries(t *testing.T) {
 	t.Run("an abort is unpinned", func(t *testing.T) {
-		s := newLoadBalancedScript(t, overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 			require.NoError(t, insertAny(ctx, coll))
 			require.NoError(t, session.AbortTransaction(ctx))
@@ -143,7 +143,7 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 		assert.Equal(t, []int{1, 1, 2, 3}, connections(s))
 	})
 	t.Run("the first command is unpinned", func(t *testing.T) {
-		s := newLoadBalancedScript(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK(), overloadtest.OK())
+		s := newLoadBalancedScript(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK(), scripted.OK())
 		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 			require.NoError(t, insertAny(ctx, coll))
 			require.NoError(t, session.CommitTransaction(ctx))
@@ -164,21 +164,21 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		replies []any // to the commit
 		unknown bool
 	}{
-		{name: "shutdown, twice", replies: overloadtest.Repeat(2, overloadtest.ShuttingDown()), unknown: true},
-		{name: "maxTimeMS expired", replies: []any{overloadtest.Failure(50)}, unknown: true},
-		{name: "no majority", replies: []any{append(overloadtest.Failure(251), concern(64))}, unknown: true},
-		{name: "write concern not reached", replies: []any{overloadtest.OK(concern(64))}, unknown: true},
-		{name: "write concern that cannot be satisfied", replies: []any{overloadtest.OK(concern(100))}},
-		{name: "network error, twice", replies: overloadtest.Repeat(2, io.ErrUnexpectedEOF), unknown: true},
-		{name: "overload", replies: overloadtest.Repeat(6, overloadtest.Overloaded())},
-		{name: "overload that may be a retryable write error", unknown: true, replies: overloadtest.Repeat(6, overloadtest.Failure(
+		{name: "shutdown, twice", replies: scripted.Repeat(2, scripted.ShuttingDown()), unknown: true},
+		{name: "maxTimeMS expired", replies: []any{scripted.Failure(50)}, unknown: true},
+		{name: "no majority", replies: []any{append(scripted.Failure(251), concern(64))}, unknown: true},
+		{name: "write concern not reached", replies: []any{scripted.OK(concern(64))}, unknown: true},
+		{name: "write concern that cannot be satisfied", replies: []any{scripted.OK(concern(100))}},
+		{name: "network error, twice", replies: scripted.Repeat(2, io.ErrUnexpectedEOF), unknown: true},
+		{name: "overload", replies: scripted.Repeat(6, scripted.Overloaded())},
+		{name: "overload that may be a retryable write error", unknown: true, replies: scripted.Repeat(6, scripted.Failure(
 			462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError,
 		))},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := newShardedScript(t, append([]any{overloadtest.OK()}, tt.replies...)...)
+			s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 				require.NoError(t, insertAny(ctx, coll))
 				err := session.CommitTransaction(ctx)
@@ -195,8 +195,8 @@ var errNoServer = errors.New("no server is suitable")
 
 // TestTransactionLabelsOfRetries is about commands of a transaction whose last attempt does not get as far as the server.
 func TestTransactionLabelsOfRetries(t *testing.T) {
-	ok, overloaded, lost := overloadtest.OK(), overloadtest.Overloaded(), overloadtest.NoServer{Err: errNoServer}
-	none := func(err error) any { return overloadtest.NoConnection{Err: err} }
+	ok, overloaded, lost := scripted.OK(), scripted.Overloaded(), scripted.NoServer{Err: errNoServer}
+	none := func(err error) any { return scripted.NoConnection{Err: err} }
 
 	tests := []struct {
 		name    string
@@ -206,18 +206,18 @@ func TestTransactionLabelsOfRetries(t *testing.T) {
 		{name: "no server", replies: []any{ok, lost}, code: 0},
 		{name: "no server after an overload", replies: []any{ok, overloaded, lost}, code: 462},
 		{name: "no server after two", replies: []any{ok, overloaded, overloaded, lost}, code: 462},
-		{name: "pool is paused", replies: []any{ok, none(overloadtest.PoolPaused())}, code: 0},
-		{name: "pool is cleared", replies: []any{ok, none(overloadtest.PoolCleared{})}, code: 0},
-		{name: "pool is paused after an overload", replies: []any{ok, overloaded, none(overloadtest.PoolPaused())}, code: 462},
-		{name: "pool is cleared after an overload", replies: []any{ok, overloaded, none(overloadtest.PoolCleared{})}, code: 462},
-		{name: "connection breaks in the handshake", replies: []any{ok, none(overloadtest.ClosedHandshake())}, code: 0},
+		{name: "pool is paused", replies: []any{ok, none(scripted.PoolPaused())}, code: 0},
+		{name: "pool is cleared", replies: []any{ok, none(scripted.PoolCleared{})}, code: 0},
+		{name: "pool is paused after an overload", replies: []any{ok, overloaded, none(scripted.PoolPaused())}, code: 462},
+		{name: "pool is cleared after an overload", replies: []any{ok, overloaded, none(scripted.PoolCleared{})}, code: 462},
+		{name: "connection breaks in the handshake", replies: []any{ok, none(scripted.ClosedHandshake())}, code: 0},
 		{
 			name:    "connection breaks in the handshake after an overload",
-			replies: []any{ok, overloaded, none(overloadtest.ClosedHandshake())},
+			replies: []any{ok, overloaded, none(scripted.ClosedHandshake())},
 			code:    462,
 		},
 		{name: "conflict that says it has written nothing, after an overload",
-			replies: []any{ok, overloaded, overloadtest.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)}, code: 462},
+			replies: []any{ok, overloaded, scripted.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)}, code: 462},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -241,8 +241,8 @@ func TestTransactionLabelsOfRetries(t *testing.T) {
 
 // TestWithTransactionOutlivesAnOutage is about a server that is lost in the retry of a command.
 func TestWithTransactionOutlivesAnOutage(t *testing.T) {
-	ok := overloadtest.OK()
-	s := newShardedScript(t, ok, overloadtest.Overloaded(), overloadtest.NoServer{Err: errNoServer}, ok /* abort */, ok, ok, ok)
+	ok := scripted.OK()
+	s := newShardedScript(t, ok, scripted.Overloaded(), scripted.NoServer{Err: errNoServer}, ok /* abort */, ok, ok, ok)
 	client := connectScript(t, s)
 	session, err := client.StartSession()
 	require.NoError(t, err)
@@ -264,13 +264,13 @@ func TestWithTransactionOutlivesAnOutage(t *testing.T) {
 // TestCommitThatGetsNoConnection is about a commit that is not sent. It must not be taken for a transaction that can be run again: the
 // commit before may have been executed.
 func TestCommitThatGetsNoConnection(t *testing.T) {
-	unknown := overloadtest.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult)
+	unknown := scripted.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult)
 	for name, err := range map[string]error{
-		"paused": overloadtest.PoolPaused(), "cleared": overloadtest.PoolCleared{}, "closed in the handshake": overloadtest.ClosedHandshake(),
+		"paused": scripted.PoolPaused(), "cleared": scripted.PoolCleared{}, "closed in the handshake": scripted.ClosedHandshake(),
 	} {
-		none := overloadtest.NoConnection{Err: err}
+		none := scripted.NoConnection{Err: err}
 		t.Run(name, func(t *testing.T) {
-			s := newShardedScript(t, overloadtest.OK(), unknown, none, none, none, overloadtest.OK())
+			s := newShardedScript(t, scripted.OK(), unknown, none, none, none, scripted.OK())
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 				require.NoError(t, insertAny(ctx, coll))
 				for i := 0; i < 2; i++ {

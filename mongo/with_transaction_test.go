@@ -8,14 +8,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
-func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Script, opts ...*options.ClientOptions) (int, error) {
+func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) (int, error) {
 	t.Helper()
 
 	client := connectScript(t, s, opts...)
@@ -32,7 +32,7 @@ func insertInTransaction(ctx context.Context, t *testing.T, s *overloadtest.Scri
 }
 
 // aborted is the reply to a command of a transaction that the server has aborted.
-var aborted = overloadtest.Failure(251, driver.TransientTransactionError)
+var aborted = scripted.Failure(251, driver.TransientTransactionError)
 
 // halfTransactionBackoffs returns the first backoffs at a jitter of 0.5.
 func halfTransactionBackoffs(n int) []time.Duration {
@@ -45,11 +45,11 @@ func halfTransactionBackoffs(n int) []time.Duration {
 
 func TestWithTransactionBackoff(t *testing.T) {
 	t.Run("grows with each attempt", func(t *testing.T) {
-		s := overloadtest.New(t)
+		s := scripted.New(t)
 		for range transactionBackoffs {
-			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+			s.Replies = append(s.Replies, scripted.OK(), aborted)
 		}
-		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
+		s.Replies = append(s.Replies, scripted.OK(), scripted.OK())
 
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
@@ -57,22 +57,22 @@ func TestWithTransactionBackoff(t *testing.T) {
 		assert.Equal(t, halfTransactionBackoffs(13), s.Slept)
 	})
 	t.Run("follows an error of the callback", func(t *testing.T) {
-		s := overloadtest.New(t, aborted, overloadtest.OK() /* abort */, overloadtest.OK(), overloadtest.OK())
+		s := scripted.New(t, aborted, scripted.OK() /* abort */, scripted.OK(), scripted.OK())
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
 		assert.Equal(t, 2, calls)
 		assert.Equal(t, halfTransactionBackoffs(1), s.Slept)
 	})
 	t.Run("does not precede another commit", func(t *testing.T) {
-		unknown := overloadtest.Failure(1, driver.UnknownTransactionCommitResult)
-		s := overloadtest.New(t, overloadtest.OK(), unknown, unknown, overloadtest.OK())
+		unknown := scripted.Failure(1, driver.UnknownTransactionCommitResult)
+		s := scripted.New(t, scripted.OK(), unknown, unknown, scripted.OK())
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
 		assert.Equal(t, 1, calls)
 		assert.Empty(t, s.Slept)
 	})
 	t.Run("does not follow other errors", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Failure(1), overloadtest.OK() /* abort */)
+		s := scripted.New(t, scripted.Failure(1), scripted.OK() /* abort */)
 		calls, err := insertInTransaction(context.Background(), t, s)
 		assert.Equal(t, 1, calls)
 		var cmdErr CommandError
@@ -84,14 +84,14 @@ func TestWithTransactionBackoff(t *testing.T) {
 // TestWithTransactionOverload is about overload errors, which are retried command by command: the transaction is not run
 // again for them.
 func TestWithTransactionOverload(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.OK())
 	calls, err := insertInTransaction(context.Background(), t, s)
 	require.NoError(t, err)
 	assert.Equal(t, 1, calls)
 	assert.Equal(t, []any{true, true, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []time.Duration{50 * time.Millisecond, 50 * time.Millisecond}, s.Slept)
 
-	s = overloadtest.New(t, append(overloadtest.Repeat(6, overloadtest.Overloaded()), overloadtest.OK() /* abort */)...)
+	s = scripted.New(t, append(scripted.Repeat(6, scripted.Overloaded()), scripted.OK() /* abort */)...)
 	calls, err = insertInTransaction(context.Background(), t, s)
 	assert.Equal(t, 1, calls)
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
@@ -99,7 +99,7 @@ func TestWithTransactionOverload(t *testing.T) {
 
 // leapingClock is a clock that moves only when somebody sleeps, and then by half a minute more.
 type leapingClock struct {
-	*overloadtest.Script
+	*scripted.Script
 	now time.Time
 }
 
@@ -111,10 +111,10 @@ func (c *leapingClock) Sleep(ctx, caller context.Context, d time.Duration) error
 }
 
 func TestWithTransactionTimeout(t *testing.T) {
-	newScript := func(t *testing.T, transactions int) *overloadtest.Script {
-		s := overloadtest.New(t)
+	newScript := func(t *testing.T, transactions int) *scripted.Script {
+		s := scripted.New(t)
 		for i := 0; i < transactions; i++ {
-			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+			s.Replies = append(s.Replies, scripted.OK(), aborted)
 		}
 		s.Policy.Clock = &leapingClock{Script: s, now: s.Now()}
 		return s
@@ -181,10 +181,10 @@ func TestWithTransactionTimeout(t *testing.T) {
 // TestWithTransactionFinalErrors is about errors that end WithTransaction whatever the time. They stay what they are when it is
 // up (transactions-convenient-api.md of 2026-04-10, "Timeout Error propagation").
 func TestWithTransactionFinalErrors(t *testing.T) {
-	ok := overloadtest.OK()
-	late := overloadtest.Overloaded() // the clock leaps over the deadline during the backoff
+	ok := scripted.OK()
+	late := scripted.Overloaded() // the clock leaps over the deadline during the backoff
 	writeConcernError := func(code int) bson.D {
-		return overloadtest.OK(
+		return scripted.OK(
 			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}},
 		)
 	}
@@ -197,10 +197,10 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 		label   string
 		timeout bool
 	}{
-		{name: "commit, unauthorized", replies: []any{ok, late, overloadtest.Failure(13)}, code: 13, label: "", timeout: false},
+		{name: "commit, unauthorized", replies: []any{ok, late, scripted.Failure(13)}, code: 13, label: "", timeout: false},
 		{
 			name:    "commit, duplicate key",
-			replies: []any{ok, late, overloadtest.Failure(11000)},
+			replies: []any{ok, late, scripted.Failure(11000)},
 			code:    11000,
 			label:   "",
 			timeout: false,
@@ -214,14 +214,14 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 		},
 		{
 			name:    "commit, maxTimeMS expired",
-			replies: []any{ok, late, overloadtest.Failure(50, unknown)},
+			replies: []any{ok, late, scripted.Failure(50, unknown)},
 			code:    50,
 			label:   unknown,
 			timeout: true,
 		},
 		{
 			name:    "commit, result unknown",
-			replies: []any{ok, late, overloadtest.Failure(64, unknown)},
+			replies: []any{ok, late, scripted.Failure(64, unknown)},
 			code:    64,
 			label:   unknown,
 			timeout: true,
@@ -242,7 +242,7 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 		},
 		{
 			name:    "callback, duplicate key",
-			replies: []any{late, overloadtest.Failure(11000), ok /* abort */},
+			replies: []any{late, scripted.Failure(11000), ok /* abort */},
 			code:    11000,
 			label:   "",
 			timeout: false,
@@ -258,7 +258,7 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			s.Policy.Clock = &leapingClock{Script: s, now: s.Now()}
 			ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(20*time.Second))
 			defer cancel()
@@ -277,16 +277,16 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 // that, and turn an error into a success (transactions-convenient-api.md, "The commit is not retried after a MaxTimeMSExpired error").
 func TestWithTransactionCommitsOnceWithinMaxTimeMS(t *testing.T) {
 	for name, expired := range map[string]bson.D{
-		"error":                        overloadtest.Failure(50),
-		"error that the server labels": overloadtest.Failure(50, "UnknownTransactionCommitResult"),
-		"write concern error": overloadtest.OK(
+		"error":                        scripted.Failure(50),
+		"error that the server labels": scripted.Failure(50, "UnknownTransactionCommitResult"),
+		"write concern error": scripted.OK(
 			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"}}},
 		),
 	} {
 		expired := expired
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.OK(), expired)
-			s.Rest = overloadtest.OK()
+			s := scripted.New(t, scripted.OK(), expired)
+			s.Rest = scripted.OK()
 			_, err := insertInTransaction(context.Background(), t, s)
 			assert.Equal(t, []string{"insert", "commitTransaction"}, commandNames(t, s))
 			var cmdErr CommandError
@@ -300,12 +300,12 @@ func TestWithTransactionCommitsOnceWithinMaxTimeMS(t *testing.T) {
 // transactions-convenient-api/tests, "Retry Backoff is Enforced".
 func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
-		s := overloadtest.New(t)
+		s := scripted.New(t)
 		s.Policy.Jitter = func() float64 { return jitter }
 		for i := 0; i < 13; i++ {
-			s.Replies = append(s.Replies, overloadtest.OK(), aborted)
+			s.Replies = append(s.Replies, scripted.OK(), aborted)
 		}
-		s.Replies = append(s.Replies, overloadtest.OK(), overloadtest.OK())
+		s.Replies = append(s.Replies, scripted.OK(), scripted.OK())
 		_, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
 

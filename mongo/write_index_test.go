@@ -9,8 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -59,7 +59,7 @@ func TestIndexesOfNoDocument(t *testing.T) {
 				for _, ordered := range []bool{true, false} {
 					run, reply, ordered := run, reply, ordered
 					t.Run(fmt.Sprintf("%s/%v/%d/ordered %v", name, index, i, ordered), func(t *testing.T) {
-						s := overloadtest.New(t, overloadtest.OK(bson.E{Key: "n", Value: 1}, reply))
+						s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
 						assert.Error(t, run(connectScript(t, s).Database("db").Collection("coll"), ordered))
 						s.Finish()
 					})
@@ -87,7 +87,7 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(fmt.Sprint(tt.indexes), func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.OK(writeErrorsAt(tt.indexes...)))
+			s := scripted.New(t, scripted.OK(writeErrorsAt(tt.indexes...)))
 			coll := connectScript(t, s).Database("db").Collection("coll")
 			docs := []any{bson.D{{Key: "_id", Value: 0}}, bson.D{{Key: "_id", Value: 1}}}
 			res, err := coll.InsertMany(context.Background(), docs, options.InsertMany().SetOrdered(false))
@@ -102,10 +102,10 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 // TestCreateSearchIndexWithoutName is about replies that name no search index.
 func TestCreateSearchIndexWithoutName(t *testing.T) {
 	for _, reply := range []bson.D{
-		overloadtest.OK(),
-		overloadtest.OK(bson.E{Key: "indexesCreated", Value: bson.A{}}),
+		scripted.OK(),
+		scripted.OK(bson.E{Key: "indexesCreated", Value: bson.A{}}),
 	} {
-		s := overloadtest.New(t, reply)
+		s := scripted.New(t, reply)
 		view := connectScript(t, s).Database("db").Collection("coll").SearchIndexes()
 		_, err := view.CreateOne(context.Background(), SearchIndexModel{Definition: bson.D{}})
 		assert.Error(t, err, "%v", reply)

@@ -6,8 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 )
 
 // TestClientBulkWriteDatabaseWithDot is about where a write goes if the name of its database has a dot in it: nowhere.
@@ -17,7 +17,7 @@ func TestClientBulkWriteDatabaseWithDot(t *testing.T) {
 		for _, at := range []int{0, 1} {
 			writes := []ClientBulkWrite{good, good}
 			writes[at].Database = name
-			script := overloadtest.New(t)
+			script := scripted.New(t)
 			_, err := connectScript(t, script).BulkWrite(context.Background(), writes)
 			require.Error(t, err, name)
 			assert.Contains(t, err.Error(), name)

@@ -7,9 +7,9 @@ import (
 	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 )
 
 // What clients authenticate with: a name and a password, or a token.
@@ -59,13 +59,13 @@ func newAuthentication(options *Auth) *authentication {
 }
 
 // refuse returns the error of a command that needs authentication.
-func (a *authentication) refuse(q *query) *answer.Error {
+func (a *authentication) refuse(q *query) *servererror.Error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.options == nil || a.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
 		return nil
 	}
-	return answer.Errorf(13, "Command %s requires authentication", q.name)
+	return servererror.Errorf(13, "Command %s requires authentication", q.name)
 }
 
 // hello returns the fields of a hello's reply.
@@ -82,7 +82,7 @@ func (a *authentication) hello(q *query) (fields bson.D) {
 }
 
 // step carries out a step of a conversation. A server without credentials takes every first one for the last.
-func (a *authentication) step(q *query, command bson.Raw) (result, *answer.Error) {
+func (a *authentication) step(q *query, command bson.Raw) (result, *servererror.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, payload, _ := command.Lookup("payload").BinaryOK()
@@ -105,7 +105,7 @@ func (a *authentication) step(q *query, command bson.Raw) (result, *answer.Error
 		done = done && !a.options.Exchange
 	}
 	if !valid {
-		return nil, answer.Errorf(18, "Authentication failed.")
+		return nil, servererror.Errorf(18, "Authentication failed.")
 	}
 	a.authenticated[q.connection] = done
 	return result{

@@ -5,8 +5,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/servererror"
 )
 
 // session is a logical session: its latest transaction, or its latest retryable write with the reply to it.
@@ -27,7 +27,7 @@ const (
 )
 
 // inSession runs a command by the rules for transactions and retryable writes: a write that is sent again is not executed again.
-func (s *store) inSession(q *query) (result, *answer.Error) {
+func (s *store) inSession(q *query) (result, *servererror.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	number, numbered := q.doc.Lookup("txnNumber").AsInt64OK()
@@ -44,7 +44,7 @@ func (s *store) inSession(q *query) (result, *answer.Error) {
 		s.sessions[key] = current
 	}
 	if number < current.number {
-		return nil, answer.Errorf(225, "transaction %d is older than the session's latest, %d", number, current.number)
+		return nil, servererror.Errorf(225, "transaction %d is older than the session's latest, %d", number, current.number)
 	}
 	if bsondoc.Has(q.doc, "autocommit") {
 		return s.inTransaction(q, current, number)
@@ -62,23 +62,23 @@ func (s *store) inSession(q *query) (result, *answer.Error) {
 }
 
 // inTransaction runs a command of a transaction of several commands. The store is locked.
-func (s *store) inTransaction(q *query, current *session, number int64) (result, *answer.Error) {
+func (s *store) inTransaction(q *query, current *session, number int64) (result, *servererror.Error) {
 	if bsondoc.IsTrue(q.doc.Lookup("startTransaction")) {
 		if number == current.number && current.state != none {
-			return nil, answer.Errorf(117, "transaction %d has already been started", number)
+			return nil, servererror.Errorf(117, "transaction %d has already been started", number)
 		}
 		current.abort()
 		*current = session{number: number, state: inProgress}
 	}
 	if number != current.number || current.state == none || current.state == aborted {
-		return nil, answer.Errorf(answer.CodeNoSuchTransaction, "no transaction %d is in progress", number)
+		return nil, servererror.Errorf(servererror.CodeNoSuchTransaction, "no transaction %d is in progress", number)
 	}
 	switch {
 	case q.name == "commitTransaction":
 		current.state, current.undo = committed, nil
 		return nil, nil
 	case current.state == committed:
-		return nil, answer.Errorf(256, "transaction %d has been committed", number)
+		return nil, servererror.Errorf(256, "transaction %d has been committed", number)
 	case q.name == "abortTransaction":
 		current.abort()
 		return nil, nil

@@ -10,9 +10,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
 )
@@ -107,7 +107,7 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 	}
 	if failed != nil {
 		if failed.Labels == nil {
-			failed.Labels = answer.Labels(q.doc, failed.Code, 0, s.router)
+			failed.Labels = servererror.Labels(q.doc, failed.Code, 0, s.router)
 		}
 		reply = failed.Document()
 	} else {
@@ -124,7 +124,7 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 func (s *store) now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now().Unix()), I: 1} }
 
 // execute runs a command that neither begins nor ends a transaction. The store is locked.
-func (s *store) execute(q *query) (result, *answer.Error) {
+func (s *store) execute(q *query) (result, *servererror.Error) {
 	switch q.name {
 	case "hello", "isMaster", "ismaster":
 		return s.hello(q), nil
@@ -161,7 +161,7 @@ func (s *store) execute(q *query) (result, *answer.Error) {
 	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "serverStatus", "endSessions", "killAllSessions":
 		return nil, nil
 	default:
-		return nil, answer.Errorf(answer.CodeCommandNotFound, "no such command: '%s'", q.name)
+		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "no such command: '%s'", q.name)
 	}
 }
 
@@ -225,7 +225,7 @@ func batch(name string, id int64, namespace string, docs []bson.Raw, more ...bso
 }
 
 // getMore returns the next batch of a cursor. A change stream waits for events.
-func (s *store) getMore(ctx context.Context, q *query) (result, *answer.Error, error) {
+func (s *store) getMore(ctx context.Context, q *query) (result, *servererror.Error, error) {
 	id := number(q.doc, "getMore", 0)
 	size := int(number(q.doc, "batchSize", 1<<20))
 	patience := time.NewTimer(time.Duration(number(q.doc, "maxTimeMS", 1000)) * time.Millisecond)
@@ -235,7 +235,7 @@ func (s *store) getMore(ctx context.Context, q *query) (result, *answer.Error, e
 		c := s.cursors[id]
 		if c == nil || c.host != q.host {
 			s.mu.Unlock()
-			return nil, answer.Errorf(43, "cursor id %d not found", id), nil
+			return nil, servererror.Errorf(43, "cursor id %d not found", id), nil
 		}
 		events, changed := s.events, s.changed
 		if !c.stream && (!c.tailable || waited || len(c.rest) > 0) {
@@ -264,7 +264,7 @@ func (s *store) getMore(ctx context.Context, q *query) (result, *answer.Error, e
 	}
 }
 
-func (s *store) killCursors(q *query) (result, *answer.Error) {
+func (s *store) killCursors(q *query) (result, *servererror.Error) {
 	killed, missing := bson.A{}, bson.A{}
 	for _, value := range q.array("cursors") {
 		id, _ := bsondoc.Int64(value)
@@ -313,7 +313,7 @@ func (c *cursor) poll(events []event, size int) []bson.Raw {
 }
 
 // watch opens a change stream.
-func (s *store) watch(q *query, stage bson.Raw) (result, *answer.Error) {
+func (s *store) watch(q *query, stage bson.Raw) (result, *servererror.Error) {
 	c := &cursor{host: q.host, namespace: q.namespace(), stream: true, next: len(s.events)}
 	for _, key := range []string{"resumeAfter", "startAfter"} {
 		if token, ok := stage.Lookup(key).DocumentOK(); ok {
@@ -369,7 +369,7 @@ func (s *store) openTransactions() int {
 }
 
 // aggregate runs the pipelines of change streams and of counts; other stages let all documents pass.
-func (s *store) aggregate(q *query) (result, *answer.Error) {
+func (s *store) aggregate(q *query) (result, *servererror.Error) {
 	var filter bson.Raw
 	stages := q.array("pipeline")
 	for i, stage := range stages {
@@ -399,7 +399,7 @@ func (s *store) aggregate(q *query) (result, *answer.Error) {
 	return s.open(q, q.namespace(), found, false), failed
 }
 
-func (s *store) find(q *query) (result, *answer.Error) {
+func (s *store) find(q *query) (result, *servererror.Error) {
 	found, failed := s.matching(q.namespace(), document(q.doc, "filter"))
 	if limit := int(number(q.doc, "limit", 0)); limit > 0 && limit < len(found) {
 		found = found[:limit]
@@ -407,7 +407,7 @@ func (s *store) find(q *query) (result, *answer.Error) {
 	return s.open(q, q.namespace(), found, bsondoc.IsTrue(q.doc.Lookup("singleBatch"))), failed
 }
 
-func (s *store) distinct(q *query) (result, *answer.Error) {
+func (s *store) distinct(q *query) (result, *servererror.Error) {
 	found, failed := s.matching(q.namespace(), document(q.doc, "query"))
 	distinct := []bson.RawValue{}
 	for _, doc := range found {

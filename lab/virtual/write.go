@@ -6,8 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/servererror"
 )
 
 // collection keeps documents by their _id, in the order in which they were inserted.
@@ -66,12 +66,12 @@ func splitNamespace(namespace string) (database, collection string, ok bool) {
 }
 
 // matching returns the documents whose fields have the filter's values.
-func (s *store) matching(namespace string, filter bson.Raw) ([]bson.Raw, *answer.Error) {
+func (s *store) matching(namespace string, filter bson.Raw) ([]bson.Raw, *servererror.Error) {
 	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
 	for _, field := range wanted {
 		if doc, ok := field.Value().DocumentOK(); strings.HasPrefix(field.Key(), "$") || ok && strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
-			return nil, answer.Errorf(answer.CodeBadValue, "the model of a server compares fields for equality only, not %v", field)
+			return nil, servererror.Errorf(servererror.CodeBadValue, "the model of a server compares fields for equality only, not %v", field)
 		}
 	}
 	if len(wanted) == 1 && wanted[0].Key() == "_id" {
@@ -124,10 +124,10 @@ func changed(doc, update bson.Raw) bson.Raw {
 }
 
 // one inserts a document, or returns the error of a duplicate.
-func (s *store) one(q *query, namespace string, doc bson.Raw) *answer.Error {
+func (s *store) one(q *query, namespace string, doc bson.Raw) *servererror.Error {
 	id := doc.Lookup("_id")
 	if s.collection(namespace).get(id) != nil {
-		return &answer.Error{
+		return &servererror.Error{
 			Code: 11000, Message: fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }", namespace, id),
 			Extra: bson.D{{Key: "keyPattern", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "keyValue", Value: bson.D{{Key: "_id", Value: id}}}},
 		}
@@ -144,7 +144,7 @@ type outcome struct {
 }
 
 // modify runs an update statement.
-func (s *store) modify(q *query, namespace string, filter, update bson.Raw, multi, upsert bool) (outcome, *answer.Error) {
+func (s *store) modify(q *query, namespace string, filter, update bson.Raw, multi, upsert bool) (outcome, *servererror.Error) {
 	found, failed := s.matching(namespace, filter)
 	if failed != nil {
 		return outcome{}, failed
@@ -173,7 +173,7 @@ func (s *store) modify(q *query, namespace string, filter, update bson.Raw, mult
 	return o, nil
 }
 
-func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) (outcome, *answer.Error) {
+func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) (outcome, *servererror.Error) {
 	found, failed := s.matching(namespace, filter)
 	if !multi {
 		found = found[:min(1, len(found))]
@@ -188,7 +188,7 @@ func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) 
 }
 
 // statements runs a write's statements until one fails, or all of them if they are not ordered.
-func (s *store) statements(q *query, field string, run func(bson.Raw, int) *answer.Error) (writeErrors bson.A, failed *answer.Error) {
+func (s *store) statements(q *query, field string, run func(bson.Raw, int) *servererror.Error) (writeErrors bson.A, failed *servererror.Error) {
 	ordered, given := q.doc.Lookup("ordered").BooleanOK()
 	for i, value := range q.array(field) {
 		statement, _ := value.DocumentOK()
@@ -216,9 +216,9 @@ func withErrors(reply result, writeErrors bson.A) result {
 	return reply
 }
 
-func (s *store) insert(q *query) (result, *answer.Error) {
+func (s *store) insert(q *query) (result, *servererror.Error) {
 	n := int32(0)
-	writeErrors, failed := s.statements(q, "documents", func(doc bson.Raw, _ int) *answer.Error {
+	writeErrors, failed := s.statements(q, "documents", func(doc bson.Raw, _ int) *servererror.Error {
 		failure := s.one(q, q.namespace(), doc)
 		if failure == nil {
 			n++
@@ -228,10 +228,10 @@ func (s *store) insert(q *query) (result, *answer.Error) {
 	return withErrors(result{{Key: "n", Value: n}}, writeErrors), failed
 }
 
-func (s *store) update(q *query) (result, *answer.Error) {
+func (s *store) update(q *query) (result, *servererror.Error) {
 	var n, modified int32
 	var upserted bson.A
-	writeErrors, failed := s.statements(q, "updates", func(statement bson.Raw, i int) *answer.Error {
+	writeErrors, failed := s.statements(q, "updates", func(statement bson.Raw, i int) *servererror.Error {
 		multi, upsert := bsondoc.IsTrue(statement.Lookup("multi")), bsondoc.IsTrue(statement.Lookup("upsert"))
 		o, failure := s.modify(q, q.namespace(), document(statement, "q"), document(statement, "u"), multi, upsert)
 		n, modified = n+o.matched, modified+o.modified
@@ -248,9 +248,9 @@ func (s *store) update(q *query) (result, *answer.Error) {
 	return withErrors(reply, writeErrors), failed
 }
 
-func (s *store) delete(q *query) (result, *answer.Error) {
+func (s *store) delete(q *query) (result, *servererror.Error) {
 	n := int32(0)
-	writeErrors, failed := s.statements(q, "deletes", func(statement bson.Raw, _ int) *answer.Error {
+	writeErrors, failed := s.statements(q, "deletes", func(statement bson.Raw, _ int) *servererror.Error {
 		o, failure := s.remove(q, q.namespace(), document(statement, "q"), number(statement, "limit", 0) == 0)
 		n += o.deleted
 		return failure
@@ -258,7 +258,7 @@ func (s *store) delete(q *query) (result, *answer.Error) {
 	return withErrors(result{{Key: "n", Value: n}}, writeErrors), failed
 }
 
-func (s *store) findAndModify(q *query) (result, *answer.Error) {
+func (s *store) findAndModify(q *query) (result, *servererror.Error) {
 	filter := document(q.doc, "query")
 	if bsondoc.IsTrue(q.doc.Lookup("remove")) {
 		o, failed := s.remove(q, q.namespace(), filter, false)
@@ -288,7 +288,7 @@ func modified(n int32, value bson.Raw, upserted *bson.RawValue) result {
 }
 
 // bulkWrite runs statements for several collections.
-func (s *store) bulkWrite(q *query) (result, *answer.Error) {
+func (s *store) bulkWrite(q *query) (result, *servererror.Error) {
 	var namespaces []string
 	for _, value := range q.array("nsInfo") {
 		info, _ := value.DocumentOK()
@@ -298,11 +298,11 @@ func (s *store) bulkWrite(q *query) (result, *answer.Error) {
 	counts := map[string]int32{}
 	var results []bson.Raw
 	onlyErrors := bsondoc.IsTrue(q.doc.Lookup("errorsOnly"))
-	_, failed := s.statements(q, "ops", func(op bson.Raw, i int) *answer.Error {
+	_, failed := s.statements(q, "ops", func(op bson.Raw, i int) *servererror.Error {
 		kind := bsondoc.FirstKey(op)
 		at, _ := op.Index(0).Value().AsInt64OK()
 		if int(at) >= len(namespaces) {
-			return answer.Errorf(answer.CodeBadValue, "%s names namespace %d of %d", kind, at, len(namespaces))
+			return servererror.Errorf(servererror.CodeBadValue, "%s names namespace %d of %d", kind, at, len(namespaces))
 		}
 		o, failure := s.bulkStatement(q, kind, namespaces[at], op)
 		reply := bson.D{{Key: "ok", Value: 1.0}, {Key: "idx", Value: int32(i)}, {Key: "n", Value: o.matched + o.deleted}}
@@ -336,7 +336,7 @@ func (s *store) bulkWrite(q *query) (result, *answer.Error) {
 	return reply, failed
 }
 
-func (s *store) bulkStatement(q *query, kind, namespace string, op bson.Raw) (outcome, *answer.Error) {
+func (s *store) bulkStatement(q *query, kind, namespace string, op bson.Raw) (outcome, *servererror.Error) {
 	multi := bsondoc.IsTrue(op.Lookup("multi"))
 	switch kind {
 	case "insert":

@@ -10,9 +10,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"mongofork/lab/internal/deployment"
-	"mongofork/lab/internal/members"
+	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/command"
 )
@@ -30,14 +30,14 @@ func (c *serveCmd) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	config := deployment.Config{Topology: spec, Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
+	config := fronts.Config{Topology: spec, Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
 	if err := c.behind(env.ctx, &config); err != nil {
 		return err
 	}
 	if config.Members != nil {
 		defer func() { err = errors.Join(err, config.Members.Stop()) }()
 	}
-	l, err := deployment.Open(config)
+	l, err := fronts.Open(config)
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (c *serveCmd) Run(env *environment) (err error) {
 }
 
 // behind finds or starts the server or members behind the lab.
-func (c *serveCmd) behind(ctx context.Context, config *deployment.Config) (err error) {
+func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error) {
 	real := config.Topology.Kind == topology.Members
 	switch {
 	case c.Mongod != "" && !real:
 		return fmt.Errorf("--mongod starts members: give --topology %s:3", topology.Members)
 	case c.Mongod != "":
-		config.Members, err = members.Start(ctx, c.Mongod, c.Dir, config.Topology.Members)
+		config.Members, err = realset.Start(ctx, c.Mongod, c.Dir, config.Topology.Members)
 	case real || c.Backend == "":
 		return errors.New("missing flags: --backend=URI, or --mongod=FILE for the topology members:N")
 	default:

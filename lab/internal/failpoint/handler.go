@@ -9,10 +9,10 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/wire"
 )
 
@@ -48,7 +48,7 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.Re
 	case failing.CloseConnection:
 		return proxy.ErrClose
 	case failing.ErrorCode != nil:
-		failure := answer.Errorf(*failing.ErrorCode, failMessage)
+		failure := servererror.Errorf(*failing.ErrorCode, failMessage)
 		failure.Labels = h.labels(req, failing, *failing.ErrorCode, 0)
 		return failure.Send(req, reply)
 	case failing.WriteConcernError != nil:
@@ -67,10 +67,10 @@ func (h *Handler) configure(ctx context.Context, req *proxy.Request, reply proxy
 	if err == nil {
 		count, err = h.point.configure(req.Document().Lookup("mode"), d)
 	}
-	if failure := new(answer.Error); errors.As(err, &failure) {
+	if failure := new(servererror.Error); errors.As(err, &failure) {
 		return failure.Send(req, reply)
 	}
-	return answer.OK(req, reply, bson.E{Key: "count", Value: count})
+	return servererror.OK(req, reply, bson.E{Key: "count", Value: count})
 }
 
 // labels returns the labels of the fail point's error.
@@ -78,7 +78,7 @@ func (h *Handler) labels(req *proxy.Request, failing *data, code, writeConcernCo
 	if failing.ErrorLabels != nil {
 		return *failing.ErrorLabels
 	}
-	return answer.Labels(req.Document(), code, writeConcernCode, h.router)
+	return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
 }
 
 // withWriteConcernError adds the fail point's error to the reply. The labels are beside it, not within.

@@ -7,9 +7,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 )
 
 // data is what the fail point does.
@@ -40,11 +40,11 @@ func parseData(value bson.RawValue) (data, error) {
 		err = value.Unmarshal(&d)
 	}
 	if err != nil {
-		return d, answer.Errorf(answer.CodeTypeMismatch, "%s: data is %v: %v", failCommand, value, err)
+		return d, servererror.Errorf(servererror.CodeTypeMismatch, "%s: data is %v: %v", failCommand, value, err)
 	}
 	for _, element := range elements {
 		if !slices.Contains(fields, element.Key()) {
-			return d, answer.Errorf(answer.CodeInvalidOptions, "%s: the lab has no data.%s", failCommand, element.Key())
+			return d, servererror.Errorf(servererror.CodeInvalidOptions, "%s: the lab has no data.%s", failCommand, element.Key())
 		}
 	}
 	return d, nil
@@ -101,7 +101,7 @@ func parseMode(value bson.RawValue) (skip, times int64, err error) {
 			return 0, n, nil
 		}
 	}
-	return 0, 0, answer.Errorf(answer.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, value)
+	return 0, 0, servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, value)
 }
 
 // take returns the data if the command fails, otherwise nil.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 )
 
 // Capacity is what a server can do.
@@ -50,7 +50,7 @@ func (w *Worker) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	case err != nil:
 		return err
 	case !admitted:
-		return answer.RequestRate.Error().Send(req, reply)
+		return servererror.RequestRate.Error().Send(req, reply)
 	}
 	return next(ctx, req, reply)
 }

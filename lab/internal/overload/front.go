@@ -12,9 +12,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 )
 
 // Front is a proxy.Handler and a proxy.Acceptor with a server's limiters: it rejects requests beyond a rate before anything else
@@ -42,7 +42,7 @@ func (f *Front) Accept(ctx context.Context, _ net.Conn) error {
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if !f.isExempt(req) {
 		if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {
-			return answer.RequestRate.Error().Send(req, reply)
+			return servererror.RequestRate.Error().Send(req, reply)
 		} else if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (f *Front) answerParameter(req *proxy.Request, reply proxy.ReplyFunc) (answ
 		return false, nil
 	}
 	if err := f.setParameter(req.Document()); err != nil {
-		return true, answer.Errorf(answer.CodeBadValue, "%v", err).Send(req, reply)
+		return true, servererror.Errorf(servererror.CodeBadValue, "%v", err).Send(req, reply)
 	}
-	return true, answer.OK(req, reply)
+	return true, servererror.OK(req, reply)
 }

@@ -9,8 +9,8 @@ import (
 
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/overload"
+	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 )
 
@@ -79,11 +79,11 @@ func (d *disturber) actions(what Action, member int, e Event) (begin, end action
 	}
 	switch what {
 	case Kill, CommitKill:
-		return of(members.Kill), of(members.Restart)
+		return of(realset.Kill), of(realset.Restart)
 	case Pause:
-		return of(members.Pause), of(members.Resume)
+		return of(realset.Pause), of(realset.Resume)
 	case Isolate:
-		return of(members.Partition), of(members.Heal)
+		return of(realset.Partition), of(realset.Heal)
 	case StepDown:
 		return d.stepDown, nothing
 	case Rejections:

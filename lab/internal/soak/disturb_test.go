@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/lab/internal/deployment"
 	"mongofork/lab/internal/fault"
+	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/topology"
 )
@@ -95,7 +95,7 @@ func TestFronts(t *testing.T) {
 	const nobody = "127.0.0.1:1"
 	d := &disturber{set: &fakeSet{primary: 1}, progress: &strings.Builder{}}
 	for range 2 {
-		l, err := deployment.Open(deployment.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 3}, Backend: nobody})
+		l, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 3}, Backend: nobody})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(context.Background())
 		served := make(chan error, 1)

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/wire"
 )
 
@@ -107,7 +107,7 @@ type rejection struct{ on atomic.Bool }
 // Handle implements proxy.Handler.
 func (r *rejection) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if r.on.Load() && rand.Float64() < rejectedShare && slices.Contains(rejectedCommands, req.Command) {
-		return answer.RequestRate.Error().Send(req, reply)
+		return servererror.RequestRate.Error().Send(req, reply)
 	}
 	return next(ctx, req, reply)
 }

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
-	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/servererror"
 )
 
 // The kinds of violations.
@@ -105,9 +105,9 @@ var labels = [...]string{
 // for what is lost with a member or not there yet: cursors that were open there, and the time to read at, which a member that has
 // just started does not know.
 var codes = [...]int32{
-	answer.CodeShutdownInProgress, answer.CodePrimarySteppedDown, answer.CodeNotWritablePrimary,
-	answer.CodeInterruptedAtShutdown, answer.CodeInterruptedByStateChange, answer.CodeNotPrimaryNoSecondaryOk,
-	answer.CodeNotPrimaryOrSecondary,
+	servererror.CodeShutdownInProgress, servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary,
+	servererror.CodeInterruptedAtShutdown, servererror.CodeInterruptedByStateChange, servererror.CodeNotPrimaryNoSecondaryOk,
+	servererror.CodeNotPrimaryOrSecondary,
 	43 /* CursorNotFound */, 237 /* CursorKilled */, 246, /* SnapshotUnavailable */
 }
 
@@ -125,7 +125,7 @@ func classify(err error) (class string, documented bool) {
 	if errors.As(err, &command) {
 		for _, code := range codes {
 			if command.HasErrorCode(int(code)) {
-				return answer.CodeName(code), true
+				return servererror.CodeName(code), true
 			}
 		}
 	}

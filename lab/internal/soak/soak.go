@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/lab/internal/deployment"
-	"mongofork/lab/internal/members"
+	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/rig/process"
 )
@@ -60,7 +60,7 @@ type Config struct {
 // station is an arm with its own fronts before the members.
 type station struct {
 	Arm
-	lab       *deployment.Lab
+	lab       *fronts.Lab
 	attempts  attempts
 	commits   commitGate
 	rejection rejection
@@ -68,7 +68,7 @@ type station struct {
 
 // Run runs all arms by the plan of a seed, and returns their reports in their order.
 func Run(ctx context.Context, config Config) (_ []*Report, err error) {
-	set, err := members.Start(ctx, config.Mongod, config.Dir, count)
+	set, err := realset.Start(ctx, config.Mongod, config.Dir, count)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 	d := &disturber{set: set, progress: config.Progress}
 	for _, arm := range config.Arms {
 		s := &station{Arm: arm}
-		s.lab, err = deployment.Open(deployment.Config{
+		s.lab, err = fronts.Open(fronts.Config{
 			Topology: topology.Spec{Kind: topology.Members}, Members: set,
 			Observers: []proxy.Handler{&s.attempts, &s.commits, &s.rejection},
 		})

@@ -8,9 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/wire"
 )
 
@@ -36,7 +36,7 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	case refused != nil:
 		return refused.Send(req, reply)
 	case result != nil:
-		return answer.OK(req, reply, result...)
+		return servererror.OK(req, reply, result...)
 	}
 	inTransaction := m.cluster.spec.Routes() && inTransaction(req.Document())
 	if inTransaction && bsondoc.Has(req.Document(), recoveryToken) {
@@ -55,14 +55,14 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 }
 
 // answer returns the result of a command that does not concern the backend, or the error with which it is refused, or neither.
-func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
+func (m *member) answer(req *proxy.Request) (bson.D, *servererror.Error) {
 	doc, kind := req.Document(), m.cluster.spec.Kind
 	collection, _ := doc.Lookup("find").StringValueOK()
 	switch {
 	case kind == ReplicaSet && req.Command == "replSetStepDown":
 		return m.stepDown(doc)
 	case strings.HasPrefix(req.Command, "replSet"):
-		return nil, answer.Errorf(answer.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
+		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
 	case kind == ReplicaSet:
 		return nil, refuseSecondary(m.view(), req.Command, doc)
 	case m.cluster.spec.Routes() && req.Database == "config" && collection == "shards":
@@ -73,7 +73,7 @@ func (m *member) answer(req *proxy.Request) (bson.D, *answer.Error) {
 }
 
 // stepDown makes the member a secondary that is not elected for so many seconds, if it is primary.
-func (m *member) stepDown(doc bson.Raw) (bson.D, *answer.Error) {
+func (m *member) stepDown(doc bson.Raw) (bson.D, *servererror.Error) {
 	seconds, _ := bsondoc.Int64(doc.Lookup("replSetStepDown"))
 	if v := m.view(); v.role != RolePrimary || m.cluster.StepDown(time.Duration(seconds)*time.Second) != nil {
 		return nil, v.notWritablePrimary(doc)
@@ -108,8 +108,8 @@ func SaysNotPrimary(doc bson.Raw) bool {
 	}
 	n, _ := bsondoc.Int64(code)
 	switch n {
-	case answer.CodePrimarySteppedDown, answer.CodeNotWritablePrimary, answer.CodeInterruptedByStateChange, answer.CodeNotPrimaryNoSecondaryOk,
-		answer.CodeNotPrimaryOrSecondary:
+	case servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary, servererror.CodeInterruptedByStateChange, servererror.CodeNotPrimaryNoSecondaryOk,
+		servererror.CodeNotPrimaryOrSecondary:
 		return true
 	default:
 		return false
@@ -125,7 +125,7 @@ func inTransaction(doc bson.Raw) bool {
 // refuseSecondary returns an error if a replica set's member does not run the command. Before a new primary is elected every
 // member is a secondary. Commands that are not named here run everywhere: they concern the connection, the session, the process,
 // or existing cursors.
-func refuseSecondary(v view, command string, doc bson.Raw) *answer.Error {
+func refuseSecondary(v view, command string, doc bson.Raw) *servererror.Error {
 	if v.role == RolePrimary {
 		return nil
 	}
@@ -139,7 +139,7 @@ func refuseSecondary(v view, command string, doc bson.Raw) *answer.Error {
 		case given && mode != "primary":
 			return nil
 		}
-		return v.notPrimary(answer.CodeNotPrimaryNoSecondaryOk,
+		return v.notPrimary(servererror.CodeNotPrimaryNoSecondaryOk,
 			"not primary and secondaryOk=false: give a read preference to read from a secondary", doc)
 	case "insert", "update", "delete", "bulkWrite", "findAndModify", "findandmodify",
 		"create", "createIndexes", "drop", "dropDatabase", "dropIndexes", "collMod", "renameCollection", "convertToCapped",
@@ -153,15 +153,15 @@ func refuseSecondary(v view, command string, doc bson.Raw) *answer.Error {
 	}
 }
 
-func (v view) notWritablePrimary(doc bson.Raw) *answer.Error {
-	return v.notPrimary(answer.CodeNotWritablePrimary, "not primary", doc)
+func (v view) notWritablePrimary(doc bson.Raw) *servererror.Error {
+	return v.notPrimary(servererror.CodeNotWritablePrimary, "not primary", doc)
 }
 
 // notPrimary returns the error with which a secondary refuses a command. Clients tell from its topologyVersion whether they
 // already know that the member is a secondary.
-func (v view) notPrimary(code int32, message string, doc bson.Raw) *answer.Error {
-	return &answer.Error{
-		Code: code, Message: message, Labels: answer.Labels(doc, code, 0, false),
+func (v view) notPrimary(code int32, message string, doc bson.Raw) *servererror.Error {
+	return &servererror.Error{
+		Code: code, Message: message, Labels: servererror.Labels(doc, code, 0, false),
 		Extra: bson.D{{Key: versionField, Value: bson.Raw(v.version.document())}},
 	}
 }

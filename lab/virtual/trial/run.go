@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"mongofork/lab/internal/answer"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/virtual"
 )
 
@@ -296,8 +296,8 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 	case Concern:
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
-		return virtual.Reject(map[int32]answer.Rejection{
-			462: answer.RequestRate, 461: answer.RequestRateBefore826, 463: answer.OperationRate, interrupted: answer.Interrupted,
+		return virtual.Reject(map[int32]servererror.Rejection{
+			462: servererror.RequestRate, 461: servererror.RequestRateBefore826, 463: servererror.OperationRate, interrupted: servererror.Interrupted,
 		}[f.Code])
 	case Lose:
 		run()

@@ -9,16 +9,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // learning returns a script with a server that has rejected something, but refuses nothing while the policy learns.
-func learning(t *testing.T) (s *overloadtest.Script, learn func(reply any, times int, run func() error)) {
+func learning(t *testing.T) (s *scripted.Script, learn func(reply any, times int, run func() error)) {
 	s = throttled(t, nil, nil, "a")
 	reject(s, "a", 1)
 	s.Policy.RetryReads = false
@@ -33,8 +33,8 @@ func learning(t *testing.T) (s *overloadtest.Script, learn func(reply any, times
 }
 
 // isRefused reports whether an attempt is held back. One that is sent is accepted.
-func isRefused(s *overloadtest.Script, run func() error) bool {
-	s.Replies = []any{overloadtest.OK()}
+func isRefused(s *scripted.Script, run func() error) bool {
+	s.Replies = []any{scripted.OK()}
 	var refused driver.Error
 	return errors.As(run(), &refused) && refused.Name == "Throttled"
 }
@@ -45,10 +45,10 @@ func TestThrottledClasses(t *testing.T) {
 	read := func(c retry.Criticality) func() error {
 		return func() error { return s.Read().Execute(marked(c)) }
 	}
-	learn(overloadtest.OK(), 20, read(retry.Normal)) // that the server has rejected one thing holds nothing back
-	learn(overloadtest.OK(), 30, read(retry.Sheddable))
-	learn(overloadtest.OK(), 10, read(retry.Critical))
-	learn(overloadtest.Overloaded(), 30, read(retry.Sheddable))
+	learn(scripted.OK(), 20, read(retry.Normal)) // that the server has rejected one thing holds nothing back
+	learn(scripted.OK(), 30, read(retry.Sheddable))
+	learn(scripted.OK(), 10, read(retry.Critical))
+	learn(scripted.Overloaded(), 30, read(retry.Sheddable))
 	require.Equal(t, 90, len(s.Sent))
 
 	assert.True(t, isRefused(s, read(retry.Sheddable)))
@@ -80,8 +80,8 @@ func TestThrottledCommands(t *testing.T) {
 					return op.Execute(context.Background())
 				}
 			}
-			learn(overloadtest.Overloaded(), 60, run(tt.rejected))
-			learn(overloadtest.OK(), 10, run(tt.accepted))
+			learn(scripted.Overloaded(), 60, run(tt.rejected))
+			learn(scripted.OK(), 10, run(tt.accepted))
 			assert.True(t, isRefused(s, run(tt.rejected)))
 			assert.False(t, isRefused(s, run(tt.accepted)))
 		})
@@ -102,7 +102,7 @@ func command(name, collection string) func(*driver.Operation) {
 
 // TestCommandsAreNotBuiltTwice: as long as nothing is rejected, nothing is done to know what a command is.
 func TestCommandsAreNotBuiltTwice(t *testing.T) {
-	s := throttled(t, []any{overloadtest.OK()}, nil, "a")
+	s := throttled(t, []any{scripted.OK()}, nil, "a")
 	built := 0
 	op := s.Read()
 	op.CommandFn = func(dst []byte, _ description.SelectedServer) ([]byte, error) {
@@ -115,10 +115,10 @@ func TestCommandsAreNotBuiltTwice(t *testing.T) {
 
 // TestThrottleLearnsOfPinnedCursors: behind a load balancer a cursor knows its server only as what processes errors.
 func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
-	opened := overloadtest.OK(bson.E{Key: "cursor", Value: bson.D{
+	opened := scripted.OK(bson.E{Key: "cursor", Value: bson.D{
 		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
 	}})
-	s := throttled(t, []any{opened, overloadtest.Failure(43)}, nil, "a")
+	s := throttled(t, []any{opened, scripted.Failure(43)}, nil, "a")
 	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
 	reject(s, "a", 1)
 	assert.Error(t, getMore(openCursor(t, s, false)))
@@ -132,7 +132,7 @@ func TestCriticalityIsTold(t *testing.T) {
 	} {
 		class, inErrors := class, inErrors
 		t.Run(class.String(), func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Repeat(6, overloadtest.Overloaded())...)
+			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 			var told []string
 			s.Policy.Monitor = &event.RetryMonitor{
 				Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { told = append(told, e.Criticality) },

@@ -6,8 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -31,14 +31,14 @@ func TestCursorKind(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			opened := overloadtest.OK(bson.E{Key: "cursor", Value: bson.D{
+			opened := scripted.OK(bson.E{Key: "cursor", Value: bson.D{
 				{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
 			}})
-			replies := []any{opened, overloadtest.Overloaded()}
+			replies := []any{opened, scripted.Overloaded()}
 			if tt.retried {
-				replies = append(replies, overloadtest.Failure(43)) // the cursor is gone
+				replies = append(replies, scripted.Failure(43)) // the cursor is gone
 			}
-			s := overloadtest.New(t, replies...)
+			s := scripted.New(t, replies...)
 			s.Policy.RetryWrites = false
 			cursor := openCursor(t, s, tt.runCommand)
 			assert.Error(t, tt.send(cursor))
@@ -58,7 +58,7 @@ func discard(cursor *driver.BatchCursor) error { return cursor.Discard(context.B
 func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(context.Background()) }
 
 // openCursor opens a cursor by the reply to a command.
-func openCursor(t *testing.T, s *overloadtest.Script, runCommand bool) *driver.BatchCursor {
+func openCursor(t *testing.T, s *scripted.Script, runCommand bool) *driver.BatchCursor {
 	t.Helper()
 	var cursor *driver.BatchCursor
 	op := s.Command()

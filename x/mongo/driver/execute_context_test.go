@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -30,7 +30,7 @@ func (c contexts) see(name string, ctx context.Context) {
 // application's own, is not for the operation's purpose.
 func TestExecuteKeepsItsPurpose(t *testing.T) {
 	seen := contexts{}
-	s := overloadtest.New(t, overloadtest.Failure(391), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
 	s.Policy.Monitor = &event.RetryMonitor{
 		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see("RetryMonitor.Decided", ctx) },
 		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see("RetryMonitor.Finished", ctx) },
@@ -63,7 +63,7 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 
 // seeing is a script whose servers and connections see contexts.
 type seeing struct {
-	*overloadtest.Script
+	*scripted.Script
 	seen contexts
 }
 
@@ -132,7 +132,7 @@ func (seeingCrypt) BypassAutoEncryption() bool { return false }
 
 // TestExecuteForgetsReauthentication is about a server that asks for that and is then overloaded: the error is what it said last.
 func TestExecuteForgetsReauthentication(t *testing.T) {
-	s := overloadtest.New(t, then([]any{overloadtest.Failure(391)}, overloadtest.Repeat(6, overloadtest.Rejected())...)...)
+	s := scripted.New(t, then([]any{scripted.Failure(391)}, scripted.Repeat(6, scripted.Rejected())...)...)
 	op := s.Write()
 	op.Authenticator = &reauthenticator{}
 	err := s.Execute(context.Background(), op)
@@ -150,7 +150,7 @@ func TestExecuteFailedAuthentication(t *testing.T) {
 		for _, kind := range []string{"deadline", "timeoutMS", "none"} {
 			kind := kind
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				s := overloadtest.New(t)
+				s := scripted.New(t)
 				s.Topology = topology
 				ctx, cancel, op := context.Background(), func() {}, s.Read()
 				want, backoffs := 6, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
@@ -164,7 +164,7 @@ func TestExecuteFailedAuthentication(t *testing.T) {
 					want, backoffs = 2, nil
 				}
 				defer cancel()
-				s.Replies = overloadtest.Repeat(want, overloadtest.NoConnection{Err: overloadtest.ClosedHandshake()})
+				s.Replies = scripted.Repeat(want, scripted.NoConnection{Err: scripted.ClosedHandshake()})
 				require.Error(t, s.Execute(ctx, op))
 				assert.Len(t, s.Selected, want)
 				assert.Equal(t, backoffs, s.Slept)
@@ -176,7 +176,7 @@ func TestExecuteFailedAuthentication(t *testing.T) {
 // TestExecuteGivesUpItsBuffer is about a large command that waits for its retry: it does not hold its wire message meanwhile.
 func TestExecuteGivesUpItsBuffer(t *testing.T) {
 	const size = 15 * 1000 * 1000
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 	doc, err := bson.Marshal(bson.D{{Key: "x", Value: make([]byte, size)}})
 	require.NoError(t, err)
 	op := s.Read()

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -48,11 +48,11 @@ func next(errs *[]error) error {
 	return err
 }
 
-var anyKind = map[string]func(*overloadtest.Script) driver.Operation{
-	"read":        (*overloadtest.Script).Read,
-	"write":       (*overloadtest.Script).Write,
-	"runCommand":  (*overloadtest.Script).Command,
-	"transaction": (*overloadtest.Script).Transaction,
+var anyKind = map[string]func(*scripted.Script) driver.Operation{
+	"read":        (*scripted.Script).Read,
+	"write":       (*scripted.Script).Write,
+	"runCommand":  (*scripted.Script).Command,
+	"transaction": (*scripted.Script).Transaction,
 }
 
 // TestExecuteUndecryptableReplyIsNoOverload is about commands that the server has executed: a getMore that is sent again skips
@@ -61,7 +61,7 @@ func TestExecuteUndecryptableReplyIsNoOverload(t *testing.T) {
 	for name, op := range anyKind {
 		op := op
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.OK())
+			s := scripted.New(t, scripted.OK())
 			op := op(s)
 			op.Crypt = &crypt{decrypt: []error{errKeyVault}}
 			assert.Equal(t, errKeyVault, s.Execute(context.Background(), op))
@@ -69,7 +69,7 @@ func TestExecuteUndecryptableReplyIsNoOverload(t *testing.T) {
 			assert.Empty(t, s.Slept)
 		})
 		t.Run(name+", retried", func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Rejected(), overloadtest.OK())
+			s := scripted.New(t, scripted.Rejected(), scripted.OK())
 			op := op(s)
 			op.Crypt = &crypt{decrypt: []error{errKeyVault}}
 			err := s.Execute(context.Background(), op)
@@ -82,7 +82,7 @@ func TestExecuteUnencryptableCommandIsNoOverload(t *testing.T) {
 	for name, op := range anyKind {
 		op := op
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t)
+			s := scripted.New(t)
 			op := op(s)
 			op.Crypt = &crypt{encrypt: []error{errKeyVault}}
 			assert.Equal(t, errKeyVault, s.Execute(context.Background(), op))
@@ -98,7 +98,7 @@ func TestExecuteRetryThatCannotBeBuilt(t *testing.T) {
 	for name, op := range anyKind {
 		op := op
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Overloaded())
+			s := scripted.New(t, scripted.Overloaded())
 			op := op(s)
 			op.Crypt = &crypt{encrypt: []error{nil, errKeyVault}}
 			var serverErr driver.Error
@@ -107,7 +107,7 @@ func TestExecuteRetryThatCannotBeBuilt(t *testing.T) {
 			assert.Equal(t, "scripted", serverErr.Message)
 		})
 		t.Run(name+" in time", func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Overloaded())
+			s := scripted.New(t, scripted.Overloaded())
 			op := op(s)
 			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded}}
 			err := s.Execute(context.Background(), op)

@@ -9,8 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -20,7 +20,7 @@ func TestExecuteWithoutConnection(t *testing.T) {
 	type retried struct{ read, write, command, transaction bool }
 	both, never := retried{read: true, write: true, transaction: true}, retried{}
 	handshake := func(code int32, labels ...string) error {
-		return overloadtest.BrokenHandshake{Cause: driver.Error{Code: code, Labels: labels}}
+		return scripted.BrokenHandshake{Cause: driver.Error{Code: code, Labels: labels}}
 	}
 
 	tests := []struct {
@@ -28,11 +28,11 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		err  error
 		want retried
 	}{
-		{name: "pool cleared", err: overloadtest.PoolCleared{}, want: both},
-		{name: "pool paused", err: overloadtest.PoolPaused(), want: both},
-		{name: "pool cleared, wrapped", err: fmt.Errorf("queue: %w", overloadtest.PoolCleared{}), want: both},
-		{name: "connection closed in the handshake", err: overloadtest.ClosedHandshake(), want: both},
-		{name: "the same, wrapped", err: fmt.Errorf("wrapped: %w", overloadtest.ClosedHandshake()), want: both},
+		{name: "pool cleared", err: scripted.PoolCleared{}, want: both},
+		{name: "pool paused", err: scripted.PoolPaused(), want: both},
+		{name: "pool cleared, wrapped", err: fmt.Errorf("queue: %w", scripted.PoolCleared{}), want: both},
+		{name: "connection closed in the handshake", err: scripted.ClosedHandshake(), want: both},
+		{name: "the same, wrapped", err: fmt.Errorf("wrapped: %w", scripted.ClosedHandshake()), want: both},
 		{
 			name: "handshake: ShutdownInProgress with the label for writes",
 			err:  handshake(91, driver.RetryableWriteError),
@@ -51,18 +51,18 @@ func TestExecuteWithoutConnection(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		ops := map[string]struct {
-			op   func(*overloadtest.Script) driver.Operation
+			op   func(*scripted.Script) driver.Operation
 			want bool
 		}{
-			"read":    {op: (*overloadtest.Script).Read, want: tt.want.read},
-			"write":   {op: (*overloadtest.Script).Write, want: tt.want.write},
-			"command": {op: (*overloadtest.Script).Command, want: tt.want.command},
-			"first of a transaction": {op: func(s *overloadtest.Script) driver.Operation {
+			"read":    {op: (*scripted.Script).Read, want: tt.want.read},
+			"write":   {op: (*scripted.Script).Write, want: tt.want.write},
+			"command": {op: (*scripted.Script).Command, want: tt.want.command},
+			"first of a transaction": {op: func(s *scripted.Script) driver.Operation {
 				op := s.Transaction()
-				op.RetryMode = overloadtest.RetryOncePerCommand()
+				op.RetryMode = scripted.RetryOncePerCommand()
 				return op
 			}, want: tt.want.transaction},
-			"without retries": {op: func(s *overloadtest.Script) driver.Operation {
+			"without retries": {op: func(s *scripted.Script) driver.Operation {
 				op := s.Write()
 				op.RetryMode = nil
 				return op
@@ -71,9 +71,9 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		for name, op := range ops {
 			op := op
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
-				s := overloadtest.New(t, overloadtest.NoConnection{Err: tt.err})
+				s := scripted.New(t, scripted.NoConnection{Err: tt.err})
 				if op.want {
-					s.Replies = append(s.Replies, overloadtest.OK())
+					s.Replies = append(s.Replies, scripted.OK())
 				}
 				err := s.Execute(context.Background(), op.op(s))
 				assert.Equal(t, !op.want, err != nil, "got %v", err)
@@ -85,13 +85,13 @@ func TestExecuteWithoutConnection(t *testing.T) {
 
 // TestExecuteWithoutConnectionTwice is about what a command returns that gets no connection for its retry either.
 func TestExecuteWithoutConnectionTwice(t *testing.T) {
-	for _, err := range []error{overloadtest.PoolCleared{}, overloadtest.PoolPaused(), overloadtest.ClosedHandshake()} {
-		none := overloadtest.NoConnection{Err: err}
+	for _, err := range []error{scripted.PoolCleared{}, scripted.PoolPaused(), scripted.ClosedHandshake()} {
+		none := scripted.NoConnection{Err: err}
 
-		s := overloadtest.New(t, none, none)
+		s := scripted.New(t, none, none)
 		assert.Equal(t, err.Error(), s.Execute(context.Background(), s.Write()).Error())
 
-		s = overloadtest.New(t, overloadtest.ShuttingDown(), none)
+		s = scripted.New(t, scripted.ShuttingDown(), none)
 		var serverErr driver.Error
 		require.True(t, errors.As(s.Execute(context.Background(), s.Read()), &serverErr))
 		assert.Equal(t, int32(91), serverErr.Code, "the caller has to know of the attempt")
@@ -102,21 +102,21 @@ func TestExecuteWithoutConnectionTwice(t *testing.T) {
 // errors, and to retryable errors of servers before 4.4 (retryable-writes.md, "RetryableWriteError Labels").
 func TestExecuteLabelsRetryableWrites(t *testing.T) {
 	const before44, since44 = 8, 9
-	shutdown := overloadtest.OK(
+	shutdown := scripted.OK(
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
 	)
-	insert, read := (*overloadtest.Script).Write, (*overloadtest.Script).Read
-	off := func(s *overloadtest.Script) driver.Operation {
+	insert, read := (*scripted.Script).Write, (*scripted.Script).Read
+	off := func(s *scripted.Script) driver.Operation {
 		op := s.Write()
 		op.RetryMode = nil
 		return op
 	}
-	transaction := func(s *overloadtest.Script) driver.Operation {
+	transaction := func(s *scripted.Script) driver.Operation {
 		op := s.Transaction()
-		op.RetryMode = overloadtest.RetryOncePerCommand()
+		op.RetryMode = scripted.RetryOncePerCommand()
 		return op
 	}
-	commit := func(s *overloadtest.Script) driver.Operation {
+	commit := func(s *scripted.Script) driver.Operation {
 		op := transaction(s)
 		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 		op.Client.Committing = true
@@ -124,7 +124,7 @@ func TestExecuteLabelsRetryableWrites(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		op    func(*overloadtest.Script) driver.Operation
+		op    func(*scripted.Script) driver.Operation
 		wire  int32
 		reply any
 		want  bool
@@ -134,16 +134,16 @@ func TestExecuteLabelsRetryableWrites(t *testing.T) {
 		{"network error, in a transaction", transaction, since44, io.ErrUnexpectedEOF, false},
 		{"network error, commit", commit, since44, io.ErrUnexpectedEOF, true},
 		{"network error, read", read, since44, io.ErrUnexpectedEOF, false},
-		{"shutdown, before 4.4", insert, before44, overloadtest.Failure(91), true},
-		{"shutdown, since 4.4", insert, since44, overloadtest.Failure(91), false},
-		{"shutdown, before 4.4, in a transaction", transaction, before44, overloadtest.Failure(91), false},
+		{"shutdown, before 4.4", insert, before44, scripted.Failure(91), true},
+		{"shutdown, since 4.4", insert, since44, scripted.Failure(91), false},
+		{"shutdown, before 4.4, in a transaction", transaction, before44, scripted.Failure(91), false},
 		{"write concern error of a shutdown, before 4.4", insert, before44, shutdown, true},
 		{"write concern error of a shutdown, since 4.4", insert, since44, shutdown, false},
-		{"not retryable, before 4.4", insert, before44, overloadtest.Failure(11000), false},
+		{"not retryable, before 4.4", insert, before44, scripted.Failure(11000), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t)
+			s := scripted.New(t)
 			s.Rest = tt.reply
 			s.Servers[0].WireVersion.Max = tt.wire
 			err := s.Execute(context.Background(), tt.op(s))

@@ -12,14 +12,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // retryableWriteConcern is the reply of a server that has executed a write and shuts down before it is replicated.
-var retryableWriteConcern = overloadtest.OK(
+var retryableWriteConcern = scripted.OK(
 	bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
 	bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
 )
@@ -28,20 +28,20 @@ var retryableWriteConcern = overloadtest.OK(
 // wherever the time is up, and wraps the context's.
 func TestExecuteNoTimeForRetry(t *testing.T) {
 	// Each ends the context in the course of the retry.
-	ends := map[string]func(*overloadtest.Context) (cause, selection error){
-		"selection, deadline": func(ctx *overloadtest.Context) (error, error) {
+	ends := map[string]func(*scripted.Context) (cause, selection error){
+		"selection, deadline": func(ctx *scripted.Context) (error, error) {
 			ctx.End(context.DeadlineExceeded)
 			return context.DeadlineExceeded, fmt.Errorf("server selection error: %w", ctx.Err())
 		},
-		"selection, cancelled": func(ctx *overloadtest.Context) (error, error) {
+		"selection, cancelled": func(ctx *scripted.Context) (error, error) {
 			ctx.End(context.Canceled)
 			return context.Canceled, fmt.Errorf("server selection error: %w", ctx.Err())
 		},
-		"building the command": func(ctx *overloadtest.Context) (error, error) {
+		"building the command": func(ctx *scripted.Context) (error, error) {
 			ctx.Until = time.Now().Add(-time.Hour)
 			return driver.ErrDeadlineWouldBeExceeded, nil
 		},
-		"before it is sent": func(ctx *overloadtest.Context) (error, error) {
+		"before it is sent": func(ctx *scripted.Context) (error, error) {
 			ctx.End(context.DeadlineExceeded)
 			return context.DeadlineExceeded, nil
 		},
@@ -50,8 +50,8 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 		reply any
 		check func(*testing.T, error)
 	}{
-		"overload":      {reply: overloadtest.Overloaded(), check: hasCode(462)},
-		"shutdown":      {reply: overloadtest.ShuttingDown(), check: hasCode(91)},
+		"overload":      {reply: scripted.Overloaded(), check: hasCode(462)},
+		"shutdown":      {reply: scripted.ShuttingDown(), check: hasCode(91)},
 		"write concern": {reply: retryableWriteConcern, check: hasWriteConcernError},
 		"network error": {reply: io.ErrUnexpectedEOF, check: func(t *testing.T, err error) {
 			var serverErr driver.Error
@@ -64,8 +64,8 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 		for attempt, tt := range attempts {
 			endContext, tt := endContext, tt
 			t.Run(attempt+"/"+end, func(t *testing.T) {
-				ctx := overloadtest.NewContext()
-				s := overloadtest.New(t, tt.reply)
+				ctx := scripted.NewContext()
+				s := scripted.New(t, tt.reply)
 				var cause error
 				s.OnSelect = func() (err error) {
 					if len(s.Sent) == 1 {
@@ -85,31 +85,31 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 // TestExecuteSelectionFails is about a server selection that fails before the context ends: its error says nothing of the
 // context, and is not the operation's.
 func TestExecuteSelectionFails(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.ShuttingDown())
+	s := scripted.New(t, scripted.ShuttingDown())
 	s.OnSelect = func() error {
 		if len(s.Sent) == 1 {
 			return fmt.Errorf("server selection error: %w", context.DeadlineExceeded)
 		}
 		return nil
 	}
-	err := s.Execute(overloadtest.NewContext(), s.Write())
+	err := s.Execute(scripted.NewContext(), s.Write())
 	hasCode(91)(t, err)
 	assert.False(t, errors.Is(err, context.DeadlineExceeded), "%v is a timeout", err)
 }
 
 // TestExecuteContextEndsBeforeTheFirstAttempt keeps the context's error.
 func TestExecuteContextEndsBeforeTheFirstAttempt(t *testing.T) {
-	ctx := overloadtest.NewContext()
+	ctx := scripted.NewContext()
 	ctx.End(context.Canceled)
-	s := overloadtest.New(t)
+	s := scripted.New(t)
 	err := s.Execute(ctx, s.Write())
 	assert.Equal(t, context.Canceled, err)
 }
 
 // TestExecuteRejectedTooLate is about a rejection that nobody waits for any more: it spends no token.
 func TestExecuteRejectedTooLate(t *testing.T) {
-	ctx := overloadtest.NewContext()
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded())
+	ctx := scripted.NewContext()
+	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded())
 	s.Policy.Bucket = retry.NewTokenBucket()
 	op := s.Write()
 	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
@@ -130,8 +130,8 @@ func TestBackoffEndsWithEitherContext(t *testing.T) {
 	for _, name := range []string{"caller", "command"} {
 		name := name
 		t.Run(name, func(t *testing.T) {
-			contexts := map[string]*overloadtest.Context{"caller": overloadtest.NewContext(), "command": overloadtest.NewContext()}
-			s := overloadtest.New(t, overloadtest.Overloaded())
+			contexts := map[string]*scripted.Context{"caller": scripted.NewContext(), "command": scripted.NewContext()}
+			s := scripted.New(t, scripted.Overloaded())
 			s.OnSleep = func() { contexts[name].End(context.Canceled) }
 			ctx := backpressure.WithPurpose(contexts["command"], backpressure.Purpose{Caller: contexts["caller"]})
 			err := s.Execute(ctx, s.Write())

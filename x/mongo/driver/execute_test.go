@@ -11,9 +11,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -26,7 +26,7 @@ const ms = time.Millisecond
 func then(replies []any, more ...any) []any { return append(replies, more...) }
 
 // overloadedWriteConcern is the reply of a server that has not got to the write concern.
-var overloadedWriteConcern = overloadtest.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+var overloadedWriteConcern = scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 	{Key: "code", Value: 462},
 	{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 }})
@@ -36,7 +36,7 @@ func TestExecuteOverload(t *testing.T) {
 
 	tests := []struct {
 		name    string
-		op      func(*overloadtest.Script) driver.Operation
+		op      func(*scripted.Script) driver.Operation
 		options options
 		replies []any
 		code    int32 // of the error returned; zero for none
@@ -44,158 +44,158 @@ func TestExecuteOverload(t *testing.T) {
 	}{
 		{
 			name:    "a read is retried until it succeeds",
-			op:      (*overloadtest.Script).Read,
+			op:      (*scripted.Script).Read,
 			options: options{},
-			replies: then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()),
+			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
 			code:    0,
 			slept:   []time.Duration{50 * ms, 100 * ms},
 		},
 		{
 			name:    "a write is retried until it succeeds",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{},
-			replies: then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()),
+			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
 			code:    0,
 			slept:   []time.Duration{50 * ms, 100 * ms},
 		},
 		{
 			name:    "a command of unknown kind is retried",
-			op:      (*overloadtest.Script).Command,
+			op:      (*scripted.Script).Command,
 			options: options{},
-			replies: then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()),
+			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
 			code:    0,
 			slept:   []time.Duration{50 * ms, 100 * ms},
 		},
 		{
 			name:    "a command in a transaction is retried",
-			op:      (*overloadtest.Script).Transaction,
+			op:      (*scripted.Script).Transaction,
 			options: options{},
-			replies: then(overloadtest.Repeat(2, overloadtest.Overloaded()), overloadtest.OK()),
+			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
 			code:    0,
 			slept:   []time.Duration{50 * ms, 100 * ms},
 		},
 		{
 			name:    "five times at most",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{},
-			replies: overloadtest.Repeat(6, overloadtest.Overloaded()),
+			replies: scripted.Repeat(6, scripted.Overloaded()),
 			code:    462,
 			slept:   []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms},
 		},
 		{
 			name:    "retryReads off",
-			op:      (*overloadtest.Script).Read,
+			op:      (*scripted.Script).Read,
 			options: options{noReads: true},
-			replies: overloadtest.Repeat(1, overloadtest.Overloaded()),
+			replies: scripted.Repeat(1, scripted.Overloaded()),
 			code:    462,
 			slept:   nil,
 		},
 		{
 			name:    "retryWrites off",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{noWrites: true},
-			replies: overloadtest.Repeat(1, overloadtest.Overloaded()),
+			replies: scripted.Repeat(1, scripted.Overloaded()),
 			code:    462,
 			slept:   nil,
 		},
 		{
 			name:    "a command of unknown kind needs retryReads",
-			op:      (*overloadtest.Script).Command,
+			op:      (*scripted.Script).Command,
 			options: options{noReads: true},
-			replies: overloadtest.Repeat(1, overloadtest.Overloaded()),
+			replies: scripted.Repeat(1, scripted.Overloaded()),
 			code:    462,
 			slept:   nil,
 		},
 		{
 			name:    "a command of unknown kind needs retryWrites",
-			op:      (*overloadtest.Script).Command,
+			op:      (*scripted.Script).Command,
 			options: options{noWrites: true},
-			replies: overloadtest.Repeat(1, overloadtest.Overloaded()),
+			replies: scripted.Repeat(1, scripted.Overloaded()),
 			code:    462,
 			slept:   nil,
 		},
 		{
 			name:    "the labels of a write concern error count",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{},
-			replies: []any{overloadedWriteConcern, overloadtest.OK()},
+			replies: []any{overloadedWriteConcern, scripted.OK()},
 			code:    0,
 			slept:   []time.Duration{50 * ms},
 		},
 		{
 			name:    "one label is not enough",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{},
-			replies: overloadtest.Repeat(1, overloadtest.Failure(473, driver.ErrSystemOverloadedError)),
+			replies: scripted.Repeat(1, scripted.Failure(473, driver.ErrSystemOverloadedError)),
 			code:    473,
 			slept:   nil,
 		},
 		{
 			name:    "nor is the other",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{},
-			replies: overloadtest.Repeat(1, overloadtest.Failure(1, driver.ErrRetryableError)),
+			replies: scripted.Repeat(1, scripted.Failure(1, driver.ErrRetryableError)),
 			code:    1,
 			slept:   nil,
 		},
-		{name: "the limit of five holds for what follows an overload error", op: (*overloadtest.Script).Write, options: options{},
-			replies: then(overloadtest.Repeat(1, overloadtest.Overloaded()), overloadtest.Repeat(5, overloadtest.ShuttingDown())...), code: 91, slept: []time.Duration{50 * ms}},
-		{name: "other errors have no backoff but count for the next", op: (*overloadtest.Script).Write, options: options{},
-			replies: []any{overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK()}, code: 0, slept: []time.Duration{100 * ms}},
+		{name: "the limit of five holds for what follows an overload error", op: (*scripted.Script).Write, options: options{},
+			replies: then(scripted.Repeat(1, scripted.Overloaded()), scripted.Repeat(5, scripted.ShuttingDown())...), code: 91, slept: []time.Duration{50 * ms}},
+		{name: "other errors have no backoff but count for the next", op: (*scripted.Script).Write, options: options{},
+			replies: []any{scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK()}, code: 0, slept: []time.Duration{100 * ms}},
 		{
 			name:    "a broken connection counts too",
-			op:      (*overloadtest.Script).Read,
+			op:      (*scripted.Script).Read,
 			options: options{},
-			replies: []any{io.ErrUnexpectedEOF, overloadtest.Overloaded(), overloadtest.OK()},
+			replies: []any{io.ErrUnexpectedEOF, scripted.Overloaded(), scripted.OK()},
 			code:    0,
 			slept:   []time.Duration{100 * ms},
 		},
 
 		{
 			name:    "a rejected write whose retry is refused by the options is an error",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			options: options{noWrites: true},
-			replies: overloadtest.Repeat(1, overloadtest.Rejected()),
+			replies: scripted.Repeat(1, scripted.Rejected()),
 			code:    462,
 			slept:   nil,
 		},
 		{
 			name:    "a rejected write without retries is an error",
-			op:      (*overloadtest.Script).Transaction,
+			op:      (*scripted.Script).Transaction,
 			options: options{noWrites: true},
-			replies: overloadtest.Repeat(1, overloadtest.Rejected()),
+			replies: scripted.Repeat(1, scripted.Rejected()),
 			code:    462,
 			slept:   nil,
 		},
-		{name: "a rejected write whose retries are used up is an error", op: (*overloadtest.Script).Write, options: options{},
-			replies: overloadtest.Repeat(6, overloadtest.Rejected()), code: 462,
+		{name: "a rejected write whose retries are used up is an error", op: (*scripted.Script).Write, options: options{},
+			replies: scripted.Repeat(6, scripted.Rejected()), code: 462,
 			slept: []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}},
 		{
 			name:    "a rejected command is an error",
-			op:      (*overloadtest.Script).Command,
+			op:      (*scripted.Script).Command,
 			options: options{noReads: true},
-			replies: overloadtest.Repeat(1, overloadtest.Rejected()),
+			replies: scripted.Repeat(1, scripted.Rejected()),
 			code:    462,
 			slept:   nil,
 		},
-		{name: "the error that may have written is returned", op: (*overloadtest.Script).Write, options: options{},
-			replies: then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...), code: 91,
+		{name: "the error that may have written is returned", op: (*scripted.Script).Write, options: options{},
+			replies: then([]any{scripted.ShuttingDown()}, scripted.Repeat(5, scripted.Rejected())...), code: 91,
 			slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{name: "of a read it is the latest, whatever it says of writes", op: (*overloadtest.Script).Read, options: options{},
-			replies: then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...), code: 462,
+		{name: "of a read it is the latest, whatever it says of writes", op: (*scripted.Script).Read, options: options{},
+			replies: then([]any{scripted.ShuttingDown()}, scripted.Repeat(5, scripted.Rejected())...), code: 462,
 			slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{name: "also if a later one says that it has not", op: (*overloadtest.Script).Write, options: options{},
+		{name: "also if a later one says that it has not", op: (*scripted.Script).Write, options: options{},
 			replies: []any{
-				overloadtest.ShuttingDown(), overloadtest.Rejected(),
-				overloadtest.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed),
-				overloadtest.Rejected(), overloadtest.Rejected(), overloadtest.Rejected(),
+				scripted.ShuttingDown(), scripted.Rejected(),
+				scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed),
+				scripted.Rejected(), scripted.Rejected(), scripted.Rejected(),
 			}, code: 91,
 			slept: []time.Duration{100 * ms, 400 * ms, 800 * ms}},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			s.Policy.RetryReads = !tt.options.noReads
 			s.Policy.RetryWrites = !tt.options.noWrites
 
@@ -222,49 +222,49 @@ func TestExecuteTokenBucket(t *testing.T) {
 		replies []any
 		want    float64 // tokens left
 	}{
-		{name: "a success when full", drained: 0, replies: []any{overloadtest.OK()}, want: full},
-		{name: "a success", drained: 1, replies: []any{overloadtest.OK()}, want: full - 5 + 0.1},
+		{name: "a success when full", drained: 0, replies: []any{scripted.OK()}, want: full},
+		{name: "a success", drained: 1, replies: []any{scripted.OK()}, want: full - 5 + 0.1},
 		{
 			name:    "a retry that succeeds",
 			drained: 1,
-			replies: []any{overloadtest.Overloaded(), overloadtest.OK()},
+			replies: []any{scripted.Overloaded(), scripted.OK()},
 			want:    full - 5 - 1 + 1.1,
 		},
 		{
 			name:    "a retry that fails otherwise",
 			drained: 1,
-			replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			replies: []any{scripted.Overloaded(), scripted.Failure(1)},
 			want:    full - 5 - 1 + 1,
 		},
 		{name: "write errors are a success", drained: 1, replies: []any{writeError}, want: full - 5 + 0.1},
 		{
 			name:    "write errors of a retry are a success",
 			drained: 1,
-			replies: []any{overloadtest.Overloaded(), writeError},
+			replies: []any{scripted.Overloaded(), writeError},
 			want:    full - 5 - 1 + 1.1,
 		},
 		{
 			name:    "a retry by another policy",
 			drained: 1,
-			replies: []any{overloadtest.ShuttingDown(), overloadtest.OK()},
+			replies: []any{scripted.ShuttingDown(), scripted.OK()},
 			want:    full - 5 + 1.1,
 		},
 		{
 			name:    "the last token",
 			drained: 199,
-			replies: then(overloadtest.Repeat(5, overloadtest.Overloaded()), overloadtest.OK()),
+			replies: then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()),
 			want:    1.1,
 		},
-		{name: "no token", drained: 200, replies: []any{overloadtest.Overloaded()}, want: 0},
+		{name: "no token", drained: 200, replies: []any{scripted.Overloaded()}, want: 0},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t)
+			s := scripted.New(t)
 			bucket := retry.NewTokenBucket()
 			s.Policy.Bucket = bucket
 			for i := 0; i < tt.drained; i++ {
-				s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
+				s.Replies = scripted.Repeat(6, scripted.Overloaded())
 				require.Error(t, s.Execute(context.Background(), s.Write()))
 			}
 
@@ -292,31 +292,31 @@ func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 	closed := establishmentError{server: "a:27017", cause: io.EOF}
 
 	t.Run("is retried on another server", func(t *testing.T) {
-		s := overloadtest.New(t, closed, overloadtest.OK())
-		s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
+		s := scripted.New(t, closed, scripted.OK())
+		s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
 		require.NoError(t, s.Execute(context.Background(), s.Read()))
 		assert.Equal(t, []time.Duration{50 * ms}, s.Slept)
 		assert.Equal(t, []address.Address{"a:27017", "b:27017"}, s.Selected)
 	})
 	t.Run("is retried for commands of every kind", func(t *testing.T) {
-		s := overloadtest.New(t, closed, closed, overloadtest.OK())
+		s := scripted.New(t, closed, closed, scripted.OK())
 		require.NoError(t, s.Execute(context.Background(), s.Command()))
 		assert.Equal(t, []time.Duration{50 * ms, 100 * ms}, s.Slept)
 	})
 	t.Run("is retried after connectTimeoutMS", func(t *testing.T) {
-		s := overloadtest.New(t, establishmentError{server: "a:27017", cause: context.DeadlineExceeded}, overloadtest.OK())
+		s := scripted.New(t, establishmentError{server: "a:27017", cause: context.DeadlineExceeded}, scripted.OK())
 		require.NoError(t, s.Execute(context.Background(), s.Write()))
 	})
 	t.Run("is returned in the end", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Repeat(6, closed)...)
+		s := scripted.New(t, scripted.Repeat(6, closed)...)
 		err := s.Execute(context.Background(), s.Write())
 		assert.Equal(t, error(closed), err)
 		assert.Len(t, s.Slept, 5)
 	})
 	t.Run("leaves the earlier error to be returned", func(t *testing.T) {
 		for _, op := range anyKind {
-			replies := []any{overloadtest.Overloaded()}
-			s := overloadtest.New(t, then(replies, overloadtest.Repeat(5, closed)...)...)
+			replies := []any{scripted.Overloaded()}
+			s := scripted.New(t, then(replies, scripted.Repeat(5, closed)...)...)
 			err := s.Execute(context.Background(), op(s))
 			var serverErr driver.Error
 			require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
@@ -326,7 +326,7 @@ func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 }
 
 func TestExecuteOverloadExempt(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded())
+	s := scripted.New(t, scripted.Overloaded())
 	s.Policy = nil
 
 	err := s.Execute(context.Background(), s.Command())
@@ -335,7 +335,7 @@ func TestExecuteOverloadExempt(t *testing.T) {
 }
 
 func TestExecuteOverloadDeadline(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Rejected())
+	s := scripted.New(t, scripted.Rejected())
 	s.Policy.Jitter = func() float64 { return 1 }
 	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
 	defer cancel()
@@ -350,22 +350,22 @@ func TestExecuteOverloadDeadline(t *testing.T) {
 func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 	hour := time.Hour
 	execute := func(replies ...any) error {
-		s := overloadtest.New(t, replies...)
+		s := scripted.New(t, replies...)
 		op := s.Read()
 		op.Timeout = &hour
 		return s.Execute(context.Background(), op)
 	}
-	require.NoError(t, execute(then(overloadtest.Repeat(20, overloadtest.ShuttingDown()), overloadtest.OK())...))
+	require.NoError(t, execute(then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.OK())...))
 
-	err := execute(then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(5, overloadtest.ShuttingDown())...)...)
+	err := execute(then([]any{scripted.Overloaded()}, scripted.Repeat(5, scripted.ShuttingDown())...)...)
 	assert.Equal(t, int32(91), err.(driver.Error).Code)
-	err = execute(then(overloadtest.Repeat(20, overloadtest.ShuttingDown()), overloadtest.Overloaded())...)
+	err = execute(then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.Overloaded())...)
 	assert.Equal(t, int32(462), err.(driver.Error).Code)
 }
 
 func TestExecuteOverloadCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := overloadtest.New(t, overloadtest.Rejected())
+	s := scripted.New(t, scripted.Rejected())
 	s.OnSleep = cancel
 
 	err := s.Execute(ctx, s.Write())
@@ -380,13 +380,13 @@ func TestExecuteOverloadCancelled(t *testing.T) {
 func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
 	cancelled := func(replies ...any) error {
 		ctx, cancel := context.WithCancel(context.Background())
-		s := overloadtest.New(t, replies...)
+		s := scripted.New(t, replies...)
 		s.OnSleep = cancel
 		return s.Execute(ctx, s.Write())
 	}
 
 	t.Run("that may have written", func(t *testing.T) {
-		err := cancelled(overloadtest.ShuttingDown(), overloadtest.Rejected())
+		err := cancelled(scripted.ShuttingDown(), scripted.Rejected())
 		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
 		var serverErr driver.Error
 		require.True(t, errors.As(err, &serverErr))
@@ -411,13 +411,13 @@ func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
 }
 
 func TestExecuteOverloadKeepsTransactionNumber(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
 	require.NoError(t, s.Execute(context.Background(), s.Write()))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
 
 func TestExecuteOverloadStartsTransactionOnce(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.OK())
 	op := s.Transaction()
 	require.NoError(t, op.Execute(context.Background()))
 	require.NoError(t, s.Execute(context.Background(), op))
@@ -427,9 +427,9 @@ func TestExecuteOverloadStartsTransactionOnce(t *testing.T) {
 }
 
 func TestExecuteOverloadCommit(t *testing.T) {
-	commit := func(s *overloadtest.Script) driver.Operation {
+	commit := func(s *scripted.Script) driver.Operation {
 		op := s.Write()
-		op.Client = overloadtest.Session(t)
+		op.Client = scripted.Session(t)
 		require.NoError(t, op.Client.StartTransaction(nil))
 		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 		op.Client.Committing = true
@@ -438,12 +438,12 @@ func TestExecuteOverloadCommit(t *testing.T) {
 	}
 
 	t.Run("keeps the write concern after overload errors", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+		s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 		require.NoError(t, s.Execute(context.Background(), commit(s)))
 		assert.Equal(t, []any{int32(1), int32(1), int32(1)}, s.Field("writeConcern", "w"))
 	})
 	t.Run("uses majority after any other", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK())
+		s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
 		require.NoError(t, s.Execute(context.Background(), commit(s)))
 		assert.Equal(t, []any{int32(1), int32(1), "majority", "majority"}, s.Field("writeConcern", "w"))
 	})
@@ -470,9 +470,9 @@ func TestExecuteCommitWithoutMajority(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, committing := range []bool{true, false} {
-				s := overloadtest.New(t, tc.reply)
+				s := scripted.New(t, tc.reply)
 				op := s.Write()
-				op.Client = overloadtest.Session(t)
+				op.Client = scripted.Session(t)
 				require.NoError(t, op.Client.StartTransaction(nil))
 				require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 				op.Client.Committing, op.Client.Aborting = committing, !committing
@@ -487,35 +487,35 @@ func TestExecuteCommitWithoutMajority(t *testing.T) {
 }
 
 func TestExecuteOverloadBatches(t *testing.T) {
-	insert := func(s *overloadtest.Script) driver.Operation {
+	insert := func(s *scripted.Script) driver.Operation {
 		op := s.Write()
 		op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)} // in batches of two
 		return op
 	}
 
 	t.Run("each batch has retries of its own", func(t *testing.T) {
-		s := overloadtest.New(t, then(
-			then(overloadtest.Repeat(5, overloadtest.Overloaded()), overloadtest.OK()),
-			then(overloadtest.Repeat(5, overloadtest.Overloaded()), overloadtest.OK())...,
+		s := scripted.New(t, then(
+			then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()),
+			then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK())...,
 		)...)
 		require.NoError(t, s.Execute(context.Background(), insert(s)))
 
 		first := bson.A{bson.D{{Key: "_id", Value: int32(0)}}, bson.D{{Key: "_id", Value: int32(1)}}}
 		second := bson.A{bson.D{{Key: "_id", Value: int32(2)}}}
-		assert.Equal(t, then(overloadtest.Repeat(6, first), overloadtest.Repeat(6, second)...), s.Field("documents"))
-		assert.Equal(t, then(overloadtest.Repeat(6, int64(1)), overloadtest.Repeat(6, int64(2))...), s.Field("txnNumber"))
+		assert.Equal(t, then(scripted.Repeat(6, first), scripted.Repeat(6, second)...), s.Field("documents"))
+		assert.Equal(t, then(scripted.Repeat(6, int64(1)), scripted.Repeat(6, int64(2))...), s.Field("txnNumber"))
 	})
 	t.Run("a batch that is given up ends the write", func(t *testing.T) {
-		s := overloadtest.New(t, then([]any{overloadtest.OK()}, overloadtest.Repeat(6, overloadtest.Rejected())...)...)
+		s := scripted.New(t, then([]any{scripted.OK()}, scripted.Repeat(6, scripted.Rejected())...)...)
 		err := s.Execute(context.Background(), insert(s))
 		assert.Equal(t, int32(462), err.(driver.Error).Code)
 	})
 }
 
 func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
-	s := overloadtest.New(t)
+	s := scripted.New(t)
 	s.Policy.Bucket = retry.NewTokenBucket()
-	s.Replies = overloadtest.Repeat(6, overloadtest.Overloaded())
+	s.Replies = scripted.Repeat(6, scripted.Overloaded())
 	require.Error(t, s.Execute(context.Background(), s.Write()))
 	s.Sent = nil
 
@@ -528,36 +528,36 @@ func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
 }
 
 func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
-	secondaries := func(s *overloadtest.Script) {
+	secondaries := func(s *scripted.Script) {
 		for _, host := range []string{"b", "c"} {
-			s.Servers = append(s.Servers, overloadtest.Server(host, description.ServerKindRSSecondary))
+			s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindRSSecondary))
 		}
 	}
 
 	t.Run("overload errors on every topology", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+		s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 		secondaries(s)
 		require.NoError(t, s.Execute(context.Background(), s.Read()))
 		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.Selected)
 	})
 	t.Run("other errors not on replica sets", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.OK())
+		s := scripted.New(t, scripted.ShuttingDown(), scripted.OK())
 		secondaries(s)
 		require.NoError(t, s.Execute(context.Background(), s.Read()))
 		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.Selected)
 	})
 	t.Run("other errors on sharded clusters", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.Overloaded(), overloadtest.OK())
+		s := scripted.New(t, scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
 		s.Topology = description.TopologyKindSharded
 		s.Servers = nil
 		for _, host := range []string{"a", "b", "c"} {
-			s.Servers = append(s.Servers, overloadtest.Server(host, description.ServerKindMongos))
+			s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindMongos))
 		}
 		require.NoError(t, s.Execute(context.Background(), s.Read()))
 		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.Selected)
 	})
 	t.Run("unless no other is left", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+		s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 		require.NoError(t, s.Execute(context.Background(), s.Write()))
 		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.Selected)
 	})
@@ -565,7 +565,7 @@ func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
 
 func TestExecuteEachCommandStartedEnds(t *testing.T) {
 	var events []string
-	s := overloadtest.New(t, overloadtest.Overloaded(), io.ErrUnexpectedEOF, overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), io.ErrUnexpectedEOF, scripted.OK())
 	op := s.Read()
 	op.CommandMonitor = &event.CommandMonitor{
 		Started:   func(context.Context, *event.CommandStartedEvent) { events = append(events, "started") },
@@ -588,7 +588,7 @@ func (a *reauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
 }
 
 func TestExecuteReauthenticationIsNoRetry(t *testing.T) {
-	s := overloadtest.New(t, then([]any{overloadtest.Failure(391)}, overloadtest.Repeat(6, overloadtest.Overloaded())...)...)
+	s := scripted.New(t, then([]any{scripted.Failure(391)}, scripted.Repeat(6, scripted.Overloaded())...)...)
 	auth := &reauthenticator{}
 	op := s.Write()
 	op.Authenticator = auth
@@ -602,7 +602,7 @@ func TestExecuteReauthenticationIsNoRetry(t *testing.T) {
 // TestExecuteReauthenticationStrengthensCommit is about a commit that is sent again (transactions.md, "Majority write concern is used
 // when retrying commitTransaction").
 func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Failure(391), overloadtest.OK())
+	s := scripted.New(t, scripted.Failure(391), scripted.OK())
 	op := s.Transaction()
 	op.Authenticator = &reauthenticator{}
 	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
@@ -621,10 +621,10 @@ func (*failingReauthenticator) Reauth(context.Context, *driver.AuthConfig) error
 // TestExecuteFailedReauthentication is about a commit whose first attempt may have been carried out: what it said counts, as no other
 // attempt was made.
 func TestExecuteFailedReauthentication(t *testing.T) {
-	unsure := overloadtest.Failure(91, driver.RetryableWriteError)
-	s := overloadtest.New(t, unsure, overloadtest.Failure(391))
+	unsure := scripted.Failure(91, driver.RetryableWriteError)
+	s := scripted.New(t, unsure, scripted.Failure(391))
 	op := s.Transaction()
-	op.RetryMode = overloadtest.RetryOncePerCommand()
+	op.RetryMode = scripted.RetryOncePerCommand()
 	op.Authenticator = &failingReauthenticator{}
 	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 	op.Client.Committing = true
@@ -633,7 +633,7 @@ func TestExecuteFailedReauthentication(t *testing.T) {
 	require.True(t, errors.As(err, &serverErr), "got %v", err)
 	assert.True(t, serverErr.HasErrorLabel(driver.UnknownTransactionCommitResult), "got %v", err)
 
-	s = overloadtest.New(t, overloadtest.Failure(391))
+	s = scripted.New(t, scripted.Failure(391))
 	op = s.Read()
 	op.Authenticator = &failingReauthenticator{}
 	assert.ErrorContains(t, s.Execute(context.Background(), op), "error reauthenticating: denied")
@@ -642,13 +642,13 @@ func TestExecuteFailedReauthentication(t *testing.T) {
 // TestExecuteWithoutAPolicy is about commands that are exempt, and a server that rejects one with an error that reads are retried after
 // in any case: there is no policy to ask.
 func TestExecuteWithoutAPolicy(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), overloadtest.OK())
+	s := scripted.New(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), scripted.OK())
 	s.Policy = nil
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Nil(t, s.Slept)
 }
 
-var writeError = overloadtest.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
+var writeError = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
 
 // documents returns n documents.
 func documents(n int) []bsoncore.Document {

@@ -12,18 +12,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // newScript returns a script with the policy of a client that sets maxAdaptiveRetries.
-func newScript(t *testing.T, maxAdaptiveRetries uint, replies ...any) *overloadtest.Script {
-	s := overloadtest.New(t, replies...)
+func newScript(t *testing.T, maxAdaptiveRetries uint, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
 	s.Policy = backpressure.NewPolicy(maxAdaptiveRetries, false)
 	s.Policy.RetryReads, s.Policy.RetryWrites = true, true
 	s.Policy.Jitter = func() float64 { return 0.5 }
@@ -32,12 +32,12 @@ func newScript(t *testing.T, maxAdaptiveRetries uint, replies ...any) *overloadt
 }
 
 func overloadedFor(base int64) bson.D {
-	return append(overloadtest.Overloaded(), bson.E{Key: "baseBackoffMS", Value: base})
+	return append(scripted.Overloaded(), bson.E{Key: "baseBackoffMS", Value: base})
 }
 
 func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 	hour := time.Hour
-	alsoRetryable := overloadtest.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
+	alsoRetryable := scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 
 	tests := []struct {
 		name       string
@@ -50,17 +50,17 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			name:       "two",
 			maxRetries: 2,
 			timeout:    nil,
-			replies:    overloadtest.Repeat(3, overloadtest.Overloaded()),
+			replies:    scripted.Repeat(3, scripted.Overloaded()),
 			slept:      []time.Duration{100 * ms, 200 * ms},
 		},
 		{
 			name:       "four",
 			maxRetries: 4,
 			timeout:    nil,
-			replies:    overloadtest.Repeat(5, overloadtest.Overloaded()),
+			replies:    scripted.Repeat(5, scripted.Overloaded()),
 			slept:      []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms},
 		},
-		{name: "none", maxRetries: 0, timeout: nil, replies: overloadtest.Repeat(1, overloadtest.Overloaded()), slept: nil},
+		{name: "none", maxRetries: 0, timeout: nil, replies: scripted.Repeat(1, scripted.Overloaded()), slept: nil},
 		{
 			name:       "none for errors that are retryable otherwise",
 			maxRetries: 0,
@@ -73,8 +73,8 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			maxRetries: 2,
 			timeout:    nil,
 			replies: then(
-				[]any{overloadtest.Overloaded()},
-				overloadtest.Repeat(2, overloadtest.ShuttingDown())...),
+				[]any{scripted.Overloaded()},
+				scripted.Repeat(2, scripted.ShuttingDown())...),
 			slept: []time.Duration{100 * ms},
 		},
 		{
@@ -82,8 +82,8 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			maxRetries: 2,
 			timeout:    &hour,
 			replies: then(
-				[]any{overloadtest.Overloaded()},
-				overloadtest.Repeat(2, overloadtest.ShuttingDown())...),
+				[]any{scripted.Overloaded()},
+				scripted.Repeat(2, scripted.ShuttingDown())...),
 			slept: []time.Duration{100 * ms},
 		},
 		{
@@ -91,10 +91,10 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			maxRetries: 3,
 			timeout:    nil,
 			replies: []any{
-				overloadtest.ShuttingDown(),
-				overloadtest.Overloaded(),
-				overloadtest.ShuttingDown(),
-				overloadtest.Overloaded(),
+				scripted.ShuttingDown(),
+				scripted.Overloaded(),
+				scripted.ShuttingDown(),
+				scripted.Overloaded(),
 			},
 			slept: []time.Duration{200 * ms},
 		},
@@ -106,8 +106,8 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			timeout:    nil,
 			replies: []any{
 				overloadedFor(30),
-				overloadtest.Overloaded(),
-				overloadtest.Overloaded(),
+				scripted.Overloaded(),
+				scripted.Overloaded(),
 			},
 			slept: []time.Duration{30 * ms, 200 * ms},
 		},
@@ -118,7 +118,7 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			replies: []any{
 				overloadedFor(0),
 				overloadedFor(-1),
-				overloadtest.Overloaded(),
+				scripted.Overloaded(),
 			},
 			slept: []time.Duration{100 * ms, 200 * ms},
 		},
@@ -128,7 +128,7 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			timeout:    nil,
 			replies: []any{
 				overloadedFor(math.MaxInt64 / int64(time.Millisecond)),
-				overloadtest.Overloaded(),
+				scripted.Overloaded(),
 			},
 			slept: []time.Duration{5000 * ms},
 		},
@@ -148,9 +148,9 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 
 func TestExecuteOverloadRetargeting(t *testing.T) {
 	selected := func(topology description.TopologyKind, kind description.ServerKind, retarget bool, first any) []address.Address {
-		s := newScript(t, 2, first, overloadtest.OK())
+		s := newScript(t, 2, first, scripted.OK())
 		s.Topology = topology
-		s.Servers = []description.Server{overloadtest.Server("a", kind), overloadtest.Server("b", kind)}
+		s.Servers = []description.Server{scripted.Server("a", kind), scripted.Server("b", kind)}
 		s.Policy.Retarget = retarget
 		require.NoError(t, s.Execute(context.Background(), s.Read()))
 		return s.Selected
@@ -158,10 +158,10 @@ func TestExecuteOverloadRetargeting(t *testing.T) {
 	same, other := []address.Address{"a:27017", "a:27017"}, []address.Address{"a:27017", "b:27017"}
 	replicaSet, secondary := description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
 
-	assert.Equal(t, same, selected(replicaSet, secondary, false, overloadtest.Overloaded()))
-	assert.Equal(t, other, selected(replicaSet, secondary, true, overloadtest.Overloaded()))
-	assert.Equal(t, same, selected(replicaSet, secondary, true, overloadtest.ShuttingDown()))
-	assert.Equal(t, other, selected(description.TopologyKindSharded, description.ServerKindMongos, false, overloadtest.Overloaded()))
+	assert.Equal(t, same, selected(replicaSet, secondary, false, scripted.Overloaded()))
+	assert.Equal(t, other, selected(replicaSet, secondary, true, scripted.Overloaded()))
+	assert.Equal(t, same, selected(replicaSet, secondary, true, scripted.ShuttingDown()))
+	assert.Equal(t, other, selected(description.TopologyKindSharded, description.ServerKindMongos, false, scripted.Overloaded()))
 }
 
 // TestExecuteOwnMaxAdaptiveRetries is about operations on deployments of others than the client: their fields are what
@@ -169,7 +169,7 @@ func TestExecuteOverloadRetargeting(t *testing.T) {
 func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 	defer randutil.SetJitterForTesting(func() float64 { return 0 })()
 	run := func(maxRetries uint, replies int) error {
-		s := overloadtest.New(t, overloadtest.Repeat(replies, overloadtest.Overloaded())...)
+		s := scripted.New(t, scripted.Repeat(replies, scripted.Overloaded())...)
 		s.Policy = nil
 		op := s.Command()
 		op.MaxAdaptiveRetries = maxRetries
@@ -183,7 +183,7 @@ func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 }
 
 func TestExecuteTokenBucketWithinMaxAdaptiveRetries(t *testing.T) {
-	s := newScript(t, 2, overloadtest.Repeat(3, overloadtest.Overloaded())...)
+	s := newScript(t, 2, scripted.Repeat(3, scripted.Overloaded())...)
 	s.Policy.Bucket = retry.NewTokenBucket()
 	require.Error(t, s.Execute(context.Background(), s.Write()))
 	assert.Equal(t, 998.0, s.Policy.Bucket.Tokens())

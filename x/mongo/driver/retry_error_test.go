@@ -9,47 +9,47 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 func TestRetryError(t *testing.T) {
-	overloadedBatch := then([]any{overloadtest.OK()}, overloadtest.Repeat(6, overloadtest.Rejected())...)
+	overloadedBatch := then([]any{scripted.OK()}, scripted.Repeat(6, scripted.Rejected())...)
 
 	tests := []struct {
 		name    string
-		op      func(*overloadtest.Script) driver.Operation
+		op      func(*scripted.Script) driver.Operation
 		off     bool // retryReads and retryWrites
 		replies []any
 		want    *driver.RetryError
 	}{
-		{name: "limit", op: (*overloadtest.Script).Write, off: false, replies: overloadtest.Repeat(6, overloadtest.Overloaded()),
+		{name: "limit", op: (*scripted.Script).Write, off: false, replies: scripted.Repeat(6, scripted.Overloaded()),
 			want: &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
-		{name: "the error that may have written", op: (*overloadtest.Script).Write, off: false,
-			replies: then([]any{overloadtest.ShuttingDown()}, overloadtest.Repeat(5, overloadtest.Rejected())...),
+		{name: "the error that may have written", op: (*scripted.Script).Write, off: false,
+			replies: then([]any{scripted.ShuttingDown()}, scripted.Repeat(5, scripted.Rejected())...),
 			want:    &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
 		{
 			name:    "a plain retryable read",
-			op:      (*overloadtest.Script).Read,
+			op:      (*scripted.Script).Read,
 			off:     false,
 			replies: []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
 			want:    &driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit},
 		},
-		{name: "option off", op: (*overloadtest.Script).Command, off: true, replies: []any{overloadtest.Overloaded()},
+		{name: "option off", op: (*scripted.Script).Command, off: true, replies: []any{scripted.Overloaded()},
 			want: &driver.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
 		{
 			name:    "label missing",
-			op:      (*overloadtest.Script).Read,
+			op:      (*scripted.Script).Read,
 			off:     false,
-			replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
 			want:    &driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing},
 		},
 		{
 			name:    "another error after a retry",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			off:     false,
-			replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			replies: []any{scripted.Overloaded(), scripted.Failure(1)},
 			want:    &driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable},
 		},
 		{name: "a batch", op: batchedWrite, off: false, replies: overloadedBatch,
@@ -57,23 +57,23 @@ func TestRetryError(t *testing.T) {
 
 		{
 			name:    "an error that has nothing to do with retries",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			off:     false,
-			replies: []any{overloadtest.Failure(1)},
+			replies: []any{scripted.Failure(1)},
 			want:    nil,
 		},
 		{
 			name:    "write errors",
-			op:      (*overloadtest.Script).Write,
+			op:      (*scripted.Script).Write,
 			off:     false,
-			replies: []any{overloadtest.Overloaded(), writeError},
+			replies: []any{scripted.Overloaded(), writeError},
 			want:    nil,
 		},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			s.Policy.RetryReads, s.Policy.RetryWrites = !tt.off, !tt.off
 			err := s.Execute(context.Background(), tt.op(s))
 			require.Error(t, err)
@@ -86,7 +86,7 @@ func TestRetryError(t *testing.T) {
 }
 
 // batchedWrite returns a write in two batches.
-func batchedWrite(s *overloadtest.Script) driver.Operation {
+func batchedWrite(s *scripted.Script) driver.Operation {
 	op := s.Write()
 	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
 	return op
@@ -95,10 +95,10 @@ func batchedWrite(s *overloadtest.Script) driver.Operation {
 func TestRetryErrorChangesNothingElse(t *testing.T) {
 	t.Run("type and what it wraps", func(t *testing.T) {
 		for name, replies := range map[string][]any{
-			"command error": overloadtest.Repeat(6, overloadtest.Overloaded()),
+			"command error": scripted.Repeat(6, scripted.Overloaded()),
 			"network error": {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
 		} {
-			s := overloadtest.New(t, replies...)
+			s := scripted.New(t, replies...)
 			err := s.Execute(context.Background(), s.Read())
 			with, ok := err.(driver.Error)
 			require.True(t, ok, "%s: got %T, want a driver.Error", name, err)
@@ -124,12 +124,12 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 	})
 	t.Run("comparable errors stay equal", func(t *testing.T) {
 		closed := establishmentError{server: "a:27017", cause: io.EOF}
-		s := overloadtest.New(t, overloadtest.Repeat(6, closed)...)
+		s := scripted.New(t, scripted.Repeat(6, closed)...)
 		err := s.Execute(context.Background(), s.Read())
 		assert.True(t, err == error(closed), "got %#v", err)
 	})
 	t.Run("an exempt command is without it", func(t *testing.T) {
-		s := overloadtest.New(t, overloadtest.ShuttingDown(), overloadtest.ShuttingDown())
+		s := scripted.New(t, scripted.ShuttingDown(), scripted.ShuttingDown())
 		s.Policy = nil
 		var retries *driver.RetryError
 		assert.False(t, errors.As(s.Execute(context.Background(), s.Read()), &retries))
@@ -138,7 +138,7 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 
 func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := overloadtest.New(t, overloadtest.Rejected())
+	s := scripted.New(t, scripted.Rejected())
 	s.Policy.Clock = &steppingClock{Clock: s, step: 7 * ms}
 	s.OnSleep = cancel
 

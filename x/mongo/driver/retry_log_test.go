@@ -11,9 +11,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -36,7 +36,7 @@ func (s *logSink) Info(level int, message string, keysAndValues ...any) {
 func (s *logSink) Error(err error, _ string, _ ...any) { panic(err) }
 
 // logTo makes the script's client log lines of the component "command" up to the level.
-func logTo(t *testing.T, s *overloadtest.Script, level logger.Level) *logSink {
+func logTo(t *testing.T, s *scripted.Script, level logger.Level) *logSink {
 	sink := new(logSink)
 	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{
 		logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level,
@@ -47,12 +47,12 @@ func logTo(t *testing.T, s *overloadtest.Script, level logger.Level) *logSink {
 }
 
 func TestRetryLog(t *testing.T) {
-	read, write := (*overloadtest.Script).Read, (*overloadtest.Script).Write
+	read, write := (*scripted.Script).Read, (*scripted.Script).Write
 	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
 
 	tests := []struct {
 		name    string
-		op      func(*overloadtest.Script) driver.Operation
+		op      func(*scripted.Script) driver.Operation
 		level   logger.Level
 		replies []any
 		want    []string
@@ -61,57 +61,57 @@ func TestRetryLog(t *testing.T) {
 			name:    "a retry that succeeds",
 			op:      read,
 			level:   logger.LevelDebug,
-			replies: []any{overloadtest.Overloaded(), overloadtest.OK()},
+			replies: []any{scripted.Overloaded(), scripted.OK()},
 			want:    []string{scheduled, ended},
 		},
 		{
 			name:    "a plain retry",
 			op:      read,
 			level:   logger.LevelDebug,
-			replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()},
+			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
 			want:    []string{scheduled, refused, ended},
 		},
 		{
 			name:    "an error after a retry",
 			op:      write,
 			level:   logger.LevelDebug,
-			replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)},
+			replies: []any{scripted.Overloaded(), scripted.Failure(1)},
 			want:    []string{scheduled, refused, ended},
 		},
 		{
 			name:    "a refused retry",
 			op:      write,
 			level:   logger.LevelDebug,
-			replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
 			want:    []string{refused},
 		},
 		{
 			name:    "an error that has nothing to do with retries",
 			op:      write,
 			level:   logger.LevelDebug,
-			replies: []any{overloadtest.Failure(1)},
+			replies: []any{scripted.Failure(1)},
 			want:    nil,
 		},
-		{name: "success", op: write, level: logger.LevelDebug, replies: []any{overloadtest.OK()}, want: nil},
+		{name: "success", op: write, level: logger.LevelDebug, replies: []any{scripted.OK()}, want: nil},
 		{
 			name:    "on level info only refusals",
 			op:      write,
 			level:   logger.LevelInfo,
-			replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()},
+			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
 			want:    []string{refused},
 		},
 		{
 			name:    "off",
 			op:      write,
 			level:   logger.LevelOff,
-			replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()},
+			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
 			want:    nil,
 		},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			sink := logTo(t, s, tt.level)
 			_ = s.Execute(context.Background(), tt.op(s))
 			assert.Equal(t, tt.want, sink.lines)
@@ -120,7 +120,7 @@ func TestRetryLog(t *testing.T) {
 }
 
 func TestRetryLogKeys(t *testing.T) {
-	s := overloadtest.New(t, then([]any{overloadtest.Overloaded()}, overloadtest.Repeat(5, overloadtest.ShuttingDown())...)...)
+	s := scripted.New(t, then([]any{scripted.Overloaded()}, scripted.Repeat(5, scripted.ShuttingDown())...)...)
 	s.Policy.Bucket = retry.NewTokenBucket()
 	sink := logTo(t, s, logger.LevelDebug)
 	r := record(s)
@@ -181,7 +181,7 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, establishmentError{server: tt.server})
+			s := scripted.New(t, establishmentError{server: tt.server})
 			s.Policy.RetryReads = false
 			sink := logTo(t, s, logger.LevelInfo)
 			_ = s.Execute(context.Background(), s.Read())
@@ -204,14 +204,14 @@ type manualClock struct {
 func (c *manualClock) Now() time.Time { return c.now }
 
 func TestRetryLogIsLimited(t *testing.T) {
-	s := overloadtest.New(t)
+	s := scripted.New(t)
 	s.Policy.RetryReads = false
 	clock := &manualClock{Clock: s, now: time.Unix(1000, 0)}
 	s.Policy.Clock = clock
 	sink := logTo(t, s, logger.LevelInfo)
 	refuse := func(n int) {
 		for i := 0; i < n; i++ {
-			s.Replies = []any{overloadtest.Overloaded()}
+			s.Replies = []any{scripted.Overloaded()}
 			require.Error(t, s.Execute(context.Background(), s.Read()))
 		}
 	}
@@ -236,7 +236,7 @@ func TestRetryLogIsLimited(t *testing.T) {
 
 // TestExecuteTellsOfEachAttempt is about what events and log lines say of the command, the connection and the server.
 func TestExecuteTellsOfEachAttempt(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 	service := bson.NewObjectID()
 	s.Servers[0].ServiceID = &service
 	sink := logTo(t, s, logger.LevelDebug)

@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -24,7 +24,7 @@ type recorder struct {
 	finished []*event.RetryFinishedEvent
 }
 
-func record(s *overloadtest.Script) *recorder {
+func record(s *scripted.Script) *recorder {
 	r := new(recorder)
 	s.Policy.Monitor = &event.RetryMonitor{
 		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { r.decided = append(r.decided, e) },
@@ -68,41 +68,41 @@ func emptyBucket() *retry.TokenBucket {
 }
 
 func TestRetryMonitorReasons(t *testing.T) {
-	read, write, command := (*overloadtest.Script).Read, (*overloadtest.Script).Write, (*overloadtest.Script).Command
-	withoutRetry := func(op func(*overloadtest.Script) driver.Operation) func(*overloadtest.Script) driver.Operation {
-		return func(s *overloadtest.Script) driver.Operation {
+	read, write, command := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command
+	withoutRetry := func(op func(*scripted.Script) driver.Operation) func(*scripted.Script) driver.Operation {
+		return func(s *scripted.Script) driver.Operation {
 			none := driver.RetryNone
 			op := op(s)
 			op.RetryMode = &none
 			return op
 		}
 	}
-	output := func(s *overloadtest.Script) driver.Operation {
+	output := func(s *scripted.Script) driver.Operation {
 		op := withoutRetry(read)(s)
 		op.IsOutputAggregate = true
 		return op
 	}
-	noConnection := overloadtest.NoConnection{Err: overloadtest.PoolCleared{}}
-	retriesOff := func(s *overloadtest.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
+	noConnection := scripted.NoConnection{Err: scripted.PoolCleared{}}
+	retriesOff := func(s *scripted.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
 
 	tests := []struct {
 		name    string
-		op      func(*overloadtest.Script) driver.Operation
-		set     func(*overloadtest.Script)
+		op      func(*scripted.Script) driver.Operation
+		set     func(*scripted.Script)
 		replies []any
 		want    []string
 	}{
-		{name: "nothing failed", op: read, set: nil, replies: []any{overloadtest.OK()}, want: nil},
-		{name: "overloaded", op: write, set: nil, replies: []any{overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK()}, want: []string{
+		{name: "nothing failed", op: read, set: nil, replies: []any{scripted.OK()}, want: nil},
+		{name: "overloaded", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Overloaded(), scripted.OK()}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: retry after 100ms, overloaded",
 			`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
 		}},
-		{name: "a plain retryable read", op: read, set: nil, replies: []any{overloadtest.ShuttingDown(), overloadtest.OK()}, want: []string{
+		{name: "a plain retryable read", op: read, set: nil, replies: []any{scripted.ShuttingDown(), scripted.OK()}, want: []string{
 			"attempt 1: retry after 0s, retryable",
 			`succeeded: attempts 2, retries 1, backoff 0s, ""`,
 		}},
-		{name: "a plain retryable write", op: write, set: nil, replies: []any{overloadtest.ShuttingDown(), overloadtest.ShuttingDown()}, want: []string{
+		{name: "a plain retryable write", op: write, set: nil, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{
 			"attempt 1: retry after 0s, retryable",
 			"attempt 2: refused, limit",
 			`failed: attempts 2, retries 1, backoff 0s, "limit"`,
@@ -111,10 +111,10 @@ func TestRetryMonitorReasons(t *testing.T) {
 			name:    "not retryable",
 			op:      write,
 			set:     nil,
-			replies: []any{overloadtest.Failure(1)},
+			replies: []any{scripted.Failure(1)},
 			want:    []string{"attempt 1: refused, notRetryable"},
 		},
-		{name: "not retryable any more", op: write, set: nil, replies: []any{overloadtest.Overloaded(), overloadtest.Failure(1)}, want: []string{
+		{name: "not retryable any more", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Failure(1)}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: refused, notRetryable",
 			`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
@@ -123,35 +123,35 @@ func TestRetryMonitorReasons(t *testing.T) {
 			name:    "label missing",
 			op:      read,
 			set:     nil,
-			replies: []any{overloadtest.Failure(473, driver.ErrSystemOverloadedError)},
+			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
 			want:    []string{"attempt 1: refused, labelMissing"},
 		},
 		{
 			name:    "option off",
 			op:      command,
 			set:     retriesOff,
-			replies: []any{overloadtest.Overloaded()},
+			replies: []any{scripted.Overloaded()},
 			want:    []string{"attempt 1: refused, optionOff"},
 		},
 		{
 			name:    "option off for a plain retryable read",
 			op:      withoutRetry(read),
 			set:     retriesOff,
-			replies: []any{overloadtest.ShuttingDown()},
+			replies: []any{scripted.ShuttingDown()},
 			want:    []string{"attempt 1: refused, optionOff"},
 		},
 		{
 			name:    "option off for a plain retryable write",
 			op:      withoutRetry(write),
 			set:     retriesOff,
-			replies: []any{overloadtest.ShuttingDown()},
+			replies: []any{scripted.ShuttingDown()},
 			want:    []string{"attempt 1: refused, optionOff"},
 		},
 		{
 			name:    "option on, but no retryable write",
 			op:      withoutRetry(write),
 			set:     nil,
-			replies: []any{overloadtest.ShuttingDown()},
+			replies: []any{scripted.ShuttingDown()},
 			want:    []string{"attempt 1: refused, notRetryable"},
 		},
 		{
@@ -171,10 +171,10 @@ func TestRetryMonitorReasons(t *testing.T) {
 			want: []string{"attempt 1: refused, notRetryable"},
 		},
 		{
-			name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{overloadtest.ShuttingDown()},
+			name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{scripted.ShuttingDown()},
 			want: []string{"attempt 1: refused, notRetryable"},
 		},
-		{name: "limit", op: write, set: nil, replies: overloadtest.Repeat(6, overloadtest.Rejected()), want: []string{
+		{name: "limit", op: write, set: nil, replies: scripted.Repeat(6, scripted.Rejected()), want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: retry after 100ms, overloaded",
 			"attempt 3: retry after 200ms, overloaded",
@@ -186,36 +186,36 @@ func TestRetryMonitorReasons(t *testing.T) {
 		{
 			name:    "bucket empty",
 			op:      write,
-			set:     func(s *overloadtest.Script) { s.Policy.Bucket = emptyBucket() },
-			replies: []any{overloadtest.Overloaded()},
+			set:     func(s *scripted.Script) { s.Policy.Bucket = emptyBucket() },
+			replies: []any{scripted.Overloaded()},
 			want:    []string{"attempt 1: refused, bucketEmpty"},
 		},
-		{name: "context done during an attempt", op: read, set: nil, replies: []any{overloadtest.Overloaded(), context.DeadlineExceeded}, want: []string{
+		{name: "context done during an attempt", op: read, set: nil, replies: []any{scripted.Overloaded(), context.DeadlineExceeded}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: refused, contextDone",
 			`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
 		}},
-		{name: "write errors of a retry", op: write, set: nil, replies: []any{overloadtest.Overloaded(), writeError}, want: []string{
+		{name: "write errors of a retry", op: write, set: nil, replies: []any{scripted.Overloaded(), writeError}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			`failed: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
 		{name: "write errors at once", op: write, set: nil, replies: []any{writeError}, want: nil},
-		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"}, overloadtest.OK()}, want: []string{
+		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"}, scripted.OK()}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
 		{
 			name:    "an exempt command",
 			op:      command,
-			set:     func(s *overloadtest.Script) { s.Policy = nil },
-			replies: []any{overloadtest.Overloaded()},
+			set:     func(s *scripted.Script) { s.Policy = nil },
+			replies: []any{scripted.Overloaded()},
 			want:    nil,
 		},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, tt.replies...)
+			s := scripted.New(t, tt.replies...)
 			r := record(s)
 			if tt.set != nil {
 				tt.set(s)
@@ -227,7 +227,7 @@ func TestRetryMonitorReasons(t *testing.T) {
 }
 
 func TestRetryMonitorDeadline(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Rejected())
+	s := scripted.New(t, scripted.Rejected())
 	r := record(s)
 	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
 	defer cancel()
@@ -239,7 +239,7 @@ func TestRetryMonitorDeadline(t *testing.T) {
 
 func TestRetryMonitorInterruptedBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.Overloaded())
+	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded())
 	clock := &steppingClock{Clock: s, step: 7 * ms}
 	s.Policy.Clock = clock
 	s.OnSleep = func() {
@@ -272,8 +272,8 @@ func (c *steppingClock) Now() time.Time {
 }
 
 func TestRetryMonitorEvents(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.ShuttingDown(), overloadtest.OK())
-	s.Servers = append(s.Servers, overloadtest.Server("b", description.ServerKindRSSecondary))
+	s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK())
+	s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
 	s.Policy.Bucket = retry.NewTokenBucket()
 	r := record(s)
 
@@ -319,7 +319,7 @@ func TestRetryMonitorEvents(t *testing.T) {
 }
 
 func TestRetryMonitorTokensWithoutBucket(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 	r := record(s)
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Nil(t, r.decided[0].Tokens)
@@ -327,7 +327,7 @@ func TestRetryMonitorTokensWithoutBucket(t *testing.T) {
 }
 
 func TestRetryMonitorBatches(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK(), overloadtest.Overloaded(), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 	r := record(s)
 	require.NoError(t, s.Execute(context.Background(), batchedWrite(s)))
 
@@ -344,7 +344,7 @@ func TestRetryMonitorBatches(t *testing.T) {
 
 // TestRetryMonitorBatchAfterRefusal is about a batch that the server executed but for its write concern: the write goes on.
 func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
-	s := overloadtest.New(t, then(overloadtest.Repeat(6, overloadedWriteConcern), overloadtest.OK())...)
+	s := scripted.New(t, then(scripted.Repeat(6, overloadedWriteConcern), scripted.OK())...)
 	r := record(s)
 	require.Error(t, s.Execute(context.Background(), batchedWrite(s)))
 
@@ -363,7 +363,7 @@ func TestRetryMonitorParts(t *testing.T) {
 	} {
 		monitor := monitor
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+			s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 			s.Policy.Monitor = monitor
 			require.NoError(t, s.Execute(context.Background(), s.Read()))
 		})
@@ -373,14 +373,14 @@ func TestRetryMonitorParts(t *testing.T) {
 // TestRetryMonitorBuildsNoCommands is about a command of the application that is not sent, so that there is no server to build it for.
 func TestRetryMonitorBuildsNoCommands(t *testing.T) {
 	for name, reply := range map[string]any{
-		"no server":       overloadtest.NoServer{Err: errors.New("none")},
-		"no connection":   overloadtest.NoConnection{Err: errors.New("none")},
-		"no handshake":    overloadtest.OverloadedHandshake(),
-		"a pool that was": overloadtest.NoConnection{Err: overloadtest.PoolPaused()},
+		"no server":       scripted.NoServer{Err: errors.New("none")},
+		"no connection":   scripted.NoConnection{Err: errors.New("none")},
+		"no handshake":    scripted.OverloadedHandshake(),
+		"a pool that was": scripted.NoConnection{Err: scripted.PoolPaused()},
 	} {
 		reply := reply
 		t.Run(name, func(t *testing.T) {
-			s := overloadtest.New(t, reply)
+			s := scripted.New(t, reply)
 			s.Policy.RetryReads = false
 			r := record(s)
 			op := s.Command()
@@ -396,7 +396,7 @@ func TestRetryMonitorBuildsNoCommands(t *testing.T) {
 }
 
 func TestRetryMonitorReauthenticationIsNoAttempt(t *testing.T) {
-	s := overloadtest.New(t, overloadtest.Failure(391), overloadtest.Overloaded(), overloadtest.OK())
+	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
 	r := record(s)
 	op := s.Write()
 	op.Authenticator = &reauthenticator{}
@@ -410,7 +410,7 @@ func TestRetryMonitorReauthenticationIsNoAttempt(t *testing.T) {
 // TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
 func TestRetryMonitorCostsNothing(t *testing.T) {
 	allocations := func(monitor *event.RetryMonitor) float64 {
-		s := overloadtest.New(t)
+		s := scripted.New(t)
 		s.Policy.Monitor = monitor
 		return testing.AllocsPerRun(100, func() { execute(t, s) })
 	}
@@ -426,8 +426,8 @@ func TestRetryMonitorCostsNothing(t *testing.T) {
 }
 
 // execute executes a read that succeeds at the first attempt.
-func execute(t testing.TB, s *overloadtest.Script) {
-	s.Replies, s.Sent, s.Selected = []any{overloadtest.OK()}, s.Sent[:0], s.Selected[:0]
+func execute(t testing.TB, s *scripted.Script) {
+	s.Replies, s.Sent, s.Selected = []any{scripted.OK()}, s.Sent[:0], s.Selected[:0]
 	require.NoError(t, s.Read().Execute(context.Background()))
 }
 
@@ -443,7 +443,7 @@ func BenchmarkExecute(b *testing.B) {
 		}},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			s := overloadtest.New(b)
+			s := scripted.New(b)
 			s.Policy.Monitor = bm.monitor
 			b.ReportAllocs()
 			for i := 0; i < b.N; i++ {

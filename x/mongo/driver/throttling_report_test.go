@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -21,12 +21,12 @@ import (
 var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
 
 func TestThrottledOperations(t *testing.T) {
-	for name, op := range map[string]func(*overloadtest.Script) driver.Operation{
-		"read":                   (*overloadtest.Script).Read,
-		"write":                  (*overloadtest.Script).Write,
-		"command":                (*overloadtest.Script).Command,
-		"start of a transaction": (*overloadtest.Script).Transaction,
-		"find": func(s *overloadtest.Script) driver.Operation {
+	for name, op := range map[string]func(*scripted.Script) driver.Operation{
+		"read":                   (*scripted.Script).Read,
+		"write":                  (*scripted.Script).Write,
+		"command":                (*scripted.Script).Command,
+		"start of a transaction": (*scripted.Script).Transaction,
+		"find": func(s *scripted.Script) driver.Operation {
 			op := s.Read()
 			op.Legacy = driver.LegacyFind
 			return op
@@ -58,21 +58,21 @@ func TestThrottledErrors(t *testing.T) {
 	closed := establishmentError{server: "a:27017", cause: io.EOF}
 	tests := []struct {
 		name  string
-		op    func(*overloadtest.Script) driver.Operation
+		op    func(*scripted.Script) driver.Operation
 		reply any
 		code  int32 // zero if nothing was sent
 		sent  int
 	}{
-		{name: "a rejected read", op: (*overloadtest.Script).Read, reply: overloadtest.Overloaded(), code: 462, sent: 1},
-		{name: "a rejected write", op: (*overloadtest.Script).Write, reply: overloadtest.Rejected(), code: 462, sent: 1},
+		{name: "a rejected read", op: (*scripted.Script).Read, reply: scripted.Overloaded(), code: 462, sent: 1},
+		{name: "a rejected write", op: (*scripted.Script).Write, reply: scripted.Rejected(), code: 462, sent: 1},
 		{
 			name:  "a write that may have been executed",
-			op:    (*overloadtest.Script).Write,
-			reply: overloadtest.ShuttingDown(),
+			op:    (*scripted.Script).Write,
+			reply: scripted.ShuttingDown(),
 			code:  91,
 			sent:  1,
 		},
-		{name: "nothing", op: (*overloadtest.Script).Write, reply: nil, code: 0, sent: 0},
+		{name: "nothing", op: (*scripted.Script).Write, reply: nil, code: 0, sent: 0},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -86,7 +86,7 @@ func TestThrottledErrors(t *testing.T) {
 			s.OnSleep = func() { reject(s, "a", 9) }
 			if tt.code == 91 {
 				// It is retried at once, after an accepted attempt; from then on the server rejects.
-				s.Replies = append(s.Replies, overloadtest.Rejected())
+				s.Replies = append(s.Replies, scripted.Rejected())
 				tt.sent = 2
 			}
 			err := s.Execute(context.Background(), tt.op(s))
@@ -116,7 +116,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 		description.TopologyKindSharded:      description.ServerKindMongos,
 	} {
 		t.Run(topology.String(), func(t *testing.T) {
-			s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
+			s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
 			s.Topology, s.Servers[0].Kind = topology, server
 			reject(s, "a", 9)
 			const most = 2 * 6 // selections of six attempts: the server, and the search for another
@@ -215,13 +215,13 @@ func TestThrottledEvents(t *testing.T) {
 func TestThrottledLog(t *testing.T) {
 	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
 	five := []string{scheduled, scheduled, scheduled, scheduled, scheduled}
-	reads := func(on bool) func(*overloadtest.Script) {
-		return func(s *overloadtest.Script) { s.Policy.RetryReads = on }
+	reads := func(on bool) func(*scripted.Script) {
+		return func(s *scripted.Script) { s.Policy.RetryReads = on }
 	}
 	tests := []struct {
 		name   string
 		level  logger.Level
-		set    func(*overloadtest.Script)
+		set    func(*scripted.Script)
 		want   []string
 		reason string // why there was no retry
 	}{
@@ -241,12 +241,12 @@ func TestThrottledLog(t *testing.T) {
 			set: reads(false), want: []string{refused}, reason: "optionOff",
 		},
 		{name: "off", level: logger.LevelOff, set: reads(true), want: nil},
-		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
-			s.Replies = []any{overloadtest.OK()}
+		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *scripted.Script) {
+			s.Replies = []any{scripted.OK()}
 			s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
 		}, want: []string{scheduled, ended}},
-		{name: "a server that holds nothing back", level: logger.LevelDebug, set: func(s *overloadtest.Script) {
-			s.Replies = []any{overloadtest.OK()}
+		{name: "a server that holds nothing back", level: logger.LevelDebug, set: func(s *scripted.Script) {
+			s.Replies = []any{scripted.OK()}
 			s.Throttles["a:27017"] = newThrottle()
 		}, want: nil},
 	}

@@ -12,9 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
@@ -24,14 +24,14 @@ import (
 
 // throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
 // known to accept everything. The jitter of 0.5 is what is drawn, so that the first refuse each attempt.
-func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *overloadtest.Script {
-	s := overloadtest.New(t, replies...)
+func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {
+	s := scripted.New(t, replies...)
 	rule := throttling()
 	s.Policy.Throttling = &rule
 	s.Throttles = map[address.Address]*retry.Throttle{}
 	s.Servers = nil
 	for _, host := range append(append([]string{}, rejecting...), accepting...) {
-		server := overloadtest.Server(host, description.ServerKindRSPrimary)
+		server := scripted.Server(host, description.ServerKindRSPrimary)
 		s.Servers = append(s.Servers, server)
 		s.Throttles[server.Addr] = newThrottle()
 	}
@@ -54,7 +54,7 @@ func newThrottle() *retry.Throttle {
 	return retry.NewThrottle(throttling(), func() time.Time { return now })
 }
 
-func reject(s *overloadtest.Script, host string, n int) {
+func reject(s *scripted.Script, host string, n int) {
 	s.Policy.NoteRejection()
 	for i := 0; i < n; i++ {
 		s.Throttles[address.Address(host+":27017")].Ended(retry.Attempt{}, true)
@@ -62,40 +62,40 @@ func reject(s *overloadtest.Script, host string, n int) {
 }
 
 func TestNeverThrottled(t *testing.T) {
-	tests := map[string]func(*testing.T, *overloadtest.Script) driver.Operation{
-		"commitTransaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
+	tests := map[string]func(*testing.T, *scripted.Script) driver.Operation{
+		"commitTransaction": func(t *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Transaction()
 			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 			op.Client.Committing = true
 			return op
 		},
-		"abortTransaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
+		"abortTransaction": func(t *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Transaction()
 			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 			op.Client.Aborting = true
 			return op
 		},
-		"the second command of a transaction": func(t *testing.T, s *overloadtest.Script) driver.Operation {
+		"the second command of a transaction": func(t *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Transaction()
 			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 			return op
 		},
-		"getMore": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+		"getMore": func(_ *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Legacy = driver.LegacyGetMore
 			return op
 		},
-		"killCursors": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+		"killCursors": func(_ *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Legacy = driver.LegacyKillCursors
 			return op
 		},
-		"endSessions": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+		"endSessions": func(_ *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Name = driverutil.EndSessionsOp
 			return op
 		},
-		"an unacknowledged write": func(_ *testing.T, s *overloadtest.Script) driver.Operation {
+		"an unacknowledged write": func(_ *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Type = driver.Write
 			op.WriteConcern = writeconcern.Unacknowledged()
@@ -105,7 +105,7 @@ func TestNeverThrottled(t *testing.T) {
 	for name, op := range tests {
 		op := op
 		t.Run(name, func(t *testing.T) {
-			s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
+			s := throttled(t, []any{scripted.OK()}, []string{"a"})
 			command := op(t, s)
 			if !command.WriteConcern.Acknowledged() {
 				s.Replies = nil
@@ -121,7 +121,7 @@ func TestNeverThrottled(t *testing.T) {
 
 // TestThrottledServersAreAvoided: if another suitable server does not refuse, the attempt goes there at once.
 func TestThrottledServersAreAvoided(t *testing.T) {
-	secondary := func(s *overloadtest.Script, hosts ...string) {
+	secondary := func(s *scripted.Script, hosts ...string) {
 		for i := range s.Servers {
 			for _, host := range hosts {
 				if s.Servers[i].Addr == address.Address(host+":27017") {
@@ -193,7 +193,7 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 				assert.Empty(t, s.Sent)
 				return
 			}
-			s.Replies = []any{overloadtest.OK()}
+			s.Replies = []any{scripted.OK()}
 			require.NoError(t, s.Execute(context.Background(), op))
 			require.Len(t, s.Sent, 1)
 			assert.Equal(t, tt.want, s.Sent[0].Server)
@@ -204,7 +204,7 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 
 // TestRefusedAttemptsCount: an attempt that is refused was wanted from the server all the same, whether another one takes it or not.
 func TestRefusedAttemptsCount(t *testing.T) {
-	s := throttled(t, []any{overloadtest.OK()}, nil, "a", "b")
+	s := throttled(t, []any{scripted.OK()}, nil, "a", "b")
 	s.Servers[1].Kind = description.ServerKindRSSecondary
 	reject(s, "a", 20)
 	before := s.Throttles["a:27017"].State()
@@ -227,7 +227,7 @@ func TestRefusedAttemptsCount(t *testing.T) {
 
 // TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
 func TestThrottleFloorOfFirstAttempts(t *testing.T) {
-	s := throttled(t, []any{overloadtest.Overloaded()}, nil, "a")
+	s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
 	s.Policy.Jitter = func() float64 { return 0.995 }
 	reject(s, "a", 999)
 	err := s.Execute(context.Background(), s.Read())
@@ -243,27 +243,27 @@ func TestThrottleLearns(t *testing.T) {
 	tests := []struct {
 		name  string
 		reply any
-		op    func(*overloadtest.Script) driver.Operation
+		op    func(*scripted.Script) driver.Operation
 		want  float64 // the share that was not accepted, after one rejection before
 	}{
-		{name: "success", reply: overloadtest.OK(), op: (*overloadtest.Script).Read, want: 1.0 / 2},
-		{name: "another error", reply: overloadtest.Failure(1), op: (*overloadtest.Script).Read, want: 1.0 / 2},
-		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*overloadtest.Script).Transaction, want: 1},
-		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*overloadtest.Script).Transaction, want: 1},
+		{name: "success", reply: scripted.OK(), op: (*scripted.Script).Read, want: 1.0 / 2},
+		{name: "another error", reply: scripted.Failure(1), op: (*scripted.Script).Read, want: 1.0 / 2},
+		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*scripted.Script).Transaction, want: 1},
+		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*scripted.Script).Transaction, want: 1},
 		{
 			name:  "a rejection",
-			reply: overloadtest.Overloaded(),
-			op:    (*overloadtest.Script).Read,
+			reply: scripted.Overloaded(),
+			op:    (*scripted.Script).Read,
 			want:  1,
 		},
 		{
 			name:  "nor does a query that the server admitted and then stopped",
-			reply: overloadtest.Failure(473, driver.ErrSystemOverloadedError),
-			op:    (*overloadtest.Script).Read,
+			reply: scripted.Failure(473, driver.ErrSystemOverloadedError),
+			op:    (*scripted.Script).Read,
 			want:  1,
 		},
-		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*overloadtest.Script).Write, want: 1},
-		{name: "a write without a reply", reply: nil, op: func(s *overloadtest.Script) driver.Operation {
+		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*scripted.Script).Write, want: 1},
+		{name: "a write without a reply", reply: nil, op: func(s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Type, op.WriteConcern = driver.Write, writeconcern.Unacknowledged()
 			return op
@@ -289,18 +289,18 @@ func TestThrottleLearns(t *testing.T) {
 // TestThrottledRetriesOfWhatGoesOn: the first attempt of a command for which the server holds something is sent; its retries are held
 // back like others.
 func TestThrottledRetriesOfWhatGoesOn(t *testing.T) {
-	getMore := func(s *overloadtest.Script) driver.Operation {
+	getMore := func(s *scripted.Script) driver.Operation {
 		op := s.Command()
 		op.Legacy = driver.LegacyGetMore
 		return op
 	}
-	later := func(s *overloadtest.Script) driver.Operation {
+	later := func(s *scripted.Script) driver.Operation {
 		op := s.Transaction()
 		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
 		return op
 	}
-	for name, op := range map[string]func(*overloadtest.Script) driver.Operation{"getMore": getMore, "in a transaction": later} {
-		s := throttled(t, []any{overloadtest.Overloaded()}, []string{"a"})
+	for name, op := range map[string]func(*scripted.Script) driver.Operation{"getMore": getMore, "in a transaction": later} {
+		s := throttled(t, []any{scripted.Overloaded()}, []string{"a"})
 		require.Error(t, s.Execute(context.Background(), op(s)), name)
 		assert.Len(t, s.Sent, 1, name)
 		assert.Equal(t, all, s.Slept, name)
@@ -309,14 +309,14 @@ func TestThrottledRetriesOfWhatGoesOn(t *testing.T) {
 
 // TestWithoutThrottling: servers that have a throttle are not asked without the option.
 func TestWithoutThrottling(t *testing.T) {
-	s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
+	s := throttled(t, []any{scripted.OK()}, []string{"a"})
 	s.Policy.Throttling = nil
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Len(t, s.Sent, 1)
 }
 
 func TestThrottledTransactionStarts(t *testing.T) {
-	s := throttled(t, []any{overloadtest.OK()}, []string{"a"})
+	s := throttled(t, []any{scripted.OK()}, []string{"a"})
 	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
 	require.NoError(t, s.Execute(context.Background(), s.Transaction()))
 	require.Len(t, s.Sent, 1)
@@ -334,7 +334,7 @@ func TestThrottlingAllocatesNothing(t *testing.T) {
 			ctx = context.Background()
 		}
 		run := func() {
-			s.Replies = append(s.Replies[:0], overloadtest.OK())
+			s.Replies = append(s.Replies[:0], scripted.OK())
 			s.Sent, s.Selected = s.Sent[:0], s.Selected[:0]
 			require.NoError(t, s.Execute(ctx, s.Read()))
 		}

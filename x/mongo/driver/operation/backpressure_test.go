@@ -8,8 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/operation"
@@ -69,12 +69,12 @@ func TestWritesWithoutType(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s := overloadtest.New(t, overloadtest.Overloaded(), overloadtest.OK())
+			s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 			s.Policy.RetryReads = false
 			require.NoError(t, tt.execute(s))
 			s.Finish()
 
-			s = overloadtest.New(t, overloadtest.Overloaded())
+			s = scripted.New(t, scripted.Overloaded())
 			s.Policy.RetryWrites = false
 			assert.Error(t, tt.execute(s))
 			s.Finish()
@@ -89,7 +89,7 @@ func TestRunCommandCursorNeedsBothOptions(t *testing.T) {
 	cursor := bson.E{Key: "cursor", Value: bson.D{
 		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
 	}}
-	s := overloadtest.New(t, overloadtest.OK(cursor), overloadtest.Overloaded())
+	s := scripted.New(t, scripted.OK(cursor), scripted.Overloaded())
 	s.Policy.RetryWrites = false
 
 	op := operation.NewCursorCommand(command, driver.CursorOptions{}).Database("db").Deployment(s)

@@ -18,8 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -118,7 +118,7 @@ func withTLS(cfg *tls.Config) ConnectionOption {
 }
 
 func TestConnectOverloadLabels(t *testing.T) {
-	certificate := overloadtest.SelfSigned(t)
+	certificate := scripted.SelfSigned(t)
 	trusting := &tls.Config{InsecureSkipVerify: true}
 
 	tests := []struct {
@@ -312,7 +312,7 @@ var errRejected = driver.Error{
 // TestOverloadOfConnectionRateLimiter is about a server that accepts no connections for a while: that ends in a slower
 // success rather than in an error.
 func TestOverloadOfConnectionRateLimiter(t *testing.T) {
-	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	l := scripted.Listen(t, scripted.OK(), nil)
 	topology := connectTopology(t, l, options.Client())
 	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
 

@@ -8,8 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -30,7 +30,7 @@ func find(ctx context.Context, d driver.Deployment) error {
 // TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
 func TestNoAdaptiveRetries(t *testing.T) {
 	const shutdown = 91
-	l := overloadtest.Listen(t, overloadtest.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+	l := scripted.Listen(t, scripted.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
 	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
 
@@ -41,7 +41,7 @@ func TestNoAdaptiveRetries(t *testing.T) {
 // TestMaxAdaptiveRetriesLeavesOtherRetries is about network errors: they are retried as ever, whatever the limit is.
 func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 	for _, limit := range []uint{0, 2} {
-		l := overloadtest.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
+		l := scripted.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
 		var finds atomic.Int64
 		answer := func(command string) any {
 			if command == "find" && finds.Add(1) == 1 {
@@ -61,7 +61,7 @@ func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 func TestMaxAdaptiveRetries(t *testing.T) {
 	const rejected = 462
 	for _, limit := range []uint{0, 1, 2, 4} {
-		l := overloadtest.Listen(t, overloadtest.Failure(rejected, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+		l := scripted.Listen(t, scripted.Failure(rejected, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
 		topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(limit))
 		topology.cfg.overload.Jitter = func() float64 { return 0 }
 		require.Error(t, find(context.Background(), topology))

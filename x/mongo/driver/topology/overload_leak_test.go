@@ -9,8 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -26,7 +26,7 @@ type impatientClock struct {
 func (impatientClock) Sleep(ctx, _ context.Context, _ time.Duration) error { return ctx.Err() }
 
 // connectTopology returns a connected topology, with a policy that does not wait, and its only server.
-func connectTopology(t *testing.T, l *overloadtest.Listener, opts *options.ClientOptions) *Topology {
+func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
 	t.Helper()
 
 	cfg, err := NewConfig(opts.ApplyURI(l.URI()), nil)
@@ -54,7 +54,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 		goroutines = 20
 	)
 	before := runtime.NumGoroutine()
-	l := overloadtest.Listen(t, overloadtest.Overloaded(), nil)
+	l := scripted.Listen(t, scripted.Overloaded(), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
 	topology.OverloadPolicy().MaxRetries = 2
 

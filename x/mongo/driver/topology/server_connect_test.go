@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -33,7 +33,7 @@ func TestPoolIsPausedUntilItsServerIsKnown(t *testing.T) {
 		option := option
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := overloadtest.Listen(t, overloadtest.OK(), nil)
+			l := scripted.Listen(t, scripted.OK(), nil)
 			l.Refuse.Store(turnedAway)
 			pools, heartbeats := eventtest.NewTestPoolMonitor(), make(chan []string, 2*turnedAway)
 			opts := options.Client().ApplyURI(l.URI() + option).SetPoolMonitor(pools.PoolMonitor)

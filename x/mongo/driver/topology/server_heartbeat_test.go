@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -196,7 +196,7 @@ func TestHeartbeatsBackOff(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			l := overloadtest.Listen(t, overloadtest.OK(), nil)
+			l := scripted.Listen(t, scripted.OK(), nil)
 			w := watch(t, l.URI(), tt.options)
 			for _, step := range tt.steps {
 				step.before(w)
@@ -314,7 +314,7 @@ func (c *patientClock) Sleep(ctx, _ context.Context, d time.Duration) error {
 // TestDisconnectEndsHeartbeatBackoff is about the whole monitor: Disconnect waits for it.
 func TestDisconnectEndsHeartbeatBackoff(t *testing.T) {
 	before := runtime.NumGoroutine()
-	l := overloadtest.Listen(t, overloadtest.OK(), nil)
+	l := scripted.Listen(t, scripted.OK(), nil)
 	l.Refuse.Store(1)
 	clock := &patientClock{manualClock: manualClock{time.Unix(1, 0)}, waits: make(chan time.Duration)}
 	cfg, err := NewConfig(options.Client().ApplyURI(l.URI()).SetAdaptiveThrottling(true), nil)

@@ -1,5 +1,5 @@
-// Package deployment puts fronts before a server, so that applications see a deployment in which everything can be made to fail.
-package deployment
+// Package fronts puts fronts before a server, so that applications see a deployment in which everything can be made to fail.
+package fronts
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 
 	"mongofork/lab/internal/failpoint"
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/members"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 )
 
@@ -28,7 +28,7 @@ type Config struct {
 	// Backend is the address of the one server behind all fronts, except for the topology "members".
 	Backend string
 	// Members is the real replica set of that topology, with a front before each.
-	Members *members.Set
+	Members *realset.Set
 	// Observers see every request first, at any front.
 	Observers []proxy.Handler
 	// Logger receives a line for every connection that ends with an error. Nil disables the log.
@@ -133,7 +133,7 @@ func (l *Lab) Hosts() []string {
 func (l *Lab) Endpoints() []topology.Endpoint {
 	name := topology.SetName
 	if l.config.Members != nil {
-		name = members.SetName
+		name = realset.SetName
 	}
 	return l.config.Topology.Endpoints(l.Hosts(), name)
 }

@@ -3,20 +3,20 @@ package virtual
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/servererror"
 )
 
 // RequestRate is the rejection with code 462, both labels, and NoWritesPerformed.
-const RequestRate = answer.RequestRate
+const RequestRate = servererror.RequestRate
 
 // Reject returns the reply of a server that rejects a command.
-func Reject(rejection answer.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
+func Reject(rejection servererror.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
 
 // Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
 func Fail(command Command, code int32) bson.Raw {
-	failure := answer.Errorf(code, "the command fails by plan")
-	failure.Labels = answer.Labels(command.Body, code, 0, false)
+	failure := servererror.Errorf(code, "the command fails by plan")
+	failure.Labels = servererror.Labels(command.Body, code, 0, false)
 	return marshal(failure.Document())
 }
 
@@ -26,9 +26,9 @@ func WithConcern(command Command, reply bson.Raw, code int32) bson.Raw {
 		return nil
 	}
 	fields := bson.D{{Key: "writeConcernError", Value: bson.D{
-		{Key: "code", Value: code}, {Key: "codeName", Value: answer.CodeName(code)}, {Key: "errmsg", Value: "the write concern fails by plan"},
+		{Key: "code", Value: code}, {Key: "codeName", Value: servererror.CodeName(code)}, {Key: "errmsg", Value: "the write concern fails by plan"},
 	}}}
-	if labels := answer.Labels(command.Body, 0, code, false); len(labels) > 0 {
+	if labels := servererror.Labels(command.Body, 0, code, false); len(labels) > 0 {
 		fields = append(fields, bson.E{Key: "errorLabels", Value: labels})
 	}
 	doc, err := bsondoc.With(reply, fields...)

@@ -1,4 +1,4 @@
-package deployment
+package fronts
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"mongofork/lab/internal/fault"
-	"mongofork/lab/internal/members"
+	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 )
 
@@ -25,9 +25,9 @@ import (
 const electionPatience = 60 * time.Second
 
 // startMembers runs a lab before three real members until the test ends.
-func startMembers(t *testing.T) (*Lab, *members.Set) {
+func startMembers(t *testing.T) (*Lab, *realset.Set) {
 	t.Helper()
-	own, err := members.Start(t.Context(), realMongod(t), t.TempDir(), 3)
+	own, err := realset.Start(t.Context(), realMongod(t), t.TempDir(), 3)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, own.Stop()) })
 	return startLab(t, "members:3", Config{Members: own}), own
@@ -52,7 +52,7 @@ func realMongod(t *testing.T) string {
 }
 
 // awaitRole waits until exactly so many members have a role, and returns the first of them.
-func awaitRole(t *testing.T, set *members.Set, role topology.Role, count int) int {
+func awaitRole(t *testing.T, set *realset.Set, role topology.Role, count int) int {
 	t.Helper()
 	front := -1
 	require.Eventually(t, func() bool {
@@ -115,7 +115,7 @@ func TestRealMembers(t *testing.T) {
 
 	t.Run("a primary that is cut off from the majority", func(t *testing.T) {
 		old := awaitRole(t, own, topology.RolePrimary, 1)
-		require.NoError(t, own.Disturb(t.Context(), members.Partition, old, 0))
+		require.NoError(t, own.Disturb(t.Context(), realset.Partition, old, 0))
 		require.Eventually(t, func() bool {
 			role := own.Roles()[old]
 			return role != topology.RolePrimary && role != topology.RoleDown
@@ -125,7 +125,7 @@ func TestRealMembers(t *testing.T) {
 		alone := client.Database("db", options.Database().SetWriteConcern(writeconcern.W1())).Collection("c")
 		_, err := alone.InsertOne(t.Context(), bson.D{})
 		require.NoError(t, err)
-		require.NoError(t, own.Disturb(t.Context(), members.Heal, old, 0))
+		require.NoError(t, own.Disturb(t.Context(), realset.Heal, old, 0))
 		awaitRole(t, own, topology.RoleSecondary, 2)
 	})
 
@@ -145,22 +145,22 @@ func TestRealMembers(t *testing.T) {
 		old := awaitRole(t, own, topology.RolePrimary, 1)
 		result, err := collection(client).InsertOne(t.Context(), bson.D{{Key: "kept", Value: true}})
 		require.NoError(t, err)
-		require.NoError(t, own.Disturb(t.Context(), members.Kill, old, 0))
+		require.NoError(t, own.Disturb(t.Context(), realset.Kill, old, 0))
 		awaitRole(t, own, topology.RoleDown, 1)
 		use(t, client)
-		require.NoError(t, own.Disturb(t.Context(), members.Restart, old, 0))
+		require.NoError(t, own.Disturb(t.Context(), realset.Restart, old, 0))
 		awaitRole(t, own, topology.RoleSecondary, 2)
 		assert.NoError(t, collection(client).FindOne(t.Context(), bson.D{{Key: "_id", Value: result.InsertedID}}).Err())
 	})
 
 	t.Run("a member that stops and goes on", func(t *testing.T) {
 		old := awaitRole(t, own, topology.RolePrimary, 1)
-		require.NoError(t, own.Disturb(t.Context(), members.Pause, old, 0))
+		require.NoError(t, own.Disturb(t.Context(), realset.Pause, old, 0))
 		require.Eventually(t, func() bool {
 			roles := own.Roles()
 			return roles[old] == topology.RoleDown && slices.Contains(roles, topology.RolePrimary)
 		}, electionPatience, 50*time.Millisecond, "another is elected")
-		require.NoError(t, own.Disturb(t.Context(), members.Resume, old, 0))
+		require.NoError(t, own.Disturb(t.Context(), realset.Resume, old, 0))
 		awaitRole(t, own, topology.RoleSecondary, 2)
 		use(t, client)
 	})

@@ -1,5 +1,5 @@
-// Package answer makes the replies that the lab gives itself, in a server's form.
-package answer
+// Package servererror makes the replies that the lab gives itself, in a server's form.
+package servererror
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package overloadtest provides a deployment that answers from a script, to test the driver under overload without a server and
+// Package scripted provides a deployment that answers from a script, to test the driver under overload without a server and
 // without passing time.
-package overloadtest
+package scripted
 
 import (
 	"context"

@@ -8,9 +8,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/overloadtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -22,9 +22,9 @@ const (
 )
 
 // newImpatientScript returns a script with long backoffs whose servers reject all commands after those with a reply.
-func newImpatientScript(t *testing.T, replies ...any) *overloadtest.Script {
-	s := overloadtest.New(t, replies...)
-	s.Rest = overloadtest.Overloaded()
+func newImpatientScript(t *testing.T, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
+	s.Rest = scripted.Overloaded()
 	s.Policy.FirstBackoff = retry.MaxBackoff
 	s.Policy.Jitter = func() float64 { return float64(longBackoff) / float64(retry.MaxBackoff) }
 	s.Policy.Bucket = retry.NewTokenBucket()
@@ -32,7 +32,7 @@ func newImpatientScript(t *testing.T, replies ...any) *overloadtest.Script {
 }
 
 // commandNames returns the names of the commands that came to the servers.
-func commandNames(t *testing.T, s *overloadtest.Script) []string {
+func commandNames(t *testing.T, s *scripted.Script) []string {
 	t.Helper()
 
 	var names []string
@@ -56,7 +56,7 @@ var cleanUps = []struct {
 }{
 	{
 		name:    "Cursor.All, decoding fails",
-		replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
+		replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
 		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
@@ -68,7 +68,7 @@ var cleanUps = []struct {
 		fails:    true,
 	},
 	{
-		name: "Cursor.All, getMore fails", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
+		name: "Cursor.All, getMore fails", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{}))},
 		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
@@ -78,7 +78,7 @@ var cleanUps = []struct {
 		}, commands: []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
 	},
 	{
-		name: "Cursor.Close", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
+		name: "Cursor.Close", replies: []any{scripted.OK(batch("firstBatch", 7))},
 		run: func(ctx context.Context, c *Collection) error {
 			cursor, err := c.Find(ctx, bson.D{})
 			if err != nil {
@@ -88,7 +88,7 @@ var cleanUps = []struct {
 		}, commands: []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}, fails: true,
 	},
 	{
-		name: "ListCollectionNames", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: 1}}))},
+		name: "ListCollectionNames", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: 1}}))},
 		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.Database().ListCollectionNames(ctx, bson.D{})
 			return err
@@ -96,7 +96,7 @@ var cleanUps = []struct {
 	},
 	{
 		name: "ChangeStream.Next, resume", replies: []any{
-			overloadtest.OK(batch("firstBatch", 7)), overloadtest.Failure(1, resumableErrorLabel),
+			scripted.OK(batch("firstBatch", 7)), scripted.Failure(1, resumableErrorLabel),
 		},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Watch(ctx, Pipeline{})
@@ -110,7 +110,7 @@ var cleanUps = []struct {
 		fails:    true,
 	},
 	{
-		name: "ChangeStream.Next, no resume token", replies: []any{overloadtest.OK(batch("firstBatch", 7, bson.D{}))},
+		name: "ChangeStream.Next, no resume token", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{}))},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Watch(ctx, Pipeline{})
 			if err != nil {
@@ -121,7 +121,7 @@ var cleanUps = []struct {
 		}, commands: []string{"aggregate", "killCursors"}, fails: true,
 	},
 	{
-		name: "ChangeStream.Close", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
+		name: "ChangeStream.Close", replies: []any{scripted.OK(batch("firstBatch", 7))},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Watch(ctx, Pipeline{})
 			if err != nil {
@@ -132,14 +132,14 @@ var cleanUps = []struct {
 	},
 	{
 		name: "GridFSDownloadStream.Read", replies: []any{
-			overloadtest.OK(
+			scripted.OK(
 				batch(
 					"firstBatch",
 					0,
 					bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}},
 				),
 			),
-			overloadtest.OK(batch("firstBatch", 7)),
+			scripted.OK(batch("firstBatch", 7)),
 		},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
@@ -152,14 +152,14 @@ var cleanUps = []struct {
 	},
 	{
 		name: "GridFSDownloadStream.Close", replies: []any{
-			overloadtest.OK(
+			scripted.OK(
 				batch(
 					"firstBatch",
 					0,
 					bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}},
 				),
 			),
-			overloadtest.OK(batch("firstBatch", 7)),
+			scripted.OK(batch("firstBatch", 7)),
 		},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
@@ -171,8 +171,8 @@ var cleanUps = []struct {
 	},
 	{
 		name: "GridFSBucket.UploadFromStream, indexes", replies: []any{
-			overloadtest.OK(batch("firstBatch", 0)),
-			overloadtest.OK(
+			scripted.OK(batch("firstBatch", 0)),
+			scripted.OK(
 				batch(
 					"firstBatch",
 					7,
@@ -188,7 +188,7 @@ var cleanUps = []struct {
 		fails:    true,
 	},
 	{
-		name: "Client.BulkWrite", replies: []any{overloadtest.OK(batch("firstBatch", 7))},
+		name: "Client.BulkWrite", replies: []any{scripted.OK(batch("firstBatch", 7))},
 		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: bson.D{}}},
@@ -198,7 +198,7 @@ var cleanUps = []struct {
 	},
 	{
 		name:    "Session.CommitTransaction",
-		replies: []any{overloadtest.OK()},
+		replies: []any{scripted.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, (*Session).CommitTransaction)
 		},
@@ -212,14 +212,14 @@ var cleanUps = []struct {
 		fails: true,
 	},
 	{
-		name: "Session.AbortTransaction", replies: []any{overloadtest.OK()},
+		name: "Session.AbortTransaction", replies: []any{scripted.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, (*Session).AbortTransaction)
 		},
 		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}, fails: false,
 	},
 	{
-		name: "Session.EndSession", replies: []any{overloadtest.OK()},
+		name: "Session.EndSession", replies: []any{scripted.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return endTransaction(ctx, c, func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil })
 		},
@@ -227,7 +227,7 @@ var cleanUps = []struct {
 		fails:    false,
 	},
 	{
-		name: "WithTransaction, commit", replies: []any{overloadtest.OK()},
+		name: "WithTransaction, commit", replies: []any{scripted.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, bson.D{}); return err })
 		},
@@ -235,7 +235,7 @@ var cleanUps = []struct {
 		fails:    true,
 	},
 	{
-		name: "WithTransaction, abort", replies: []any{overloadtest.Failure(1)},
+		name: "WithTransaction, abort", replies: []any{scripted.Failure(1)},
 		run: func(ctx context.Context, c *Collection) error {
 			return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, bson.D{}); return err })
 		},
@@ -243,7 +243,7 @@ var cleanUps = []struct {
 		fails:    true,
 	},
 	{
-		name: "Client.Disconnect", replies: []any{overloadtest.OK()},
+		name: "Client.Disconnect", replies: []any{scripted.OK()},
 		run: func(ctx context.Context, c *Collection) error {
 			if err := c.client.Ping(ctx, nil); err != nil {
 				return err
@@ -264,16 +264,16 @@ func runTransaction(ctx context.Context, coll *Collection, fn func(context.Conte
 
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
-	s := overloadtest.New(
+	s := scripted.New(
 		t,
-		overloadtest.OK(
+		scripted.OK(
 			batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}}),
 		),
-		overloadtest.OK(
+		scripted.OK(
 			batch("firstBatch", 0),
 		),
-		overloadtest.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}})),
-		overloadtest.OK(),
+		scripted.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}})),
+		scripted.OK(),
 	)
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
 	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
@@ -296,8 +296,8 @@ func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 		"All":         func(c *Cursor) error { return c.All(context.Background(), &[]bson.D{}) },
 		"All, failed": func(c *Cursor) error { _ = c.All(context.Background(), &[]struct{ X int }{}); return nil },
 	} {
-		s := overloadtest.New(t, overloadtest.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}})))
-		s.Rest = overloadtest.OK(batch("nextBatch", 0))
+		s := scripted.New(t, scripted.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}})))
+		s.Rest = scripted.OK(batch("nextBatch", 0))
 		client := connectScript(t, s)
 		cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
 		require.NoError(t, err)
@@ -310,12 +310,12 @@ func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 // TestNoContext is about methods that accept nil for a context, as applications give it.
 func TestNoContext(t *testing.T) {
 	var none context.Context
-	s := overloadtest.New(
+	s := scripted.New(
 		t,
-		overloadtest.OK(batch("firstBatch", 7)),
-		overloadtest.OK(),
-		overloadtest.OK(batch("firstBatch", 0)),
-		overloadtest.OK(),
+		scripted.OK(batch("firstBatch", 7)),
+		scripted.OK(),
+		scripted.OK(batch("firstBatch", 0)),
+		scripted.OK(),
 	)
 	db := connectScript(t, s).Database("db")
 	cursor, err := db.Collection("coll").Find(none, bson.D{})

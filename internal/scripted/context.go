@@ -1,4 +1,4 @@
-package overloadtest
+package scripted
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package overloadtest
+package scripted
 
 import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"

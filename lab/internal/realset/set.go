@@ -1,6 +1,6 @@
-// Package members puts fronts before the members of a real replica set. The primary, replication and losses are up to the set;
+// Package realset puts fronts before the members of a real replica set. The primary, replication and losses are up to the set;
 // this package only makes clients see the fronts' addresses, and does to the members what can be done to processes and networks.
-package members
+package realset
 
 import (
 	"context"

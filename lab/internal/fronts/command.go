@@ -1,4 +1,4 @@
-package deployment
+package fronts
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/answer"
 	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 )
 
 // faultCommand is the command by which clients of any front disturb the deployment:
@@ -32,9 +32,9 @@ func (l *Lab) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyF
 		err = l.Disturb(ctx, f.Kind, f.Member, time.Duration(f.Seconds*float64(time.Second)))
 	}
 	if err != nil {
-		return answer.Errorf(answer.CodeBadValue, "%v", err).Send(req, reply)
+		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Send(req, reply)
 	}
-	return answer.OK(req, reply)
+	return servererror.OK(req, reply)
 }
 
 // Disturb lets something happen to a member or its front. A fault or a partition ends by itself after a time, unless that is 0.
