@@ -130,7 +130,8 @@ func (mb *modelBatches) handlerOf(result cursorInfo, raw bson.Raw) (func(*cursor
 		return nil, errors.New("malformed reply: a result of the bulk write does not tell which model it is of")
 	}
 	if result.Idx < 0 || int(result.Idx) >= len(mb.cursorHandlers) || mb.cursorHandlers[result.Idx] == nil {
-		return nil, fmt.Errorf("malformed reply: the server reports a result of model %d of a batch of %d", result.Idx, len(mb.cursorHandlers))
+		return nil, fmt.Errorf("malformed reply: the server reports a result of model %d of a batch of %d", result.Idx,
+			len(mb.cursorHandlers))
 	}
 	return mb.cursorHandlers[result.Idx], nil
 }

@@ -107,8 +107,10 @@ func TestMalformedBatches(t *testing.T) {
 				case bson.D, bson.A: // which has the form of a document
 					continue
 				}
-				assert.Error(t, runSafely(t, use, scripted.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})), "%T %v", value, value)
-				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v", value, value)
+				assert.Error(t, runSafely(t, use, scripted.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})),
+					"%T %v", value, value)
+				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v",
+					value, value)
 			}
 		})
 	}
@@ -117,7 +119,8 @@ func TestMalformedBatches(t *testing.T) {
 // TestMalformedCursorGivesItsConnectionBack is about a cursor that would hold one.
 func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
 	s := scripted.New(t, ofCursor("firstBatch", "firstBatch", absent))
-	s.Topology, s.Servers = description.TopologyKindLoadBalanced, []description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
+	s.Topology, s.Servers = description.TopologyKindLoadBalanced,
+		[]description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
 	_, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
 	require.ErrorContains(t, err, "firstBatch")
 	s.Finish()

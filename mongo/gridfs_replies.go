@@ -145,7 +145,8 @@ func hasNumericalIndex(ctx context.Context, indexes IndexView, model IndexModel)
 		}
 		key, ok := value.DocumentOK()
 		if !ok {
-			return false, fmt.Errorf("an index of the bucket has a key of type %v, want %v", value.Type, bson.TypeEmbeddedDocument)
+			return false, fmt.Errorf("an index of the bucket has a key of type %v, want %v", value.Type,
+				bson.TypeEmbeddedDocument)
 		}
 		if same, err := numericalIndexDocsEqual(wanted, bsoncore.Document(key)); err != nil || same {
 			return same, err

@@ -44,7 +44,8 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 		if n := int(a.attempts.Add(1)); n <= len(failures) {
 			return failures[n-1]
 		}
-		return scripted.OK(bson.E{Key: "conversationId", Value: 1}, bson.E{Key: "done", Value: true}, bson.E{Key: "payload", Value: []byte{}})
+		return scripted.OK(bson.E{Key: "conversationId", Value: 1}, bson.E{Key: "done", Value: true},
+			bson.E{Key: "payload", Value: []byte{}})
 	}
 	a.listener.Answer.Store(&answer)
 
@@ -61,8 +62,8 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 				cleared <- struct{}{}
 			case e.Type != event.ConnectionCheckOutFailed:
 			case !errors.As(e.Error, &labelled) || !labelled.HasErrorLabel(driver.ErrSystemOverloadedError):
-				// The pool tells whoever waits of the error first, and marks the server as unknown then. A retry in between would
-				// find the pool as it is being cleared.
+				// The pool tells whoever waits of the error first, and marks the server as unknown then. A retry in between
+				// would find the pool as it is being cleared.
 				<-cleared
 			}
 		}})

@@ -37,8 +37,8 @@ func processWriteError(err error) (returnResult, error) {
 	return result, interruption.Around(exception)
 }
 
-// withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. CommandErrors take the labels of the
-// command that failed; if that was one of the handshake, the error around it knows what the connection was for.
+// withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. CommandErrors take the labels of
+// the command that failed; if that was one of the handshake, the error around it knows what the connection was for.
 func withOuterLabel(wrapped, err error) error {
 	e, ok := wrapped.(CommandError)
 	if !ok || e.HasErrorLabel(driver.RetryableWriteError) || !errorHasLabel(err, driver.RetryableWriteError) {

@@ -102,7 +102,8 @@ func TestInterruptedWrite(t *testing.T) {
 // which model has failed.
 func TestInterruptedBulkWrite(t *testing.T) {
 	failed := scripted.OK(
-		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{Key: "writeErrors",
+			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	)
@@ -128,7 +129,8 @@ func TestInterruptedBulkWrite(t *testing.T) {
 // TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.
 func TestInterruptedWriteErrors(t *testing.T) {
 	failed := scripted.OK(
-		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{Key: "writeErrors",
+			Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
 		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
 	)
@@ -156,7 +158,8 @@ func TestInterruptedWriteErrors(t *testing.T) {
 // it is in the result of the monitored command.
 func TestMonitorsCommandIsItsOwn(t *testing.T) {
 	failed := scripted.OK(
-		bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
+		bson.E{Key: "writeErrors",
+			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
 	)
 	retryable := scripted.OK(
 		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},

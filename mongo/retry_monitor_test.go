@@ -154,8 +154,9 @@ func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 		},
 	}
 	for name, opts := range map[string][]*options.ClientOptions{
-		"one":     {options.Client().SetRetryMonitor(monitor)},
-		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor), options.Client()},
+		"one": {options.Client().SetRetryMonitor(monitor)},
+		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor),
+			options.Client()},
 	} {
 		opts := opts
 		t.Run(name, func(t *testing.T) {

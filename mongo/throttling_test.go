@@ -24,7 +24,8 @@ func findAll(t *testing.T, l *scripted.Listener, times int, opts *options.Client
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	var failures []error
 	for i := 0; i < times; i++ {
-		if err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err(); !errors.Is(err, mongo.ErrNoDocuments) {
+		if err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err(); !errors.Is(err,
+			mongo.ErrNoDocuments) {
 			failures = append(failures, err)
 		}
 	}

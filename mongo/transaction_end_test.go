@@ -114,9 +114,11 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
 		total time.Duration
 	}{
-		"grace":                {opts: options.Client(), first: 100 * time.Millisecond, sent: 4, total: 500 * time.Millisecond},
-		"Timeout":              {opts: options.Client().SetTimeout(time.Minute), first: 100 * time.Millisecond, sent: 6, total: time.Minute},
-		"Timeout that is over": {opts: options.Client().SetTimeout(16 * time.Second), first: 8 * time.Second, sent: 4, total: 16 * time.Second},
+		"grace": {opts: options.Client(), first: 100 * time.Millisecond, sent: 4, total: 500 * time.Millisecond},
+		"Timeout": {opts: options.Client().SetTimeout(time.Minute), first: 100 * time.Millisecond, sent: 6,
+			total: time.Minute},
+		"Timeout that is over": {opts: options.Client().SetTimeout(16 * time.Second), first: 8 * time.Second, sent: 4,
+			total: 16 * time.Second},
 	}
 	for name, tt := range tests {
 		tt := tt
@@ -215,7 +217,8 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 			session, err := client.StartSession()
 			require.NoError(t, err)
 			require.NoError(t, session.StartTransaction())
-			_, err = client.Database("db").Collection("coll").InsertOne(NewSessionContext(context.Background(), session), bson.D{})
+			_, err = client.Database("db").Collection("coll").InsertOne(NewSessionContext(context.Background(), session),
+				bson.D{})
 			require.NoError(t, err)
 
 			err = session.CommitTransaction(ctx)
@@ -259,11 +262,12 @@ func TestEndedContextIsNoUnknownCommit(t *testing.T) {
 	})
 }
 
-// TestUnknownCommitIsForTheMajority is about commits that were sent and whose result is unknown, for whatever reason: the next is for the majority, and the
-// end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
+// TestUnknownCommitIsForTheMajority is about commits that were sent and whose result is unknown, for whatever reason: the next is for the
+// majority, and the end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
 func TestUnknownCommitIsForTheMajority(t *testing.T) {
 	concern := func(code int) bson.D {
-		return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+		return scripted.OK(bson.E{Key: "writeConcernError",
+			Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
 	}
 	for name, replies := range map[string][]any{
 		"reply after the deadline":     {context.DeadlineExceeded},
@@ -396,7 +400,8 @@ func TestTransactionHasOneNumber(t *testing.T) {
 // can be retried.
 func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 	reply := func(code int32) bson.D {
-		return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
+		return scripted.OK(bson.E{Key: "writeConcernError",
+			Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
 	}
 	tests := []struct {
 		name               string

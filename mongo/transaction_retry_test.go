@@ -217,7 +217,8 @@ func TestTransactionLabelsOfRetries(t *testing.T) {
 			code:    462,
 		},
 		{name: "conflict that says it has written nothing, after an overload",
-			replies: []any{ok, overloaded, scripted.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)}, code: 462},
+			replies: []any{ok, overloaded, scripted.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)},
+			code:    462},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -18,10 +18,11 @@ import (
 // 500 milliseconds of backoffs, whichever comes later.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
-// several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit with the label UnknownTransactionCommitResult runs
-// the commit again, unless the server is overloaded and the commit's own retries are used up. The callback has to return the errors
-// of its operations, possibly wrapped with %w, even those that it has handled: otherwise WithTransaction would try in vain to commit a
-// transaction that the server has aborted, and would not know that it has to run again. Client.StartSession has an example.
+// several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit
+// with the label UnknownTransactionCommitResult runs the commit again, unless the server is overloaded and the commit's own retries are
+// used up. The callback has to return the errors of its operations, possibly wrapped with %w, even those that it has handled: otherwise
+// WithTransaction would try in vain to commit a transaction that the server has aborted, and would not know that it has to run again.
+// Client.StartSession has an example.
 //
 // Before the transaction is run again there is a backoff: a random part of 7.5 milliseconds (5 on v2.5.0), which grow by half with each
 // attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that is not set

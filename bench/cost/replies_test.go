@@ -53,7 +53,8 @@ func ok(fields ...bson.E) bson.D {
 		bson.E{Key: "ok", Value: 1.0},
 		bson.E{Key: "$clusterTime", Value: bson.D{
 			{Key: "clusterTime", Value: now},
-			{Key: "signature", Value: bson.D{{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "keyId", Value: int64(0)}}},
+			{Key: "signature", Value: bson.D{{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}},
+				{Key: "keyId", Value: int64(0)}}},
 		}},
 		bson.E{Key: "operationTime", Value: now})
 }

@@ -26,7 +26,8 @@ import (
 func TestJob(t *testing.T) {
 	file := os.Getenv("BENCH_RESULT")
 	if file == "" {
-		result := runJob(t, Job{Seed: 1, Scenario: Scenario{Clients: 2, Load: Load{Base: 0.5}, Capacity: 200, Duration: 5 * time.Second}})
+		result := runJob(t, Job{Seed: 1, Scenario: Scenario{Clients: 2, Load: Load{Base: 0.5}, Capacity: 200,
+			Duration: 5 * time.Second}})
 		assert.InDelta(t, 50, result.Goodput, 5)
 		assert.InDelta(t, 1, result.Commands, 0.05)
 		assert.Zero(t, result.Errors)

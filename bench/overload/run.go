@@ -150,7 +150,8 @@ func (r *run) do(ctx context.Context, op *operation) error {
 		_, err := collection.InsertOne(ctx, bson.D{{Key: "class", Value: class.Name}})
 		return err
 	case "aggregate":
-		cursor, err := collection.Aggregate(ctx, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "class", Value: class.Name}}}}})
+		cursor, err := collection.Aggregate(ctx,
+			mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "class", Value: class.Name}}}}})
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ type Scenario struct {
 	Capacity float64
 	// RejectionCost is the work of a rejection as a share of that of a request that is served.
 	RejectionCost float64
-	// Limit is the number of requests per second that each server admits, in the place of a capacity: what is admitted waits for nothing, and
-	// rejections cost nothing. 0 stands for no limit.
+	// Limit is the number of requests per second that each server admits, in the place of a capacity: what is admitted waits for
+	// nothing, and rejections cost nothing. 0 stands for no limit.
 	Limit int32
 	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
 	Warmup, Duration time.Duration

@@ -35,7 +35,9 @@ func storm(ctx context.Context, job Job, on servers) (Result, error) {
 					cleared.Add(1)
 				}
 			}}).
-			SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: func(*event.ServerHeartbeatFailedEvent) { heartbeats.Add(1) }}))
+			SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: func(*event.ServerHeartbeatFailedEvent) {
+				heartbeats.Add(1)
+			}}))
 		if err != nil {
 			return Result{}, err
 		}

@@ -228,7 +228,8 @@ func exportedMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	monitor, ctx := collector.Monitor(), context.Background()
-	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, WillRetry: true, Backoff: time.Millisecond, Reason: event.RetryReasonOverloaded})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, WillRetry: true, Backoff: time.Millisecond,
+		Reason: event.RetryReasonOverloaded})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{Attempts: 2, Retries: 1, Failure: errors.New("overloaded")})
 	collector.CommandMonitor(nil)
 	collector.ObserveTokens(func() (float64, bool) { return 0, true })

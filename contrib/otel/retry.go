@@ -199,7 +199,8 @@ func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.R
 func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Registration, error) {
 	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
 		for addr, probability := range read() {
-			observer.ObserveFloat64(r.throttling, probability, r.attributes, metric.WithAttributes(server(address.Address(addr))...))
+			observer.ObserveFloat64(r.throttling, probability, r.attributes,
+				metric.WithAttributes(server(address.Address(addr))...))
 		}
 		return nil
 	}, r.throttling)

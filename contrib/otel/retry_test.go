@@ -67,14 +67,17 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 	left := 999.0
 	overloaded := errors.New("overloaded")
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 1, ServerAddress: "a:27017", Failure: overloaded,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 1, ServerAddress: "a:27017",
+		Failure:   overloaded,
 		WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 2, WillRetry: true,
+		Reason: event.RetryReasonRetryable,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 3, ServerAddress: "/tmp/mongodb.sock", Reason: event.RetryReasonLimit,
+		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 3, ServerAddress: "/tmp/mongodb.sock",
+		Reason: event.RetryReasonLimit,
 	})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{
 		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
@@ -92,7 +95,8 @@ func TestMetrics(t *testing.T) {
 				return metricdata.DataPoint[int64]{Value: count(value), Attributes: attribute.NewSet(client, class,
 					mongootel.VerdictKey.String(verdict), mongootel.ReasonKey.String(reason))}
 			}
-			return []metricdata.DataPoint[int64]{point("retry", "overloaded", overloaded), point("retry", "retryable", retryable),
+			return []metricdata.DataPoint[int64]{point("retry", "overloaded", overloaded),
+				point("retry", "retryable", retryable),
 				point("refused", "labelMissing", 0), point("refused", "optionOff", 0), point("refused", "limit", limit),
 				point("refused", "deadline", 0), point("refused", "bucketEmpty", 0), point("refused", "contextDone", 0),
 				point("retry", "throttled", 0), point("refused", "throttled", 0)}
@@ -101,7 +105,8 @@ func TestMetrics(t *testing.T) {
 	operations := func(failed, succeeded int64) metricdata.Sum[int64] {
 		return sum(classes(func(class attribute.KeyValue, count func(int64) int64) []metricdata.DataPoint[int64] {
 			point := func(outcome string, value int64) metricdata.DataPoint[int64] {
-				return metricdata.DataPoint[int64]{Value: count(value), Attributes: attribute.NewSet(client, class, mongootel.OutcomeKey.String(outcome))}
+				return metricdata.DataPoint[int64]{Value: count(value),
+					Attributes: attribute.NewSet(client, class, mongootel.OutcomeKey.String(outcome))}
 			}
 			return []metricdata.DataPoint[int64]{point("failed", failed), point("succeeded", succeeded)}
 		})...)

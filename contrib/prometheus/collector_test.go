@@ -34,7 +34,8 @@ func publish(monitor *event.RetryMonitor) {
 func TestCollector(t *testing.T) {
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	publish(collector.Monitor())
-	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: "critical", Failure: errors.New("overloaded")})
+	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: "critical",
+		Failure: errors.New("overloaded")})
 	collector.ObserveTokens(func() (float64, bool) { return 998.5, true })
 
 	want := `

@@ -55,7 +55,8 @@ type summary struct {
 // check looks for mistakes before anything is done.
 func (s settings) check(uri string) error {
 	if uri == "" {
-		return errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as mongodb://127.0.0.1:27017/?replicaSet=rs0")
+		return errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as " +
+			"mongodb://127.0.0.1:27017/?replicaSet=rs0")
 	}
 	if s.workers < 1 || s.operations < 0 || s.reports < 0 {
 		return errors.New("there must be at least one worker, and no negative number of operations or reports")
@@ -67,11 +68,13 @@ func main() {
 	var s settings
 	flag.IntVar(&s.workers, "workers", 8, "how many customers use the shop at the same time")
 	flag.IntVar(&s.operations, "operations", 2000, "how many operations they do in all")
-	flag.IntVar(&s.reports, "reports", 0, "how many writers of reports read at the same time; with -tags=criticality the driver holds them back first")
+	flag.IntVar(&s.reports, "reports", 0,
+		"how many writers of reports read at the same time; with -tags=criticality the driver holds them back first")
 	flag.Int64Var(&s.seed, "seed", 1, "what their choices are drawn from")
 	flag.DurationVar(&s.pause, "pause", 20*time.Millisecond, "how long each of them pauses after an operation")
 	flag.StringVar(&s.appName, "app-name", "overload-shop", "application name that the server is told")
-	flag.StringVar(&s.database, "database", "", "database to use, which must not exist and is dropped in the end (default one with a random name)")
+	flag.StringVar(&s.database, "database", "",
+		"database to use, which must not exist and is dropped in the end (default one with a random name)")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -85,7 +85,8 @@ func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64
 		keys.Add(logger.KeyFailure, p.format(finished.Failure))
 	}
 	p.log(levelEnded, commandRetriesEnded, &event.RetryDecidedEvent{
-		CommandName: finished.CommandName, DatabaseName: finished.DatabaseName, OperationID: finished.OperationID, RequestID: requestID,
+		CommandName: finished.CommandName, DatabaseName: finished.DatabaseName, OperationID: finished.OperationID,
+		RequestID:   requestID,
 		Criticality: finished.Criticality, Tokens: finished.Tokens,
 	}, keys)
 }

@@ -51,7 +51,8 @@ func (tt tokenTest) run(t *testing.T) {
 
 func TestExecutionTokens(t *testing.T) {
 	tests := []tokenTest{
-		{name: "an attempt that is not made returns none", tokens: 500, outcomes: []*Failure{&overloaded, &late}, last: DeadlineTooClose, want: 490},
+		{name: "an attempt that is not made returns none", tokens: 500, outcomes: []*Failure{&overloaded, &late},
+			last: DeadlineTooClose, want: 490},
 		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: "", want: 501},
 		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: "", want: 500 - 10 + 11},
 		{
@@ -79,7 +80,8 @@ func TestExecutionTokens(t *testing.T) {
 			want:     470,
 		},
 		{name: "the retry that the limit refuses is free", tokens: 500,
-			outcomes: []*Failure{&overloaded, &overloaded, &overloaded, &overloaded, &overloaded, &overloaded}, last: LimitReached, want: 450},
+			outcomes: []*Failure{&overloaded, &overloaded, &overloaded, &overloaded, &overloaded, &overloaded},
+			last:     LimitReached, want: 450},
 		{name: "the retry that the deadline refuses is free", tokens: 500,
 			outcomes: []*Failure{{Cause: Overload, Left: time.Millisecond}}, last: DeadlineTooClose, want: 500},
 		{

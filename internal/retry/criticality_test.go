@@ -36,6 +36,7 @@ func TestExecutionTokensOfClasses(t *testing.T) {
 		if tt.want == Overloaded {
 			paid = cost
 		}
-		tokenTest{class: tt.class, tokens: tt.tokens, outcomes: []*Failure{&overloaded}, last: tt.want, want: tt.tokens - paid}.run(t)
+		tokenTest{class: tt.class, tokens: tt.tokens, outcomes: []*Failure{&overloaded}, last: tt.want,
+			want: tt.tokens - paid}.run(t)
 	}
 }

@@ -95,12 +95,15 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: readWrite, want: refused(LimitReached)},
 		}},
 		{name: "under a timeout the old limit is none", policy: both, kind: Read, limit: Unlimited, steps: []step{
-			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
-			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again},
 		}},
 		{name: "after an overload error the limit is five for every policy", policy: both, kind: Read, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},
-			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+			{fails: readWrite, want: again},
 			{fails: readWrite, want: refused(LimitReached)},
 		}},
 		{name: "also under a timeout", policy: both, kind: Read, limit: Unlimited, steps: []step{
@@ -109,11 +112,12 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: readWrite, want: again}, {fails: readWrite, want: again},
 			{fails: readWrite, want: refused(LimitReached)},
 		}},
-		{name: "retries before the overload count against the limit of five", policy: both, kind: Read, limit: Unlimited, steps: []step{
-			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
-			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
-			{fails: overloaded, want: refused(LimitReached)},
-		}},
+		{name: "retries before the overload count against the limit of five", policy: both, kind: Read, limit: Unlimited,
+			steps: []step{
+				{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+				{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+				{fails: overloaded, want: refused(LimitReached)},
+			}},
 		{name: "the exponent counts all attempts", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: readWrite, want: again},
 			{fails: overloaded, want: backoff(100)},
@@ -132,21 +136,24 @@ func TestExecutionFailed(t *testing.T) {
 		{name: "a limit of none is none", policy: none, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: refused(LimitReached)},
 		}},
-		{name: "and holds for every policy, once an overload error was seen", policy: none, kind: Read, limit: Unlimited, steps: []step{
-			{fails: readWrite, want: again}, {fails: readWrite, want: again},
-			{fails: overloadedBoth, want: refused(LimitReached)},
-		}},
-		{name: "a first backoff of the server's takes the place of the policy's", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: serverWants, want: backoff(15)},
-			{fails: serverWants, want: backoff(30)},
-			{fails: overloaded, want: backoff(200)},
-		}},
+		{name: "and holds for every policy, once an overload error was seen", policy: none, kind: Read, limit: Unlimited,
+			steps: []step{
+				{fails: readWrite, want: again}, {fails: readWrite, want: again},
+				{fails: overloadedBoth, want: refused(LimitReached)},
+			}},
+		{name: "a first backoff of the server's takes the place of the policy's", policy: both, kind: Write, limit: Once,
+			steps: []step{
+				{fails: serverWants, want: backoff(15)},
+				{fails: serverWants, want: backoff(30)},
+				{fails: overloaded, want: backoff(200)},
+			}},
 		{name: "SystemOverloadedError alone is not retried", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: overloadedOnly, want: refused(LabelMissing)},
 		}},
-		{name: "an error that retryReads would retry says so", policy: &Policy{RetryWrites: true, Jitter: fixedJitter}, kind: Read, limit: Never, steps: []step{
-			{fails: readWriteOff, want: refused(OptionOff)},
-		}},
+		{name: "an error that retryReads would retry says so", policy: &Policy{RetryWrites: true, Jitter: fixedJitter}, kind: Read,
+			limit: Never, steps: []step{
+				{fails: readWriteOff, want: refused(OptionOff)},
+			}},
 		{name: "but not if the option is on", policy: both, kind: Read, limit: Never, steps: []step{
 			{fails: readWriteOff, want: refused(NotRetryable)},
 		}},
@@ -171,10 +178,11 @@ func TestExecutionFailed(t *testing.T) {
 		{name: "runCommand needs retryWrites", policy: newPolicy(true, false), kind: Generic, limit: Never, steps: []step{
 			{fails: overloaded, want: refused(OptionOff)},
 		}},
-		{name: "the end of a transaction needs no option", policy: newPolicy(false, false), kind: TransactionEnd, limit: Once, steps: []step{
-			{fails: overloaded, want: backoff(50)},
-			{fails: readWrite, want: again},
-		}},
+		{name: "the end of a transaction needs no option", policy: newPolicy(false, false), kind: TransactionEnd, limit: Once,
+			steps: []step{
+				{fails: overloaded, want: backoff(50)},
+				{fails: readWrite, want: again},
+			}},
 		{name: "a backoff that passes the deadline is refused", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: within(overloaded, 50*time.Millisecond), want: backoff(50)},
 			{fails: within(overloaded, 99*time.Millisecond), want: refused(DeadlineTooClose)},
@@ -201,22 +209,28 @@ func TestExecutionFailed(t *testing.T) {
 			{fails: within(overloaded, 0), want: refused(DeadlineTooClose)},
 			{fails: within(overloaded, Ended), want: refused(DeadlineTooClose)},
 		}},
-		{name: "without a connection the older specifications retry at once, too", policy: both, kind: Read, limit: Once, steps: []step{
-			{fails: unestablished, want: again},
-			{fails: unestablished, want: refused(LimitReached)},
-		}},
-		{name: "but not without end until a timeout, nor without a pause", policy: twice, kind: Read, limit: Unlimited, steps: []step{
-			{fails: readWrite, want: again},
-			{fails: unestablished, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: RetryableReadWrite}},
-			{fails: unestablished, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: RetryableReadWrite}},
-			{fails: unestablished, want: refused(LimitReached)},
-		}},
-		{name: "other failures are retried until the timeout all the same", policy: twice, kind: Read, limit: Unlimited, steps: []step{
-			{fails: unestablished, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: RetryableReadWrite}},
-			{fails: readWrite, want: again},
-			{fails: readWrite, want: again},
-			{fails: readWrite, want: again},
-		}},
+		{name: "without a connection the older specifications retry at once, too", policy: both, kind: Read, limit: Once,
+			steps: []step{
+				{fails: unestablished, want: again},
+				{fails: unestablished, want: refused(LimitReached)},
+			}},
+		{name: "but not without end until a timeout, nor without a pause", policy: twice, kind: Read, limit: Unlimited,
+			steps: []step{
+				{fails: readWrite, want: again},
+				{fails: unestablished, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond,
+					Reason: RetryableReadWrite}},
+				{fails: unestablished, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond,
+					Reason: RetryableReadWrite}},
+				{fails: unestablished, want: refused(LimitReached)},
+			}},
+		{name: "other failures are retried until the timeout all the same", policy: twice, kind: Read, limit: Unlimited,
+			steps: []step{
+				{fails: unestablished, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond,
+					Reason: RetryableReadWrite}},
+				{fails: readWrite, want: again},
+				{fails: readWrite, want: again},
+				{fails: readWrite, want: again},
+			}},
 		{name: "no backoff without a timeout, as that is for overload errors", policy: both, kind: Read, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},
 			{fails: unestablished, want: again},

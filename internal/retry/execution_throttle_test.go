@@ -11,17 +11,19 @@ var throttled = Failure{Cause: HeldBack, Left: NoDeadline}
 func TestExecutionThrottled(t *testing.T) {
 	both := newPolicy(true, true)
 	tests := []verdictTest{
-		{name: "an attempt that was not sent backs off like one that was rejected", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: throttled, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
-			{fails: overloaded, want: backoff(100)},
-			{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
-			{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
-			{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
-			{fails: throttled, want: refused(LimitReached)},
-		}},
-		{name: "the reason against its retry is the true one", policy: newPolicy(false, false), kind: Write, limit: Once, steps: []step{
-			{fails: throttled, want: refused(OptionOff)},
-		}},
+		{name: "an attempt that was not sent backs off like one that was rejected", policy: both, kind: Write, limit: Once,
+			steps: []step{
+				{fails: throttled, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
+				{fails: overloaded, want: backoff(100)},
+				{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
+				{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
+				{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
+				{fails: throttled, want: refused(LimitReached)},
+			}},
+		{name: "the reason against its retry is the true one", policy: newPolicy(false, false), kind: Write, limit: Once,
+			steps: []step{
+				{fails: throttled, want: refused(OptionOff)},
+			}},
 		{name: "also if it is the deadline", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: within(throttled, 49*time.Millisecond), want: refused(DeadlineTooClose)},
 		}},

@@ -30,16 +30,21 @@ func TestRejectionsDecay(t *testing.T) {
 		steps []step
 	}{
 		{name: "none", steps: []step{{after: 0, add: 0, want: 0}, {after: time.Hour, add: 0, want: 0}}},
-		{name: "one", steps: []step{{after: 0, add: 1, want: 1}, {after: 207 * ms, add: 0, want: 1}, {after: 2 * ms, add: 0, want: 0}, {after: time.Hour, add: 0, want: 0}}},
-		{name: "the first moment is like any other", steps: []step{{after: 0, add: 1, want: 1}, {after: 0, add: 1, want: 2}, {after: 0, add: 1, want: 3}}},
+		{name: "one", steps: []step{{after: 0, add: 1, want: 1}, {after: 207 * ms, add: 0, want: 1},
+			{after: 2 * ms, add: 0, want: 0}, {after: time.Hour, add: 0, want: 0}}},
+		{name: "the first moment is like any other", steps: []step{{after: 0, add: 1, want: 1}, {after: 0, add: 1, want: 2},
+			{after: 0, add: 1, want: 3}}},
 		{name: "ten at once", steps: []step{
 			{after: 50 * ms, add: 10, want: 10}, {after: 300 * ms, add: 0, want: 4}, {after: 300 * ms, add: 0, want: 1},
 			{after: 400 * ms, add: 0, want: 0},
 		}},
 		// 10/e + 10 = 13.68, and that twice as long: 5.03 + 1
-		{name: "more", steps: []step{{after: 0, add: 10, want: 10}, {after: 300 * ms, add: 10, want: 14}, {after: 300 * ms, add: 1, want: 6}}},
-		{name: "again after it was forgotten", steps: []step{{after: 0, add: 1, want: 1}, {after: time.Hour, add: 0, want: 0}, {after: time.Hour, add: 2, want: 2}}},
-		{name: "again without a look meanwhile", steps: []step{{after: 0, add: 1, want: 1}, {after: 10000 * time.Hour, add: 2, want: 2}}},
+		{name: "more", steps: []step{{after: 0, add: 10, want: 10}, {after: 300 * ms, add: 10, want: 14},
+			{after: 300 * ms, add: 1, want: 6}}},
+		{name: "again after it was forgotten", steps: []step{{after: 0, add: 1, want: 1}, {after: time.Hour, add: 0, want: 0},
+			{after: time.Hour, add: 2, want: 2}}},
+		{name: "again without a look meanwhile",
+			steps: []step{{after: 0, add: 1, want: 1}, {after: 10000 * time.Hour, add: 2, want: 2}}},
 		{
 			name: "no more than the bound",
 			steps: []step{{after: 0, add: 3000, want: 1024}, {after: 1800 * ms, add: 0, want: 3}, {

@@ -18,8 +18,8 @@ func TestFloorSteps(t *testing.T) {
 		givenUp   float64 // of the reserve
 	}
 	const ms = time.Millisecond
-	// 10 % of rejections are usual. All rejected is 0.65 for the quick evidence, which 7 attempts give; a quarter rejected is 0.13 for the
-	// other, which 70 attempts give.
+	// 10 % of rejections are usual. All rejected is 0.65 for the quick evidence, which 7 attempts give; a quarter rejected is 0.13 for
+	// the other, which 70 attempts give.
 	tests := []struct {
 		name  string
 		steps []step
@@ -28,20 +28,25 @@ func TestFloorSteps(t *testing.T) {
 		{name: "not while holding back helps", steps: []step{{attempts: 300, every: 100 * ms, accepted: 0.9, want: 0.01}}},
 		{name: "not by little evidence", steps: []step{{attempts: 60, every: 100 * ms, accepted: 0.75, want: 0.01}}},
 		{name: "by enough", steps: []step{{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}}},
-		{name: "what is sent at once counts as one attempt", steps: []step{{attempts: 1000, every: ms, accepted: 0.75, want: 0.01}}},
-		{name: "soon by much", steps: []step{{attempts: 6, every: 100 * ms, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.51}}},
+		{name: "what is sent at once counts as one attempt",
+			steps: []step{{attempts: 1000, every: ms, accepted: 0.75, want: 0.01}}},
+		{name: "soon by much", steps: []step{{attempts: 6, every: 100 * ms, want: 0.01},
+			{attempts: 10, every: 100 * ms, want: 0.51}}},
 		{name: "not before the overload lasts", steps: []step{{attempts: 100, every: 100 * ms, soon: true, want: 0.01}}},
 		{name: "at once when it does", steps: []step{
 			{attempts: 100, every: 100 * ms, soon: true, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.51},
 		}},
 		{name: "it rises by a half in a second, then more slowly", steps: []step{
-			{attempts: 7, every: 100 * ms, want: 0.06}, {attempts: 12, every: 100 * ms, want: 0.62}, {attempts: 10, every: 100 * ms, want: 0.79},
+			{attempts: 7, every: 100 * ms, want: 0.06}, {attempts: 12, every: 100 * ms, want: 0.62},
+			{attempts: 10, every: 100 * ms, want: 0.79},
 		}},
 		{name: "not beyond if fewer are accepted than before", steps: []step{
-			{attempts: 78, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 60, every: 100 * ms, accepted: 0.4, want: 0.62},
+			{attempts: 78, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 60, every: 100 * ms, accepted: 0.4,
+				want: 0.62},
 		}},
 		{name: "it falls once holding back helps again", steps: []step{
-			{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 120, every: 100 * ms, accepted: 1, want: 0.01},
+			{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 120, every: 100 * ms, accepted: 1,
+				want: 0.01},
 		}},
 		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []step{
 			{attempts: 16, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 0.5},

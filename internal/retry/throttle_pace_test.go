@@ -14,9 +14,12 @@ func TestThrottleLittle(t *testing.T) {
 		want  int // of ten retries, drawn to be sent
 	}{
 		{name: "two seconds", every: 2 * time.Second, want: 0},
-		{name: "two seconds, one refusal", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{First: true}) }, want: 1},
-		{name: "two seconds, refusals of retries", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{}) }, want: 0},
-		{name: "two seconds, a retry is accepted", every: 2 * time.Second, earns: func(x *Throttle) { x.Ended(Attempt{}, false) }, want: 1},
+		{name: "two seconds, one refusal", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{First: true}) },
+			want: 1},
+		{name: "two seconds, refusals of retries", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{}) },
+			want: 0},
+		{name: "two seconds, a retry is accepted", every: 2 * time.Second, earns: func(x *Throttle) { x.Ended(Attempt{}, false) },
+			want: 1},
 		{name: "two seconds, ten are accepted", every: 2 * time.Second, earns: func(x *Throttle) {
 			repeat(10, func() { x.Ended(Attempt{First: true}, false) })
 		}, want: 1},
@@ -81,7 +84,8 @@ func TestThrottleLasts(t *testing.T) {
 		{name: "not once K grows", steps: []step{{after: 3200 * ms, calm: 1300 * ms}}},
 		{name: "a second of calm ends it", steps: []step{{after: 3200 * ms, calm: 1300 * ms}, {after: 1000 * ms}}},
 		{name: "half a second does not", steps: []step{{after: 2500 * ms, calm: 500 * ms}, {after: 500 * ms, want: true}}},
-		{name: "what is held back counts", steps: []step{{after: 1600 * ms}, {after: 1500 * ms, heldBack: true}, {after: 200 * ms, want: true}}},
+		{name: "what is held back counts", steps: []step{{after: 1600 * ms}, {after: 1500 * ms, heldBack: true},
+			{after: 200 * ms, want: true}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			throttle, clock := newThrottle()

@@ -40,7 +40,8 @@ func TestThrottleSteps(t *testing.T) {
 		},
 		// (2 - 1.1*1) / 3
 		{name: "half is rejected", steps: []throttleStep{{rejected: 1, accepted: 1, want: ThrottleState{0.3, 0.5}}}},
-		{name: "less is rejected than the slack", steps: []throttleStep{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21}}}},
+		{name: "less is rejected than the slack",
+			steps: []throttleStep{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21}}}},
 		{name: "all are rejected", steps: []throttleStep{{rejected: 999, want: ThrottleState{0.999, 1}}}},
 		// (10 - 1.1*1) / 11
 		{name: "refusals count", steps: []throttleStep{{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9}}}},
@@ -55,8 +56,8 @@ func TestThrottleSteps(t *testing.T) {
 			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5}},
 			{after: 900 * ms, want: ThrottleState{0, 0.5}},
 		}},
-		// A gap of 10 s, weighed by 1/20, makes six of them 3 s, longer than the longest patience, 1 s. After that K is as it was, and
-		// after 2 s more it is 1.1*e. The weight of the first attempt is then e^(-10/3) = 0.035674.
+		// A gap of 10 s, weighed by 1/20, makes six of them 3 s, longer than the longest patience, 1 s. After that K is as it was,
+		// and after 2 s more it is 1.1*e. The weight of the first attempt is then e^(-10/3) = 0.035674.
 		{name: "K is more patient with a client that sends little", steps: []throttleStep{
 			{rejected: 1, want: ThrottleState{0.5, 1}},
 			{after: 10 * s, rejected: 1, accepted: 1, want: ThrottleState{(2.035674 - 1.1) / 3.035674, 1 - 1/2.035674}},
@@ -240,7 +241,8 @@ func TestThrottleRecovers(t *testing.T) {
 				attempt(throttle, random, Attempt{First: true}, 1)
 			}
 			if p := throttle.State().Probability; p > 0.01 {
-				t.Errorf("%d a second, of which %v were accepted: after %v the probability is %.3f", perSecond, accepts, bound, p)
+				t.Errorf("%d a second, of which %v were accepted: after %v the probability is %.3f", perSecond,
+					accepts, bound, p)
 			}
 		}
 	}

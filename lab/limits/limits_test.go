@@ -67,7 +67,8 @@ const (
 func TestLimitsOfAServer(t *testing.T) {
 	uri := os.Getenv("MONGODB_URI")
 	if uri == "" {
-		t.Skip("MONGODB_URI is not set; name a mongod or mongos of 8.2 or later, for tests only: while this runs, all applications are limited")
+		t.Skip("MONGODB_URI is not set; name a mongod or mongos of 8.2 or later, for tests only: while this runs, all " +
+			"applications are limited")
 	}
 	meet(t, func() *options.ClientOptions {
 		return options.Client().ApplyURI(connstring.With(uri, retries)).SetDialer(&slowNetwork{})

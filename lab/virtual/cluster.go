@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
 	Topology string
-	// Nearest is the number of the host that messages reach first; the others are at distinct distances, so that nothing depends on which
-	// of them is first at one instant.
+	// Nearest is the number of the host that messages reach first; the others are at distinct distances, so that nothing depends on
+	// which of them is first at one instant.
 	Nearest int
 	// Forget is whether what happens is counted, but not kept, for long loads.
 	Forget bool

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// latency is the time that a message takes to the nearest host, in one direction. It cannot be none, or a loop that does nothing but
-	// ask would never let time pass. It is no fraction of a deadline, or a command that is sent again and again would meet it exactly.
+	// latency is the time that a message takes to the nearest host, in one direction. It cannot be none, or a loop that does nothing
+	// but ask would never let time pass. It is no fraction of a deadline, or a command that is sent again and again would meet it
+	// exactly.
 	latency = 200*time.Microsecond + 37*time.Nanosecond
 	// farther is by how much it is longer to the next nearest.
 	farther = 7 * time.Microsecond

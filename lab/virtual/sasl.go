@@ -109,7 +109,8 @@ func (a *authentication) step(q *query, command bson.Raw) (result, *servererror.
 	}
 	a.authenticated[q.connection] = done
 	return result{
-		{Key: "conversationId", Value: int32(1)}, {Key: "done", Value: done}, {Key: "payload", Value: bson.Binary{Data: []byte(text)}},
+		{Key: "conversationId", Value: int32(1)}, {Key: "done", Value: done},
+		{Key: "payload", Value: bson.Binary{Data: []byte(text)}},
 	}, nil
 }
 

@@ -40,7 +40,8 @@ func newStore(spec topology.Spec, opts Options) *store {
 		services = spec.Members
 	}
 	return &store{
-		logical: spec.Kind != topology.Standalone, router: spec.Routes(), services: services, batch: opts.Batch, auth: newAuthentication(opts.Auth), collections: map[string]*collection{}, sessions: map[string]*session{},
+		logical: spec.Kind != topology.Standalone, router: spec.Routes(), services: services, batch: opts.Batch,
+		auth: newAuthentication(opts.Auth), collections: map[string]*collection{}, sessions: map[string]*session{},
 		cursors: map[int64]*cursor{}, changed: make(chan struct{}),
 	}
 }
@@ -115,7 +116,8 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 	}
 	if s.logical {
 		now := s.now()
-		reply = append(reply, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}}, bson.E{Key: "operationTime", Value: now})
+		reply = append(reply, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}},
+			bson.E{Key: "operationTime", Value: now})
 	}
 	return bson.Marshal(reply)
 }
@@ -150,15 +152,20 @@ func (s *store) execute(q *query) (result, *servererror.Error) {
 	case "killCursors":
 		return s.killCursors(q)
 	case "listDatabases":
-		return result{{Key: "databases", Value: bson.A{bson.D{{Key: "name", Value: "db"}, {Key: "sizeOnDisk", Value: int64(1)}, {Key: "empty", Value: false}}}}, {Key: "totalSize", Value: int64(1)}}, nil
+		return result{{Key: "databases",
+			Value: bson.A{bson.D{{Key: "name", Value: "db"}, {Key: "sizeOnDisk", Value: int64(1)},
+				{Key: "empty", Value: false}}}}, {Key: "totalSize", Value: int64(1)}}, nil
 	case "listCollections", "listIndexes":
-		return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{marshal(bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "v", Value: 2}})}, false), nil
+		return s.open(q, q.database+".$cmd."+q.name,
+			[]bson.Raw{marshal(bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}},
+				{Key: "v", Value: 2}})}, false), nil
 	case "drop":
 		delete(s.collections, q.namespace())
 		return nil, nil
 	case "saslStart", "saslContinue":
 		return s.auth.step(q, q.doc)
-	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "serverStatus", "endSessions", "killAllSessions":
+	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "serverStatus", "endSessions",
+		"killAllSessions":
 		return nil, nil
 	default:
 		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "no such command: '%s'", q.name)
@@ -175,7 +182,8 @@ func (s *store) hello(q *query) result {
 	}
 	if s.logical {
 		reply = append(reply, bson.E{Key: "lastWrite", Value: bson.D{
-			{Key: "opTime", Value: bson.D{{Key: "ts", Value: s.now()}, {Key: "t", Value: int64(1)}}}, {Key: "lastWriteDate", Value: time.Now()},
+			{Key: "opTime", Value: bson.D{{Key: "ts", Value: s.now()}, {Key: "t", Value: int64(1)}}},
+			{Key: "lastWriteDate", Value: time.Now()},
 		}})
 	}
 	if supported := wire.Compressors(q.compressors); len(supported) > 0 {
@@ -293,7 +301,8 @@ func resumeToken(next int) bson.D { return bson.D{{Key: "next", Value: int64(nex
 func (s *store) report(namespace, kind string, id bson.RawValue) {
 	database, collection, _ := splitNamespace(namespace)
 	s.events = append(s.events, event{namespace, marshal(bson.D{
-		{Key: "_id", Value: resumeToken(len(s.events) + 1)}, {Key: "operationType", Value: kind}, {Key: "clusterTime", Value: s.now()},
+		{Key: "_id", Value: resumeToken(len(s.events) + 1)}, {Key: "operationType", Value: kind},
+		{Key: "clusterTime", Value: s.now()},
 		{Key: "ns", Value: bson.D{{Key: "db", Value: database}, {Key: "coll", Value: collection}}},
 		{Key: "documentKey", Value: bson.D{{Key: "_id", Value: id}}},
 	})})
@@ -384,7 +393,8 @@ func (s *store) aggregate(q *query) (result, *servererror.Error) {
 			if failed != nil || len(found) == 0 {
 				return s.open(q, q.namespace(), nil, true), failed
 			}
-			return s.open(q, q.namespace(), []bson.Raw{marshal(bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: int32(len(found))}})}, true), nil
+			return s.open(q, q.namespace(),
+				[]bson.Raw{marshal(bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: int32(len(found))}})}, true), nil
 		case "$out":
 			found, failed := s.matching(q.namespace(), filter)
 			if failed != nil || i != len(stages)-1 {

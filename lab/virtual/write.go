@@ -70,8 +70,10 @@ func (s *store) matching(namespace string, filter bson.Raw) ([]bson.Raw, *server
 	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
 	for _, field := range wanted {
-		if doc, ok := field.Value().DocumentOK(); strings.HasPrefix(field.Key(), "$") || ok && strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
-			return nil, servererror.Errorf(servererror.CodeBadValue, "the model of a server compares fields for equality only, not %v", field)
+		if doc, ok := field.Value().DocumentOK(); strings.HasPrefix(field.Key(), "$") || ok &&
+			strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
+			return nil, servererror.Errorf(servererror.CodeBadValue,
+				"the model of a server compares fields for equality only, not %v", field)
 		}
 	}
 	if len(wanted) == 1 && wanted[0].Key() == "_id" {
@@ -128,8 +130,10 @@ func (s *store) one(q *query, namespace string, doc bson.Raw) *servererror.Error
 	id := doc.Lookup("_id")
 	if s.collection(namespace).get(id) != nil {
 		return &servererror.Error{
-			Code: 11000, Message: fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }", namespace, id),
-			Extra: bson.D{{Key: "keyPattern", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "keyValue", Value: bson.D{{Key: "_id", Value: id}}}},
+			Code: 11000, Message: fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }",
+				namespace, id),
+			Extra: bson.D{{Key: "keyPattern", Value: bson.D{{Key: "_id", Value: 1}}},
+				{Key: "keyValue", Value: bson.D{{Key: "_id", Value: id}}}},
 		}
 	}
 	s.write(q, namespace, "insert", id, doc)
@@ -188,7 +192,8 @@ func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) 
 }
 
 // statements runs a write's statements until one fails, or all of them if they are not ordered.
-func (s *store) statements(q *query, field string, run func(bson.Raw, int) *servererror.Error) (writeErrors bson.A, failed *servererror.Error) {
+func (s *store) statements(q *query, field string, run func(bson.Raw, int) *servererror.Error) (writeErrors bson.A,
+	failed *servererror.Error) {
 	ordered, given := q.doc.Lookup("ordered").BooleanOK()
 	for i, value := range q.array(field) {
 		statement, _ := value.DocumentOK()
@@ -310,7 +315,8 @@ func (s *store) bulkWrite(q *query) (result, *servererror.Error) {
 		case failure != nil:
 			counts["nErrors"]++
 			reply = bson.D{
-				{Key: "ok", Value: 0.0}, {Key: "idx", Value: int32(i)}, {Key: "code", Value: failure.Code}, {Key: "errmsg", Value: failure.Message}, {Key: "n", Value: int32(0)},
+				{Key: "ok", Value: 0.0}, {Key: "idx", Value: int32(i)}, {Key: "code", Value: failure.Code},
+				{Key: "errmsg", Value: failure.Message}, {Key: "n", Value: int32(0)},
 			}
 		case kind == "update":
 			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
@@ -342,7 +348,8 @@ func (s *store) bulkStatement(q *query, kind, namespace string, op bson.Raw) (ou
 	case "insert":
 		return outcome{matched: 1}, s.one(q, namespace, document(op, "document"))
 	case "update":
-		return s.modify(q, namespace, document(op, "filter"), document(op, "updateMods"), multi, bsondoc.IsTrue(op.Lookup("upsert")))
+		return s.modify(q, namespace, document(op, "filter"), document(op, "updateMods"), multi,
+			bsondoc.IsTrue(op.Lookup("upsert")))
 	default:
 		return s.remove(q, namespace, document(op, "filter"), multi)
 	}

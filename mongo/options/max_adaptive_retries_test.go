@@ -15,13 +15,14 @@ func TestMaxAdaptiveRetries(t *testing.T) {
 		opts *ClientOptions
 		want *uint
 	}{
-		"default":                     {opts: Client(), want: nil},
-		"URI without it":              {opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), want: nil},
-		"URI":                         {opts: Client().ApplyURI(uri), want: number(0)},
-		"set":                         {opts: Client().SetMaxAdaptiveRetries(3), want: number(3)},
-		"a setter overrides the URI":  {opts: Client().ApplyURI(uri).SetMaxAdaptiveRetries(3), want: number(3)},
-		"the URI overrides a setter":  {opts: Client().SetMaxAdaptiveRetries(3).ApplyURI(uri), want: number(0)},
-		"the later of merged options": {opts: MergeClientOptions(Client().SetMaxAdaptiveRetries(3), Client().ApplyURI(uri)), want: number(0)},
+		"default":                    {opts: Client(), want: nil},
+		"URI without it":             {opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), want: nil},
+		"URI":                        {opts: Client().ApplyURI(uri), want: number(0)},
+		"set":                        {opts: Client().SetMaxAdaptiveRetries(3), want: number(3)},
+		"a setter overrides the URI": {opts: Client().ApplyURI(uri).SetMaxAdaptiveRetries(3), want: number(3)},
+		"the URI overrides a setter": {opts: Client().SetMaxAdaptiveRetries(3).ApplyURI(uri), want: number(0)},
+		"the later of merged options": {opts: MergeClientOptions(Client().SetMaxAdaptiveRetries(3), Client().ApplyURI(uri)),
+			want: number(0)},
 		"merged options that lack it": {opts: MergeClientOptions(Client().SetMaxAdaptiveRetries(3), Client()), want: number(3)},
 	} {
 		require.NoError(t, tt.opts.Validate(), name)

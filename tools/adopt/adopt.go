@@ -72,8 +72,11 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.file.Module.Mod.Path, err)
 		}
-		if slices.ContainsFunc(s.file.Exclude, func(e *modfile.Exclude) bool { return e.Mod == module.Version{Path: a.Driver, Version: base} }) {
-			return nil, fmt.Errorf("%s excludes %s of the driver, which the fork is built on: remove that line first", s.file.Syntax.Name, base)
+		if slices.ContainsFunc(s.file.Exclude, func(e *modfile.Exclude) bool {
+			return e.Mod == module.Version{Path: a.Driver, Version: base}
+		}) {
+			return nil, fmt.Errorf("%s excludes %s of the driver, which the fork is built on: remove that line first",
+				s.file.Syntax.Name, base)
 		}
 		target, err := plan.Target(ctx, base)
 		if err != nil {
@@ -128,8 +131,9 @@ func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) 
 		if err != nil {
 			return nil, err
 		}
-		return c, s.build(ctx, skipBuild, "it builds with the fork, so its code uses what only the fork has (the messages above name it): "+
-			"take that out of the code first, or use --skip-build and do it then")
+		return c, s.build(ctx, skipBuild,
+			"it builds with the fork, so its code uses what only the fork has (the messages above name it): "+
+				"take that out of the code first, or use --skip-build and do it then")
 	})
 }
 
@@ -143,7 +147,9 @@ func (s *stage) takeOut(ctx context.Context, r record) ([]Edit, []string, error)
 	}
 	edits, err := s.edits()
 	if len(r) == 0 {
-		return edits, []string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"}, err
+		return edits,
+			[]string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your " +
+				"version control"}, err
 	}
 	now, readErr := os.ReadFile(s.modFile())
 	var stays []string
@@ -212,7 +218,8 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 		if s.work.file != "" {
 			err = fmt.Errorf("%w: the workspace %s decides", err, s.work.file)
 		}
-		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), apply(s.app.Dir, reversed(c.Edits)), s.app.keep(before))
+		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), apply(s.app.Dir, reversed(c.Edits)),
+			s.app.keep(before))
 	}
 	return effect, nil
 }

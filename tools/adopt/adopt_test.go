@@ -49,11 +49,12 @@ func TestChoose(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"the same version":     "module m\n\nrequire example.com/driver/v2 v2.5.0\n",
-		"an older one":         "module m\n\nrequire example.com/driver/v2 v2.3.0\n",
-		"an indirect one":      "module m\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/driver/v2 v2.3.0 // indirect\n)\n",
-		"none":                 "module m\n\nrequire example.com/a v1.0.0\n",
-		"other lines, a block": "module m\n\nrequire example.com/driver/v2 v2.5.0\n\nreplace (\n\texample.com/a => ../a // why\n\texample.com/b => ../b\n)\n",
+		"the same version": "module m\n\nrequire example.com/driver/v2 v2.5.0\n",
+		"an older one":     "module m\n\nrequire example.com/driver/v2 v2.3.0\n",
+		"an indirect one":  "module m\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/driver/v2 v2.3.0 // indirect\n)\n",
+		"none":             "module m\n\nrequire example.com/a v1.0.0\n",
+		"other lines, a block": "module m\n\nrequire example.com/driver/v2 v2.5.0\n\nreplace (\n\texample.com/a => ../a // " +
+			"why\n\texample.com/b => ../b\n)\n",
 	} {
 		file, err := modfile.Parse("go.mod", []byte(text), nil)
 		require.NoError(t, err, name)
@@ -99,7 +100,8 @@ func versions(file *modfile.File) []string {
 func TestOurs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, data := range map[string]string{"fork/version/fork.go": "package version\n", "other/version/version.go": "package version\n"} {
+	for name, data := range map[string]string{"fork/version/fork.go": "package version\n",
+		"other/version/version.go": "package version\n"} {
 		require.NoError(t, filetree.Tree{name: []byte(data)}.Write(dir))
 	}
 	for line, want := range map[string]bool{
@@ -356,7 +358,8 @@ func TestUndoAfterOtherChanges(t *testing.T) {
 	name := filepath.Join(app.Dir, "go.mod")
 	with, err := os.ReadFile(name)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(name, []byte(strings.Replace(string(with), "go 1.19", "go 1.25\n\nrequire example.com/new v1.0.0", 1)), 0o600))
+	require.NoError(t, os.WriteFile(name, []byte(strings.Replace(string(with), "go 1.19", "go 1.25\n\nrequire example.com/new v1.0.0",
+		1)), 0o600))
 	change := undo(t, app)
 	back, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -419,7 +422,8 @@ func TestNotInTheWorkspace(t *testing.T) {
 
 func TestExcludedBase(t *testing.T) {
 	t.Parallel()
-	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.4.2\n\nexclude " + driver + " v2.5.0\n")})
+	app := application(t, "",
+		filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.4.2\n\nexclude " + driver + " v2.5.0\n")})
 	_, err := app.Use(t.Context(), target)
 	require.ErrorContains(t, err, "excludes v2.5.0 of the driver")
 }
@@ -428,11 +432,14 @@ func TestExcludedBase(t *testing.T) {
 func TestNoteOfV1(t *testing.T) {
 	t.Parallel()
 	for requirement, told := range map[string]bool{"v1.17.9": true, "v1.17.9 // indirect": false} {
-		app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver " + requirement + "\n\nrequire " + driver + " v2.5.0 // indirect\n")})
+		app := application(t, "",
+			filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver " + requirement + "\n\nrequire " + driver +
+				" v2.5.0 // indirect\n")})
 		use(t, app, target)
 		effect, err := app.Check(t.Context(), "")
 		require.NoError(t, err)
-		require.Equal(t, told, strings.Contains(effect, "also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
+		require.Equal(t, told, strings.Contains(effect,
+			"also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
 	}
 }
 
@@ -450,7 +457,8 @@ func TestNoGoLine(t *testing.T) {
 func TestFailedBuild(t *testing.T) {
 	t.Parallel()
 	files := filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")}
-	for fail, want := range map[string]string{"build -mod=mod": "it builds without the change", "build": "it does not build without the change either"} {
+	for fail, want := range map[string]string{"build -mod=mod": "it builds without the change",
+		"build": "it does not build without the change either"} {
 		app := application(t, fail, files)
 		_, err := app.Use(t.Context(), target)
 		require.ErrorContains(t, err, want)
@@ -459,7 +467,8 @@ func TestFailedBuild(t *testing.T) {
 		use(t, app, skip)
 		_, err = app.Undo(t.Context(), false)
 		require.ErrorContains(t, err, strings.Replace(want, "it builds without the change",
-			"its code uses what only the fork has (the messages above name it): take that out of the code first, or use --skip-build", 1))
+			"its code uses what only the fork has (the messages above name it): take that out of the code first, or use "+
+				"--skip-build", 1))
 	}
 }
 

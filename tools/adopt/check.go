@@ -91,7 +91,8 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 	}
 	level, err := a.level(ctx)
 	if err == nil && !reaches(level, least) {
-		err = fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect, cmp.Or(level, "nothing"), least, a.commandLine(a.Dir))
+		err = fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect,
+			cmp.Or(level, "nothing"), least, a.commandLine(a.Dir))
 	}
 	return effect, err
 }
@@ -152,13 +153,15 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
 		if v1 := a.v1(file); v1 != nil && !v1.Indirect {
-			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that", v1.Mod)
+			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that",
+				v1.Mod)
 		}
 		return effect, "", nil
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
 	case s.Replace != nil:
-		return "", "remove that replace line first", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement())
+		return "", "remove that replace line first", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork",
+			name, s.replacement())
 	default:
 		err = fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	}
@@ -175,7 +178,8 @@ func (a Application) explain(ctx context.Context, err error, file *modfile.File)
 	}
 	modules, listErr := a.Run(ctx, a.Dir, nil, "go", "list", "-m")
 	if listErr == nil && !slices.Contains(strings.Fields(string(modules)), file.Module.Mod.Path) {
-		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off", file.Module.Mod.Path)
+		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
+			file.Module.Mod.Path)
 	}
 	if v1 := a.v1(file); v1 != nil {
 		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
@@ -202,7 +206,8 @@ func choose(bases []string, wanted, required string) (string, error) {
 		case !slices.Contains(bases, wanted):
 			return "", fmt.Errorf("there is no base %s; there are %s", wanted, strings.Join(bases, ", "))
 		case semver.Compare(wanted, required) < 0:
-			return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required, wanted)
+			return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out",
+				required, wanted)
 		}
 		return wanted, nil
 	}
@@ -211,6 +216,8 @@ func choose(bases []string, wanted, required string) (string, error) {
 			return base, nil
 		}
 	}
-	return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a step back; "+
-		"docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
+	return "",
+		fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a "+
+			"step back; "+
+			"docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
 }

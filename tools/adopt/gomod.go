@@ -52,7 +52,8 @@ func putFork(file *modfile.File, driver, target module.Version) error {
 func removeFork(file *modfile.File, driver, dir string) error {
 	for _, r := range replacements(file, driver) {
 		if !ours(r, dir) {
-			return fmt.Errorf("%s replaces the driver already: remove the line %q first", file.Syntax.Name, strings.Join(r.Syntax.Token, " "))
+			return fmt.Errorf("%s replaces the driver already: remove the line %q first", file.Syntax.Name,
+				strings.Join(r.Syntax.Token, " "))
 		}
 		before := mark(r)
 		if err := file.DropReplace(r.Old.Path, r.Old.Version); err != nil {

@@ -42,7 +42,9 @@ func newStage(ctx context.Context, app Application, file *modfile.File) (*stage,
 		return nil, err
 	}
 	if s.work.file != "" && vendored(filepath.Dir(s.work.file)) {
-		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, and run that after", s.work.file)
+		return nil,
+			fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, "+
+				"and run that after", s.work.file)
 	}
 	s.vendored = vendored(app.Dir)
 	if s.before, err = tree(app.Dir, s.vendored); err != nil {
@@ -112,7 +114,8 @@ func (s *stage) required(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("in the workspace %s: %w", s.work.file, s.app.explain(ctx, err, s.file))
 	case there.Replace != nil && there.fork(s.app) == "":
-		return "", fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", s.work.file, there.replacement())
+		return "", fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", s.work.file,
+			there.replacement())
 	case semver.Compare(there.Version, version) > 0:
 		return there.Version, nil
 	}
@@ -182,14 +185,17 @@ func (s *stage) unserved(ctx context.Context, target module.Version, err error) 
 		return err
 	}
 	var missing []string
-	if _, proxyErr := s.app.Run(ctx, s.at, append(s.env, "GONOSUMDB="+target.Path), "go", "mod", "download", target.String()); proxyErr != nil {
+	if _, proxyErr := s.app.Run(ctx, s.at, append(s.env, "GONOSUMDB="+target.Path), "go", "mod", "download",
+		target.String()); proxyErr != nil {
 		missing = append(missing, "GOPROXY=<address of the release>,"+settings.GOPROXY+": what it is now serves no such version")
 	}
 	if settings.GOSUMDB != "off" && !module.MatchPrefixPatterns(settings.GONOSUMDB, target.Path) {
-		missing = append(missing, "GONOSUMDB="+strings.Trim(settings.GONOSUMDB+","+target.Path, ",")+": the checksum database knows no forks")
+		missing = append(missing, "GONOSUMDB="+strings.Trim(settings.GONOSUMDB+","+target.Path, ",")+
+			": the checksum database knows no forks")
 	}
 	if missing == nil {
 		return err
 	}
-	return fmt.Errorf("the go command cannot get %s; set, as docs/builder.md (Using a release) says,\n\t%s", target, strings.Join(missing, "\n\t"))
+	return fmt.Errorf("the go command cannot get %s; set, as docs/builder.md (Using a release) says,\n\t%s", target,
+		strings.Join(missing, "\n\t"))
 }

@@ -58,7 +58,8 @@ func (s *stage) left() (notes []string) {
 			continue
 		}
 		if slices.ContainsFunc(member.Require, func(r *modfile.Require) bool { return r.Mod.Path == s.app.Driver }) {
-			notes = append(notes, member.Module.Mod.Path+" has the fork only in the workspace, and upstream's driver with GOWORK=off: "+
+			notes = append(notes, member.Module.Mod.Path+
+				" has the fork only in the workspace, and upstream's driver with GOWORK=off: "+
 				s.app.commandLine(dir)+" puts the fork there, too")
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // advisoryOf returns an entry of a list of advisories.
 func advisoryOf(id, affected, more string) string {
-	return "- {id: " + id + ", title: A title, affected: [\"" + affected + "\"], impact: Somebody reads all., fixed: v2.0.1" + more + "}\n"
+	return "- {id: " + id + ", title: A title, affected: [\"" + affected + "\"], impact: Somebody reads all., fixed: v2.0.1" +
+		more + "}\n"
 }
 
 // What is listed as the fix of an advisory has to exist, on the base for which it is listed.
@@ -26,10 +27,12 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 	p := builtProject(t, files)
 	require.NoError(t, build(t, p, false))
 	for mended, want := range map[string]string{
-		"{by: [pool added, pool gone], tests: [pool TestAdded]}": "advisory CVE-1: the overlay neither touches nor adds pool gone on v2.0.0",
-		"{by: [pool added], tests: [pool TestGone]}":             "advisory CVE-1: the overlay neither touches nor adds pool TestGone on v2.0.0",
-		"{by: [pool added], tests: [pool added]}":                "advisory CVE-1: pool added is not a test",
-		"{by: [added], tests: [pool TestAdded]}":                 `advisory CVE-1: key "added": want 'folder Name'`,
+		"{by: [pool added, pool gone], tests: [pool TestAdded]}": "advisory CVE-1: the overlay neither touches nor adds pool " +
+			"gone on v2.0.0",
+		"{by: [pool added], tests: [pool TestGone]}": "advisory CVE-1: the overlay neither touches nor adds pool " +
+			"TestGone on v2.0.0",
+		"{by: [pool added], tests: [pool added]}": "advisory CVE-1: pool added is not a test",
+		"{by: [added], tests: [pool TestAdded]}":  `advisory CVE-1: key "added": want 'folder Name'`,
 	} {
 		p.put(t, advisory.File, advisoryOf("CVE-1", "<v2.0.1", ", mended: "+mended))
 		require.ErrorContains(t, build(t, p, false), advisory.File+": "+want)

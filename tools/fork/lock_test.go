@@ -64,7 +64,8 @@ func TestLockChangedDeclaration(t *testing.T) {
 	}
 	require.NoError(t, p.writeLock(lock))
 	err = build(t, p, false)
-	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0 sha256:abababab")
+	require.ErrorContains(t, err,
+		"pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0 sha256:abababab")
 	require.ErrorContains(t, err, "pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock")
 	require.Len(t, err, 2)
 	require.NoDirExists(t, p.output().Dir)

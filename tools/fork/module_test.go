@@ -32,7 +32,8 @@ func TestTamperedModule(t *testing.T) {
 
 	p.Source = staleSource{original, "README.md", "A changed module.\n"}
 	err := build(t, p, false)
-	require.ErrorContains(t, err, "etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2@v2.0.0 is h1:")
+	require.ErrorContains(t, err,
+		"etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2@v2.0.0 is h1:")
 	require.ErrorContains(t, err, "  fix: go clean -modcache, then run the command again")
 	require.Len(t, err, 1)
 

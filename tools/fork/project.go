@@ -120,7 +120,8 @@ func (p *Project) module(ctx context.Context, lock *plan.Lock) (*upstream.Module
 	}
 	problems, err := plan.VerifyModule(m, lock, p.LockFile())
 	if lock.Version != p.Base {
-		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Version, p.Base)
+		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s",
+			lock.Version, p.Base)
 	}
 	return m, problems, err
 }

@@ -47,5 +47,6 @@ func TestOverlayLinkIsRefused(t *testing.T) {
 	if err := os.Symlink("../conn/.keep", filepath.Join(p.Root, "pool", "link.txt")); err != nil {
 		t.Skipf("this system has no symbolic links: %v", err)
 	}
-	require.EqualError(t, build(t, p, false), "pool/link.txt: not a regular file; module zips and go mod vendor drop it\n  fix: replace it with a copy")
+	require.EqualError(t, build(t, p, false),
+		"pool/link.txt: not a regular file; module zips and go mod vendor drop it\n  fix: replace it with a copy")
 }

@@ -191,7 +191,8 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 	}
 	count := 0
 	for _, d := range file.Decls {
-		if d.Unnamed() || d.Shared > 1 || d.Grouped() || len(p.Lookup(d.Key)) > 1 || d.ImpliedValue() || (d.Gen != nil && d.Gen.Lparen.IsValid()) {
+		if d.Unnamed() || d.Shared > 1 || d.Grouped() || len(p.Lookup(d.Key)) > 1 || d.ImpliedValue() ||
+			(d.Gen != nil && d.Gen.Lparen.IsValid()) {
 			continue
 		}
 		start, end := d.Extent()
@@ -289,7 +290,8 @@ func TestRealPatch(t *testing.T) {
 // requireCompiles compiles the package that patchOverlay touches.
 func requireCompiles(t *testing.T, dir string) {
 	t.Helper()
-	_, err := command.Output(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build", "./x/mongo/driver/session")
+	_, err := command.Output(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build",
+		"./x/mongo/driver/session")
 	require.NoError(t, err)
 }
 

@@ -82,7 +82,8 @@ func TestRelease(t *testing.T) {
 	}
 	require.Contains(t, string(third["go.sum"]), string(first["go.sum"]))
 	for _, name := range third.Paths() {
-		require.Equal(t, name != "SHA256SUMS", strings.Contains(string(third["SHA256SUMS"]), filetree.Digest(third[name])+"  "+name+"\n"), name)
+		require.Equal(t, name != "SHA256SUMS", strings.Contains(string(third["SHA256SUMS"]), filetree.Digest(third[name])+"  "+name+
+			"\n"), name)
 	}
 
 	other := t.TempDir()
@@ -107,9 +108,13 @@ func TestPublishedVersionStays(t *testing.T) {
 		want         string
 	}{
 		"other content under its name": {"fork.2", "func added() { taken() }", nil,
-			"v2.0.0-fork.2.zip: this version was released with different content\n  fix: raise Fork in version/fork.go, or replace the version for everybody with --overwrite"},
-		"taken away before another release": {"fork.3", "func added() {}", os.Remove, "v2.0.0-fork.2.zip: the file is no longer what was released"},
-		"changed before another release": {"fork.3", "func added() {}", func(file string) error { return os.WriteFile(file, nil, 0o600) },
+			"v2.0.0-fork.2.zip: this version was released with different content\n  fix: raise Fork in version/fork.go, or " +
+				"replace the version for everybody with --overwrite"},
+		"taken away before another release": {"fork.3", "func added() {}", os.Remove,
+			"v2.0.0-fork.2.zip: the file is no longer what was released"},
+		"changed before another release": {"fork.3", "func added() {}", func(file string) error {
+			return os.WriteFile(file, nil, 0o600)
+		},
 			"v2.0.0-fork.2.zip: the file is no longer what was released"},
 	} {
 		o := output.ReleaseOptions{Dir: t.TempDir()}
@@ -190,10 +195,14 @@ func TestAssets(t *testing.T) {
 func TestReleaseDocuments(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", filetree.Tree{
-		"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "pool/overlay_test.go": []byte("package pool\n\nimport \"testing\"\n\nfunc TestAdded(*testing.T) { added() }\n"),
-		"LICENSE":             []byte("Licence\n"),
-		"contrib/otel/go.mod": []byte("module example.internal/a\n\nrequire (\n\texample.com/driver/v2 v2.0.0\n\texample.com/meter v1.2.3\n)\n"),
-		"contrib/otel/go.sum": []byte("example.com/meter v1.2.3 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\nexample.com/meter v1.2.3/go.mod h1:BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
+		"pool/overlay.go":      []byte("package pool\n\nfunc added() {}\n"),
+		"pool/overlay_test.go": []byte("package pool\n\nimport \"testing\"\n\nfunc TestAdded(*testing.T) { added() }\n"),
+		"LICENSE":              []byte("Licence\n"),
+		"contrib/otel/go.mod": []byte(
+			"module example.internal/a\n\nrequire (\n\texample.com/driver/v2 v2.0.0\n\texample.com/meter v1.2.3\n)\n"),
+		"contrib/otel/go.sum": []byte(
+			"example.com/meter v1.2.3 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\nexample.com/meter v1.2.3/go.mod " +
+				"h1:BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
 		"etc/advisories.yaml": []byte(`
 - {id: CVE-1, title: One, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, aliases: [GO-1], mended: {by: [pool added], tests: [pool TestAdded]}}
 - {id: CVE-2, title: Two, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0}
@@ -215,10 +224,14 @@ func TestReleaseDocuments(t *testing.T) {
 	statement := func(name, alias, rest string) string {
 		return `{"vulnerability":{"name":"` + name + `"` + alias + `},"products":[{"@id":"` + product + `"}],` + rest + `}`
 	}
-	require.JSONEq(t, `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork","timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[`+
-		statement("CVE-1", `,"description":"One","aliases":["GO-1"]`, `"status":"fixed","status_notes":"Fixed in the fork, with a test that fails without the fix."`)+","+
-		statement("CVE-2", `,"description":"Two"`, `"status":"fixed","status_notes":"Upstream's v2.0.0 does not have it."`)+","+
-		statement("CVE-3", `,"description":"Three"`, `"status":"affected","action_statement":"Do not let them in."`)+"]}", document("openvex"))
+	require.JSONEq(t,
+		`{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork","timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[`+
+			statement("CVE-1", `,"description":"One","aliases":["GO-1"]`,
+				`"status":"fixed","status_notes":"Fixed in the fork, with a test that fails without the fix."`)+","+
+			statement("CVE-2", `,"description":"Two"`, `"status":"fixed","status_notes":"Upstream's v2.0.0 does not have it."`)+
+			","+
+			statement("CVE-3", `,"description":"Three"`, `"status":"affected","action_statement":"Do not let them in."`)+"]}",
+		document("openvex"))
 
 	bill := new(cdx.BOM)
 	require.NoError(t, cdx.NewBOMDecoder(strings.NewReader(document("cdx")), cdx.BOMFileFormatJSON).Decode(bill))
@@ -233,7 +246,8 @@ func TestReleaseDocuments(t *testing.T) {
 		require.Equal(t, want, (*bill.Components)[i].PackageURL)
 		require.Len(t, *(*bill.Components)[i].Hashes, 1, want)
 	}
-	require.Equal(t, []string{product, "pkg:golang/example.com/meter@v1.2.3"}, *(*bill.Dependencies)[1].Dependencies, "an adapter requires the fork")
+	require.Equal(t, []string{product, "pkg:golang/example.com/meter@v1.2.3"}, *(*bill.Dependencies)[1].Dependencies,
+		"an adapter requires the fork")
 }
 
 // What is not released says which commit it is, and is a version between the releases.
@@ -271,7 +285,8 @@ func TestEveryBuildHasItsName(t *testing.T) {
 func TestForkSaysThatItIsOne(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.3", filetree.Tree{
-		"pool/overlay.go":                []byte("package pool\n\n//fork:replace why\nfunc taken() { added() }\n\nfunc added() {}\n"),
+		"pool/overlay.go": []byte("package pool\n\n//fork:replace why\nfunc taken() { added() }\n\nfunc " +
+			"added() {}\n"),
 		"etc/module/.github/SECURITY.md": []byte("Of VERSION, not of UPSTREAM.\n"), "etc/module/NOTICE": []byte("Ours.\n"),
 	}))
 	built, err := p.Fork(t.Context(), false)
@@ -281,7 +296,8 @@ func TestForkSaysThatItIsOne(t *testing.T) {
 	changed := 0
 	for name, data := range built.Plan.Module.Tree {
 		if now, ok := built.Tree[name]; ok && strings.HasSuffix(name, ".go") && !bytes.Equal(now, data) {
-			require.Contains(t, string(now), "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n", name)
+			require.Contains(t, string(now), "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n",
+				name)
 			changed++
 		}
 	}
@@ -296,7 +312,8 @@ func TestForkSaysThatItIsOne(t *testing.T) {
 	require.NoError(t, err)
 	text, err := io.ReadAll(ours)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(string(text), "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n"), string(text))
+	require.True(t, strings.HasPrefix(string(text), "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n"),
+		string(text))
 }
 
 // Once a version is released for good, nothing else is released under its name: not on another base, either, for adapters.
@@ -316,8 +333,9 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 
 	p.put(t, "pool/overlay.go", changed)
 	for _, final := range []bool{false, true} {
-		require.EqualError(t, release(final), "etc/released.sum:1: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
-			"  fix: raise Fork in version/fork.go")
+		require.EqualError(t, release(final),
+			"etc/released.sum:1: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
+				"  fix: raise Fork in version/fork.go")
 	}
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 	require.NoError(t, release(true))
@@ -326,7 +344,8 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	require.NoError(t, release(true))
 	require.Equal(t, second, p.read(t, output.ReleasedFile), "the same again")
 	p.put(t, "version/fork.go", forkFile("fork.2"))
-	require.ErrorContains(t, release(true), "v2.0.0-fork.2 was released with different content", "versions are remembered, not only the last")
+	require.ErrorContains(t, release(true), "v2.0.0-fork.2 was released with different content",
+		"versions are remembered, not only the last")
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 
 	p.put(t, "LICENSE", "Licence\n")
@@ -354,9 +373,11 @@ func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 // Adapters are released with the fork, without what is for work in the repository.
 func TestReleaseOfAdapters(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"), "LICENSE": []byte("Licence\n"),
-		"contrib/otel/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => ../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
-		"contrib/otel/a.go":   []byte("package a\n"), "contrib/README.md": []byte("none\n"),
+	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
+		"LICENSE": []byte("Licence\n"),
+		"contrib/otel/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => " +
+			"../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
+		"contrib/otel/a.go": []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
 	dir := t.TempDir()
 	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
@@ -382,7 +403,9 @@ func TestReleaseOfAdapters(t *testing.T) {
 // An application can use the release through the proxy protocol alone.
 func TestRealReleaseThroughProxy(t *testing.T) {
 	t.Parallel()
-	p := realProject(t, releasable("fork.1", filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return \"the fork\" }\n")}))
+	p := realProject(t, releasable("fork.1",
+		filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return " +
+			"\"the fork\" }\n")}))
 	dir := t.TempDir()
 	_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
 	require.NoError(t, err)
@@ -452,7 +475,8 @@ func main() {
 }
 `
 	release := releaseOfRepository(t, realBase)
-	level, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).Level(t.Context(), false)
+	level, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).Level(t.Context(),
+		false)
 	require.NoError(t, err)
 	released := output.Version(realBase, level)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
@@ -480,7 +504,8 @@ func releaseOfRepository(t *testing.T, base string) string {
 func buildWithRelease(t *testing.T, release, required, version, program string, others ...string) (goSum, binary string) {
 	t.Helper()
 	app := filetree.Tree{
-		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire (\n" + realModulePath + " " + required + "\n" + strings.Join(others, "\n") + "\n)\n\nreplace " +
+		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire (\n" + realModulePath + " " + required + "\n" +
+			strings.Join(others, "\n") + "\n)\n\nreplace " +
 			realModulePath + " => " + realModulePath + " " + version + "\n"),
 		"main.go": []byte(program),
 	}

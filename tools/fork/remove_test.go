@@ -15,7 +15,8 @@ import (
 func TestRemovedChanges(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte(
-		"package pool\n\n//fork:remove taken it goes\n//fork:remove retryable it goes\n//fork:remove upstreamTaken it goes\nvar added = 1\n")})
+		"package pool\n\n//fork:remove taken it goes\n//fork:remove retryable it goes\n//fork:remove upstreamTaken it goes\nvar " +
+			"added = 1\n")})
 	lock := p.read(t, p.LockFile())
 	require.Contains(t, lock, "\nremove pool retryable sha256:")
 	matched, err := p.Plan(t.Context())
@@ -27,12 +28,14 @@ func TestRemovedChanges(t *testing.T) {
 	for _, row := range report.Rows {
 		got[row.Subject] = row.Class
 	}
-	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone, "pool/overlay.go": drift.Collides}, got)
+	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone,
+		"pool/overlay.go": drift.Collides}, got)
 
 	source := forktest.Versions(t)
 	source[forktest.Base]["pool/pool.go"] = append(source[forktest.Base]["pool/pool.go"], "\nfunc more() {}\n"...)
 	changed := string(source[forktest.Base]["pool/pool.go"])
-	source[forktest.Base]["pool/pool.go"] = []byte(changed[:len(changed)-len("func taken() {}\n\nfunc more() {}\n")] + "func taken() { println() }\n")
+	source[forktest.Base]["pool/pool.go"] = []byte(changed[:len(changed)-len("func taken() {}\n\nfunc more() {}\n")] + "func taken() " +
+		"{ println() }\n")
 	p.Source = source
 	_, err = p.Plan(t.Context())
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:remove taken: upstream's declaration changed since the lock")

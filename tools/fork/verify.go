@@ -19,7 +19,8 @@ func (p *Project) Verify(ctx context.Context) (string, error) {
 		}
 	}
 	if hashes[0] != hashes[1] {
-		return "", problem.List{{File: p.LockFile(), Mend: "report this as a bug of mongofork", Message: "two builds of the same sources differ"}}
+		return "", problem.List{{File: p.LockFile(), Mend: "report this as a bug of mongofork",
+			Message: "two builds of the same sources differ"}}
 	}
 	return hashes[0], nil
 }

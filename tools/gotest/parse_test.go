@@ -111,9 +111,10 @@ func TestParse(t *testing.T) {
 			want: []string{"p TestA failed"},
 		},
 		{
-			name:   "other numbers in names are kept",
-			stream: []string{"start p", "run p TestA/0xdeadbeef", "pass p TestA/0xdeadbeef", "run p TestA/0x7fffffff", "pass p TestA/0x7fffffff", "pass p"},
-			want:   []string{"p TestA/0x7fffffff passed", "p TestA/0xdeadbeef passed"},
+			name: "other numbers in names are kept",
+			stream: []string{"start p", "run p TestA/0xdeadbeef", "pass p TestA/0xdeadbeef", "run p TestA/0x7fffffff",
+				"pass p TestA/0x7fffffff", "pass p"},
+			want: []string{"p TestA/0x7fffffff passed", "p TestA/0xdeadbeef passed"},
 		},
 		{
 			name: "pointers in names are one name, and its failure counts",

@@ -11,8 +11,9 @@ var (
 	// can contain the characters that end it, so the last @ counts.
 	user = regexp.MustCompile(`(?i)(mongodb(?:\+srv)?://)[^\s"'` + "`" + `]*@`)
 	// option is an option of a connection string that may hold a secret.
-	option = regexp.MustCompile(`(?i)\b((?:tlsCertificateKeyFilePassword|sslClientCertificateKeyPassword|authMechanismProperties|proxyPassword)=)` +
-		`[^&\s"'` + "`" + `]+`)
+	option = regexp.MustCompile(
+		`(?i)\b((?:tlsCertificateKeyFilePassword|sslClientCertificateKeyPassword|authMechanismProperties|proxyPassword)=)` +
+			`[^&\s"'` + "`" + `]+`)
 )
 
 // URIs returns a text without the users, passwords and other secrets of the connection strings in it.

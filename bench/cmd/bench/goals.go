@@ -86,8 +86,10 @@ func (a arms) throttlingGoals() []goal {
 		{"goodput if the other half throttles, %", "at least the next row's", "%.1f", goodput, throttled, neighbours},
 		{"goodput if it retries, %", "-", "%.1f", goodput, retrying, neighbours},
 		{"own success, of the neighbours'", "at least 0.7; 0.85", "%.2f", ownShare, throttled, []string{besideNone, besideNone4}},
-		{"others that succeed, %, 100 a second", "at least 95; 80; 93", "%.1f", classSuccess(served), throttled, []string{hot15, hot30, random20}},
-		{"the same, 20 a second", "at least 85; 70; 83", "%.1f", classSuccess(served), throttled, []string{oneHot15, oneHot30, oneRandom20}},
+		{"others that succeed, %, 100 a second", "at least 95; 80; 93", "%.1f", classSuccess(served), throttled,
+			[]string{hot15, hot30, random20}},
+		{"the same, 20 a second", "at least 85; 70; 83", "%.1f", classSuccess(served), throttled,
+			[]string{oneHot15, oneHot30, oneRandom20}},
 		{"others that succeed, %", "at least 99", "%.1f", classSuccess(served), throttled, []string{writes30, writes300}},
 		{"goodput, %", "at least 88.5; 66.5; 89; 88.5", "%.1f", goodput, throttled, []string{routers2, routers4, tight, slow}},
 		{"errors, %", "at most 18.5; 50", "%.1f", failures, throttled, []string{tightBursts, slowSpike}},
@@ -115,6 +117,7 @@ func (a arms) classGoals() []goal {
 		{"unmarked" + succeed, "-", "%.1f", func(r result) float64 { return r.Own }, throttled, without},
 		{critical + succeed, "at least as many", "%.1f", classSuccess(critical), throttled, within},
 		{normal + succeed, "at least as many", "%.1f", classSuccess(normal), throttled, within},
-		{"others that fail after the first second, %", "at most 1", "%.1f", others, throttled, each(rejectedShare.name, allRejectedShares()...)},
+		{"others that fail after the first second, %", "at most 1", "%.1f", others, throttled,
+			each(rejectedShare.name, allRejectedShares()...)},
 	}
 }

@@ -24,8 +24,10 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a benchmark failed", ""},
 		{[]string{"--x"}, command.ExitUsage, "", "--x"},
-		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "("}, command.ExitFailed, "", "missing closing )"},
-		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "", `nothing matches "no such"`},
+		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "("}, command.ExitFailed, "",
+			"missing closing )"},
+		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "",
+			`nothing matches "no such"`},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, tt.code, run(context.Background(), tt.args, &stdout, &stderr), "%v", tt.args)
@@ -86,8 +88,9 @@ func TestEverythingThatIsShownIsMeasured(t *testing.T) {
 func TestGoalTable(t *testing.T) {
 	g := goal{"errors, %", "at most 1", "%.1f", failures, [2]arm{testArms.throttled, testArms.newerThrottled}, []string{"a", "b"}}
 	all := measured{
-		{"a", testArms.noRetry.name}: {Errors: 10}, {"a", testArms.throttled.name}: {Errors: 0.94}, {"a", testArms.newerThrottled.name}: {Errors: 1},
-		{"b", testArms.throttled.name}: {Errors: 6}, {"b", testArms.newerThrottled.name}: {Errors: 20},
+		{"a", testArms.noRetry.name}: {Errors: 10}, {"a", testArms.throttled.name}: {Errors: 0.94},
+		{"a", testArms.newerThrottled.name}: {Errors: 1},
+		{"b", testArms.throttled.name}:      {Errors: 6}, {"b", testArms.newerThrottled.name}: {Errors: 20},
 	}
 	assert.Equal(t, `| what | wanted | upstream v2.5.0 | fork of v2.5.0 | fork of v2.9.3 |
 |---|---|---|---|---|

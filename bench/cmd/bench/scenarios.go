@@ -34,12 +34,13 @@ const (
 
 // scenarios returns all scenarios. A new one is a few lines here, and a row in a table or goal.
 func (a arms) scenarios() []entry {
-	return slices.Concat(a.lasting(), a.newcomers(), a.brief(), a.neighbours(), a.members(), a.rejectedShares(), a.others(), a.classes(), []entry{
-		{scenario("storm", overload.Load{}, 0, func(s *overload.Scenario) {
-			s.Storm, s.Seeds = &overload.Storm{Clients: 500, PerSecond: 100, Queue: 50}, briefSeeds
-		}), []arm{a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork, a.newerFull, a.newerThrottled}},
-		{scenario("95 %", overload.Load{Base: 0.95}, 15*time.Second), []arm{a.noRetry, a.throttled, a.newerThrottled}},
-	})
+	return slices.Concat(a.lasting(), a.newcomers(), a.brief(), a.neighbours(), a.members(), a.rejectedShares(), a.others(),
+		a.classes(), []entry{
+			{scenario("storm", overload.Load{}, 0, func(s *overload.Scenario) {
+				s.Storm, s.Seeds = &overload.Storm{Clients: 500, PerSecond: 100, Queue: 50}, briefSeeds
+			}), []arm{a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork, a.newerFull, a.newerThrottled}},
+			{scenario("95 %", overload.Load{Base: 0.95}, 15*time.Second), []arm{a.noRetry, a.throttled, a.newerThrottled}},
+		})
 }
 
 // scenario returns ten clients before one server that rejects at a tenth of the cost of an operation.
@@ -71,9 +72,10 @@ func (a arms) lasting() []entry {
 		{1.1, 0.1, 15, shown}, {1.5, 0.1, 15, shown}, {2, 0.1, 15, all}, {4, 0.1, 10, shown}, {10, 0.1, 5, shown},
 		{1.1, 0.5, 10, judged}, {1.5, 0.5, 10, judged}, {2, 0.5, 10, judged}, {10, 0.02, 5, judged},
 	} {
-		entries = append(entries, entry{scenario(lastingAt(c.load, c.cost), overload.Load{Base: c.load}, c.seconds*time.Second, func(s *overload.Scenario) {
-			s.RejectionCost, s.Warmup = c.cost, 3*time.Second
-		}), c.arms})
+		entries = append(entries, entry{scenario(lastingAt(c.load, c.cost), overload.Load{Base: c.load}, c.seconds*time.Second,
+			func(s *overload.Scenario) {
+				s.RejectionCost, s.Warmup = c.cost, 3*time.Second
+			}), c.arms})
 	}
 	return entries
 }
@@ -96,7 +98,9 @@ func (a arms) newcomers() []entry {
 		if n == 10 || n == 100 {
 			arms = append(arms, a.fork)
 		}
-		entries = append(entries, entry{scenario(clients(n), overload.Load{Base: 2}, 15*time.Second, func(s *overload.Scenario) { s.Clients = n }), arms})
+		entries = append(entries,
+			entry{scenario(clients(n), overload.Load{Base: 2}, 15*time.Second, func(s *overload.Scenario) { s.Clients = n }),
+				arms})
 	}
 	return append(entries, entry{scenario(fastServer, overload.Load{Base: 2}, 10*time.Second, func(s *overload.Scenario) {
 		s.Clients, s.Capacity = 100, 5*capacity
@@ -125,7 +129,8 @@ func (a arms) brief() []entry {
 			entry{scenario("bursts, "+clients(n), burstLoad, 20*time.Second, share), arms},
 			entry{scenario("spike, "+clients(n), spikeLoad, 14*time.Second, share), spiked})
 	}
-	return append(entries, entry{scenario("flap", flap, 14*time.Second), []arm{a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerThrottled}})
+	return append(entries, entry{scenario("flap", flap, 14*time.Second), []arm{a.noRetry, a.twoRetries, a.fork, a.full, a.throttled,
+		a.newerThrottled}})
 }
 
 // Neighbours' options: no retries, and what the base does by default, which is five or two.
@@ -157,9 +162,11 @@ func oneOfThree(load float64) string { return fmt.Sprintf("one of three at %v ×
 func (a arms) members() []entry {
 	var entries []entry
 	for _, load := range []float64{1.25, 2, 4} {
-		entries = append(entries, entry{scenario(oneOfThree(load), overload.Load{Base: 0.6}, 8*time.Second, func(s *overload.Scenario) {
-			s.Topology, s.Options, s.MemberLoad, s.Capacity, s.Warmup = "replicaset:3", "readPreference=nearest", load, 3*capacity, 2*time.Second
-		}), []arm{a.noRetry, a.twoRetries, a.full, a.throttled, a.newerFull, a.newerThrottled}})
+		entries = append(entries,
+			entry{scenario(oneOfThree(load), overload.Load{Base: 0.6}, 8*time.Second, func(s *overload.Scenario) {
+				s.Topology, s.Options, s.MemberLoad, s.Capacity, s.Warmup = "replicaset:3", "readPreference=nearest", load,
+					3*capacity, 2*time.Second
+			}), []arm{a.noRetry, a.twoRetries, a.full, a.throttled, a.newerFull, a.newerThrottled}})
 	}
 	return entries
 }
@@ -178,9 +185,11 @@ func allRejectedShares() []rejectedShare {
 	command, collection := overload.Class{Command: "aggregate"}, overload.Class{Collection: "reports"}
 	const router = "sharded:1"
 	return []rejectedShare{
-		{"command", 0.05, "", command}, {"command", 0.1, "", command}, {"command", 0.25, "", command}, {"command", 0.5, "", command},
+		{"command", 0.05, "", command}, {"command", 0.1, "", command}, {"command", 0.25, "", command},
+		{"command", 0.5, "", command},
 		{"collection", 0.05, "", collection}, {"collection", 0.5, "", collection},
-		{"shard", 0.05, router, overload.Class{}}, {"shard", 0.25, router, overload.Class{}}, {"shard", 0.5, router, overload.Class{}},
+		{"shard", 0.05, router, overload.Class{}}, {"shard", 0.25, router, overload.Class{}},
+		{"shard", 0.5, router, overload.Class{}},
 	}
 }
 
@@ -193,7 +202,8 @@ func (a arms) rejectedShares() []entry {
 		entries = append(entries, entry{scenario(r.name(), overload.Load{Base: 0.2}, 20*time.Second, func(s *overload.Scenario) {
 			class := r.class
 			class.Name, class.Share, class.Rejected = "rejected", r.share, true
-			s.Capacity, s.Topology, s.Classes = 5*capacity, r.topology, []overload.Class{class, {Name: served, Share: 1 - r.share}}
+			s.Capacity, s.Topology, s.Classes = 5*capacity, r.topology,
+				[]overload.Class{class, {Name: served, Share: 1 - r.share}}
 		}), []arm{a.fork, a.throttled, a.newerThrottled}})
 	}
 	return entries
@@ -219,8 +229,10 @@ func (a arms) others() []entry {
 		clients int
 		classes []overload.Class
 	}{
-		{hot15, 10, rejecting(0.15, overload.Class{})}, {hot30, 10, rejecting(0.3, overload.Class{})}, {random20, 10, atRandom(0.2)},
-		{oneHot15, 1, rejecting(0.15, overload.Class{})}, {oneHot30, 1, rejecting(0.3, overload.Class{})}, {oneRandom20, 1, atRandom(0.2)},
+		{hot15, 10, rejecting(0.15, overload.Class{})}, {hot30, 10, rejecting(0.3, overload.Class{})},
+		{random20, 10, atRandom(0.2)},
+		{oneHot15, 1, rejecting(0.15, overload.Class{})}, {oneHot30, 1, rejecting(0.3, overload.Class{})},
+		{oneRandom20, 1, atRandom(0.2)},
 		{writes30, 10, rejecting(0.5, overload.Class{Command: "insert", Collections: 30})},
 		{writes300, 10, rejecting(0.5, overload.Class{Command: "insert", Collections: 300})},
 	} {
@@ -303,9 +315,10 @@ func (a arms) classes() []entry {
 		{classesTwice, 2, 10, 0.3, 0, 20}, {classesFour, 4, 10, 0.2, 0, 15}, {classesTen, 10, 10, 0.1, 0, 10},
 		{classesThree, 3, 10, 0.2, 0.3, 15}, {classesHundred, 2, 100, 0.3, 0, 20},
 	} {
-		entries = append(entries, entry{scenario(c.name, overload.Load{Base: c.load}, c.seconds*time.Second, func(s *overload.Scenario) {
-			s.Clients, s.Classes = c.clients, split(c.critical, c.normal)
-		}), []arm{a.noRetry, a.prioritized, a.throttled, a.newerThrottled}})
+		entries = append(entries,
+			entry{scenario(c.name, overload.Load{Base: c.load}, c.seconds*time.Second, func(s *overload.Scenario) {
+				s.Clients, s.Classes = c.clients, split(c.critical, c.normal)
+			}), []arm{a.noRetry, a.prioritized, a.throttled, a.newerThrottled}})
 	}
 	both := []arm{a.throttled, a.newerThrottled}
 	for _, e := range slices.Concat(a.brief(), a.neighbours()) {
@@ -315,8 +328,11 @@ func (a arms) classes() []entry {
 		}
 	}
 	return append(entries,
-		entry{scenario(allCritical, overload.Load{Base: 2}, 15*time.Second, func(s *overload.Scenario) { s.Classes = split(1, 0) }), both},
-		entry{scenario(classesBelow, overload.Load{Base: 0.5}, 10*time.Second, func(s *overload.Scenario) { s.Classes = split(0.3, 0.3) }), both})
+		entry{scenario(allCritical, overload.Load{Base: 2}, 15*time.Second, func(s *overload.Scenario) { s.Classes = split(1, 0) }),
+			both},
+		entry{scenario(classesBelow, overload.Load{Base: 0.5}, 10*time.Second, func(s *overload.Scenario) {
+			s.Classes = split(0.3, 0.3)
+		}), both})
 }
 
 // comparedInClasses are the scenarios that are measured with and without classes.

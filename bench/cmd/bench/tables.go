@@ -180,7 +180,8 @@ func throttlingRows() []row {
 // summary is the table of the README: an overload that lasts, and its first seconds, in which the buckets still have tokens.
 func (a arms) summary(all measured) string {
 	rows := [][]string{{
-		"driver", "goodput, % of the capacity", "commands per operation", "median latency, s", "goodput of the first 15 s, 10 clients", "100 clients",
+		"driver", "goodput, % of the capacity", "commands per operation", "median latency, s",
+		"goodput of the first 15 s, 10 clients", "100 clients",
 	}}
 	for _, of := range []struct{ lasting, fresh arm }{
 		{a.noRetry, a.noRetry}, {a.twoRetries, a.twoRetries}, {a.fork, a.fork}, {a.spent, a.full}, {a.throttled, a.throttled},
@@ -193,7 +194,8 @@ func (a arms) summary(all measured) string {
 			of       figure
 		}{
 			{of.lasting, lastingAt(2, 0.1), "%.1f", goodput}, {of.lasting, lastingAt(2, 0.1), "%.2f", commands},
-			{of.lasting, lastingAt(2, 0.1), "%.2f", p50}, {of.fresh, clients(10), "%.1f", goodput}, {of.fresh, clients(100), "%.1f", goodput},
+			{of.lasting, lastingAt(2, 0.1), "%.2f", p50}, {of.fresh, clients(10), "%.1f", goodput},
+			{of.fresh, clients(100), "%.1f", goodput},
 		} {
 			row = append(row, formatted(c.format, all.get(c.scenario, c.arm, c.of)))
 		}
@@ -216,18 +218,23 @@ func (a arms) tables(all measured) []table {
 	}
 	var classes []row
 	for _, name := range overloadsInClasses() {
-		classes = append(classes, row{name + ": critical, %", name, "%.1f", classSuccess(critical)}, row{"goodput, %", name, "%.1f", goodput})
+		classes = append(classes, row{name + ": critical, %", name, "%.1f", classSuccess(critical)},
+			row{"goodput, %", name, "%.1f", goodput})
 	}
 	const page, goals, throttling = "docs/performance.md", "docs/performance/goals.md", "docs/throttling.md"
 	twice := lastingAt(2, 0.1)
 	return []table{
 		{"README.md", "summary", a.summary(all)},
-		{page, "lasting", armTable(all, twice, loadColumns(), a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled, a.newerFork, a.newerSpent, a.newerThrottled)},
-		{page, "loads", scenarioTable(all, "goodput, %", loads, a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled, a.newerThrottled)},
+		{page, "lasting", armTable(all, twice, loadColumns(), a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled, a.newerFork,
+			a.newerSpent, a.newerThrottled)},
+		{page, "loads", scenarioTable(all, "goodput, %", loads, a.noRetry, a.twoRetries, a.fork, a.spent, a.throttled,
+			a.newerThrottled)},
 		{page, "fleets", scenarioTable(all, "goodput, %", fleets, a.noRetry, a.twoRetries, a.full, a.throttled, a.newerThrottled)},
-		{page, "storm", armTable(all, "storm", stormColumns(), a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork, a.newerFull, a.newerThrottled)},
+		{page, "storm", armTable(all, "storm", stormColumns(), a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork,
+			a.newerFull, a.newerThrottled)},
 		{page, "neighbours", armTable(all, besideNone, []column{
-			{"goodput, % of the capacity", "%.1f", goodput}, {"own success, %", "%.1f", func(r result) float64 { return r.Own }},
+			{"goodput, % of the capacity", "%.1f", goodput},
+			{"own success, %", "%.1f", func(r result) float64 { return r.Own }},
 			{"the others', %", "%.1f", func(r result) float64 { return r.Others }},
 		}, a.fork, a.throttled, a.newerFork, a.newerThrottled)},
 		{goals, "goals tokens", a.goalTable(a.tokenGoals(), all)},

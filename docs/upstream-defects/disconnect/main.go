@@ -36,5 +36,6 @@ func main() {
 			slow++
 		}
 	}
-	fmt.Printf("%d clients, took more than %v to disconnect: %d, the slowest %v\n", runs, interval/2, slow, slowest.Round(time.Millisecond))
+	fmt.Printf("%d clients, took more than %v to disconnect: %d, the slowest %v\n", runs, interval/2, slow,
+		slowest.Round(time.Millisecond))
 }

@@ -30,7 +30,8 @@ func main() {
 	for _, attempt := range []string{"first find", "second find"} {
 		_, err = coll.Find(context.Background(), bson.D{})
 		var labeled mongo.LabeledError
-		labels := errors.As(err, &labeled) && labeled.HasErrorLabel("SystemOverloadedError") && labeled.HasErrorLabel("RetryableError")
+		labels := errors.As(err, &labeled) && labeled.HasErrorLabel("SystemOverloadedError") &&
+			labeled.HasErrorLabel("RetryableError")
 		fmt.Printf("%s: failed %v, with both labels %v\n", attempt, err != nil, labels)
 	}
 }

@@ -23,7 +23,8 @@ var always = []rule{
 var features = []rule{
 	{"the command of a monitor changes the result of its call", func(plan trial.Plan, up, fork traces) bool {
 		return plan.OnlyMonitored() && fork.oftenACall(func(i int, o trial.Outcome) bool {
-			return o.Deadline+o.Cancel == 0 && up.all(func(t trial.Trace) bool { return i < len(t.Outcomes) && t.Outcomes[i].Error != o.Error })
+			return o.Deadline+o.Cancel == 0 &&
+				up.all(func(t trial.Trace) bool { return i < len(t.Outcomes) && t.Outcomes[i].Error != o.Error })
 		})
 	}},
 	{"a retry that would do is not made", func(plan trial.Plan, _, fork traces) bool {
@@ -31,7 +32,8 @@ var features = []rule{
 	}},
 	{"the error does not say that the server is overloaded", func(plan trial.Plan, _, fork traces) bool {
 		return plan.Reachable() && !plan.Has("timeoutMS") && fork.oftenACall(func(_ int, o trial.Outcome) bool {
-			return o.Single() && o.Deadline+o.Cancel == 0 && o.Overloaded && !o.OK() && !strings.Contains(o.Error, "SystemOverloadedError")
+			return o.Single() && o.Deadline+o.Cancel == 0 && o.Overloaded && !o.OK() &&
+				!strings.Contains(o.Error, "SystemOverloadedError")
 		})
 	}},
 }

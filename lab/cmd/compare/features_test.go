@@ -17,7 +17,8 @@ func TestFeatureRules(t *testing.T) {
 		Monitor: trial.Monitor{On: "failed", Asks: time.Second}, Calls: []trial.Call{{ID: 1, Kind: "insertMany"}},
 		Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "count"}},
 	}
-	closes := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "findOne"}}, Faults: []trial.Fault{{What: trial.Close, On: "saslStart", Times: 1}}}
+	closes := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "findOne"}},
+		Faults: []trial.Fault{{What: trial.Close, On: "saslStart", Times: 1}}}
 	twice := closes
 	twice.Faults = []trial.Fault{{What: trial.Close, On: "saslStart", Times: 2}}
 	reauthenticates := trial.Plan{
@@ -40,10 +41,14 @@ func TestFeatureRules(t *testing.T) {
 		up, fork, good trial.Trace
 	}{
 		"a call panics": {trial.Plan{}, panicked, panicked, outcome("find", "x")},
-		"far more processor time than upstream's":                 {trial.Plan{}, busy(time.Millisecond), busy(time.Second), busy(200 * time.Millisecond)},
-		"the command of a monitor changes the result of its call": {asks, outcome("insertMany", "x"), outcome("insertMany", "y"), outcome("insertMany", "x")},
-		"a retry that would do is not made":                       {closes, outcome("findOne", "x"), outcome("findOne", "x"), outcome("findOne", "")},
-		"the error does not say that the server is overloaded":    {reauthenticates, outcome("insertOne", ""), overloaded("x"), overloaded("x SystemOverloadedError")},
+		"far more processor time than upstream's": {trial.Plan{}, busy(time.Millisecond), busy(time.Second),
+			busy(200 * time.Millisecond)},
+		"the command of a monitor changes the result of its call": {asks, outcome("insertMany", "x"), outcome("insertMany", "y"),
+			outcome("insertMany", "x")},
+		"a retry that would do is not made": {closes, outcome("findOne", "x"), outcome("findOne", "x"),
+			outcome("findOne", "")},
+		"the error does not say that the server is overloaded": {reauthenticates, outcome("insertOne", ""), overloaded("x"),
+			overloaded("x SystemOverloadedError")},
 	}
 	assert.Len(t, tests, len(always)+len(features))
 	all := slices.Concat(always, features)

@@ -15,7 +15,8 @@ const (
 	runs = 15
 	// few is how often a plan runs again with each driver to tell whether it is exact.
 	few = 4
-	// some and many are how often one that is not exact runs, to compare how often which trace occurs: many times if some say that it differs.
+	// some and many are how often one that is not exact runs, to compare how often which trace occurs: many times if some say that it
+	// differs.
 	some, many = 15, 60
 )
 

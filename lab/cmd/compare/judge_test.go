@@ -85,7 +85,8 @@ func TestLater(t *testing.T) {
 	trace := func(at time.Duration, lines ...string) trial.Trace {
 		return trial.Trace{Lines: lines, Outcomes: []trial.Outcome{{Call: calls[0], Start: at}}}
 	}
-	const early, started, failed = "       0.000 pool a: ConnectionCreated", "      10.000 event started insert of call 1 insertOne", "      12.000 call 1 insertOne error T"
+	const early, started, failed = "       0.000 pool a: ConnectionCreated", "      10.000 event started insert of call 1 insertOne",
+		"      12.000 call 1 insertOne error T"
 	up := trace(10*time.Millisecond, early, started)
 	tests := map[string]struct {
 		faults []trial.Fault
@@ -93,15 +94,20 @@ func TestLater(t *testing.T) {
 		fork   trial.Trace
 		want   string
 	}{
-		"the same, later":              {nil, calls, trace(11*time.Millisecond, "      11.000 event started insert of call 1 insertOne"), ""},
-		"another command":              {nil, calls, trace(10*time.Millisecond, "      10.000 event started update of call 1 insertOne"), different},
-		"it is not sent":               {nil, calls, trace(10 * time.Millisecond), different},
-		"it is sent twice":             {nil, calls, trace(10*time.Millisecond, started, started), different},
-		"an error":                     {nil, calls, trace(10*time.Millisecond, started, failed), different},
-		"an error where faults differ": {[]trial.Fault{{What: trial.Reset, At: time.Second}}, calls, trace(10*time.Millisecond, started, failed), ""},
-		"and where they are over":      {[]trial.Fault{{What: trial.Error, On: "ping", Nth: 1, Times: 1}}, calls, trace(10*time.Millisecond, started, failed), different},
-		"it has a deadline":            {nil, []trial.Call{{ID: 1, Kind: "insertOne", Deadline: 1}}, trace(10*time.Millisecond, started, failed), ""},
-		"it was under way":             {nil, calls, trace(0, started, failed), ""},
+		"the same, later": {nil, calls,
+			trace(11*time.Millisecond, "      11.000 event started insert of call 1 insertOne"), ""},
+		"another command": {nil, calls,
+			trace(10*time.Millisecond, "      10.000 event started update of call 1 insertOne"), different},
+		"it is not sent":   {nil, calls, trace(10 * time.Millisecond), different},
+		"it is sent twice": {nil, calls, trace(10*time.Millisecond, started, started), different},
+		"an error":         {nil, calls, trace(10*time.Millisecond, started, failed), different},
+		"an error where faults differ": {[]trial.Fault{{What: trial.Reset, At: time.Second}}, calls,
+			trace(10*time.Millisecond, started, failed), ""},
+		"and where they are over": {[]trial.Fault{{What: trial.Error, On: "ping", Nth: 1, Times: 1}}, calls,
+			trace(10*time.Millisecond, started, failed), different},
+		"it has a deadline": {nil, []trial.Call{{ID: 1, Kind: "insertOne", Deadline: 1}},
+			trace(10*time.Millisecond, started, failed), ""},
+		"it was under way": {nil, calls, trace(0, started, failed), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -209,10 +215,11 @@ func TestRules(t *testing.T) {
 		plan     trial.Plan
 		up, fork trial.Trace
 	}{
-		"an acknowledged write is lost":            {rejected, good, with(func(t *trial.Trace) { t.Lost = []int{1} })},
-		"a write took place twice":                 {rejected, good, with(func(t *trial.Trace) { t.Twice = []int{1} })},
-		"more commands than attempts are allowed":  {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Attempts = 7 })},
-		"a call outlives its deadline":             {rejected, call(time.Second, deadline), call(time.Second+3*time.Millisecond, deadline)},
+		"an acknowledged write is lost":           {rejected, good, with(func(t *trial.Trace) { t.Lost = []int{1} })},
+		"a write took place twice":                {rejected, good, with(func(t *trial.Trace) { t.Twice = []int{1} })},
+		"more commands than attempts are allowed": {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Attempts = 7 })},
+		"a call outlives its deadline": {rejected, call(time.Second, deadline),
+			call(time.Second+3*time.Millisecond, deadline)},
 		"recovery is later than upstream's":        {away, call(1100*time.Millisecond, nil), call(1700*time.Millisecond, nil)},
 		"a storm of connections":                   {rejected, opened(1), opened(18)},
 		"a transaction is left open":               {rejected, good, with(func(t *trial.Trace) { t.Unfinished = 1 })},
@@ -236,13 +243,15 @@ func TestRules(t *testing.T) {
 func TestNotBroken(t *testing.T) {
 	t.Parallel()
 	const fails, outlives = "a call fails that succeeds with upstream", "a call outlives its deadline"
-	rejected := trial.Plan{Calls: []trial.Call{{ID: 1}}, Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}, {What: trial.Error, On: "insert"}}}
+	rejected := trial.Plan{Calls: []trial.Call{{ID: 1}}, Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"},
+		{What: trial.Error, On: "insert"}}}
 	trace := func(o trial.Outcome) trial.Trace { return trial.Trace{Limit: 5, Outcomes: []trial.Outcome{o}} }
 	call := func(kind string, attempts int, err string) trial.Trace {
 		return trace(trial.Outcome{Call: trial.Call{Kind: kind}, Attempts: attempts, Error: err})
 	}
 	ends := func(kind string, ending, held, end time.Duration) trial.Trace {
-		return trace(trial.Outcome{Call: trial.Call{Kind: kind, Deadline: time.Second}, Ending: ending, Held: held, End: end, Error: "x"})
+		return trace(trial.Outcome{Call: trial.Call{Kind: kind, Deadline: time.Second}, Ending: ending, Held: held, End: end,
+			Error: "x"})
 	}
 	given := func(kind string) trial.Trace { return ends(kind, 0, 0, time.Second) }
 	aborted := func(kind, err string, open int) trial.Trace {
@@ -257,19 +266,24 @@ func TestNotBroken(t *testing.T) {
 		up, fork trial.Trace
 		want     string
 	}{
-		"commands lose their connection":                     {opened(2, 0), opened(38, 10), ""},
-		"and upstream's, too":                                {opened(2, 10), opened(38, 10), "a storm of connections"},
-		"upstream needs more attempts than allowed":          {call("insertOne", 11, ""), call("insertOne", 6, "x"), ""},
-		"upstream needs no more":                             {call("insertOne", 6, ""), call("insertOne", 6, "x"), fails},
-		"upstream sends many getMores":                       {call("find", 11, ""), call("find", 6, "x"), fails},
-		"the application aborts with a context that is over": {aborted("abortedTransaction", "x", 0), aborted("abortedTransaction", "x", 1), ""},
-		"WithTransaction does":                               {aborted("withTransaction", "x", 0), aborted("withTransaction", "x", 1), "a transaction is left open"},
-		"a transaction has many commands":                    {call("withTransaction", 11, ""), call("withTransaction", 6, "x"), fails},
-		"a cursor is closed at a silent host":                {given("find"), ends("find", 0, 3*time.Second, 3*time.Second), ""},
-		"and later":                                          {given("find"), ends("find", 0, 3*time.Second, 3010*time.Millisecond), outlives},
-		"the end of a transaction has time":                  {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 3*time.Second), ""},
-		"and takes more":                                     {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 4*time.Second), outlives},
-		"its callback has none":                              {given("withTransaction"), ends("withTransaction", 2*time.Second, 3*time.Second, 3*time.Second), outlives},
+		"commands lose their connection":            {opened(2, 0), opened(38, 10), ""},
+		"and upstream's, too":                       {opened(2, 10), opened(38, 10), "a storm of connections"},
+		"upstream needs more attempts than allowed": {call("insertOne", 11, ""), call("insertOne", 6, "x"), ""},
+		"upstream needs no more":                    {call("insertOne", 6, ""), call("insertOne", 6, "x"), fails},
+		"upstream sends many getMores":              {call("find", 11, ""), call("find", 6, "x"), fails},
+		"the application aborts with a context that is over": {aborted("abortedTransaction", "x", 0),
+			aborted("abortedTransaction", "x", 1), ""},
+		"WithTransaction does": {aborted("withTransaction", "x", 0), aborted("withTransaction", "x", 1),
+			"a transaction is left open"},
+		"a transaction has many commands":     {call("withTransaction", 11, ""), call("withTransaction", 6, "x"), fails},
+		"a cursor is closed at a silent host": {given("find"), ends("find", 0, 3*time.Second, 3*time.Second), ""},
+		"and later":                           {given("find"), ends("find", 0, 3*time.Second, 3010*time.Millisecond), outlives},
+		"the end of a transaction has time": {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second,
+			3*time.Second), ""},
+		"and takes more": {given("withTransaction"), ends("withTransaction", time.Second, 3*time.Second, 4*time.Second),
+			outlives},
+		"its callback has none": {given("withTransaction"), ends("withTransaction", 2*time.Second, 3*time.Second, 3*time.Second),
+			outlives},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,8 @@ func rates(plan trial.Plan, up, fork traces) (v verdict) {
 		return verdict{reasons: []string{inexact}}
 	}
 	v = compare(up[0], fork[alone[0]])
-	v.finding, v.detail = seldom, fmt.Sprintf("%d of %d runs of the fork have no counterpart, such as\n%s", len(alone), len(fork), v.detail)
+	v.finding, v.detail = seldom, fmt.Sprintf("%d of %d runs of the fork have no counterpart, such as\n%s", len(alone),
+		len(fork), v.detail)
 	return v
 }
 

@@ -106,14 +106,17 @@ var rules = []rule{
 		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent)
 	}},
 	{"a call fails that succeeds with upstream", func(plan trial.Plan, up, fork traces) bool {
-		if plan.Has("adaptive") || plan.Has("retry") || plan.Limits() || !plan.Reachable() || plan.Has("timeoutMS") && plan.Has("withTransaction") {
+		if plan.Has("adaptive") || plan.Has("retry") || plan.Limits() || !plan.Reachable() || plan.Has("timeoutMS") &&
+			plan.Has("withTransaction") {
 			return false // by chance; or by what differences.md has about connections and WithTransaction
 		}
 		const endless = 100 // attempts, as upstream's newest may have after code 391
 		return fork.oftenACall(func(i int, f trial.Outcome) bool {
 			return !f.OK() && up.all(func(t trial.Trace) bool {
-				// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes wrong.
-				return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected && !t.BeyondLimit(fork[0].Limit) &&
+				// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
+				// wrong.
+				return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected &&
+					!t.BeyondLimit(fork[0].Limit) &&
 					t.Outcomes[i].Attempts < endless
 			})
 		})
@@ -123,7 +126,8 @@ var rules = []rule{
 	}},
 	{"servers are selected in a busy loop", func(plan trial.Plan, up, fork traces) bool {
 		selections := func(t trial.Trace) int { return t.Selections }
-		return plan.OnlyOverloads() && fork.least(selections) > up.most(selections)+2*(fork[0].Limit+1) // one for each attempt, one to look elsewhere
+		// one for each attempt, one to look elsewhere
+		return plan.OnlyOverloads() && fork.least(selections) > up.most(selections)+2*(fork[0].Limit+1)
 	}},
 }
 

@@ -37,7 +37,8 @@ func request(t testing.TB, db, extJSON string) *proxy.Request {
 	t.Helper()
 	var doc bson.D
 	require.NoError(t, bson.UnmarshalExtJSON([]byte(extJSON), false, &doc))
-	req, err := proxy.NewRequest(&proxy.Client{AppName: "app"}, &wire.Message{Body: marshal(t, append(doc, bson.E{Key: "$db", Value: db}))})
+	req, err := proxy.NewRequest(&proxy.Client{AppName: "app"},
+		&wire.Message{Body: marshal(t, append(doc, bson.E{Key: "$db", Value: db}))})
 	require.NoError(t, err)
 	return req
 }

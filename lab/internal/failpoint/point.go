@@ -44,7 +44,8 @@ func parseData(value bson.RawValue) (data, error) {
 	}
 	for _, element := range elements {
 		if !slices.Contains(fields, element.Key()) {
-			return d, servererror.Errorf(servererror.CodeInvalidOptions, "%s: the lab has no data.%s", failCommand, element.Key())
+			return d, servererror.Errorf(servererror.CodeInvalidOptions, "%s: the lab has no data.%s", failCommand,
+				element.Key())
 		}
 	}
 	return d, nil

@@ -30,7 +30,8 @@ func cannedReplies(t testing.TB) map[string]bson.Raw {
 	documents := map[string]bson.D{
 		"": {ok},
 		"hello": {
-			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"}, {Key: "hosts", Value: bson.A{"real:1"}},
+			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"},
+			{Key: "hosts", Value: bson.A{"real:1"}},
 			{Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
 			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: wire.DefaultMaxMessageSize},
 			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30}, ok,

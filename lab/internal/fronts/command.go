@@ -43,7 +43,8 @@ func (l *Lab) Disturb(ctx context.Context, what string, member int, after time.D
 	case kind == fault.Off, kind == fault.Silent, kind == fault.Reset:
 		return l.SetFault(member, kind, after)
 	case l.config.Members == nil:
-		return fmt.Errorf("%q needs --topology members; without, there are %q, %q and %q", what, fault.Off, fault.Silent, fault.Reset)
+		return fmt.Errorf("%q needs --topology members; without, there are %q, %q and %q", what, fault.Off, fault.Silent,
+			fault.Reset)
 	default:
 		return l.config.Members.Disturb(ctx, what, member, after)
 	}

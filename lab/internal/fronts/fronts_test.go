@@ -218,7 +218,8 @@ func TestReset(t *testing.T) {
 	}
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
 	require.NoError(t, l.SetFault(0, fault.Off, 0))
-	assert.Eventually(t, func() bool { return collection(client).FindOne(t.Context(), bson.D{}).Err() == nil }, patience, time.Millisecond)
+	assert.Eventually(t, func() bool { return collection(client).FindOne(t.Context(), bson.D{}).Err() == nil }, patience,
+		time.Millisecond)
 	assert.ErrorContains(t, l.SetFault(1, fault.Silent, 0), "there is no front 1")
 	assert.ErrorContains(t, l.SetFault(-1, fault.Silent, 0), "there is no front -1")
 }
@@ -231,7 +232,8 @@ func TestFaultCommand(t *testing.T) {
 	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1}))
 	assert.True(t, l.HasFault(1, fault.Silent))
 	assert.False(t, l.HasFault(0, fault.Silent))
-	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1}, bson.E{Key: "seconds", Value: 0.02}))
+	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1},
+		bson.E{Key: "seconds", Value: 0.02}))
 	assert.Eventually(t, func() bool { return l.HasFault(1, fault.Off) }, patience, time.Millisecond)
 	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}))
 	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "off"}), "the command passes all faults")

@@ -74,7 +74,8 @@ func TestExemptions(t *testing.T) {
 	for command, exempt := range map[string]bool{
 		"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true,
 		"setParameter": true, "configureFailPoint": true,
-		"ping": false, "find": false, "commitTransaction": false, "abortTransaction": false, "endSessions": false, "killCursors": false,
+		"ping": false, "find": false, "commitTransaction": false, "abortTransaction": false, "endSessions": false,
+		"killCursors": false,
 	} {
 		f := limited(t)
 		assert.Equal(t, exempt, run(t, f, "admin", `{"`+command+`": 1}`) == served, command)
@@ -83,7 +84,8 @@ func TestExemptions(t *testing.T) {
 		"control": true, "control-room": true, "control-room-2": false, "room": false, "mongo-go": true, "go-driver": false,
 	} {
 		f := limited(t)
-		run(t, f, "admin", `{"setParameter": 1, "ingressRequestRateLimiterApplicationExemptions": {"appNames": ["other", "`+prefix+`"]}}`)
+		run(t, f, "admin", `{"setParameter": 1, "ingressRequestRateLimiterApplicationExemptions": {"appNames": ["other", "`+
+			prefix+`"]}}`)
 		assert.Equal(t, exempt, run(t, f, "d", `{"find": "c"}`) == served, prefix)
 	}
 }
@@ -120,7 +122,8 @@ func TestParameters(t *testing.T) {
 	assert.Equal(t, want, f.Requests.Limit())
 	assert.Equal(t, served, run(t, f, "admin", `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
 	for _, parameter := range []string{
-		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`, `"ingressRequestAdmissionRatePerSec": 1.5`,
+		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
+		`"ingressRequestAdmissionRatePerSec": 1.5`,
 		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`, `"ingressRequestAdmissionMaxQueueDepth": -1`,
 		`"ingressRequestRateLimiterApplicationExemptions": {"appNames": [1]}`,
 	} {

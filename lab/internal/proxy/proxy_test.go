@@ -73,7 +73,8 @@ func TestStreamOfHellos(t *testing.T) {
 		asked <- n
 		assert.False(t, request.HasFlag(wire.ExhaustAllowed))
 		reply := echo(request)[0]
-		reply.Body = command(t, 1, bson.E{Key: "ok", Value: n < 3}, bson.E{Key: "topologyVersion", Value: bson.D{{Key: "counter", Value: n + 1}}}).Body
+		reply.Body = command(t, 1, bson.E{Key: "ok", Value: n < 3},
+			bson.E{Key: "topologyVersion", Value: bson.D{{Key: "counter", Value: n + 1}}}).Body
 		return []*wire.Message{reply}
 	})).dial(t)
 	request := command(t, 1, bson.E{Key: "hello", Value: 1}, bson.E{Key: "maxAwaitTimeMS", Value: 500},
@@ -115,11 +116,17 @@ func TestMisbehaviourEndsTheConnection(t *testing.T) {
 		client func(conversation)
 		log    string
 	}{
-		"malformed request": {client: func(c conversation) { _, _ = c.Write([]byte(garbage)) }, log: "request: malformed message: opcode 9999"},
+		"malformed request": {client: func(c conversation) { _, _ = c.Write([]byte(garbage)) },
+			log: "request: malformed message: opcode 9999"},
 		"not a command": {client: func(c conversation) {
 			_ = wire.Write(c, &wire.Message{Legacy: true, Namespace: "d.c", Body: bson.Raw{5, 0, 0, 0, 0}})
 		}, log: "only commands are served, on <database>.$cmd"},
-		"malformed reply": {server: func(c conversation) { _, _ = wire.Read(c); _, _ = c.Write([]byte(garbage)); _, _ = wire.Read(c) },
+		"malformed reply": {server: func(c conversation) {
+			_, _ = wire.Read(c)
+			_, _ = c.Write([]byte(garbage))
+			_,
+				_ = wire.Read(c)
+		},
 			log: "backend: malformed message: opcode 9999"},
 		"backend closes": {server: func(c conversation) { _, _ = wire.Read(c) }, log: "backend: it closed the connection"},
 		"unasked reply": {server: answering(func(m *wire.Message) []*wire.Message { return append(echo(m), echo(m)...) }),

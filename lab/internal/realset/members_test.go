@@ -84,7 +84,8 @@ func counterOf(doc bson.Raw) int64 {
 func TestHello(t *testing.T) {
 	for _, command := range []string{"hello", "isMaster", "ismaster"} {
 		asked, got := handle(t, frontOf(), request(t, 0, bson.D{{Key: command, Value: 1}}),
-			bson.D{{Key: "me", Value: "real:1"}, {Key: "primary", Value: "10.0.0.2:27017"}, version(7), {Key: "ok", Value: 1.0}})
+			bson.D{{Key: "me", Value: "real:1"}, {Key: "primary", Value: "10.0.0.2:27017"}, version(7),
+				{Key: "ok", Value: 1.0}})
 		require.Len(t, got, 1)
 		assert.Len(t, asked, 1)
 		assert.Equal(t, "front:1", got[0].Body.Lookup("me").StringValue(), command)
@@ -105,12 +106,13 @@ func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
 		reply bson.D
 		want  int64
 	}{
-		"not primary":       {notPrimary, 3},
-		"its own":           {append(bson.D{version(9)}, notPrimary...), 9},
-		"another error":     {bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 462}}, 0},
-		"shutting down":     {bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 91}}, 0},
-		"no error":          {bson.D{{Key: "ok", Value: 1.0}}, 0},
-		"of a writeConcern": {bson.D{{Key: "ok", Value: 1.0}, {Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 189}}}}, 3},
+		"not primary":   {notPrimary, 3},
+		"its own":       {append(bson.D{version(9)}, notPrimary...), 9},
+		"another error": {bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 462}}, 0},
+		"shutting down": {bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 91}}, 0},
+		"no error":      {bson.D{{Key: "ok", Value: 1.0}}, 0},
+		"of a writeConcern": {bson.D{{Key: "ok", Value: 1.0}, {Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 189}}}},
+			3},
 	} {
 		_, got := handle(t, h, request(t, 0, find), test.reply)
 		assert.Equal(t, test.want, counterOf(got[0].Body), name)

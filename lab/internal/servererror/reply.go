@@ -91,11 +91,14 @@ func (r Rejection) Error() *Error {
 	case RequestRate:
 		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit", Labels: labels}
 	case RequestRateBefore826:
-		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit", Labels: labels[:2]}
+		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit",
+			Labels: labels[:2]}
 	case OperationRate:
-		return &Error{Code: CodeIngressOperationRateLimit, Message: "the rate of operations exceeds the server's limit", Labels: labels}
+		return &Error{Code: CodeIngressOperationRateLimit, Message: "the rate of operations exceeds the server's limit",
+			Labels: labels}
 	default:
-		return &Error{Code: CodeInterruptedDueToOverload, Message: "the operation was interrupted by an overloaded server", Labels: labels[:1]}
+		return &Error{Code: CodeInterruptedDueToOverload, Message: "the operation was interrupted by an overloaded server",
+			Labels: labels[:1]}
 	}
 }
 

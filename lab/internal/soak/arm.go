@@ -298,7 +298,8 @@ func (a *application) assemble() (err error) {
 	a.hire("snapshot", audit.audit)
 	a.hire("causal session", follow.step)
 	for i := range 2 {
-		use := &accessor{worker: a.worker(fmt.Sprintf("accessor %d", i), ""), number: i, random: rand.New(rand.NewPCG(a.Seed+1, uint64(i)))}
+		use := &accessor{worker: a.worker(fmt.Sprintf("accessor %d", i), ""), number: i,
+			random: rand.New(rand.NewPCG(a.Seed+1, uint64(i)))}
 		a.hire("register", use.access)
 	}
 	return nil

@@ -97,11 +97,13 @@ func tooEarly(sum int64, count int) bool { return sum == 0 && count == 0 }
 
 func (a *application) checkSum(where string, sum int64, count int) {
 	if sum != accounts*initialBalance || count != accounts {
-		a.report.violation(wrongSums, "%s has %d in %d accounts, instead of %d in %d", where, sum, count, accounts*initialBalance, accounts)
+		a.report.violation(wrongSums, "%s has %d in %d accounts, instead of %d in %d", where, sum, count,
+			accounts*initialBalance, accounts)
 	}
 }
 
-func addUp(ctx context.Context, collection *mongo.Collection, opts ...options.Lister[options.FindOptions]) (sum int64, count int, err error) {
+func addUp(ctx context.Context, collection *mongo.Collection, opts ...options.Lister[options.FindOptions]) (sum int64, count int,
+	err error) {
 	cursor, err := collection.Find(ctx, bson.D{}, opts...)
 	if err != nil {
 		return 0, 0, err
@@ -157,7 +159,8 @@ func (c *causal) end(ctx context.Context) {
 }
 
 func (c *causal) lookUp(ctx context.Context) error {
-	secondary := c.collection("causal", options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Majority()))
+	secondary := c.collection("causal",
+		options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Majority()))
 	var found total
 	err := secondary.FindOne(ctx, byID(c.name), options.FindOne().SetComment(c.comment())).Decode(&found)
 	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) { // which is wrong only where something was written

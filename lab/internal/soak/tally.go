@@ -36,7 +36,8 @@ func (t *Tally) Add(seed uint64, reports []*Report) {
 		for _, kind := range slices.Sorted(maps.Keys(r.Violations)) {
 			v := r.Violations[kind]
 			if sum.Violations[kind].Count == 0 {
-				t.first = append(t.first, fmt.Sprintf("%s, seed %d, the first of %s: %.1000s", t.arms[i].Name, seed, kind, v.Example))
+				t.first = append(t.first, fmt.Sprintf("%s, seed %d, the first of %s: %.1000s", t.arms[i].Name, seed, kind,
+					v.Example))
 			}
 			sum.Violations[kind] = Violation{Count: sum.Violations[kind].Count + v.Count}
 		}

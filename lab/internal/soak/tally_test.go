@@ -22,12 +22,15 @@ func TestTally(t *testing.T) {
 		want    []string
 	}{
 		"nothing": {nil, false, nil},
-		"none":    {[][]*Report{{clean(), clean()}}, false, []string{"| operations | 15 | 15 |", "| documented errors: network | 2 | 2 |"}},
+		"none": {[][]*Report{{clean(), clean()}}, false,
+			[]string{"| operations | 15 | 15 |", "| documented errors: network | 2 | 2 |"}},
 		"the other's": {[][]*Report{{lost(), clean()}, {lost(), clean()}}, false, []string{
-			"| acknowledged writes that are not there | 6 | 0 |", "v1, seed 0, the first of acknowledged writes that are not there: insert 7",
+			"| acknowledged writes that are not there | 6 | 0 |",
+			"v1, seed 0, the first of acknowledged writes that are not there: insert 7",
 		}},
 		"the fork's, seed by seed": {[][]*Report{{clean(), clean()}, {clean(), lost()}}, true, []string{
-			"| operations | 30 | 30 |", "| commands of one operation, at most | 6 | 6 |", "| acknowledged writes that are not there | 0 | 3 |",
+			"| operations | 30 | 30 |", "| commands of one operation, at most | 6 | 6 |",
+			"| acknowledged writes that are not there | 0 | 3 |",
 			"fork, seed 1, the first of",
 		}},
 	} {

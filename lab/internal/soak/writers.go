@@ -148,7 +148,8 @@ func (b *bulker) write(ctx context.Context) error {
 		models = append(models, mongo.NewInsertOneModel().SetDocument(record{b.name, n}))
 	}
 	pushed := b.pushes.next()
-	models = append(models, mongo.NewUpdateOneModel().SetFilter(byID(b.array())).SetUpdate(change("$push", "n", pushed)).SetUpsert(true))
+	models = append(models, mongo.NewUpdateOneModel().SetFilter(byID(b.array())).SetUpdate(change("$push", "n",
+		pushed)).SetUpsert(true))
 	result, err := b.collection("bulks").BulkWrite(ctx, models, options.BulkWrite().SetComment(b.comment()))
 	if err != nil {
 		return err

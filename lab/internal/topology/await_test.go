@@ -23,9 +23,10 @@ func TestAwait(t *testing.T) {
 		known func(topologyVersion) topologyVersion // of the present one
 		want  time.Duration                         // until the reply; there is a step-down after 3 s
 	}{
-		"same":           {func(v topologyVersion) topologyVersion { return v }, 3 * time.Second},
-		"older":          {func(v topologyVersion) topologyVersion { v.counter--; return v }, 0},
-		"newer":          {func(v topologyVersion) topologyVersion { v.counter++; return v }, 3*time.Second + electionDelay}, // the election
+		"same":  {func(v topologyVersion) topologyVersion { return v }, 3 * time.Second},
+		"older": {func(v topologyVersion) topologyVersion { v.counter--; return v }, 0},
+		// the election
+		"newer":          {func(v topologyVersion) topologyVersion { v.counter++; return v }, 3*time.Second + electionDelay},
 		"another server": {func(v topologyVersion) topologyVersion { v.process = bson.NewObjectID(); return v }, 0},
 		"much newer":     {func(v topologyVersion) topologyVersion { v.counter += 9; return v }, heartbeat},
 	}

@@ -108,7 +108,8 @@ func SaysNotPrimary(doc bson.Raw) bool {
 	}
 	n, _ := bsondoc.Int64(code)
 	switch n {
-	case servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary, servererror.CodeInterruptedByStateChange, servererror.CodeNotPrimaryNoSecondaryOk,
+	case servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary, servererror.CodeInterruptedByStateChange,
+		servererror.CodeNotPrimaryNoSecondaryOk,
 		servererror.CodeNotPrimaryOrSecondary:
 		return true
 	default:

@@ -56,7 +56,8 @@ func TestHello(t *testing.T) {
 		command bson.D
 		want    bson.M
 	}{
-		"standalone": {newCluster(t, Standalone, 1), 0, bson.D{{Key: "hello", Value: 1}}, bson.M{"isWritablePrimary": true, "$clusterTime": bson.D{}}},
+		"standalone": {newCluster(t, Standalone, 1), 0, bson.D{{Key: "hello", Value: 1}},
+			bson.M{"isWritablePrimary": true, "$clusterTime": bson.D{}}},
 		"legacy name": {
 			newCluster(t, Standalone, 1), 0, bson.D{{Key: "isMaster", Value: 1}, {Key: "helloOk", Value: true}},
 			bson.M{"ismaster": true, "helloOk": true, "$clusterTime": bson.D{}},
@@ -70,7 +71,8 @@ func TestHello(t *testing.T) {
 			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
 		}},
 		"balancer": {balancer, 0, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, bson.M{
-			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{}, "serviceId": balancer.members[0].services[0],
+			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
+			"serviceId": balancer.members[0].services[0],
 		}},
 		"balancer, not asked": {balancer, 0, bson.D{{Key: "hello", Value: 1}}, bson.M{
 			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},

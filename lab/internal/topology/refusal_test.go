@@ -49,7 +49,8 @@ func TestRetryLabels(t *testing.T) {
 	number, session := e("txnNumber", int64(1)), e("autocommit", false)
 	for label, commands := range map[string][]bson.D{
 		"RetryableWriteError": {
-			{e("insert", "c"), number}, {e("commitTransaction", 1), number, session}, {e("abortTransaction", 1), number, session},
+			{e("insert", "c"), number}, {e("commitTransaction", 1), number, session},
+			{e("abortTransaction", 1), number, session},
 		},
 		"TransientTransactionError": {{e("insert", "c"), number, session}, {e("find", "c"), number, session}},
 		"":                          {{e("insert", "c")}, {e("find", "c")}},

@@ -34,7 +34,8 @@ func decodeCompressed(header, content []byte) (*Message, error) {
 	if !isOp || !isSize || !isCompressor || op == wiremessage.OpCompressed || size < 0 || size > DefaultMaxMessageSize {
 		return nil, fmt.Errorf("%w: %v of %d bytes in %v", ErrMalformed, op, size, wiremessage.OpCompressed)
 	}
-	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel, UncompressedSize: size})
+	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel,
+		UncompressedSize: size})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v: %w", ErrMalformed, compressor, err)
 	}

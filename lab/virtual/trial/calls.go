@@ -86,22 +86,27 @@ var kinds = map[string]kind{
 	"find": {[]string{"find", "getMore"}, false, false, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
 		return all(ctx)(a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(2)))
 	}},
-	"findClose": {[]string{"find", "killCursors"}, false, false, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		cursor, err := a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(1))
-		if err != nil {
-			return nil, err
-		}
-		return cursor.Next(ctx), errors.Join(cursor.Err(), cursor.Close(ctx))
-	}},
-	"findOneAndUpdate": {[]string{"findAndModify"}, false, true, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		return none(a.coll.FindOneAndUpdate(ctx, d("_id", c.id(0)), increase(), options.FindOneAndUpdate().SetUpsert(true)).Raw())
-	}},
-	"findOneAndReplace": {[]string{"findAndModify"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.FindOneAndReplace(ctx, d("_id", 4), d("call", 0)).Raw()
-	}},
-	"findOneAndDelete": {[]string{"findAndModify"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return none(a.coll.FindOneAndDelete(ctx, d("_id", 5)).Raw())
-	}},
+	"findClose": {[]string{"find", "killCursors"}, false, false, nothing,
+		func(ctx context.Context, a *application, _ Call) (any, error) {
+			cursor, err := a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(1))
+			if err != nil {
+				return nil, err
+			}
+			return cursor.Next(ctx), errors.Join(cursor.Err(), cursor.Close(ctx))
+		}},
+	"findOneAndUpdate": {[]string{"findAndModify"}, false, true, increases,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			return none(a.coll.FindOneAndUpdate(ctx, d("_id", c.id(0)), increase(),
+				options.FindOneAndUpdate().SetUpsert(true)).Raw())
+		}},
+	"findOneAndReplace": {[]string{"findAndModify"}, false, true, nothing,
+		func(ctx context.Context, a *application, _ Call) (any, error) {
+			return a.coll.FindOneAndReplace(ctx, d("_id", 4), d("call", 0)).Raw()
+		}},
+	"findOneAndDelete": {[]string{"findAndModify"}, false, true, nothing,
+		func(ctx context.Context, a *application, _ Call) (any, error) {
+			return none(a.coll.FindOneAndDelete(ctx, d("_id", 5)).Raw())
+		}},
 	"countDocuments": {[]string{"aggregate"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
 		return a.coll.CountDocuments(ctx, d("call", 0))
 	}},
@@ -111,29 +116,34 @@ var kinds = map[string]kind{
 	"distinct": {[]string{"distinct"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
 		return a.coll.Distinct(ctx, "call", bson.D{}).Raw()
 	}},
-	"aggregate": {[]string{"aggregate", "getMore"}, false, false, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return all(ctx)(a.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
-	}},
+	"aggregate": {[]string{"aggregate", "getMore"}, false, false, nothing,
+		func(ctx context.Context, a *application, _ Call) (any, error) {
+			return all(ctx)(a.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0))},
+				options.Aggregate().SetBatchSize(2)))
+		}},
 	"aggregateOut": {[]string{"aggregate"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
 		return all(ctx)(a.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
 	}},
-	"bulkWrite": {[]string{"insert", "update", "delete"}, false, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.coll.BulkWrite(ctx, []mongo.WriteModel{
-			mongo.NewInsertOneModel().SetDocument(c.document(1)),
-			mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
-			mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
-			mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
-		}, options.BulkWrite().SetOrdered(c.N%2 == 0))
-	}},
+	"bulkWrite": {[]string{"insert", "update", "delete"}, false, false, increases,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			return a.coll.BulkWrite(ctx, []mongo.WriteModel{
+				mongo.NewInsertOneModel().SetDocument(c.document(1)),
+				mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
+				mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
+				mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
+			}, options.BulkWrite().SetOrdered(c.N%2 == 0))
+		}},
 	"clientBulkWrite": {[]string{"bulkWrite"}, false, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
 		return a.client.BulkWrite(ctx, []mongo.ClientBulkWrite{
 			{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(c.document(1))},
-			{Database: "db", Collection: "c", Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)},
+			{Database: "db", Collection: "c",
+				Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)},
 		}, options.ClientBulkWrite().SetVerboseResults(c.N > 1))
 	}},
-	"listCollections": {[]string{"listCollections"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return all(ctx)(a.coll.Database().ListCollections(ctx, bson.D{}))
-	}},
+	"listCollections": {[]string{"listCollections"}, false, true, nothing,
+		func(ctx context.Context, a *application, _ Call) (any, error) {
+			return all(ctx)(a.coll.Database().ListCollections(ctx, bson.D{}))
+		}},
 	"listDatabases": {[]string{"listDatabases"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
 		return a.client.ListDatabaseNames(ctx, bson.D{})
 	}},
@@ -172,69 +182,80 @@ var kinds = map[string]kind{
 		}
 		return seen, errors.Join(err, stream.Err(), stream.Close(ctx))
 	}},
-	"causal": {[]string{"insert", "find"}, true, false, inserts, inSession(options.Session().SetCausalConsistency(true), func(ctx context.Context, a *application, c Call) (any, error) {
-		_, err := a.coll.InsertOne(ctx, c.document(0))
-		if err != nil {
-			return nil, err
-		}
-		return a.coll.FindOne(ctx, d("_id", c.id(0))).Raw()
-	})},
-	"snapshot": {[]string{"find", "distinct"}, true, false, nothing, inSession(options.Session().SetSnapshot(true), func(ctx context.Context, a *application, _ Call) (any, error) {
-		_, err := a.coll.FindOne(ctx, d("_id", 3)).Raw()
-		if err != nil {
-			return nil, err
-		}
-		return a.coll.Distinct(ctx, "call", bson.D{}).Raw()
-	})},
-	"tailable": {[]string{"find", "getMore", "killCursors"}, false, false, nothing, func(ctx context.Context, a *application, c Call) (any, error) {
-		cursor, err := a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
-		if err != nil {
-			return nil, err
-		}
-		seen := 0
-		for range 10 {
-			if cursor.TryNext(ctx) {
-				seen++
+	"causal": {[]string{"insert", "find"}, true, false, inserts, inSession(options.Session().SetCausalConsistency(true),
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			_, err := a.coll.InsertOne(ctx, c.document(0))
+			if err != nil {
+				return nil, err
 			}
-		}
-		return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
-	}},
-	"clientBulkWriteMany": {[]string{"bulkWrite", "getMore"}, false, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		writes := []mongo.ClientBulkWrite{{Database: "db", Collection: "c", Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)}}
-		for i := range 4 {
-			writes = append(writes, mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(c.document(1 + i%(2+c.N)))})
-		}
-		return a.client.BulkWrite(ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
-	}},
-	"transaction": {[]string{"insert", "update", "commitTransaction"}, true, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.transaction(ctx, c, true)
-	}},
-	"abortedTransaction": {[]string{"insert", "update", "abortTransaction"}, true, false, nothing, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.transaction(ctx, c, false)
-	}},
-	"withTransaction": {[]string{"insert", "update", "commitTransaction", "abortTransaction"}, true, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		session, err := a.client.StartSession()
-		if err != nil {
-			return nil, err
-		}
-		defer a.end(c, session)
-		times := 0
-		result, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-			if times++; times > 10 { // or a driver that begins again without a pause would never end
-				pause(ctx, times > 20)
+			return a.coll.FindOne(ctx, d("_id", c.id(0))).Raw()
+		})},
+	"snapshot": {[]string{"find", "distinct"}, true, false, nothing, inSession(options.Session().SetSnapshot(true),
+		func(ctx context.Context, a *application, _ Call) (any, error) {
+			_, err := a.coll.FindOne(ctx, d("_id", 3)).Raw()
+			if err != nil {
+				return nil, err
 			}
-			defer a.endsNow(c)
-			return nil, a.writes(ctx, c)
-		})
-		return result, a.again(ctx, c, session, err)
-	}},
+			return a.coll.Distinct(ctx, "call", bson.D{}).Raw()
+		})},
+	"tailable": {[]string{"find", "getMore", "killCursors"}, false, false, nothing,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			cursor, err := a.coll.Find(ctx, d("call", 0),
+				options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
+			if err != nil {
+				return nil, err
+			}
+			seen := 0
+			for range 10 {
+				if cursor.TryNext(ctx) {
+					seen++
+				}
+			}
+			return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
+		}},
+	"clientBulkWriteMany": {[]string{"bulkWrite", "getMore"}, false, false, increases,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			writes := []mongo.ClientBulkWrite{{Database: "db", Collection: "c",
+				Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)}}
+			for i := range 4 {
+				writes = append(writes, mongo.ClientBulkWrite{Database: "db", Collection: "c",
+					Model: mongo.NewClientInsertOneModel().SetDocument(c.document(1 + i%(2+c.N)))})
+			}
+			return a.client.BulkWrite(ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
+		}},
+	"transaction": {[]string{"insert", "update", "commitTransaction"}, true, false, increases,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			return a.transaction(ctx, c, true)
+		}},
+	"abortedTransaction": {[]string{"insert", "update", "abortTransaction"}, true, false, nothing,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			return a.transaction(ctx, c, false)
+		}},
+	"withTransaction": {[]string{"insert", "update", "commitTransaction", "abortTransaction"}, true, false, increases,
+		func(ctx context.Context, a *application, c Call) (any, error) {
+			session, err := a.client.StartSession()
+			if err != nil {
+				return nil, err
+			}
+			defer a.end(c, session)
+			times := 0
+			result, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+				if times++; times > 10 { // or a driver that begins again without a pause would never end
+					pause(ctx, times > 20)
+				}
+				defer a.endsNow(c)
+				return nil, a.writes(ctx, c)
+			})
+			return result, a.again(ctx, c, session, err)
+		}},
 }
 
 // featured are the kinds of which only plans with features have calls.
 var featured = []string{"causal", "clientBulkWriteMany", "snapshot", "tailable"}
 
 // inSession makes a call in a session of its own.
-func inSession(opts *options.SessionOptionsBuilder, run func(context.Context, *application, Call) (any, error)) func(context.Context, *application, Call) (any, error) {
+func inSession(opts *options.SessionOptionsBuilder, run func(context.Context, *application, Call) (any, error)) func(context.Context,
+	*application, Call) (any, error) {
 	return func(ctx context.Context, a *application, c Call) (any, error) {
 		session, err := a.client.StartSession(opts)
 		if err != nil {

@@ -62,7 +62,8 @@ var Differences = []Difference{
 		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
 			e := i.ended()
 			return e.both("bulkWrite") && strings.Contains(e.fork["error"], noTime) && e.fork.isOne(expired...) &&
-				e.rest(tried, tried) && e.up.matches("returns", `Acknowledged:false`) && e.fork.matches("returns", `Acknowledged:true`)
+				e.rest(tried, tried) && e.up.matches("returns", `Acknowledged:false`) &&
+				e.fork.matches("returns", `Acknowledged:true`)
 		},
 	},
 	{ // upstream's indexes are then those of the batch
@@ -76,7 +77,8 @@ var Differences = []Difference{
 			e := i.ended()
 			return e.both("") && strings.HasPrefix(e.kind(), "clientBulkWrite") &&
 				e.up.matches("error", `^ driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, \{`) &&
-				e.fork.matches("error", `^ backpressure\.Interruption "bulk write exception: write concern errors: \[.*\]: no time for a retry: `) &&
+				e.fork.matches("error",
+					`^ backpressure\.Interruption "bulk write exception: write concern errors: \[.*\]: no time for a retry: `) &&
 				e.fork.isOne(expired...) && e.sameResult() && e.rest(tried, tried)
 		},
 	},
@@ -85,12 +87,14 @@ var Differences = []Difference{
 			e := i.ended()
 			return e.both("watch") && e.up.isOne(expired...) && e.fork.isOne(expired...) && e.sameResult() &&
 				e.rest(wentOn+`|event started aggregate of call \d+ watch|`+
-					`(event|log) .*failed.*aggregate.*context (canceled|deadline exceeded)|log "Command started"`, tried)
+					`(event|log) .*failed.*aggregate.*context (canceled|deadline exceeded)|log "Command started"`,
+					tried)
 		},
 	},
 	{Row: "no server or connection for a retry", Fits: func(i Instant) bool {
 		e := i.ended()
-		return e.both("watch") && e.up.matches("error", `^ topology\.ServerSelectionError`) && e.fork.matches("error", `^ mongo\.CommandError`) &&
+		return e.both("watch") && e.up.matches("error", `^ topology\.ServerSelectionError`) &&
+			e.fork.matches("error", `^ mongo\.CommandError`) &&
 			e.fork.matches("detail", `command`) && e.sameResult() && e.rest(tried, tried)
 	}},
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Fits: func(i Instant) bool {
@@ -111,7 +115,8 @@ var Differences = []Difference{
 			const failed = `(pool \S+: Connection(CheckOutFailed connectionE|Closed e)rror|log "Connection (checkout failed|closed)") ` +
 				`.*during connection handshake: \(InterruptedDueToOverload\)`
 			e := i.ended()
-			return e.one() && some(e.restUp, failed+`.* network, SystemOverloadedError, RetryableError$`) && e.rest(failed, failed) &&
+			return e.one() && some(e.restUp, failed+`.* network, SystemOverloadedError, RetryableError$`) &&
+				e.rest(failed, failed) &&
 				some(e.restFork, failed+`.* SystemOverloadedError$`) && e.up["error"] == e.fork["error"] &&
 				(e.call == "" || e.fork.matches("detail", `^ command 473 `))
 		},
@@ -119,7 +124,8 @@ var Differences = []Difference{
 	{ // the newest upstream labels it, too, and returns it
 		Row: "errors of establishing a connection", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.one() && e.up.matches("error", `during connection handshake`) && e.up.isOne("SystemOverloadedError, RetryableError") &&
+			return e.one() && e.up.matches("error", `during connection handshake`) &&
+				e.up.isOne("SystemOverloadedError, RetryableError") &&
 				len(e.fork) == 0 && e.rest(wentOn, wentOn)
 		},
 	},
@@ -128,14 +134,17 @@ var Differences = []Difference{
 			e := i.ended()
 			return e.both("") && strings.HasSuffix(strings.ToLower(e.kind()), "transaction") &&
 				e.adds("TransientTransactionError") && e.sameText() &&
-				some(i.All, `call `+e.call+` error .*(was cleared because another operation failed|during connection handshake)`) &&
+				some(i.All, `call `+e.call+
+					` error .*(was cleared because another operation failed|during connection handshake)`) &&
 				e.sameResult() && e.rest(tried, tried)
 		},
 	},
 	{Row: "pool cleared before the command asked for a connection", Apart: true, Fits: func(i Instant) bool {
 		e := i.ended()
-		return e.one() && e.up.matches("error", `^ topology\.poolClearedError ".* was cleared because another operation failed with: `) &&
-			(e.fork["error"] == "" || e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) && e.rest(tried, wentOn)
+		return e.one() && e.up.matches("error",
+			`^ topology\.poolClearedError ".* was cleared because another operation failed with: `) &&
+			(e.fork["error"] == "" || e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) &&
+			e.rest(tried, wentOn)
 	}},
 	{ // upstream begins at once
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
@@ -148,9 +157,11 @@ var Differences = []Difference{
 	{ // upstream begins again without time, and has its error
 		Row: "`WithTransaction`, between transactions", Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("withTransaction") && e.up.isOne(expired...) && e.fork.isOne(expired...) && e.up["returns"] == e.fork["returns"] &&
+			return e.both("withTransaction") && e.up.isOne(expired...) && e.fork.isOne(expired...) &&
+				e.up["returns"] == e.fork["returns"] &&
 				e.up.matches("error", `calculated server-side timeout|context (deadline exceeded|canceled)`) &&
-				e.fork.matches("is", `TransientTransactionError`) && !e.up.matches("is", `TransientTransactionError`) && e.rest(beginsAgain, ``)
+				e.fork.matches("is", `TransientTransactionError`) && !e.up.matches("is", `TransientTransactionError`) &&
+				e.rest(beginsAgain, ``)
 		},
 	},
 	{ // the newest begins after another backoff
@@ -190,14 +201,16 @@ var Differences = []Difference{
 	{ // the newest upstream
 		Row: "`WithTransaction`, time is up after another error", Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("withTransaction") && e.up.matches("error", `^ mongo\.timeoutError "operation timed out: `) && e.rest(``, ``) &&
+			return e.both("withTransaction") && e.up.matches("error", `^ mongo\.timeoutError "operation timed out: `) &&
+				e.rest(``, ``) &&
 				i.but(` error \S+ "(operation timed out: )?| is (timeout(, )?)?`)
 		},
 	},
 	{Row: "`WithTransaction`, context with a deadline", Apart: true, Fits: func(i Instant) bool {
 		e := i.ended()
 		return e.onlyFork("withTransaction") && i.Plan.deadline(e.call) &&
-			e.fork.matches("error", `calculated server-side timeout|context deadline exceeded`) && e.fork.isOne(expired[0]) && e.rest(wentOn, ``)
+			e.fork.matches("error", `calculated server-side timeout|context deadline exceeded`) && e.fork.isOne(expired[0]) &&
+			e.rest(wentOn, ``)
 	}},
 	{ // upstream commits again at once
 		Row: "a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
@@ -211,8 +224,10 @@ var Differences = []Difference{
 			const unknown = `call \d+ (transaction|withTransaction|commitAgain) is timeout.*UnknownTransactionCommitResult`
 			return some(i.All, unknown) && some(i.Fork, unknown+`|abortAgain error .*after calling commitTransaction`) &&
 				some(i.Upstream, `ConnectionCheckOutStarted|event started abortTransaction`) &&
-				i.are(wentOn+`|pool \S+: ConnectionClosed idle|event started abortTransaction|log "Command started" commandName: abortTransaction`,
-					wentOn+`|call \d+ (\w+Transaction|transaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`)
+				i.are(wentOn+
+					`|pool \S+: ConnectionClosed idle|event started abortTransaction|log "Command started" commandName: abortTransaction`,
+					wentOn+
+						`|call \d+ (\w+Transaction|transaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`)
 		},
 	},
 	{ // upstream's next commit has the old write concern
@@ -236,7 +251,8 @@ var Differences = []Difference{
 			const closes = `|(log|event) .*(getMore|killCursors)`
 			return i.Plan.faulty(func(f Fault) bool { return f.What == Lack && strings.HasPrefix(f.Field, "cursor") }) &&
 				e.one() && e.fork.matches("error", `"malformed reply: the cursor has no `) &&
-				(e.up["error"] == "" || e.up.matches("error", `"(panic: |invalid response from server, no ')`)) && e.rest(wentOn+closes, wentOn+closes)
+				(e.up["error"] == "" || e.up.matches("error", `"(panic: |invalid response from server, no ')`)) &&
+				e.rest(wentOn+closes, wentOn+closes)
 		},
 	},
 	{ // upstream waits for the router that it is pinned to
@@ -297,7 +313,9 @@ var Differences = []Difference{
 			e := i.ended()
 			return e.one() && len(e.fork) == 0 && strings.HasPrefix(e.kind(), "clientBulkWrite") &&
 				e.up.matches("error", `an inserted document is too large`) &&
-				e.rest(``, wentOn+`|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`)
+				e.rest(``,
+					wentOn+
+						`|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`)
 		},
 	},
 	{ // upstream's is still under way when the fork's application commits again
@@ -308,11 +326,13 @@ var Differences = []Difference{
 	},
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Fits: func(i Instant) bool {
 		return len(i.Upstream) == 0 && len(i.Fork) == 1 &&
-			some(i.Fork, `event failed \w+ after \S+: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`)
+			some(i.Fork,
+				`event failed \w+ after \S+: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`)
 	}},
 	{Row: "write concern error of a batch, none in the next", Fits: func(i Instant) bool {
 		e := i.ended()
-		return e.call != "" && e.kind() == "bulkWrite" && e.up["error"] == "" && e.up.matches("returns", `, no error$`) && e.rest(``, ``) &&
+		return e.call != "" && e.kind() == "bulkWrite" && e.up["error"] == "" && e.up.matches("returns", `, no error$`) &&
+			e.rest(``, ``) &&
 			e.fork.matches("error", `^ mongo\.BulkWriteException "bulk write exception: write concern error: `) &&
 			strings.TrimSuffix(e.up["returns"], "no error") == strings.TrimSuffix(e.fork["returns"], "an error")
 	}},

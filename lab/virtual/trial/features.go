@@ -9,8 +9,10 @@ import (
 // features gives a plan what most have not: one of these, or two.
 func (s source) features(p *Plan) {
 	for range pick(s, 1, 1, 2) {
-		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits, source.sessions,
-			source.batches, source.connections, source.establishment, source.givenUp, source.services, source.replies, source.replies)(s, p)
+		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits,
+			source.sessions,
+			source.batches, source.connections, source.establishment, source.givenUp, source.services, source.replies,
+			source.replies)(s, p)
 	}
 }
 
@@ -59,7 +61,8 @@ func (s source) credentials(p *Plan) {
 
 // atHandshake is a fault while a connection is established.
 func (s source) atHandshake(on string) Fault {
-	f := Fault{What: pick(s, Close, Close, Close, Error, Error, Abort, Tear, Slow, Lose, Reject), On: on, Nth: 1 + s.IntN(3), Times: pick(s, 1, 1, 2, 1000)}
+	f := Fault{What: pick(s, Close, Close, Close, Error, Error, Abort, Tear, Slow, Lose, Reject), On: on, Nth: 1 + s.IntN(3),
+		Times: pick(s, 1, 1, 2, 1000)}
 	switch f.What {
 	case Error:
 		f.Code = pick[int32](s, 18, 91, 91, 11600, 391, 6)
@@ -91,7 +94,8 @@ func (s source) establishment(p *Plan) {
 
 // monitors make monitors slow, or run a command of their own, which may be given up while it waits.
 func (s source) monitors(p *Plan) {
-	p.Monitor = Monitor{On: pick(s, "started", "succeeded", "failed", "failed"), Takes: pick(s, 0, 0, s.between(1, 30)), Yields: s.chance(2)}
+	p.Monitor = Monitor{On: pick(s, "started", "succeeded", "failed", "failed"), Takes: pick(s, 0, 0, s.between(1, 30)),
+		Yields: s.chance(2)}
 	if s.chance(4) {
 		return
 	}
@@ -99,7 +103,8 @@ func (s source) monitors(p *Plan) {
 	if s.chance(2) {
 		p.Calls[0].Kind, p.Calls[0].N = pick(s, "insertMany", "bulkWrite", "updateOne"), 4
 	}
-	slow := pick(s, Fault{What: Reject, Code: 462}, Fault{What: Reject, Code: 462}, Fault{What: Slow, For: 2 * time.Second}, Fault{What: Close})
+	slow := pick(s, Fault{What: Reject, Code: 462}, Fault{What: Reject, Code: 462}, Fault{What: Slow, For: 2 * time.Second},
+		Fault{What: Close})
 	slow.On, slow.Nth, slow.Times = "count", 1, 1000
 	p.Faults = []Fault{slow}
 	if s.chance(2) {
@@ -120,8 +125,10 @@ func (s source) commits(p *Plan) {
 		}
 	}
 	p.Faults = []Fault{pick(s,
-		Fault{What: Slow, For: s.between(20, 60)}, Fault{What: Slow, For: s.between(20, 60)}, Fault{What: Lose}, Fault{What: Reject, Code: 462},
-		Fault{What: Error, Code: 50}, Fault{What: Error, Code: 50}, Fault{What: Concern, Code: 50}, Fault{What: Concern, Code: pick[int32](s, 64, 91)})}
+		Fault{What: Slow, For: s.between(20, 60)}, Fault{What: Slow, For: s.between(20, 60)}, Fault{What: Lose},
+		Fault{What: Reject, Code: 462},
+		Fault{What: Error, Code: 50}, Fault{What: Error, Code: 50}, Fault{What: Concern, Code: 50},
+		Fault{What: Concern, Code: pick[int32](s, 64, 91)})}
 	p.Faults[0].On, p.Faults[0].Nth, p.Faults[0].Times = "commitTransaction", 1, pick(s, 1, 1, 2)
 }
 
@@ -131,7 +138,8 @@ func (s source) sessions(p *Plan) {
 	if s.chance(2) {
 		p.Topology = pick(s, "replicaset:2", "replicaset:3")
 		p.option("readPreference=" + pick(s, "secondaryPreferred", "secondary") +
-			pick(s, "&maxStalenessSeconds=100", "&readPreferenceTags=dc:dc2", "&readPreferenceTags=dc:dc2&maxStalenessSeconds=100"))
+			pick(s, "&maxStalenessSeconds=100", "&readPreferenceTags=dc:dc2",
+				"&readPreferenceTags=dc:dc2&maxStalenessSeconds=100"))
 	}
 }
 
@@ -140,7 +148,8 @@ func (s source) batches(p *Plan) {
 	p.Batch = 1 + s.IntN(2)
 	on := s.one(p, "clientBulkWriteMany", "clientBulkWriteMany", "insertMany", "bulkWrite")
 	if s.chance(2) {
-		p.Faults = []Fault{{What: pick(s, Error, Concern, Close, Lose, Reject), Code: 462, On: pick(s, on, on, "getMore"), Nth: 1 + s.IntN(3), Times: pick(s, 1, 2)}}
+		p.Faults = []Fault{{What: pick(s, Error, Concern, Close, Lose, Reject), Code: 462, On: pick(s, on, on, "getMore"),
+			Nth: 1 + s.IntN(3), Times: pick(s, 1, 2)}}
 		if f := &p.Faults[0]; f.What != Reject {
 			f.Code = pick[int32](s, 91, 64, 13, 11600)
 		}
@@ -169,7 +178,8 @@ func (s source) services(p *Plan) {
 
 // fields are those that replies must have, by the command.
 var fields = map[string][]string{
-	"find": {"cursor", "cursor.firstBatch", "cursor.firstBatch", "cursor.id", "cursor.ns"}, "aggregate": {"cursor", "cursor.firstBatch", "cursor.firstBatch", "cursor.id"},
+	"find":            {"cursor", "cursor.firstBatch", "cursor.firstBatch", "cursor.id", "cursor.ns"},
+	"aggregate":       {"cursor", "cursor.firstBatch", "cursor.firstBatch", "cursor.id"},
 	"listCollections": {"cursor", "cursor.firstBatch", "cursor.id"}, "listIndexes": {"cursor", "cursor.firstBatch", "cursor.id"},
 	"getMore": {"cursor", "cursor.nextBatch", "cursor.id"}, "insert": {"n", "ok"}, "update": {"n", "nModified"}, "delete": {"n"},
 	"findAndModify": {"value", "lastErrorObject"}, "count": {"n"}, "distinct": {"values"}, "listDatabases": {"databases"},

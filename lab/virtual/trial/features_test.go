@@ -88,15 +88,17 @@ var features = map[string]feature{
 	},
 	"a fault at saslContinue": {
 		occurs: fault(Error, "saslContinue"),
-		plan:   Plan{Auth: Auth{Mechanism: Scram}, Options: noRetry, Calls: calls("insertOne"), Faults: coded(18, "", once(Error, "saslContinue"))},
-		shows:  map[string]int{"sees saslContinue": 1, "sees insert": 0}, fails: "auth error",
+		plan: Plan{Auth: Auth{Mechanism: Scram}, Options: noRetry, Calls: calls("insertOne"),
+			Faults: coded(18, "", once(Error, "saslContinue"))},
+		shows: map[string]int{"sees saslContinue": 1, "sees insert": 0}, fails: "auth error",
 	},
 	"a monitor's command that is given up": {
 		occurs: func(p Plan) bool { return p.Monitor.Asks > 0 && fault(Reject, "count")(p) },
 		plan: Plan{Monitor: Monitor{On: "succeeded", Asks: 30 * time.Millisecond}, Calls: calls("insertOne"), Faults: []Fault{
 			{What: Slow, On: "count", Nth: 1, Times: 1, For: time.Second},
 		}},
-		shows: map[string]int{"event started count of call 1001": 1, "call 1001 monitor error .*canceled": 1, ` 3\d\.\d+ call 1 .* no error`: 1},
+		shows: map[string]int{"event started count of call 1001": 1, "call 1001 monitor error .*canceled": 1,
+			` 3\d\.\d+ call 1 .* no error`: 1},
 	},
 	"a slow monitor": {
 		occurs: func(p Plan) bool { return p.Monitor.Takes > 0 },
@@ -110,7 +112,8 @@ var features = map[string]feature{
 	},
 	"a second commit after a late reply": {
 		occurs: func(p Plan) bool {
-			return fault(Slow, "commitTransaction")(p) && slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Again == "commit" && c.Deadline > 0 })
+			return fault(Slow, "commitTransaction")(p) &&
+				slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Again == "commit" && c.Deadline > 0 })
 		},
 		plan: Plan{
 			Calls:  []Call{{ID: 1, Kind: "transaction", N: 1, Deadline: 20 * time.Millisecond, Again: "commit"}},
@@ -123,7 +126,8 @@ var features = map[string]feature{
 			code := func(f Fault) bool { return f.Code == 50 && f.On == "commitTransaction" }
 			return p.faulty(code) && slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Again == "abort" })
 		},
-		plan:  Plan{Calls: []Call{{ID: 1, Kind: "transaction", N: 1, Again: "abort"}}, Faults: coded(50, "", once(Error, "commitTransaction"))},
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "transaction", N: 1, Again: "abort"}},
+			Faults: coded(50, "", once(Error, "commitTransaction"))},
 		shows: map[string]int{"call 1 abortAgain returns": 1}, fails: "MaxTimeMSExpired",
 	},
 	"heartbeats by polling": {
@@ -149,7 +153,9 @@ var features = map[string]feature{
 	"maxStaleness and tags": {
 		occurs: func(p Plan) bool { return hasOption("maxStaleness")(p) && hasOption("readPreferenceTags")(p) },
 		plan: Plan{
-			Topology: "replicaset:3", Options: []string{"readPreference=secondary&readPreferenceTags=dc:dc2&maxStalenessSeconds=100"}, Calls: calls("findOne"),
+			Topology: "replicaset:3",
+			Options:  []string{"readPreference=secondary&readPreferenceTags=dc:dc2&maxStalenessSeconds=100"},
+			Calls:    calls("findOne"),
 		},
 		shows: map[string]int{`server 127.0.0.1:27018 sees find: .*"maxStalenessSeconds"`: 1},
 	},
@@ -170,13 +176,15 @@ var features = map[string]feature{
 	},
 	"cancellation during a backoff": {
 		occurs: func(p Plan) bool {
-			return p.Calls[0].Cancel > 0 && p.faulty(func(f Fault) bool { return f.What == Reject && f.Times == 1000 && f.Code == 462 })
+			return p.Calls[0].Cancel > 0 &&
+				p.faulty(func(f Fault) bool { return f.What == Reject && f.Times == 1000 && f.Code == 462 })
 		},
 		plan: Plan{
 			Options: []string{"maxAdaptiveRetries=50"}, Calls: []Call{{ID: 1, Kind: "findOne", Cancel: 900 * time.Millisecond}},
 			Faults: []Fault{{What: Reject, Code: 462, On: "find", Nth: 1, Times: 1000}},
 		},
-		shows: map[string]int{"event failed find .*SystemOverloadedError": -1, `^ +900\.\d+ call 1 findOne returns`: 1}, fails: "exceeds the server's limit",
+		shows: map[string]int{"event failed find .*SystemOverloadedError": -1, `^ +900\.\d+ call 1 findOne returns`: 1},
+		fails: "exceeds the server's limit",
 	},
 	"several services behind a load balancer": {
 		occurs: func(p Plan) bool { return p.Topology == "loadbalanced:3" },
@@ -190,19 +198,23 @@ var features = map[string]feature{
 	},
 	"a reset during hello": {
 		occurs: fault(Abort, "hello"),
-		plan:   Plan{Topology: "loadbalanced:1", Calls: calls("insertOne"), Faults: []Fault{{What: Abort, On: "hello", Nth: 1, Times: 1000}}},
-		shows:  map[string]int{"sees insert": 0}, fails: broken,
+		plan: Plan{Topology: "loadbalanced:1", Calls: calls("insertOne"),
+			Faults: []Fault{{What: Abort, On: "hello", Nth: 1, Times: 1000}}},
+		shows: map[string]int{"sees insert": 0}, fails: broken,
 	},
 	"a reset at saslStart": {
-		occurs: fault(Abort, "saslStart"), plan: Plan{Auth: Auth{Mechanism: Scram}, Options: noRetry, Calls: calls("insertOne"), Faults: once(Abort, "saslStart")},
+		occurs: fault(Abort, "saslStart"), plan: Plan{Auth: Auth{Mechanism: Scram}, Options: noRetry, Calls: calls("insertOne"),
+			Faults: once(Abort, "saslStart")},
 		shows: map[string]int{"sees saslStart": 1, "sees insert": 0}, fails: broken,
 	},
 	"a reset at saslContinue": {
-		occurs: fault(Abort, "saslContinue"), plan: Plan{Auth: Auth{Mechanism: Scram}, Options: noRetry, Calls: calls("insertOne"), Faults: once(Abort, "saslContinue")},
+		occurs: fault(Abort, "saslContinue"), plan: Plan{Auth: Auth{Mechanism: Scram}, Options: noRetry, Calls: calls("insertOne"),
+			Faults: once(Abort, "saslContinue")},
 		shows: map[string]int{"sees saslContinue": 1, "sees insert": 0}, fails: broken,
 	},
 	"half of a reply": {
-		occurs: fault(Tear, "hello"), plan: Plan{Options: []string{"retryReads=false"}, Calls: calls("findOne"), Faults: once(Tear, "find")},
+		occurs: fault(Tear, "hello"), plan: Plan{Options: []string{"retryReads=false"}, Calls: calls("findOne"),
+			Faults: once(Tear, "find")},
 		shows: map[string]int{"sees find": 1}, fails: "EOF",
 	},
 	"many labels": {

@@ -28,7 +28,8 @@ func (s source) between(least, most int) time.Duration {
 func New(seed uint64) Plan {
 	s := source{rand.New(rand.NewPCG(seed, 1))}
 	p := Plan{Seed: seed, Logs: s.chance(4)}
-	p.Topology = pick(s, "standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "sharded:2", "loadbalanced:1", "loadbalanced:1")
+	p.Topology = pick(s, "standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "sharded:2",
+		"loadbalanced:1", "loadbalanced:1")
 	p.Options = s.options()
 	workers := pick(s, 1, 1, 1, 2, 3)
 	names := slices.DeleteFunc(kindNames(), func(name string) bool { return slices.Contains(featured, name) })
@@ -41,7 +42,8 @@ func New(seed uint64) Plan {
 		calls = 2 // the driver chooses servers at random, and more choices would seldom agree
 	}
 	for id := range 1 + s.IntN(calls) {
-		c := Call{ID: id + 1, Worker: s.IntN(workers), Pause: s.between(0, 60), Kind: pick(s, pick(s, names...), favourite), N: 1 + s.IntN(3)}
+		c := Call{ID: id + 1, Worker: s.IntN(workers), Pause: s.between(0, 60), Kind: pick(s, pick(s, names...), favourite),
+			N: 1 + s.IntN(3)}
 		if s.chance(4) {
 			c.Deadline = s.between(1, 3000)
 		} else if s.chance(10) {
@@ -58,7 +60,8 @@ func New(seed uint64) Plan {
 		p.Faults = append(p.Faults, f)
 	}
 	if s.chance(3) {
-		pick(s, source.outage, source.ended, source.ended, source.storm, source.bulk, source.killed, source.killed, source.load, source.spent)(s, &p)
+		pick(s, source.outage, source.ended, source.ended, source.storm, source.bulk, source.killed, source.killed, source.load,
+			source.spent)(s, &p)
 	}
 	if seed%2 == 0 && len(p.Calls) <= 20 { // from a source of their own, so that they change no other plan
 		source{rand.New(rand.NewPCG(seed, 2))}.features(&p)
@@ -76,9 +79,10 @@ func (s source) calls(p *Plan, workers, each int, kind string) {
 
 // outage makes calls wait for something that accepts connections and closes them, or refuses them.
 func (s source) outage(p *Plan) {
-	p.Topology, p.Options = pick(s, "replicaset:1", "replicaset:3", "sharded:1", "standalone"), slices.DeleteFunc(p.Options, func(o string) bool {
-		return strings.HasPrefix(o, "timeoutMS") || strings.HasPrefix(o, "serverSelection")
-	})
+	p.Topology, p.Options = pick(s, "replicaset:1", "replicaset:3", "sharded:1", "standalone"),
+		slices.DeleteFunc(p.Options, func(o string) bool {
+			return strings.HasPrefix(o, "timeoutMS") || strings.HasPrefix(o, "serverSelection")
+		})
 	s.calls(p, 3, 4, pick(s, "findOne", "insertOne", "updateOne"))
 	p.Faults = []Fault{{What: pick(s, Away, Away, Stop), At: s.between(1, 200), For: s.between(500, 10000)}}
 }
@@ -98,7 +102,8 @@ func (s source) ended(p *Plan) {
 			p.Calls[i].Cancel = s.between(1, 15)
 		}
 	}
-	p.Faults = []Fault{{What: pick(s, Reject, Reject, Close, Error), Code: 462, On: pick(s, "commitTransaction", "abortTransaction", "abortTransaction"), Nth: 1, Times: 1 + s.IntN(3)}}
+	p.Faults = []Fault{{What: pick(s, Reject, Reject, Close, Error), Code: 462, On: pick(s, "commitTransaction", "abortTransaction",
+		"abortTransaction"), Nth: 1, Times: 1 + s.IntN(3)}}
 }
 
 // storm makes transactions need a connection for their end, when new ones are closed.
@@ -109,7 +114,8 @@ func (s source) storm(p *Plan) {
 	if s.chance(2) {
 		p.Calls[0].Deadline = s.between(100, 2000)
 	}
-	p.Faults = []Fault{{What: pick(s, Drop, Drop, Close), On: "update", Nth: 1, Times: 1}, {What: pick(s, Closing, Refusing), On: "update", Nth: 1, For: s.between(500, 4000)}}
+	p.Faults = []Fault{{What: pick(s, Drop, Drop, Close), On: "update", Nth: 1, Times: 1},
+		{What: pick(s, Closing, Refusing), On: "update", Nth: 1, For: s.between(500, 4000)}}
 }
 
 // bulk interrupts bulk writes in which a statement fails.
@@ -118,14 +124,16 @@ func (s source) bulk(p *Plan) {
 	for i := range p.Calls {
 		p.Calls[i].N, p.Calls[i].Deadline = pick(s, 2, 3, 4), s.between(1, 600)
 	}
-	p.Faults = []Fault{{What: Concern, Code: pick[int32](s, 91, 11600, 64), On: pick(s, "insert", "bulkWrite"), Nth: 1 + s.IntN(2), Times: 1 + s.IntN(2)}}
+	p.Faults = []Fault{{What: Concern, Code: pick[int32](s, 91, 11600, 64), On: pick(s, "insert", "bulkWrite"), Nth: 1 + s.IntN(2),
+		Times: 1 + s.IntN(2)}}
 }
 
 // killed makes a server end running commands, which is no rejection.
 func (s source) killed(p *Plan) {
 	p.Options = append(p.Options, "adaptiveThrottling=true")
 	s.calls(p, pick(s, 1, 3), 10, pick(s, "findOne", "countDocuments", "insertOne"))
-	p.Faults = []Fault{{What: Reject, Code: interrupted, On: kinds[p.Calls[0].Kind].commands[0], Nth: 1, Times: 1000, Every: pick(s, 2, 4)}}
+	p.Faults = []Fault{{What: Reject, Code: interrupted, On: kinds[p.Calls[0].Kind].commands[0], Nth: 1, Times: 1000,
+		Every: pick(s, 2, 4)}}
 }
 
 // spent makes retries spend tokens, so slowly that nothing is held back, and then attempts that are.
@@ -167,8 +175,10 @@ func (s source) options() []string {
 		{8, "maxIdleTimeMS", []any{1, 20}}, {5, "heartbeatFrequencyMS", []any{500, 1000, 5000}},
 		{5, "serverSelectionTimeoutMS", []any{100, 1000, 5000}}, {8, "connectTimeoutMS", []any{100, 1000}},
 		{6, "readPreference", []any{"secondaryPreferred", "primaryPreferred", "nearest"}}, {8, "w", []any{"majority", 1}},
-		{12, "appName", []any{"app"}}, {8, "serverMonitoringMode", []any{"poll", "stream"}}, {12, "readConcernLevel", []any{"majority"}},
-		{8, "adaptiveRetries", []any{true}}, {6, "maxAdaptiveRetries", []any{0, 1, 4}}, {12, "enableOverloadRetargeting", []any{true}},
+		{12, "appName", []any{"app"}}, {8, "serverMonitoringMode", []any{"poll", "stream"}},
+		{12, "readConcernLevel", []any{"majority"}},
+		{8, "adaptiveRetries", []any{true}}, {6, "maxAdaptiveRetries", []any{0, 1, 4}},
+		{12, "enableOverloadRetargeting", []any{true}},
 		{6, "adaptiveThrottling", []any{true}},
 	} {
 		if s.chance(o.one) {
@@ -185,7 +195,8 @@ func (s source) fault(p Plan) Fault {
 	if s.chance(12) {
 		f.On = pick(s, "hello", "endSessions", "killCursors")
 	}
-	f.What = pick(s, Error, Error, Error, Concern, Reject, Reject, Close, Close, Lose, Drop, Slow, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Connections)
+	f.What = pick(s, Error, Error, Error, Concern, Reject, Reject, Close, Close, Lose, Drop, Slow, Slow, Silent, Refusing, Closing,
+		Away, Reset, Stop, StepDown, Connections)
 	switch f.What {
 	case Error, Concern:
 		f.Code = pick[int32](s, 2, 13, 43, 91, 189, 251, 112, 11600, 11602, 10107, 13435, 262, 6, 50, 64, 100, 225, 237, 391, 11000)

@@ -156,7 +156,10 @@ func (e ends) adds(more ...string) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(fork, func(one string) bool { return one != "" && !slices.Contains(up, one) && !slices.Contains(more, one) })
+	return !slices.ContainsFunc(fork, func(one string) bool {
+		return one != "" && !slices.Contains(up, one) &&
+			!slices.Contains(more, one)
+	})
 }
 
 // sameText reports whether the errors have the same text.

@@ -140,7 +140,10 @@ func (p Plan) Overloads() bool { return slices.ContainsFunc(p.Faults, Fault.over
 
 // Limits reports whether servers have limits, so that it is by chance which commands they reject.
 func (p Plan) Limits() bool {
-	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.What == Capacity || f.What == Requests || f.What == Connections })
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool {
+		return f.What == Capacity || f.What == Requests ||
+			f.What == Connections
+	})
 }
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
@@ -161,7 +164,8 @@ func (p Plan) OnlyMonitored() bool {
 // OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
 func (p Plan) OneRetry() bool {
 	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) &&
-		strings.HasPrefix(p.Faults[0].On, "sasl") && len(p.Workers()) == 1 && !p.Has("retry") && !p.Has("adaptive") && !p.Has("max") && !p.Has("timeoutMS")
+		strings.HasPrefix(p.Faults[0].On, "sasl") && len(p.Workers()) == 1 && !p.Has("retry") && !p.Has("adaptive") &&
+		!p.Has("max") && !p.Has("timeoutMS")
 }
 
 // Reachable reports whether a server that exists can be reached at any time.
@@ -247,7 +251,8 @@ func (p Plan) Without() []Plan {
 		smaller = append(smaller, q)
 	}
 	for _, drop := range []func(*Plan){
-		func(q *Plan) { q.Auth = Auth{} }, func(q *Plan) { q.Monitor = Monitor{} }, func(q *Plan) { q.Batch = 0 }, func(q *Plan) { q.Logs = false },
+		func(q *Plan) { q.Auth = Auth{} }, func(q *Plan) { q.Monitor = Monitor{} }, func(q *Plan) { q.Batch = 0 },
+		func(q *Plan) { q.Logs = false },
 	} {
 		q := p
 		if drop(&q); !reflect.DeepEqual(p, q) {

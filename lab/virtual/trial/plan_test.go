@@ -37,8 +37,10 @@ func TestPlansHaveEverything(t *testing.T) {
 			overloads++
 		}
 	}
-	for _, what := range append(kindNames(), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline", "a cancellation",
-		Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Capacity, Requests, Connections) {
+	for _, what := range append(kindNames(), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline",
+		"a cancellation",
+		Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Capacity, Requests,
+		Connections) {
 		assert.True(t, seen[what], "no plan has %s", what)
 	}
 	assert.InDelta(t, 1000, overloads, 400, "plans with overload errors")
@@ -46,7 +48,8 @@ func TestPlansHaveEverything(t *testing.T) {
 
 func TestSmallerPlans(t *testing.T) {
 	t.Parallel()
-	plan := Plan{Topology: "standalone", Options: []string{"a=1"}, Calls: []Call{{ID: 1}, {ID: 2}, {ID: 3}}, Faults: []Fault{{What: Slow}}}
+	plan := Plan{Topology: "standalone", Options: []string{"a=1"}, Calls: []Call{{ID: 1}, {ID: 2}, {ID: 3}},
+		Faults: []Fault{{What: Slow}}}
 	size := func(p Plan) int { return len(p.Options) + len(p.Calls) + len(p.Faults) }
 	single := map[int]bool{}
 	for _, smaller := range plan.Without() {

@@ -109,7 +109,9 @@ func altered(f Fault, reply bson.Raw) bson.Raw {
 		}
 		fields = bson.D{{Key: "errorLabels", Value: labels}}
 		if bsondoc.Succeeded(reply) {
-			fields = append(fields, bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 8}, {Key: "errmsg", Value: "fails by plan"}}}})
+			fields = append(fields, bson.E{Key: "writeErrors",
+				Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 8},
+					{Key: "errmsg", Value: "fails by plan"}}}})
 		}
 	}
 	doc, err := bsondoc.With(reply, fields...)

@@ -57,7 +57,9 @@ type attempt struct {
 }
 
 func newRecorder(hosts []string, keep, ordered bool) *recorder {
-	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{}, attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{}, known: map[string]time.Time{}, tokens: tokensAtMost, selections: map[string]int{}}
+	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{},
+		attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{},
+		known: map[string]time.Time{}, tokens: tokensAtMost, selections: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -244,7 +246,8 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			r.line("heartbeat %s succeeded after %v, awaited %v", e.ConnectionID, e.Duration.Round(time.Microsecond), e.Awaited)
 		},
 		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
-			r.line("heartbeat %s failed after %v, awaited %v: %s", e.ConnectionID, e.Duration.Round(time.Microsecond), e.Awaited, describe(e.Failure))
+			r.line("heartbeat %s failed after %v, awaited %v: %s", e.ConnectionID, e.Duration.Round(time.Microsecond),
+				e.Awaited, describe(e.Failure))
 		},
 	})
 	if logs {
@@ -269,7 +272,8 @@ func (r *recorder) Info(_ int, message string, keysAndValues ...any) {
 			r.mu.Lock()
 			r.minted = max(r.minted, tokens-r.tokens)
 			r.mu.Unlock()
-		case "requestId", "driverConnectionId", "serverConnectionId", "command", "reply", "timestamp", "serviceId", "topologyId", "driverId", "message", "topologyDescription", "newDescription", "previousDescription":
+		case "requestId", "driverConnectionId", "serverConnectionId", "command", "reply", "timestamp", "serviceId", "topologyId",
+			"driverId", "message", "topologyDescription", "newDescription", "previousDescription":
 		default:
 			pairs = append(pairs, fmt.Sprintf("%s: %v", key, keysAndValues[i+1]))
 		}
@@ -346,7 +350,8 @@ func properties(err error) string {
 		}
 	}
 	for _, label := range []string{
-		"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed", "SystemOverloadedError",
+		"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed",
+		"SystemOverloadedError",
 		"RetryableError", "ResumableChangeStreamError",
 	} {
 		if hasLabel(err, label) {

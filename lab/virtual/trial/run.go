@@ -42,7 +42,8 @@ func (t Trace) String() string {
 	text := fmt.Sprintf("\t%d commands, %d connections, %d in a second, %d open transactions, lost %v, twice %v\n",
 		t.Commands, len(t.Opened), t.Burst(), t.Unfinished, t.Lost, t.Twice)
 	for _, o := range t.Outcomes[:min(len(t.Outcomes), 10)] {
-		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts, cmp.Or(o.Error, "no error"))
+		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts,
+			cmp.Or(o.Error, "no error"))
 	}
 	return text
 }
@@ -144,7 +145,8 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
-	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{}, ending: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
+	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{},
+		ending: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
 	a.workers, a.recorder.workers = chance.workers, chance.workers
 	cluster.Intercept(a.intercept)
 	a.recorder.react = a.react
@@ -225,7 +227,8 @@ func (a *application) inflict(f Fault) {
 		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))
 	}
 	over := func() {}
-	links := map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing, Breaking: virtual.Breaking, Away: virtual.Closing}
+	links := map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing,
+		Breaking: virtual.Breaking, Away: virtual.Closing}
 	switch f.What {
 	case Silent, Refusing, Closing, Breaking, Away:
 		a.cluster.SetLink(links[f.What], hosts...)
@@ -297,7 +300,8 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
 		return virtual.Reject(map[int32]servererror.Rejection{
-			462: servererror.RequestRate, 461: servererror.RequestRateBefore826, 463: servererror.OperationRate, interrupted: servererror.Interrupted,
+			462: servererror.RequestRate, 461: servererror.RequestRateBefore826, 463: servererror.OperationRate,
+			interrupted: servererror.Interrupted,
 		}[f.Code])
 	case Lose:
 		run()
@@ -341,8 +345,8 @@ func (a *application) trace() Trace {
 	return t
 }
 
-// held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; monitors and authentication take their time; and
-// what ends a transaction of WithTransaction has the client's Timeout anew.
+// held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; monitors
+// and authentication take their time; and what ends a transaction of WithTransaction has the client's Timeout anew.
 func (a *application) held(o Outcome) (until time.Duration) {
 	const handshakeAndCommand = 3 * time.Millisecond
 	const authentication = 2 * time.Millisecond

@@ -65,7 +65,8 @@ func TestLostAndTwice(t *testing.T) {
 	t.Parallel()
 	trace := Trace{Outcomes: []Outcome{
 		{Call: Call{ID: 1, Kind: "updateOne"}}, {Call: Call{ID: 2, Kind: "updateOne"}}, {Call: Call{ID: 3, Kind: "insertOne"}},
-		{Call: Call{ID: 4, Kind: "updateOne"}, Error: "x"}, {Call: Call{ID: 5, Kind: "findOne"}}, {Call: Call{ID: 6, Kind: "updateOne"}},
+		{Call: Call{ID: 4, Kind: "updateOne"}, Error: "x"}, {Call: Call{ID: 5, Kind: "findOne"}},
+		{Call: Call{ID: 6, Kind: "updateOne"}},
 	}}
 	trace.account(func(c Call) int64 { return map[int]int64{2: 2, 6: 1}[c.ID] })
 	assert.Equal(t, []int{1, 3}, trace.Lost)
@@ -82,9 +83,11 @@ func TestHeld(t *testing.T) {
 		"a cursor at a silent host": {Plan{Calls: []Call{{Kind: "find"}}, Faults: silent}, 3*time.Second + 5*time.Millisecond},
 		"no host is silent":         {Plan{Calls: []Call{{Kind: "find"}}}, 0},
 		"a call without a cursor":   {Plan{Calls: []Call{{Kind: "findOne"}}, Faults: silent}, 0},
-		"a transaction's end":       {Plan{Calls: []Call{{Kind: "withTransaction"}}, Options: []string{"timeoutMS=2000"}}, 4 * time.Second},
-		"slow monitors":             {Plan{Calls: []Call{{Kind: "findOne"}}, Monitor: Monitor{On: "started", Takes: time.Second}}, 4*time.Second + 2*time.Millisecond},
-		"without Timeout":           {Plan{Calls: []Call{{Kind: "withTransaction"}}}, 0},
+		"a transaction's end": {Plan{Calls: []Call{{Kind: "withTransaction"}}, Options: []string{"timeoutMS=2000"}},
+			4 * time.Second},
+		"slow monitors": {Plan{Calls: []Call{{Kind: "findOne"}}, Monitor: Monitor{On: "started", Takes: time.Second}},
+			4*time.Second + 2*time.Millisecond},
+		"without Timeout": {Plan{Calls: []Call{{Kind: "withTransaction"}}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.plan.Topology = "replicaset:1"
@@ -102,7 +105,8 @@ func TestHeld(t *testing.T) {
 func TestCut(t *testing.T) {
 	for on, cut := range map[string]int{"find": 2, "hello": 0} {
 		t.Run(on, func(t *testing.T) {
-			plan := Plan{Topology: "standalone", Calls: []Call{{ID: 1, Kind: "findOne"}}, Faults: []Fault{{What: Close, On: on, Nth: 1, Times: 2}}}
+			plan := Plan{Topology: "standalone", Calls: []Call{{ID: 1, Kind: "findOne"}},
+				Faults: []Fault{{What: Close, On: on, Nth: 1, Times: 2}}}
 			assert.Equal(t, cut, run(t, plan).Cut)
 		})
 	}

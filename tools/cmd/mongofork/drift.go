@@ -19,9 +19,12 @@ type driftCmd struct {
 }
 
 func (driftCmd) Help() string {
-	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay touches, or " +
-		"uses, also through upstream's, or that call it, and that have changed, moved or gone; names that collide with ours; and what " +
-		"keeps the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version is newer " +
+	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
+		"touches, or " +
+		"uses, also through upstream's, or that call it, and that have changed, moved or gone; names that collide with ours; " +
+		"and what " +
+		"keeps the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
+		"is newer " +
 		"than every base: nobody has read it."
 }
 
@@ -42,9 +45,11 @@ func (c *driftCmd) Run(a *app) error {
 	if len(advisories) > 0 {
 		fmt.Fprintln(a.out, advisories.Summary(c.Version))
 	}
-	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review, len(report.Rows)+len(report.Misfits), c.Version)
+	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review,
+		len(report.Rows)+len(report.Misfits), c.Version)
 	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
-		return findings{fmt.Sprintf("%s\n%s is newer than the newest base, %s: read it, and make it a base (docs/upstream.md)", summary, c.Version, newest)}
+		return findings{fmt.Sprintf("%s\n%s is newer than the newest base, %s: read it, and make it a base (docs/upstream.md)",
+			summary, c.Version, newest)}
 	}
 	if review > 0 {
 		return findings{summary}
@@ -102,7 +107,8 @@ type acceptCmd struct {
 }
 
 func (acceptCmd) Help() string {
-	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. With --base of a version that is no base " +
+	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. With --base of a version that " +
+		"is no base " +
 		"yet it becomes one, and without arguments no more than that."
 }
 

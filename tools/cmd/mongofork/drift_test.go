@@ -36,7 +36,8 @@ func TestDriftFromReleases(t *testing.T) {
 	cache, proxies, _ := strings.Cut(strings.TrimSpace(string(goEnv)), "\n")
 	served := t.TempDir()
 	for name, value := range map[string]string{
-		"GOPROXY":   "file://" + filepath.ToSlash(served) + ",file://" + filepath.ToSlash(filepath.Join(cache, "cache", "download")) + "," + proxies,
+		"GOPROXY": "file://" + filepath.ToSlash(served) + ",file://" +
+			filepath.ToSlash(filepath.Join(cache, "cache", "download")) + "," + proxies,
 		"GONOSUMDB": modulePath, "GOMODCACHE": filepath.Join(t.TempDir(), "mod"), "GOFLAGS": "-modcacherw",
 	} {
 		t.Setenv(name, value)
@@ -46,7 +47,8 @@ func TestDriftFromReleases(t *testing.T) {
 		edit(tree)
 		serve(t, served, module.Version{Path: modulePath, Version: version}, tree)
 		var out, errs strings.Builder
-		require.Equal(t, command.ExitFailed, run(t.Context(), []string{"-C", root, "--base", newest, "drift", version}, &out, &errs), errs.String())
+		require.Equal(t, command.ExitFailed, run(t.Context(), []string{"-C", root, "--base", newest, "drift", version}, &out,
+			&errs), errs.String())
 		require.Contains(t, errs.String(), version+" is newer than the newest base, "+newest+": read it, and make it a base")
 		return out.String() + errs.String()
 	}

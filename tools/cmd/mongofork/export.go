@@ -77,7 +77,8 @@ func (c *seriesCmd) Run(a *app) error {
 	for _, p := range patches[1:] {
 		fmt.Fprintf(a.out, "%s/%s\n", out.Label, p.Name)
 	}
-	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", out.Label, len(patches)-1, out.Label)
+	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", out.Label,
+		len(patches)-1, out.Label)
 	return nil
 }
 
@@ -89,8 +90,10 @@ type releaseCmd struct {
 }
 
 func (releaseCmd) Help() string {
-	return "Adds the .info, .mod and .zip of the version to the folder, with an SBOM (CycloneDX) and a VEX document (OpenVEX), and renews the " +
-		"list of versions, the lines for go.sum, and SHA256SUMS. Without --final, a commit that has no tag of a release is named by its commit. " +
+	return "Adds the .info, .mod and .zip of the version to the folder, with an SBOM (CycloneDX) and a VEX document (OpenVEX), and " +
+		"renews the " +
+		"list of versions, the lines for go.sum, and SHA256SUMS. Without --final, a commit that has no tag of a release is named " +
+		"by its commit. " +
 		"A version that the folder or etc/released.sum has with different content is refused."
 }
 
@@ -104,7 +107,8 @@ func (c *releaseCmd) Run(a *app) error {
 			return err
 		}
 		if version := output.Version(a.project.Base, level); c.Final != version {
-			return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go", version, c.Final)}
+			return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go",
+				version, c.Final)}
 		}
 	}
 	dir := a.folder(c.Output, "release").Dir
@@ -115,7 +119,8 @@ func (c *releaseCmd) Run(a *app) error {
 	for _, name := range r.Files {
 		fmt.Fprintln(a.out, name)
 	}
-	fmt.Fprintf(a.out, "go.sum: %s %s %s\n\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n\treplace %s %s => %s %s\n",
+	fmt.Fprintf(a.out, "go.sum: %s %s %s\n\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork "+
+		"use --release DIR):\n\n\treplace %s %s => %s %s\n",
 		r.Path, r.Version, r.Sum, filepath.ToSlash(dir), r.Path, r.Path, a.project.Base, r.Path, r.Version)
 	return nil
 }

@@ -92,7 +92,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Name: "mongofork", CLI: &c, Failed: report,
 		Description: "Lays the declarations of this repository over " + modulePath + ".\n\n" +
 			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
-		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.Bind(func() (string, error) { return names(ctx, ".") }), kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
+		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.Bind(func() (string, error) { return names(ctx, ".") }),
+			kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
 			root, err := fork.FindRoot(c.Dir)
 			if err != nil {
@@ -100,7 +101,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			}
 			a := &app{ctx: ctx, out: stdout, run: command.Output}
 			a.project = projectIn(root, c.Base)
-			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "base" })
+			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
+				return p.Flag != nil && p.Flag.Name == "base"
+			})
 			return parsed.Run(a)
 		},
 	}.Run(args, stdout, stderr)

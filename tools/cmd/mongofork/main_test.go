@@ -62,7 +62,8 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error, ver
 	require.NoError(t, err)
 	values := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
 	for _, version := range versions {
-		_, err = command.Output(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", modulePath+"@"+version)
+		_, err = command.Output(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download",
+			modulePath+"@"+version)
 		if err != nil && os.Getenv("CI") != "true" {
 			t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 		}
@@ -124,7 +125,8 @@ func TestReport(t *testing.T) {
 		code int
 		want string
 	}{
-		{problem.List{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed, "a: m\n  fix: c\nb:2: m\nmongofork: nothing written\n"},
+		{problem.List{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed,
+			"a: m\n  fix: c\nb:2: m\nmongofork: nothing written\n"},
 		{findings{"2 of 3 need review"}, command.ExitFailed, "mongofork: 2 of 3 need review\n"},
 		{errors.New("no disk"), command.ExitUsage, "mongofork: no disk\n"},
 	} {

@@ -71,7 +71,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Name: "rig", Description: description, CLI: c, Failed: exitCode,
 		Options: []kong.Option{
 			kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)),
-			kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"suites": strings.Join(slices.Concat(suite.Default, suite.Extra), ", ")},
+			kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+			kong.Vars{"suites": strings.Join(slices.Concat(suite.Default, suite.Extra), ", ")},
 		},
 		Do: func(parsed *kong.Context) error {
 			r, err := find(c.Base)

@@ -26,7 +26,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
 		{[]string{"test", "--help"}, command.ExitOK, "fork, upstream,", ""},
 		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `--only must be one of "fork",`},
-		{[]string{"--base", "v9.9.9", "server"}, command.ExitUsage, "", `there is no base "v9.9.9"; name one with BASE or --base: v2.5.0`},
+		{[]string{"--base", "v9.9.9", "server"}, command.ExitUsage, "",
+			`there is no base "v9.9.9"; name one with BASE or --base: v2.5.0`},
 		{[]string{"server", "--topology", "ring"}, command.ExitUsage, "", `topology "ring": want standalone`},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -62,7 +63,8 @@ func TestPassThrough(t *testing.T) {
 	}
 	t.Parallel()
 	output := filepath.Join(t.TempDir(), "uri")
-	err := passThrough(t.Context(), []string{"MONGODB_URI=mongodb://there"}, []string{"sh", "-c", `printf %s "$MONGODB_URI" > "$1"; exit 7`, "sh", output})
+	err := passThrough(t.Context(), []string{"MONGODB_URI=mongodb://there"},
+		[]string{"sh", "-c", `printf %s "$MONGODB_URI" > "$1"; exit 7`, "sh", output})
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, 7, failed.ExitCode())

@@ -95,7 +95,8 @@ func Parse(data []byte) (List, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, problem.List{{File: File, Message: "the list cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
+		return nil, problem.List{{File: File, Message: "the list cannot be read: " + err.Error(),
+			Mend: "correct the line that the message names"}}
 	}
 	var problems problem.List
 	seen := map[string]bool{}

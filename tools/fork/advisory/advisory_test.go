@@ -14,7 +14,8 @@ import (
 // entry returns an entry of a list of advisories with some of its lines replaced; an empty value leaves the line out.
 func entry(replaced map[string]string) string {
 	fields := map[string]string{
-		"id": "CVE-1", "title": "A title", "affected": `[">=v1.0.0 <v2.0.1", "=v2.2.0"]`, "impact": "Somebody reads all.", "fixed": "v2.0.1",
+		"id": "CVE-1", "title": "A title", "affected": `[">=v1.0.0 <v2.0.1", "=v2.2.0"]`, "impact": "Somebody reads all.",
+		"fixed":  "v2.0.1",
 		"mended": "{by: [pool added], tests: [pool TestAdded]}",
 	}
 	maps.Copy(fields, replaced)
@@ -57,9 +58,12 @@ func TestAdvisoryMistakes(t *testing.T) {
 		{"no range", entry(map[string]string{"affected": "", "mended": ""}), "advisory CVE-1: affected is missing"},
 		{"no term", entry(map[string]string{"affected": `[""]`, "mended": ""}), "needs at least one term"},
 		{"no version", entry(map[string]string{"affected": `["<2.0"]`, "mended": ""}), `"2.0" is not a version`},
-		{"no test", entry(map[string]string{"mended": "{by: [pool added]}"}), "mended: want at least one declaration in by and one in tests"},
-		{"accepted for nothing", entry(map[string]string{"accepted": "{v2.0.0: mended, in fact}"}), "accepted on v2.0.0: want a reason, and a base on which it is open"},
-		{"accepted without a reason", entry(map[string]string{"mended": "", "accepted": "{v2.0.0: }"}), "accepted on v2.0.0: want a reason"},
+		{"no test", entry(map[string]string{"mended": "{by: [pool added]}"}),
+			"mended: want at least one declaration in by and one in tests"},
+		{"accepted for nothing", entry(map[string]string{"accepted": "{v2.0.0: mended, in fact}"}),
+			"accepted on v2.0.0: want a reason, and a base on which it is open"},
+		{"accepted without a reason", entry(map[string]string{"mended": "", "accepted": "{v2.0.0: }"}),
+			"accepted on v2.0.0: want a reason"},
 		{"twice", entry(nil) + "\n" + entry(nil), "etc/advisories.yaml: advisory CVE-1 is listed twice"},
 	} {
 		_, err := Parse([]byte(tc.text))

@@ -110,7 +110,8 @@ func (as *assembler) put(name string, src []byte, edits []Edit, fe *fileEdits) e
 		text = formatted
 	}
 	if as.out[name], err = WithImports(name, text, fe.needed); err != nil && fe.ours != nil {
-		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours", "imports of %s: %v", name, err)
+		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
+			"imports of %s: %v", name, err)
 		return nil
 	}
 	return err

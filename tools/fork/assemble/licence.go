@@ -30,7 +30,8 @@ func Licensed(upstream, fork filetree.Tree) filetree.Tree {
 // What leaves this repository says that it is not by MongoDB, Inc., as the Apache License 2.0, 4(b), asks of files that were changed.
 const (
 	changed = "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n"
-	ours    = "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n// Licensed under the Apache License, Version 2.0; see LICENSE.\n\n"
+	ours    = "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n// Licensed under the Apache License, Version " +
+		"2.0; see LICENSE.\n\n"
 )
 
 // Noticed says in each of upstream's Go files that the fork has changed, after the licence, that it was.

@@ -31,5 +31,6 @@ func TestLicensed(t *testing.T) {
 		"a/in/new.go": []byte("// Copyright A.\n// More.\n\npackage in\n"),
 		"d/new.go":    []byte("// Copyright A.\n// More.\n\npackage d\n"),
 	}, Licensed(upstream, fork))
-	require.Equal(t, filetree.Tree{"x.go": []byte("package x\n")}, Licensed(filetree.Tree{}, filetree.Tree{"x.go": []byte("package x\n")}), "upstream has none")
+	require.Equal(t, filetree.Tree{"x.go": []byte("package x\n")},
+		Licensed(filetree.Tree{}, filetree.Tree{"x.go": []byte("package x\n")}), "upstream has none")
 }

@@ -122,7 +122,8 @@ func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
 	moved := against(t, root, p, func(tree filetree.Tree) {
 		for _, name := range tree.Paths() {
 			if file, ok := strings.CutPrefix(name, "pool/"); ok {
-				tree["internal/pool/"+file] = bytes.Replace(tree[name], []byte("&Pool{cfg: cfg}"), []byte("&Pool{cfg, 0}"), 1)
+				tree["internal/pool/"+file] = bytes.Replace(tree[name], []byte("&Pool{cfg: cfg}"),
+					[]byte("&Pool{cfg, 0}"), 1)
 				delete(tree, name)
 			}
 		}
@@ -139,7 +140,8 @@ func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
 
 	renamed := against(t, root, p, func(tree filetree.Tree) {
 		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte(") Get(ctx"), []byte(") checkOut(ctx"), 1)
-		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func Open(cfg Config) *Pool { return &Pool{cfg: cfg} }"), []byte("func Other() {}"), 1)
+		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func Open(cfg Config) *Pool { return &Pool{cfg: cfg} }"),
+			[]byte("func Other() {}"), 1)
 	})
 	require.Equal(t, []Class{Moved, Gone}, []Class{renamed.Rows[0].Class, renamed.Rows[1].Class})
 	require.Equal(t, "pool/pool.go:34", renamed.Rows[0].Now)
@@ -165,8 +167,11 @@ func TestFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root, p := forktest.Plan(t, filetree.Tree{"pool/later.go": []byte(other + tc.file),
-				"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { return true }\n")})
-			report := against(t, root, p, func(tree filetree.Tree) { tree["pool/calls.go"] = []byte("package pool\n\n" + tc.change + "\n") })
+				"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { " +
+					"return true }\n")})
+			report := against(t, root, p, func(tree filetree.Tree) {
+				tree["pool/calls.go"] = []byte("package pool\n\n" + tc.change + "\n")
+			})
 			for _, row := range report.Rows {
 				require.False(t, row.NeedsReview(), row.Subject)
 			}
@@ -184,9 +189,12 @@ func TestFit(t *testing.T) {
 // What a row tells is not told again as a misfit.
 func TestFitDoesNotRepeat(t *testing.T) {
 	t.Parallel()
-	root, p := forktest.Plan(t, filetree.Tree{"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { return true }\n")})
+	root, p := forktest.Plan(t,
+		filetree.Tree{"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { return " +
+			"true }\n")})
 	report := against(t, root, p, func(tree filetree.Tree) {
-		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func retryable(err error) bool { return false }"), nil, 1)
+		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func retryable(err error) bool { return false }"), nil,
+			1)
 	})
 	require.Equal(t, Gone, report.Rows[0].Class)
 	require.Equal(t, problem.List(nil), report.Misfits)

@@ -79,7 +79,10 @@ func newDecls(old, module *upstream.Module) ([]candidate, error) {
 
 func newCandidate(d *syntax.Decl) candidate {
 	c := candidate{Decl: d, words: map[string]int{}}
-	for _, word := range strings.FieldsFunc(string(syntax.Text(d)), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(string(syntax.Text(d)), func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	}) {
 		c.words[word]++
 		c.count++
 	}
@@ -94,7 +97,8 @@ func twinOf(gone *syntax.Decl, fresh []candidate) *syntax.Decl {
 	var most float64
 	for _, c := range fresh {
 		named := c.Bare() == was.Bare()
-		if (c.Func == nil) != (was.Func == nil) || c.Func == nil && c.Kind != was.Kind || !named && min(c.count, was.count) < telling {
+		if (c.Func == nil) != (was.Func == nil) || c.Func == nil && c.Kind != was.Kind || !named &&
+			min(c.count, was.count) < telling {
 			continue
 		}
 		same := 0
@@ -108,7 +112,8 @@ func twinOf(gone *syntax.Decl, fresh []candidate) *syntax.Decl {
 		if named {
 			part++
 		}
-		if best == nil || part > most || part == most && inCommon(c.Key.Package, gone.Key.Package) > inCommon(best.Key.Package, gone.Key.Package) {
+		if best == nil || part > most || part == most && inCommon(c.Key.Package, gone.Key.Package) > inCommon(best.Key.Package,
+			gone.Key.Package) {
 			best, most = c.Decl, part
 		}
 	}

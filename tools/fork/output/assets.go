@@ -14,15 +14,16 @@ import (
 	"mongofork/tools/fork/problem"
 )
 
-// writeAssets makes a folder of what is published of a release: an archive of the folder that serves as a GOPROXY, the lines for go.sum, the
-// documents, and SHA256SUMS of all of these.
+// writeAssets makes a folder of what is published of a release: an archive of the folder that serves as a GOPROXY, the lines for go.sum,
+// the documents, and SHA256SUMS of all of these.
 func writeAssets(dir, version string, served, documents filetree.Tree) error {
 	have, err := filetree.Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if len(have) > 0 && have[sumsFile] == nil {
-		return problem.List{{File: filepath.ToSlash(dir), Message: "the folder has something else than a release's assets", Mend: "choose another folder with --assets"}}
+		return problem.List{{File: filepath.ToSlash(dir), Message: "the folder has something else than a release's assets",
+			Mend: "choose another folder with --assets"}}
 	}
 	archive, err := archived(served)
 	if err != nil {
@@ -40,7 +41,8 @@ func archived(t filetree.Tree) ([]byte, error) {
 	compressed := gzip.NewWriter(&out)
 	archive := tar.NewWriter(compressed)
 	for _, name := range t.Paths() {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(t[name])), Format: tar.FormatUSTAR}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(t[name])),
+			Format: tar.FormatUSTAR}); err != nil {
 			return nil, err
 		}
 		if _, err := archive.Write(t[name]); err != nil {

@@ -55,7 +55,8 @@ func (o Folder) hold() (release func(), err error) {
 }
 
 func (o Folder) unwritable(err error) error {
-	return fmt.Errorf("the output %s cannot be written: %w (make %s writable, or choose another folder with -o)", o.Label, err, filepath.Dir(o.Label))
+	return fmt.Errorf("the output %s cannot be written: %w (make %s writable, or choose another folder with -o)", o.Label, err,
+		filepath.Dir(o.Label))
 }
 
 // read reads the directory, and reports whether it differs from its manifest. A directory without a manifest is a problem: the builder
@@ -70,7 +71,8 @@ func (o Folder) read() (have filetree.Tree, edited bool, err error) {
 	}
 	recorded, err := os.ReadFile(o.manifestFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away, or choose another folder with -o"}}
+		return nil, false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest",
+			Mend: "move it away, or choose another folder with -o"}}
 	}
 	return have, string(recorded) != manifest(have), err
 }
@@ -97,8 +99,9 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 		return false, err
 	}
 	if edited && !force && !maps.EqualFunc(have, t, bytes.Equal) {
-		return false, problem.List{{File: o.Label, Message: "the folder has edits that this build lacks (sha256sum --check with its manifest lists them)",
-			Mend: "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
+		return false, problem.List{{File: o.Label,
+			Message: "the folder has edits that this build lacks (sha256sum --check with its manifest lists them)",
+			Mend:    "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
 	}
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
 		// An edit that the overlay has by now left an old manifest.

@@ -97,7 +97,9 @@ func TestOutputForeign(t *testing.T) {
 	require.NoError(t, oldTree.Write(o.Dir))
 	for _, force := range []bool{false, true} {
 		_, err := o.Write(newTree, force)
-		require.EqualError(t, err, "out: the folder was not made by mongofork: it has no manifest\n  fix: move it away, or choose another folder with -o")
+		require.EqualError(t, err,
+			"out: the folder was not made by mongofork: it has no manifest\n  fix: move it away, or choose another "+
+				"folder with -o")
 	}
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)

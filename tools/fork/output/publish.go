@@ -31,18 +31,21 @@ func publish(dir string, files filetree.Tree, goSum string, overwrite bool) erro
 	}
 	label := filepath.ToSlash(dir)
 	if len(have) > 0 && have[sumsFile] == nil {
-		return problem.List{{File: label, Message: "the folder has something else than releases", Mend: "choose another folder with -o"}}
+		return problem.List{{File: label, Message: "the folder has something else than releases",
+			Mend: "choose another folder with -o"}}
 	}
 	var ps problem.List
 	for line := range strings.Lines(string(have[sumsFile])) {
 		digest, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if data, ok := have[name]; isVersion(name) && (!ok || filetree.Digest(data) != digest) {
-			ps.Add(path.Join(label, name), 0, "restore it, or give up the version for ever with --overwrite", "the file is no longer what was released")
+			ps.Add(path.Join(label, name), 0, "restore it, or give up the version for ever with --overwrite",
+				"the file is no longer what was released")
 		}
 	}
 	for name, data := range files {
 		if was, ok := have[name]; ok && !bytes.Equal(was, data) {
-			ps.Add(path.Join(label, name), 0, "raise Fork in version/fork.go, or replace the version for everybody with --overwrite",
+			ps.Add(path.Join(label, name), 0,
+				"raise Fork in version/fork.go, or replace the version for everybody with --overwrite",
 				"this version was released with different content")
 		}
 	}
@@ -102,7 +105,8 @@ func withIndex(files filetree.Tree, goSum string) filetree.Tree {
 	}
 	sums := map[string]string{}
 	for line := range strings.Lines(goSum) {
-		if words := strings.Fields(line); len(words) == 3 && there[path.Join(words[0], "@v", strings.TrimSuffix(words[1], "/go.mod"))] {
+		if words := strings.Fields(line); len(words) == 3 &&
+			there[path.Join(words[0], "@v", strings.TrimSuffix(words[1], "/go.mod"))] {
 			sums[words[0]+" "+words[1]] = line
 		}
 	}

@@ -36,8 +36,9 @@ type Release struct {
 	Files []string
 }
 
-// WriteRelease adds a fork and the adapters of the repository in root to a folder in the layout of the module proxy protocol, with an SBOM and a VEX document,
-// the lines for go.sum, and SHA256SUMS. A version that ReleasedFile or the folder has with another content is a problem.
+// WriteRelease adds a fork and the adapters of the repository in root to a folder in the layout of the module proxy protocol, with an SBOM
+// and a VEX document, the lines for go.sum, and SHA256SUMS. A version that ReleasedFile or the folder has with another content is a
+// problem.
 func WriteRelease(root string, f Fork, advisories advisory.List, o ReleaseOptions) (*Release, error) {
 	if f.Level == "" {
 		return nil, ErrUnnamed
@@ -47,7 +48,8 @@ func WriteRelease(root string, f Fork, advisories advisory.List, o ReleaseOption
 		return nil, err
 	}
 	r := &Release{Path: f.Plan.Module.Path, Version: f.Version()}
-	modules = append([]adapter{{module.Version{Path: r.Path, Version: r.Version}, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}, modules...)
+	modules = append([]adapter{{module.Version{Path: r.Path, Version: r.Version}, assemble.Headed(f.Plan.Module.Tree, f.Tree)}},
+		modules...)
 	all, goSum := filetree.Tree{}, ""
 	for _, m := range modules {
 		files, err := proxyFiles(m)

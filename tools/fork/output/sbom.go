@@ -57,7 +57,8 @@ func sbom(f Fork, modules []adapter, goSum string) ([]byte, error) {
 	fork := component(modules[0].Version, sums)
 	fork.Description = "A fork of MongoDB's driver that implements Client Backpressure. It is not by MongoDB, Inc."
 	fork.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
-	fork.Pedigree = &cdx.Pedigree{Ancestors: &[]cdx.Component{component(module.Version{Path: f.Plan.Module.Path, Version: f.Plan.Module.Version}, nil)}}
+	fork.Pedigree = &cdx.Pedigree{Ancestors: &[]cdx.Component{component(module.Version{Path: f.Plan.Module.Path,
+		Version: f.Plan.Module.Version}, nil)}}
 	delete(components, fork.BOMRef)
 	var list []cdx.Component
 	for _, ref := range slices.Sorted(maps.Keys(components)) {

@@ -43,8 +43,9 @@ type vexProduct struct {
 // base, so scanners believe it to be older.
 func vex(advisories advisory.List, at time.Time, base string, fork module.Version) ([]byte, error) {
 	document := vexDocument{
-		Context: "https://openvex.dev/ns/v0.2.0", ID: "urn:mongofork:" + fork.Version, Author: "mongofork", Timestamp: at.Format(time.RFC3339),
-		Version: 1, Statements: []vexStatement{},
+		Context: "https://openvex.dev/ns/v0.2.0", ID: "urn:mongofork:" + fork.Version, Author: "mongofork",
+		Timestamp: at.Format(time.RFC3339),
+		Version:   1, Statements: []vexStatement{},
 	}
 	for _, a := range advisories {
 		s := vexStatement{

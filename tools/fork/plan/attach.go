@@ -29,13 +29,15 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			case err != nil:
 				ps.Add(f.Path, line, "write the directive as docs/builder.md says", "%v", err)
 			case (d.Verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || d.Verb == syntax.Base && versions != nil:
-				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there", "//fork:%s stands in the wrong place", d.Verb)
+				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there",
+					"//fork:%s stands in the wrong place", d.Verb)
 			case d.Verb == syntax.Base:
 				versions = d.Range
 			case d.Verb == syntax.Remove:
 				f.Removals = append(f.Removals, Removal{Target: d.Target, Reason: d.Reason, File: f.Source, Line: line})
 			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
-				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of parentheses, that has no other",
+				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
+					"parentheses, that has no other",
 					"//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:
 				target.Directive, target.Line = &d, line

@@ -56,7 +56,8 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 	for i, line := range strings.Split(string(data), "\n") {
 		fields := strings.Fields(line)
 		if len(fields) > 0 && !strings.HasPrefix(fields[0], "#") && !l.parseLine(fields, i+1) {
-			problems.Add(file, i+1, "restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all",
+			problems.Add(file, i+1,
+				"restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all",
 				"the lock line %q is wrong", fields[0])
 		}
 	}

@@ -34,7 +34,8 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	}
 	for _, e := range sortedEntries(l.Entries) {
 		if complete && !seen[e] {
-			ps.Add(file, l.lines[e], fmt.Sprintf("go run ./tools/cmd/mongofork accept '%s'", e.Key), "%s is locked, but no directive of the overlay names it", e)
+			ps.Add(file, l.lines[e], fmt.Sprintf("go run ./tools/cmd/mongofork accept '%s'", e.Key),
+				"%s is locked, but no directive of the overlay names it", e)
 		}
 	}
 	return ps

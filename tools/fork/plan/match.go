@@ -94,7 +94,8 @@ func (mt *matcher) file(f *File) error {
 			continue
 		}
 		if first, twice := mt.owner[d.Key]; twice {
-			mt.problems.Add(f.Path, d.Line, "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key, first.At())
+			mt.problems.Add(f.Path, d.Line, "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key,
+				first.At())
 			continue
 		}
 		mt.owner[d.Key] = d
@@ -114,7 +115,8 @@ func (mt *matcher) decl(d *Decl) error {
 	}
 	if d.Directive == nil {
 		if len(found) > 0 {
-			mt.fail(d, "rename it, or add //fork:replace or //fork:wrap with a reason", "%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
+			mt.fail(d, "rename it, or add //fork:replace or //fork:wrap with a reason",
+				"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
 		}
 		mt.plan.Added = append(mt.plan.Added, d)
 		return nil

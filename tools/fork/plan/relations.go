@@ -90,7 +90,8 @@ func (mt *matcher) extended(t Touch) {
 	}
 	for _, field := range ours.Fields.List {
 		if len(field.Names) == 0 {
-			mt.fail(d, "give the field a name", "embedded field %s: embedding would change upstream's method set", fieldNames(field)[0])
+			mt.fail(d, "give the field a name", "embedded field %s: embedding would change upstream's method set",
+				fieldNames(field)[0])
 		}
 	}
 	for _, name := range CommonFields(d.Decl, t.Theirs) {
@@ -104,10 +105,12 @@ func (mt *matcher) literal(t Touch) {
 	our, their := ExtendedLiteral(d.Decl, t.Theirs)
 	switch {
 	case our == nil || len(our.Elts) == 0:
-		mt.fail(d, "leave nothing in ours but one literal with the keys to add", "ours has %d keyed literals, not one with keys", len(keyedLiterals(d.Decl)))
+		mt.fail(d, "leave nothing in ours but one literal with the keys to add", "ours has %d keyed literals, not one with keys",
+			len(keyedLiterals(d.Decl)))
 		return
 	case their == nil:
-		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's does not have exactly one keyed literal of type %s (%s)", d.File.Text(our.Type.Pos(), our.Type.End()), t.Theirs.At())
+		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's does not have exactly one keyed literal of type %s (%s)",
+			d.File.Text(our.Type.Pos(), our.Type.End()), t.Theirs.At())
 		return
 	}
 	for _, key := range commonKeys(our, their) {
@@ -123,7 +126,8 @@ func (mt *matcher) touchable(d *Decl, found []*syntax.Decl) bool {
 	before := len(mt.problems)
 	switch {
 	case len(found) == 0:
-		mt.fail(d, "remove the directive if the declaration is new, or move our file to the folder that has it", "upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
+		mt.fail(d, "remove the directive if the declaration is new, or move our file to the folder that has it",
+			"upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
 		return false
 	case len(found) > 1:
 		mt.fail(d, "declare something new and call it from upstream's seams instead",
@@ -140,13 +144,16 @@ func (mt *matcher) touchable(d *Decl, found []*syntax.Decl) bool {
 		}
 	}
 	if theirs.Shared > 1 {
-		mt.fail(d, "set the value in an init function instead", "upstream declares %d names at once (%s)", theirs.Shared, theirs.At())
+		mt.fail(d, "set the value in an init function instead", "upstream declares %d names at once (%s)", theirs.Shared,
+			theirs.At())
 	}
 	if theirs.Grouped() && inImpliedGroup(theirs) {
-		mt.fail(d, "declare a constant of another name", "upstream's value depends on its place in a group with iota (%s)", theirs.At())
+		mt.fail(d, "declare a constant of another name", "upstream's value depends on its place in a group with iota (%s)",
+			theirs.At())
 	}
 	if ours, up := d.File.Constraint, theirs.File.Constraint; ours != up {
-		mt.fail(d, "give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]", ours, theirs.At(), up)
+		mt.fail(d, "give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]", ours,
+			theirs.At(), up)
 	}
 	return len(mt.problems) == before
 }

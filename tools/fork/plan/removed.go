@@ -39,7 +39,8 @@ func (mt *matcher) removal(r Removal) error {
 		return nil
 	}
 	if mt.removable(r, key, found) {
-		mt.plan.Removed = append(mt.plan.Removed, Removed{Removal: r, Key: key, Theirs: found, Hash: syntax.FingerprintOf(found...)})
+		mt.plan.Removed = append(mt.plan.Removed,
+			Removed{Removal: r, Key: key, Theirs: found, Hash: syntax.FingerprintOf(found...)})
 	}
 	return nil
 }
@@ -74,7 +75,8 @@ func (mt *matcher) removable(r Removal, key syntax.Key, found []*syntax.Decl) bo
 // isPublic reports whether applications can use what a key names. Nobody imports tests.
 func isPublic(key syntax.Key) bool {
 	receiver, name, isMethod := strings.Cut(key.Name, ".")
-	if slices.Contains(strings.Split(key.Package, "/"), "internal") || syntax.IsTestName(key.Name) || strings.HasSuffix(key.Package, "_test") {
+	if slices.Contains(strings.Split(key.Package, "/"), "internal") || syntax.IsTestName(key.Name) ||
+		strings.HasSuffix(key.Package, "_test") {
 		return false
 	}
 	return ast.IsExported(receiver) && (!isMethod || ast.IsExported(name))

@@ -6,7 +6,8 @@ import (
 
 // stepFile is a step of a series that says everything and brings what more says.
 func stepFile(title, more string) []byte {
-	return []byte("title: " + title + "\nwhy: |\n  It was wrong.\n\n  It is right now.\nusers: nothing\nspecification: none\ntests: its own\n" + more)
+	return []byte("title: " + title +
+		"\nwhy: |\n  It was wrong.\n\n  It is right now.\nusers: nothing\nspecification: none\ntests: its own\n" + more)
 }
 
 // seriesOverlay is an overlay of two steps. The second has a wrapped declaration, and changes the file that the first brings: a
@@ -47,11 +48,13 @@ func (p *Pool) Get(ctx context.Context, name string) (int, error) {
 
 var calls = limit
 `),
-		"pool/own.go":              []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
-		"etc/series/1-limit.yaml":  stepFile("Have a limit", "files: [pool/policy.go]\n"),
-		"etc/series/2-calls.yaml":  stepFile("Count calls", "files: [pool/get.go]\nfields: [pool names.shout]\n"),
-		"etc/series/2-calls.txtar": []byte("-- pool/policy.go --\npackage pool\n\n// limitName names the limit.\nfunc limitName() string {\n\treturn \"limit\"\n}\n"),
-		"etc/series/series.yaml":   []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\n"),
+		"pool/own.go":             []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
+		"etc/series/1-limit.yaml": stepFile("Have a limit", "files: [pool/policy.go]\n"),
+		"etc/series/2-calls.yaml": stepFile("Count calls", "files: [pool/get.go]\nfields: [pool names.shout]\n"),
+		"etc/series/2-calls.txtar": []byte("-- pool/policy.go --\npackage pool\n\n// limitName names the limit.\nfunc " +
+			"limitName() string {\n\treturn \"limit\"\n}\n"),
+		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], " +
+			"reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\n"),
 		"etc/series/0-absent.yaml": stepFile("Change another base", ""),
 	}
 }

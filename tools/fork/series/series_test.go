@@ -48,13 +48,15 @@ func TestSeries(t *testing.T) {
 
 	letter, first, second := string(patches[0].Data), string(patches[1].Data), string(patches[2].Data)
 	require.Contains(t, letter, "Subject: [PATCH 0/2] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count calls\n")
-	require.Contains(t, first, "Subject: [PATCH 1/2] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nWhat changes for users: nothing\n\n"+
-		"Specification: none\n\nTests: its own\n---\n")
+	require.Contains(t, first,
+		"Subject: [PATCH 1/2] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nWhat changes for users: nothing\n\n"+
+			"Specification: none\n\nTests: its own\n---\n")
 	require.Contains(t, first, "+const limit = 3\n")
 	for _, later := range []string{"shout", "strings", "fork:", "pool.go", "doGet"} {
 		require.NotContains(t, first, later)
 	}
-	for _, now := range []string{"+\tname = strings.ToUpper(name)\n", "-// limitName names the limit.\n", "+import \"strings\"\n", "+\tshout string // what the second step wants\n", "+\treturn p.doGet(ctx, name)\n", "+func (p *Pool) doGet(ctx"} {
+	for _, now := range []string{"+\tname = strings.ToUpper(name)\n", "-// limitName names the limit.\n", "+import \"strings\"\n",
+		"+\tshout string // what the second step wants\n", "+\treturn p.doGet(ctx, name)\n", "+func (p *Pool) doGet(ctx"} {
 		require.Contains(t, second, now)
 	}
 	require.NotContains(t, letter+first+second, "upstream")
@@ -88,9 +90,11 @@ func TestSeriesRefused(t *testing.T) {
 			want: "fields: key"},
 		{name: "key twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "fields: [pool names.shout]\n")),
 			want: "pool names.shout is listed twice in the series"},
-		{name: "unknown declaration", file: "etc/series/2-calls.txtar", text: "-- pool/policy.go --\npackage pool\n\nvar none = 1\n",
+		{name: "unknown declaration", file: "etc/series/2-calls.txtar",
+			text: "-- pool/policy.go --\npackage pool\n\nvar none = 1\n",
 			want: "pool/policy.go has no none"},
-		{name: "declaration of a later file", file: "etc/series/1-limit.txtar", text: "-- pool/get.go --\npackage pool\n\nvar calls = 0\n",
+		{name: "declaration of a later file", file: "etc/series/1-limit.txtar",
+			text: "-- pool/get.go --\npackage pool\n\nvar calls = 0\n",
 			want: "it changes pool/get.go, which no earlier step brings"},
 		{name: "unknown field", file: "etc/series/1-limit.yaml", text: "titel: x\n", want: "the file cannot be read: "},
 		{name: "no reason", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go]}\n",

@@ -106,7 +106,8 @@ func decodeStrictly(name string, data []byte, to any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(to); err != nil && !errors.Is(err, io.EOF) {
-		return problem.List{{File: name, Message: "the file cannot be read: " + err.Error(), Mend: "correct the line that the message names"}}
+		return problem.List{{File: name, Message: "the file cannot be read: " + err.Error(),
+			Mend: "correct the line that the message names"}}
 	}
 	return nil
 }

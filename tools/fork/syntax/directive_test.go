@@ -25,7 +25,8 @@ func TestParseDirective(t *testing.T) {
 		require.False(t, ok, prose)
 		require.NoError(t, err, prose)
 	}
-	for _, wrong := range []string{"//fork:", "//fork:replacement x", "//fork:Replace x", "//fork:wrap", "//fork:remove x/y.Z goes", "// fork:extend x", "/*fork:wrap x*/"} {
+	for _, wrong := range []string{"//fork:", "//fork:replacement x", "//fork:Replace x", "//fork:wrap", "//fork:remove x/y.Z goes",
+		"// fork:extend x", "/*fork:wrap x*/"} {
 		_, ok, err := ParseDirective(wrong)
 		require.True(t, ok, wrong)
 		require.Error(t, err, wrong)

@@ -62,7 +62,9 @@ func (s *File) Text(from, to token.Pos) []byte { return s.Src[s.Offset(from):s.O
 
 // IsTestName reports whether go test runs a function of this name.
 func IsTestName(name string) bool {
-	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
 }
 
 // IsGoFile reports whether the go command would compile the file: not if it
@@ -119,7 +121,8 @@ func specDecls(s *File, gen *ast.GenDecl, spec ast.Spec) []*Decl {
 		}
 		var out []*Decl
 		for _, name := range spec.Names {
-			out = append(out, &Decl{Key: Key{Name: name.Name}, Kind: kind, File: s, Gen: gen, Spec: spec, Shared: len(spec.Names)})
+			out = append(out, &Decl{Key: Key{Name: name.Name}, Kind: kind, File: s, Gen: gen, Spec: spec,
+				Shared: len(spec.Names)})
 		}
 		return out
 	}

@@ -38,7 +38,8 @@ func ParseKey(s string) (Key, error) {
 	}
 	k := Key{Package: folder, Name: strings.TrimSpace(name)}
 	if !ok || !fs.ValidPath(folder) || !isDeclName(k.Name) {
-		return Key{}, fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
+		return Key{},
+			fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
 	}
 	return k, nil
 }

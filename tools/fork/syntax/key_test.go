@@ -8,7 +8,8 @@ import (
 
 func TestParseKey(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"x/mongo/driver Operation.Execute", "x/mongo/driver:Operation.Execute", " x/mongo/driver  Operation.Execute "} {
+	for _, text := range []string{"x/mongo/driver Operation.Execute", "x/mongo/driver:Operation.Execute",
+		" x/mongo/driver  Operation.Execute "} {
 		key, err := ParseKey(text)
 		require.NoError(t, err)
 		require.Equal(t, Key{"x/mongo/driver", "Operation.Execute"}, key)

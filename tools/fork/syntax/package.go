@@ -76,7 +76,8 @@ func (p *Package) Whole(key Key) []*Decl {
 	var found []*Decl
 	for _, file := range p.Files {
 		for _, d := range file.Decls {
-			if d.Key.Package == key.Package && (d.Key == key || strings.HasPrefix(d.Key.Name, key.Name+".") || d.Key.Name == "_" && mentions(d.Spec, key.Name)) {
+			if d.Key.Package == key.Package && (d.Key == key || strings.HasPrefix(d.Key.Name, key.Name+".") ||
+				d.Key.Name == "_" && mentions(d.Spec, key.Name)) {
 				found = append(found, d)
 			}
 		}

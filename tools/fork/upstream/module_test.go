@@ -22,7 +22,8 @@ func TestModuleCacheErrors(t *testing.T) {
 		cache ModuleCache
 		want  string
 	}{
-		{answer(`{"Error": "unknown revision"}`, errors.New("exit status 1")), "module m@v1.0.0 is not available: unknown revision"},
+		{answer(`{"Error": "unknown revision"}`, errors.New("exit status 1")),
+			"module m@v1.0.0 is not available: unknown revision"},
 		{answer("", errors.New("no go command")), "module m@v1.0.0 is not available: no go command"},
 		{answer("not JSON", nil), "module m@v1.0.0 is not available: invalid character"},
 		{answer(`{"Dir": "/nonexistent/module"}`, nil), "module m@v1.0.0 in the module cache: "},

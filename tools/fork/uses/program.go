@@ -37,7 +37,8 @@ type Program struct {
 
 // Check type-checks a module.
 func Check(ctx context.Context, run command.RunFunc, m *upstream.Module) (*Program, error) {
-	p := &Program{module: m, fset: token.NewFileSet(), files: map[string][]*ast.File{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
+	p := &Program{module: m, fset: token.NewFileSet(), files: map[string][]*ast.File{},
+		info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
 	c := &checker{Program: p, checked: map[string]*types.Package{}}
 	library, err := c.parse()
 	if err != nil {

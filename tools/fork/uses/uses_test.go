@@ -135,7 +135,8 @@ type config struct{ limit int }
 // What upstream's own compiler would refuse is found where it stands, also beside what is not known of other modules.
 func TestCheckFindsMistakes(t *testing.T) {
 	t.Parallel()
-	broken := filetree.Tree{"pool/broken.go": []byte("package pool\n\nfunc (p *Pool) broken() {\n\tp.sleep.Sleep(1)\n\tp.absent()\n\t_ = min(1, 2)\n}\n")}
+	broken := filetree.Tree{"pool/broken.go": []byte(
+		"package pool\n\nfunc (p *Pool) broken() {\n\tp.sleep.Sleep(1)\n\tp.absent()\n\t_ = min(1, 2)\n}\n")}
 	for name, data := range module {
 		broken[name] = data
 	}
@@ -151,7 +152,8 @@ func TestOfRepository(t *testing.T) {
 	t.Parallel()
 	forktest.EachBase(t, func(t *testing.T, _ string, p *plan.Plan) {
 		lines := strings.Join(usedBy(t, p), "\n")
-		for _, key := range []string{"Operation.retryable", "Operation.roundTrip", "Operation.createWireMessage", "Operation.readWireMessage"} {
+		for _, key := range []string{"Operation.retryable", "Operation.roundTrip", "Operation.createWireMessage",
+			"Operation.readWireMessage"} {
 			require.Regexp(t, `(?m)^x/mongo/driver `+key+` < x/mongo/driver:`, lines)
 		}
 		require.Regexp(t, `(?m)^x/mongo/driver/topology Topology.SelectServer > `, lines)

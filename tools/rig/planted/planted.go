@@ -66,7 +66,8 @@ func (d Defect) Find(tree string) (file string, planted []byte, err error) {
 		}
 	}
 	if found != 1 {
-		return "", nil, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table, d.Name, d.In, found)
+		return "", nil, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
+			d.Name, d.In, found)
 	}
 	return file, planted, nil
 }
@@ -142,7 +143,8 @@ func tell(failed []string) string {
 func (j *Judges) judge(ctx context.Context, tree string, d Defect) (seed string, failed []string, err error) {
 	const plot = "build/planted"
 	folder := filepath.Join(j.Root, filepath.FromSlash(plot))
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err != nil {
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err !=
+		nil {
 		return "", nil, err
 	}
 	defer os.RemoveAll(folder)

@@ -84,7 +84,8 @@ func newJudges(t *testing.T) *Judges {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	defects := []Defect{
-		{"a", "p", "one", "compared"}, {"b", "p", "three", "tested"}, {"c", "p", "one", "compared tested"}, {"d", "p", "three", "hidden"},
+		{"a", "p", "one", "compared"}, {"b", "p", "three", "tested"}, {"c", "p", "one", "compared tested"},
+		{"d", "p", "three", "hidden"},
 	}
 	j := newJudges(t)
 	var out strings.Builder
@@ -116,7 +117,8 @@ func TestRun(t *testing.T) {
 func TestRunKnowsWhatIsOutOfDate(t *testing.T) {
 	t.Parallel()
 	j := newJudges(t)
-	_, err := j.Run(t.Context(), "fork", []Defect{{"a", "p", "one", "1"}, {"b", "p", "two", "2"}, {"c", "p", "four", "4"}}, nil, os.Stdout)
+	_, err := j.Run(t.Context(), "fork", []Defect{{"a", "p", "one", "1"}, {"b", "p", "two", "2"}, {"c", "p", "four", "4"}},
+		nil, os.Stdout)
 	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the files of p have its text 2 times; mend it there
 etc/planted.yaml: the entry "c" is out of date: the files of p have its text 0 times; mend it there`)
 }

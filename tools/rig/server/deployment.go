@@ -135,7 +135,8 @@ func (d *Deployment) assemble(ctx context.Context) (err error) {
 	}
 	if d.user != nil {
 		password, _ := d.user.Password()
-		create := bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password}, {Key: "roles", Value: bson.A{"root"}}}
+		create := bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password},
+			{Key: "roles", Value: bson.A{"root"}}}
 		if d.options.Form.kind == replicaSet {
 			// Clients may log in to any member.
 			create = append(create, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})
@@ -165,7 +166,8 @@ func (d *Deployment) initiate(ctx context.Context) (err error) {
 	configuration := bson.D{
 		{Key: "_id", Value: d.options.ReplicaSet}, {Key: "members", Value: members},
 		{Key: "settings", Value: bson.D{
-			{Key: "electionTimeoutMillis", Value: electionTimeoutMillis}, {Key: "heartbeatIntervalMillis", Value: heartbeatIntervalMillis},
+			{Key: "electionTimeoutMillis", Value: electionTimeoutMillis},
+			{Key: "heartbeatIntervalMillis", Value: heartbeatIntervalMillis},
 		}},
 	}
 	if d.options.ReplicaSet == configReplicaSet {

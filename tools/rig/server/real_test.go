@@ -137,7 +137,8 @@ func TestUsersAndTLS(t *testing.T) {
 	for name, o := range map[string]Options{
 		"standalone, users":        {Form: Form{kind: standalone, size: 1, Users: true}},
 		"set of three, users, TLS": {Form: Form{kind: replicaSet, size: 3, Users: true, TLS: true}},
-		"named":                    {Form: ReplicaSet(1), ReplicaSet: "other", Arguments: []string{"--setParameter", "ttlMonitorEnabled=false"}},
+		"named": {Form: ReplicaSet(1), ReplicaSet: "other",
+			Arguments: []string{"--setParameter", "ttlMonitorEnabled=false"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := start(t, o)
@@ -169,7 +170,8 @@ func TestHostsAreWhatTheConfigurationSays(t *testing.T) {
 		return strings.Replace(address, loopback, "localhost", 1), nil
 	}})
 	var hello struct{ Hosts []string }
-	require.NoError(t, connect(t, d.URI(), "").Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello))
+	require.NoError(t, connect(t, d.URI(), "").Database("admin").RunCommand(t.Context(),
+		bson.D{{Key: "hello", Value: 1}}).Decode(&hello))
 	assert.Equal(t, []string{d.Members()[0].Host()}, hello.Hosts)
 	assert.Contains(t, d.URI(), "localhost:")
 	assert.Contains(t, d.Members()[0].Address(), loopback+":")

@@ -175,8 +175,9 @@ func (c Config) openFirst(ctx context.Context) (*Server, error) {
 		}
 	}
 	if len(reasons) == 0 {
-		return nil, fmt.Errorf("SERVER=%s is not available for this; name one of %s, or leave it out to take the first available one",
-			c.Name, strings.Join(names, ", "))
+		return nil,
+			fmt.Errorf("SERVER=%s is not available for this; name one of %s, or leave it out to take the first available one",
+				c.Name, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%w: %s: install mongod >= %s or Python %s, or set MONGODB_URI",
 		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pythonRange)
@@ -197,8 +198,9 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 			"correct it, or unset it to have a server started: %w", err)
 	}
 	if cfg.Lab != "" && (len(opts.Hosts) != 1 || opts.Auth != nil) {
-		return nil, errors.New("MONGODB_URI names several hosts, or has credentials; for the lab, which stands before the server, " +
-			"name one host and no credentials, or unset it to have a server started")
+		return nil,
+			errors.New("MONGODB_URI names several hosts, or has credentials; for the lab, which stands before the server, " +
+				"name one host and no credentials, or unset it to have a server started")
 	}
 	version, err := awaitPrimary(ctx, uri, nil)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 func TestParseForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Form{
-		"standalone": {kind: standalone, size: 1}, "replicaset:7": {kind: replicaSet, size: 7}, "sharded:2": {kind: sharded, size: 2},
+		"standalone": {kind: standalone, size: 1}, "replicaset:7": {kind: replicaSet, size: 7},
+		"sharded:2": {kind: sharded, size: 2},
 	} {
 		form, err := ParseForm(text)
 		require.NoError(t, err)
@@ -44,19 +45,24 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		want      string
 		wrong     bool // not missing, but wrong
 	}{
-		{name: "nothing", want: "no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2"},
+		{name: "nothing", want: "no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: " +
+			"install mongod >= 8.2"},
 		{name: "too old", programs: old, want: "/mongod is v8.0.4;"},
 		{name: "broken", programs: map[string]string{"mongod": "exit 3"}, want: "mongod --version fails (exit status 3)"},
 		{name: "another program", programs: map[string]string{"mongod": "echo hello"}, want: `no version in "hello\n"`},
 		{name: "old Python", programs: map[string]string{"python3": "echo Python 3.10.1"}, want: "no Python 3.11 to 3.13"},
 		{name: "one that is not set", cfg: Config{Name: Given}, want: "MONGODB_URI is not set"},
-		{name: "one that nobody knows", cfg: Config{Name: "mongo"}, want: "SERVER=mongo is not available for this; name one of uri, path, mongod, secantus", wrong: true},
-		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Form: ReplicaSet(1)}, want: "name one of path, mongod,", wrong: true},
+		{name: "one that nobody knows", cfg: Config{Name: "mongo"},
+			want: "SERVER=mongo is not available for this; name one of uri, path, mongod, secantus", wrong: true},
+		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Form: ReplicaSet(1)}, want: "name one of path, mongod,",
+			wrong: true},
 		{name: "no mongos", programs: old, cfg: Config{Form: Form{kind: sharded, size: 2}},
 			want: "no mongos on the PATH; the pinned wheel has no mongos"},
 		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is not a connection string", wrong: true},
-		{name: "several hosts behind a lab", uri: "mongodb://a,b", cfg: Config{Lab: "standalone"}, want: "name one host and no credentials", wrong: true},
-		{name: "credentials behind a lab", uri: "mongodb://u:p@a", cfg: Config{Lab: "standalone"}, want: "name one host and no credentials", wrong: true},
+		{name: "several hosts behind a lab", uri: "mongodb://a,b", cfg: Config{Lab: "standalone"},
+			want: "name one host and no credentials", wrong: true},
+		{name: "credentials behind a lab", uri: "mongodb://u:p@a", cfg: Config{Lab: "standalone"},
+			want: "name one host and no credentials", wrong: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onPath(t, tt.programs)

@@ -60,7 +60,8 @@ func ReadBase(file string, pins map[string]Revision) (Base, error) {
 	}
 	base := Base{names["upstream"], names["fork"]}
 	if pins[base.Upstream] == (Revision{}) || pins[base.Fork] == (Revision{}) || len(lines) != 2 {
-		return Base{}, fmt.Errorf(`%s: want the lines "upstream NAME" and "fork NAME", with names that etc/specifications pins`, file)
+		return Base{}, fmt.Errorf(`%s: want the lines "upstream NAME" and "fork NAME", with names that etc/specifications pins`,
+			file)
 	}
 	return base, nil
 }

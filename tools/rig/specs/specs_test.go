@@ -104,7 +104,8 @@ func publish(t *testing.T, files map[string]string) (repository, commit string) 
 
 func newStore(t *testing.T, repository string, pins map[string]Revision) *Store {
 	return &Store{
-		Root: filepath.Join(t.TempDir(), "repository"), Pins: pins, Repository: repository, Run: command.Output, Progress: io.Discard,
+		Root: filepath.Join(t.TempDir(), "repository"), Pins: pins, Repository: repository, Run: command.Output,
+		Progress: io.Discard,
 	}
 }
 
@@ -137,7 +138,8 @@ func TestDownload(t *testing.T) {
 	}{
 		{"good", repository, pin(t, "r1", published, files), "", false},
 		{"other content", repository, pin(t, "r1", published, checkout("two")), "are not the pinned ones", false},
-		{"no such commit", repository, pin(t, "r1", commit, files), "set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
+		{"no such commit", repository, pin(t, "r1", commit, files),
+			"set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
 		{"no repository", t.TempDir(), pin(t, "r1", published, files), "set SPECIFICATIONS", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

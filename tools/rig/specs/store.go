@@ -96,7 +96,8 @@ func (s *Store) fill(ctx context.Context, revision Revision, dir string) error {
 	}
 	defer os.RemoveAll(clone)
 	for _, args := range [][]string{
-		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit}, {"checkout", "--quiet", "FETCH_HEAD"},
+		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit},
+		{"checkout", "--quiet", "FETCH_HEAD"},
 	} {
 		if _, err := s.Run(ctx, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
 			if ctx.Err() != nil {

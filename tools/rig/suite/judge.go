@@ -130,7 +130,8 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 		for _, name := range names {
 			// Examples run only if they state their output, and nothing does if the package as a whole has failed.
 			ran := result.Outcome(gotest.Key{Package: Module + "/" + folder, Test: name}) != gotest.Missing
-			if !ran && !strings.HasPrefix(name, "Example") && result.Outcome(gotest.Key{Package: Module + "/" + folder}) != gotest.Failed {
+			if !ran && !strings.HasPrefix(name, "Example") && result.Outcome(gotest.Key{Package: Module + "/" + folder}) !=
+				gotest.Failed {
 				r.fail(folder+" "+name, "did not run")
 			}
 		}
@@ -141,7 +142,8 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 	for folder, names := range j.lost.in(j.covers) {
 		for _, name := range names {
 			if _, listed := j.listed(gotest.Key{Package: Module + "/" + folder, Test: name}); !listed {
-				r.fail(folder+" "+name, "upstream has this test, but the fork does not; name it in "+j.skipFile+" if that is right")
+				r.fail(folder+" "+name, "upstream has this test, but the fork does not; name it in "+j.skipFile+
+					" if that is right")
 			}
 		}
 	}
@@ -157,7 +159,8 @@ func (j judge) checkList(r *Result, result *gotest.Result) {
 		case !slices.Contains(j.lost[skip.Package], skip.Test) && !known(result, key):
 			r.fail(j.skipFile, skip.String()+" is not a test that was run; correct its name or remove the entry")
 		case !slices.Contains(j.own[folder], successor):
-			r.fail(j.skipFile, fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %s", skip.Successor, skip))
+			r.fail(j.skipFile, fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %s",
+				skip.Successor, skip))
 		}
 	}
 }
@@ -178,7 +181,8 @@ func known(result *gotest.Result, key gotest.Key) bool {
 
 var (
 	versionNumber = regexp.MustCompile(`(than max version|than min version) "[0-9.]+"`)
-	mismatchFrame = regexp.MustCompile(`^skipping due to environmental constraints: no matching RunOnBlock; comparison errors: \[(.*)\]$`)
+	mismatchFrame = regexp.MustCompile(
+		`^skipping due to environmental constraints: no matching RunOnBlock; comparison errors: \[(.*)\]$`)
 )
 
 // tidyReason shortens the reasons of upstream's test runners, so that the same reason with different version numbers is counted

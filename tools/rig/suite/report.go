@@ -86,7 +86,8 @@ func writeTable(w io.Writer, results []Result) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\nsuite\tpassed\tfailed\tskipped\ttime\tnote\n")
 	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), r.skipped(), r.Elapsed.Round(time.Second), r.Note)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), r.skipped(),
+			r.Elapsed.Round(time.Second), r.Note)
 	}
 	_ = t.Flush() // to memory
 }

@@ -133,7 +133,8 @@ func (w work) onServers(cfg server.Config, project string, r *Result) runner {
 }
 
 // onNew runs tests on a new server.
-func (w work) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command, project string) (_ *gotest.Result, _ *server.Server, err error) {
+func (w work) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command, project string) (_ *gotest.Result,
+	_ *server.Server, err error) {
 	s, err := w.open(ctx, cfg)
 	if err != nil {
 		return nil, nil, err

@@ -40,7 +40,8 @@ func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
 			if cfg.Name == "" {
 				cfg.Name = server.Pinned
 			}
-			return &server.Server{Name: cfg.Name, Version: "1.2", Env: []string{"MONGODB_URI=mongodb://u:secret@" + cfg.Name}}, nil
+			return &server.Server{Name: cfg.Name, Version: "1.2", Env: []string{"MONGODB_URI=mongodb://u:secret@" + cfg.Name}},
+				nil
 		},
 		GoTest: func(_ context.Context, c gotest.Command) (*gotest.Result, error) {
 			tree := "fork"
@@ -57,7 +58,8 @@ func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
 	f.write(t, "build/v1.0.0/p/ours_test.go", ours)
 	f.write(t, "build/v1.0.0/internal/integration/unified/ours_test.go", ours)
 	for _, tree := range []string{"build/v1.0.0", "build/pristine/v1.0.0"} {
-		f.write(t, tree+"/p/p_test.go", "package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
+		f.write(t, tree+"/p/p_test.go",
+			"package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
 	}
 	return f
 }
@@ -107,14 +109,19 @@ func TestUpstream(t *testing.T) {
 		{"passes", []string{"p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 1},
 		{"is skipped", []string{"p TestA skipped     a.go:1: too old"}, nil, "0 passed, 0 failed, 1 skipped", "", 1},
 		{"fails upstream as well", []string{fails}, []string{fails}, "0 passed, 0 failed, 1 skipped", "", 2},
-		{"fails in the fork alone", []string{fails}, []string{"p TestA passed"}, "0 passed, 1 failed, 0 skipped", "does not fail so in the untouched", 7},
-		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"}, "0 passed, 1 failed, 0 skipped", "does not fail so", 7},
-		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "0 passed, 1 failed, 0 skipped", "does not fail so", 7},
+		{"fails in the fork alone", []string{fails}, []string{"p TestA passed"}, "0 passed, 1 failed, 0 skipped",
+			"does not fail so in the untouched", 7},
+		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"},
+			"0 passed, 1 failed, 0 skipped", "does not fail so", 7},
+		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "0 passed, 1 failed, 0 skipped",
+			"does not fail so", 7},
 		{"fails once", []string{fails, "p TestA passed"}, []string{"p TestA passed"}, "1 passed, 0 failed, 0 skipped", "", 3},
 		{"fails upstream at last", []string{fails}, []string{"p TestA passed", fails}, "0 passed, 0 failed, 1 skipped", "", 4},
 		{"dies once", []string{"p TestA failed " + unfinished, "p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 2},
-		{"dies, like upstream", []string{"p TestA failed " + unfinished}, []string{"p TestA failed " + unfinished}, "0 passed, 1 failed, 0 skipped", "failed", 2},
-		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "0 passed, 1 failed, 0 skipped", "failed", 1},
+		{"dies, like upstream", []string{"p TestA failed " + unfinished}, []string{"p TestA failed " + unfinished},
+			"0 passed, 1 failed, 0 skipped", "failed", 2},
+		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "0 passed, 1 failed, 0 skipped",
+			"failed", 1},
 		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "0 passed, 1 failed, 0 skipped", "failed", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,12 +160,17 @@ func TestSkipList(t *testing.T) {
 	for _, tt := range []struct{ name, list, outcome, lost, want, problem string }{
 		{"expected", entry, "failed", "", "0 passed, 0 failed, 1 skipped", ""},
 		{"passes again", entry, "passed", "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork"},
-		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped", "is not a test that was run"},
-		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped", `no test "p TestNone"`},
-		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "", "0 passed, 0 failed, 1 skipped", ""},
-		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "", "1 passed, 0 failed, 0 skipped", ""},
+		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped",
+			"is not a test that was run"},
+		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped",
+			`no test "p TestNone"`},
+		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "",
+			"0 passed, 0 failed, 1 skipped", ""},
+		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "",
+			"1 passed, 0 failed, 0 skipped", ""},
 		{"lost", "", "passed", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not"},
-		{"listed as lost", strings.Replace(entry, "TestA", "TestLost", 1), "passed", "TestLost", "1 passed, 0 failed, 0 skipped", ""},
+		{"listed as lost", strings.Replace(entry, "TestA", "TestLost", 1), "passed", "TestLost",
+			"1 passed, 0 failed, 0 skipped", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +229,8 @@ func TestSpec(t *testing.T) {
 		return []string{
 			u + "TestOurs passed", u + "TestUnifiedSpec/crud/old.json/a passed", u + "TestUnifiedSpec/crud/new.json/c passed",
 			u + "TestUnifiedSpec/crud/new.json/b skipped     x.go:1: server version 6.0 is lower than min required version 7.0",
-			u + "TestClientBackpressureSpec/client-backpressure/tests/x.json/one passed", "internal/integration/unified  failed goroutines leak",
+			u + "TestClientBackpressureSpec/client-backpressure/tests/x.json/one passed",
+			"internal/integration/unified  failed goroutines leak",
 		}
 	})
 	r := f.one(t, "spec")
@@ -257,7 +270,8 @@ func TestUnavailable(t *testing.T) {
 func TestTidyReason(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "requirement not met: server version is lower than min version of the test",
-		tidyReason(`skipping due to environmental constraints: no matching RunOnBlock; comparison errors: [server version is lower than min version "7.0"]`))
+		tidyReason(
+			`skipping due to environmental constraints: no matching RunOnBlock; comparison errors: [server version is lower than min version "7.0"]`))
 }
 
 func TestWrite(t *testing.T) {

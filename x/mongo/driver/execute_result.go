@@ -134,8 +134,9 @@ func (ex *operationRun) interrupted(ctx context.Context, a *attempt, cause error
 		return e
 	default:
 		return Error{
-			Message: err.Error() + ": " + when, Labels: labelsOf(err), Wrapped: backpressure.Interruption{Err: err, Cause: cause},
-			unsent: a.stage != sent, never: a.stage != sent && ex.cmd.errs.attempted == nil,
+			Message: err.Error() + ": " + when, Labels: labelsOf(err),
+			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
+			unsent:  a.stage != sent, never: a.stage != sent && ex.cmd.errs.attempted == nil,
 		}
 	}
 }

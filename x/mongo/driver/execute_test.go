@@ -139,9 +139,11 @@ func TestExecuteOverload(t *testing.T) {
 			slept:   nil,
 		},
 		{name: "the limit of five holds for what follows an overload error", op: (*scripted.Script).Write, options: options{},
-			replies: then(scripted.Repeat(1, scripted.Overloaded()), scripted.Repeat(5, scripted.ShuttingDown())...), code: 91, slept: []time.Duration{50 * ms}},
+			replies: then(scripted.Repeat(1, scripted.Overloaded()), scripted.Repeat(5, scripted.ShuttingDown())...), code: 91,
+			slept: []time.Duration{50 * ms}},
 		{name: "other errors have no backoff but count for the next", op: (*scripted.Script).Write, options: options{},
-			replies: []any{scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK()}, code: 0, slept: []time.Duration{100 * ms}},
+			replies: []any{scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK()}, code: 0,
+			slept: []time.Duration{100 * ms}},
 		{
 			name:    "a broken connection counts too",
 			op:      (*scripted.Script).Read,

@@ -136,8 +136,8 @@ func (op Operation) selectServer(
 }
 
 // labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
-// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as those of a disconnected client or an ended context, do not get it: a
-// caller that commits until the result is known would not stop.
+// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as those of a disconnected client or an ended context, do not
+// get it: a caller that commits until the result is known would not stop.
 func (op Operation) labelSelection(err error) error {
 	if op.Client == nil || !op.Client.Committing || !isContextError(err) {
 		return err

@@ -22,7 +22,8 @@ func TestRetryKind(t *testing.T) {
 		{name: "write", op: Operation{Type: Write}, want: retry.Write},
 		{name: "aggregate with $out or $merge", op: Operation{Type: Read, IsOutputAggregate: true}, want: retry.Write},
 		{name: "a command that says what it is", op: Operation{Kind: retry.Write}, want: retry.Write},
-		{name: "whatever its name or read preference", op: Operation{Name: driverutil.CreateOp, ReadPreference: readpref.Primary()}, want: retry.Generic},
+		{name: "whatever its name or read preference", op: Operation{Name: driverutil.CreateOp, ReadPreference: readpref.Primary()},
+			want: retry.Generic},
 		{name: "endSessions", op: Operation{Name: driverutil.EndSessionsOp}, want: retry.Generic},
 		{name: "commitTransaction", op: Operation{Type: Write, Kind: retry.TransactionEnd}, want: retry.TransactionEnd},
 		{

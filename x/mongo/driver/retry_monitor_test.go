@@ -48,7 +48,8 @@ func (r *recorder) lines() []string {
 		if e.Failure != nil {
 			outcome = "failed"
 		}
-		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries, e.Backoff, e.Reason))
+		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries,
+			e.Backoff, e.Reason))
 	}
 	return lines
 }
@@ -93,20 +94,22 @@ func TestRetryMonitorReasons(t *testing.T) {
 		want    []string
 	}{
 		{name: "nothing failed", op: read, set: nil, replies: []any{scripted.OK()}, want: nil},
-		{name: "overloaded", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Overloaded(), scripted.OK()}, want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			"attempt 2: retry after 100ms, overloaded",
-			`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
-		}},
+		{name: "overloaded", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Overloaded(), scripted.OK()},
+			want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				"attempt 2: retry after 100ms, overloaded",
+				`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
+			}},
 		{name: "a plain retryable read", op: read, set: nil, replies: []any{scripted.ShuttingDown(), scripted.OK()}, want: []string{
 			"attempt 1: retry after 0s, retryable",
 			`succeeded: attempts 2, retries 1, backoff 0s, ""`,
 		}},
-		{name: "a plain retryable write", op: write, set: nil, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{
-			"attempt 1: retry after 0s, retryable",
-			"attempt 2: refused, limit",
-			`failed: attempts 2, retries 1, backoff 0s, "limit"`,
-		}},
+		{name: "a plain retryable write", op: write, set: nil, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
+			want: []string{
+				"attempt 1: retry after 0s, retryable",
+				"attempt 2: refused, limit",
+				`failed: attempts 2, retries 1, backoff 0s, "limit"`,
+			}},
 		{
 			name:    "not retryable",
 			op:      write,
@@ -114,11 +117,12 @@ func TestRetryMonitorReasons(t *testing.T) {
 			replies: []any{scripted.Failure(1)},
 			want:    []string{"attempt 1: refused, notRetryable"},
 		},
-		{name: "not retryable any more", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Failure(1)}, want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			"attempt 2: refused, notRetryable",
-			`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
-		}},
+		{name: "not retryable any more", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
+			want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				"attempt 2: refused, notRetryable",
+				`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
+			}},
 		{
 			name:    "label missing",
 			op:      read,
@@ -159,20 +163,24 @@ func TestRetryMonitorReasons(t *testing.T) {
 			want: []string{"attempt 1: refused, optionOff"},
 		},
 		{
-			name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, optionOff"},
+			name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff,
+			replies: []any{noConnection},
+			want:    []string{"attempt 1: refused, optionOff"},
 		},
 		{
-			name: "option off, no connection for a command that is never retried", op: command, set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, notRetryable"},
+			name: "option off, no connection for a command that is never retried", op: command, set: retriesOff,
+			replies: []any{noConnection},
+			want:    []string{"attempt 1: refused, notRetryable"},
 		},
 		{
-			name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, notRetryable"},
+			name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff,
+			replies: []any{noConnection},
+			want:    []string{"attempt 1: refused, notRetryable"},
 		},
 		{
-			name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{scripted.ShuttingDown()},
-			want: []string{"attempt 1: refused, notRetryable"},
+			name: "option off for an aggregate that writes", op: output, set: retriesOff,
+			replies: []any{scripted.ShuttingDown()},
+			want:    []string{"attempt 1: refused, notRetryable"},
 		},
 		{name: "limit", op: write, set: nil, replies: scripted.Repeat(6, scripted.Rejected()), want: []string{
 			"attempt 1: retry after 50ms, overloaded",
@@ -190,17 +198,19 @@ func TestRetryMonitorReasons(t *testing.T) {
 			replies: []any{scripted.Overloaded()},
 			want:    []string{"attempt 1: refused, bucketEmpty"},
 		},
-		{name: "context done during an attempt", op: read, set: nil, replies: []any{scripted.Overloaded(), context.DeadlineExceeded}, want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			"attempt 2: refused, contextDone",
-			`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
-		}},
+		{name: "context done during an attempt", op: read, set: nil,
+			replies: []any{scripted.Overloaded(), context.DeadlineExceeded}, want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				"attempt 2: refused, contextDone",
+				`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
+			}},
 		{name: "write errors of a retry", op: write, set: nil, replies: []any{scripted.Overloaded(), writeError}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			`failed: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
 		{name: "write errors at once", op: write, set: nil, replies: []any{writeError}, want: nil},
-		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"}, scripted.OK()}, want: []string{
+		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"},
+			scripted.OK()}, want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
 		}},

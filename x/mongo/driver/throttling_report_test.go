@@ -41,9 +41,12 @@ func TestThrottledOperations(t *testing.T) {
 			assert.Equal(t, all, s.Slept, "it backs off as after rejections")
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
-			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this client's attempts "+
-				"(adaptiveThrottling) (no further retry after 6 attempts, 6 of them not sent, and 1.55s of backoff: limit)", err.Error())
-			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed}, serverErr.Labels)
+			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this "+
+				"client's attempts "+
+				"(adaptiveThrottling) (no further retry after 6 attempts, 6 of them not sent, and 1.55s of backoff: limit)",
+				err.Error())
+			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},
+				serverErr.Labels)
 			var retries *driver.RetryError
 			require.True(t, errors.As(err, &retries))
 			assert.Equal(t, &driver.RetryError{
