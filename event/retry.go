@@ -8,16 +8,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// The reasons of retry events. The first three are reasons for a retry, the others for no retry.
+// The reasons of retry events. The first two are reasons for a retry, the third may be one for either, the others are for no retry.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
 	RetryReasonOverloaded = string(retry.Overloaded)
 	// RetryReasonRetryable: the Retryable Reads or Retryable Writes specification covers the error.
 	RetryReasonRetryable = string(retry.RetryableReadWrite)
 
-	// RetryReasonThrottled: the client has adaptiveThrottling and did not send the attempt, because the server would most likely
-	// have rejected it. The attempt has no command events. If there is no retry of it, the reason is what forbids one, such as the
-	// limit, the deadline or an option.
+	// RetryReasonThrottled: the client has adaptiveThrottling and held the attempt back, because the server would most likely have
+	// rejected it. The attempt has no command events. There is a retry, unless the overload lasts. If anything else forbids one, such
+	// as the limit, the deadline or an option, that is the reason.
 	RetryReasonThrottled = string(retry.Throttled)
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
@@ -45,7 +45,7 @@ type RetryDecidedEvent struct {
 	// OperationID is the same for all attempts and batches of an operation. It is the RequestID of its first attempt.
 	OperationID int64
 	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent. There are no such events if
-	// the attempt was not sent: its Failure is then named Throttled.
+	// the attempt was held back: its Failure is then named Throttled.
 	RequestID int64
 	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a separate command and starts at 1.
 	Attempt int
@@ -76,7 +76,7 @@ type RetryFinishedEvent struct {
 	// the number of batches.
 	Attempts int
 	Retries  int
-	// Throttled is the number of attempts that were not sent because of adaptiveThrottling.
+	// Throttled is the number of attempts that adaptiveThrottling held back.
 	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration

@@ -12,7 +12,7 @@
 //	mongodb_driver_operations_total{outcome}      commands that succeeded, and operations that failed, "succeeded" or "failed", only
 //	                                              for clients with CommandMonitor
 //	mongodb_driver_retry_tokens                   tokens left, only for clients with adaptiveRetries
-//	mongodb_driver_throttle_probability{server}   share of attempts that is not sent to the server, only for clients with
+//	mongodb_driver_throttle_probability{server}   share of attempts that is held back from the server, only for clients with
 //	                                              adaptiveThrottling
 //
 // The criticality is "sheddable", "normal" or "critical", see mongo.NewCriticalityContext.
@@ -83,7 +83,7 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
 			"Tokens left for retries after overload errors.", nil, labels),
 		throttling: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "throttle_probability"),
-			"Share of attempts that is not sent to an overloaded server.", []string{"server"}, labels),
+			"Share of attempts that adaptiveThrottling holds back from a server.", []string{"server"}, labels),
 	}
 	c.startAtZero()
 	return c

@@ -147,7 +147,7 @@ func TestCollectorThrottling(t *testing.T) {
 	collector.ObserveThrottling(func() map[string]float64 { return probabilities })
 	probabilities["b:27017"] = 0.5
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
-# HELP mongodb_driver_throttle_probability Share of attempts that is not sent to an overloaded server.
+# HELP mongodb_driver_throttle_probability Share of attempts that adaptiveThrottling holds back from a server.
 # TYPE mongodb_driver_throttle_probability gauge
 mongodb_driver_throttle_probability{server="a:27017"} 0
 mongodb_driver_throttle_probability{server="b:27017"} 0.5

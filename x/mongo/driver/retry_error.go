@@ -14,7 +14,7 @@ func (e *RetryError) Error() string {
 		reason = "executed"
 	}
 	if e.Throttled > 0 {
-		attempts += fmt.Sprintf(", %d of them not sent,", e.Throttled)
+		attempts += fmt.Sprintf(", %d of them held back,", e.Throttled)
 	}
 	return fmt.Sprintf("no further retry after %s and %v of backoff: %s", attempts, e.Backoff.Round(time.Millisecond), reason)
 }

@@ -18,7 +18,7 @@ type RetryError struct {
 	// the number of batches.
 	Attempts int
 	Retries  int
-	// Throttled is the number of attempts that were not sent because of adaptiveThrottling.
+	// Throttled is the number of attempts that adaptiveThrottling held back.
 	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration

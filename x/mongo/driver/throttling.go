@@ -227,7 +227,7 @@ type heldBackError struct {
 
 // Error implements the error interface.
 func (e heldBackError) Error() string {
-	return fmt.Sprintf("not sent to %s, which is overloaded: it recently accepted %.0f %% of this client's attempts "+
+	return fmt.Sprintf("held back from %s, which is overloaded: it recently accepted %.0f %% of this client's attempts "+
 		"(adaptiveThrottling)",
 		e.server, 100*(1-e.state.Rejected))
 }

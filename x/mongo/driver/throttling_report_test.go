@@ -41,9 +41,9 @@ func TestThrottledOperations(t *testing.T) {
 			assert.Equal(t, all, s.Slept, "it backs off as after rejections")
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
-			assert.Equal(t, "(Throttled) not sent to a:27017, which is overloaded: it recently accepted 0 % of this "+
+			assert.Equal(t, "(Throttled) held back from a:27017, which is overloaded: it recently accepted 0 % of this "+
 				"client's attempts "+
-				"(adaptiveThrottling) (no further retry after 6 attempts, 6 of them not sent, and 1.55s of backoff: limit)",
+				"(adaptiveThrottling) (no further retry after 6 attempts, 6 of them held back, and 1.55s of backoff: limit)",
 				err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},
 				serverErr.Labels)
@@ -278,7 +278,7 @@ func TestThrottledLog(t *testing.T) {
 				if tt.level == logger.LevelDebug {
 					assert.Equal(t, i+1, keys["attempt"])
 				}
-				assert.Contains(t, keys["failure"], "(Throttled) not sent to a:27017")
+				assert.Contains(t, keys["failure"], "(Throttled) held back from a:27017")
 				_, has := keys["driverConnectionId"]
 				assert.False(t, has, "there was no connection")
 			}

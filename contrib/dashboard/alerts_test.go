@@ -1,0 +1,122 @@
+package dashboard
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/event"
+
+	mongoprom "mongofork.internal/prometheus"
+)
+
+// TestAlerts checks that the adapter's rules are rules, ask for metrics, labels and values that there are, and lead to the runbook.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	file, problems := rulefmt.ParseFile(filepath.Join("..", "prometheus", "alerts.yaml"), false, model.UTF8Validation)
+	require.Empty(t, problems)
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "runbook.md"))
+	require.NoError(t, err)
+	var described []string
+	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(string(page), -1) {
+		described = append(described, heading[1])
+	}
+	var alerts []string
+	exported, values := exportedMetrics(t), exportedValues(t)
+	for _, rule := range file.Groups[0].Rules {
+		alerts = append(alerts, rule.Alert)
+		used, err := metricsOf(rule.Expr)
+		require.NoError(t, err, rule.Alert)
+		require.NotEmpty(t, used, rule.Alert)
+		for name, wanted := range used {
+			assert.Subset(t, exported[name], wanted, "%s: labels of %s", rule.Alert, name)
+		}
+		for _, matcher := range regexp.MustCompile(`\w+=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
+			assert.Subset(t, values, strings.Split(matcher[1], "|"), rule.Alert)
+		}
+		assert.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
+		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		assert.Equal(t, "docs/runbook.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+	}
+	assert.Equal(t, alerts, described)
+}
+
+// TestReasons checks that the page names the driver's reasons, and that the adapter starts with those verdicts that the page says.
+// Ordinary errors (notRetryable) are not counted.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "observability.md"))
+	require.NoError(t, err)
+	source, err := os.ReadFile(filepath.Join("..", "..", "internal", "retry", "verdict.go"))
+	require.NoError(t, err)
+	var reasons, documented, wanted []string
+	for _, found := range regexp.MustCompile(`Reason += "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		reasons = append(reasons, found[1])
+	}
+	row := regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (after a backoff|at once|no)(; no)?")
+	for _, row := range row.FindAllStringSubmatch(string(page), -1) {
+		documented = append(documented, row[1])
+		if row[2] != "no" {
+			wanted = append(wanted, "retry "+row[1])
+		}
+		if (row[2] == "no" || row[3] != "") && row[1] != event.RetryReasonNotRetryable {
+			wanted = append(wanted, "refused "+row[1])
+		}
+	}
+	assert.Len(t, documented, 10)
+	assert.ElementsMatch(t, reasons, documented)
+	assert.ElementsMatch(t, wanted, initialDecisions(t))
+}
+
+// initialDecisions returns the verdicts and reasons of normal operations that are there from the start.
+func initialDecisions(t *testing.T) (decisions []string) {
+	t.Helper()
+	for _, metric := range initialSeries(t)["mongodb_driver_retry_decisions_total"] {
+		if metric["criticality"] == "normal" {
+			decisions = append(decisions, metric["verdict"]+" "+metric["reason"])
+		}
+	}
+	return decisions
+}
+
+// exportedValues returns the label values of the series that are there from the start.
+func exportedValues(t *testing.T) (values []string) {
+	t.Helper()
+	for _, metrics := range initialSeries(t) {
+		for _, labels := range metrics {
+			values = slices.AppendSeq(values, maps.Values(labels))
+		}
+	}
+	return values
+}
+
+// initialSeries returns the labels of the series that are there from the start, by metric.
+func initialSeries(t *testing.T) map[string][]map[string]string {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	collector := mongoprom.NewCollector(nil)
+	collector.CommandMonitor(nil)
+	require.NoError(t, registry.Register(collector))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	series := map[string][]map[string]string{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			series[family.GetName()] = append(series[family.GetName()], labels)
+		}
+	}
+	return series
+}
