@@ -30,6 +30,9 @@ func (c *buildCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Output == "" {
+		built.Tree, out.Links = a.project.Editable(built)
+	}
 	written, err := out.Write(built.Tree, c.Force)
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ type Folder struct {
 	Dir string
 	// Label is how messages name Dir.
 	Label string
+	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both.
+	Links map[string]string
 }
 
 // Below returns a folder below the folder build of a repository.
@@ -74,7 +76,7 @@ func (o Folder) read() (have filetree.Tree, edited bool, err error) {
 		return nil, false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest",
 			Mend: "move it away, or choose another folder with -o"}}
 	}
-	return have, string(recorded) != manifest(have), err
+	return have, o.edits(have, string(recorded)), err
 }
 
 // manifest lists the SHA-256 of each file of a tree in the format of sha256sum, so that "sha256sum -c" in the folder checks it.
@@ -104,6 +106,7 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 			Mend:    "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
 	}
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
+		o.link(o.Dir)
 		// An edit that the overlay has by now left an old manifest.
 		err = filetree.Replace(o.manifestFile(), []byte(manifest(t)))
 	} else {
@@ -123,6 +126,7 @@ func (o Folder) swap(t filetree.Tree) error {
 	if err := t.Write(fresh); err != nil {
 		return err
 	}
+	o.link(fresh)
 	if err := os.Rename(o.Dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
