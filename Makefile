@@ -5,6 +5,9 @@ export BASE
 # Ignore any go.work above the repository.
 export GOWORK := off
 
+# Go's caches know what they have compiled and tested in another folder.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+
 # Linters are run at exact versions and come through the Go module proxy.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -68,10 +71,14 @@ rig:
 trees: fork
 	@$(MONGOFORK) build --pristine >/dev/null
 
+# A part of "make test", and how long it took.
+timed-%:
+	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
+
 .PHONY: test
-test: trees $(if $(ONLY),,check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 unit compare)
-	@$(MAKE) --no-print-directory -j2 suites $(if $(ONLY),,proof)
+test: timed-trees $(if $(ONLY),,timed-check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-builder timed-modules timed-compare)
+	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 
 .PHONY: suites
@@ -105,14 +112,16 @@ proof: rig
 unit: builder modules ## Run the tests of this repository's modules, and those in virtual time with the fork, too
 
 # The builder does one thing after the other, on the whole driver: with the race detector that takes minutes.
+BUILDER = ./tools/fork/... ./tools/cmd/mongofork
+
 .PHONY: builder
 builder:
-	go test ./tools/fork/...
+	go test $(BUILDER)
 
 .PHONY: modules
 modules: fork rig
 	@for module in $(MODULES); do echo "$$module"; \
-		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v ^mongofork/tools/fork) || exit; done
+		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v '^mongofork/tools/\(fork\|cmd/mongofork\)') || exit; done
 	@! project=$$($(RIG) specifications fork) || export SPECIFICATIONS=$$project/testdata/specifications; \
 		$(call WITH,$(BASE)) lab test ./virtual/... ./internal/failpoint
 
@@ -140,9 +149,9 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	$(MONGOFORK) check --twice
 	$(MONGOFORK) build
 	$(LINK)
-	cd build/$(BASE) && go build -trimpath ./...
+	cd build/$(BASE) && go build ./...
 	@# What vet finds in the package driverutil is in upstream's tests.
-	cd build/$(BASE) && go vet -trimpath -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
+	cd build/$(BASE) && go vet -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
 
 .PHONY: newest
 newest: ## Print the newest base: export BASE=$$(make -s newest)

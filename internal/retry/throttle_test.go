@@ -69,12 +69,12 @@ func TestThrottleSteps(t *testing.T) {
 			{after: 3 * s, want: ThrottleState{9 / math.E / (9/math.E + 1), 1}},
 		}},
 		{name: "a rejection is forgotten", steps: []throttleStep{
-			{rejected: 1e6, want: ThrottleState{1e6 / (1e6 + 1), 1}},
+			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1}},
 			{after: 24*s + 1, want: none},
 			{rejected: 1, want: ThrottleState{0.5, 1}},
 		}},
 		{name: "also without a look meanwhile", steps: []throttleStep{
-			{rejected: 1e6, want: ThrottleState{1e6 / (1e6 + 1), 1}},
+			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1}},
 			{after: 10000 * time.Hour, rejected: 1, want: ThrottleState{0.5, 1}},
 		}},
 		{name: "a clock that goes back", steps: []throttleStep{
