@@ -200,15 +200,19 @@ compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, wit
 	@$(MONGOFORK) build --pristine >/dev/null
 	@$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE)))
 	@$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE))
-	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first) $(addprefix --exact ,$(EXACT))
+	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first) $(addprefix --exact ,$(EXACT)) \
+		$(if $(FORK),--traces build/with/pristine/$(BASE)/traces)
 
 # Names of defects in etc/planted.yaml; all by default.
 DEFECTS ?=
 
+# Who looks for them.
+BY ?= compare,tests
+
 .PHONY: planted
 planted: SEEDS = 2000
 planted: trees ## Plant the defects of etc/planted.yaml into the fork, one by one, and see what finds them
-	nice $(RIG) planted --seeds $(SEEDS) $(DEFECTS)
+	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
 demo: fork rig ## Show the fork and upstream's driver on a replica set that sheds load

@@ -17,10 +17,10 @@ func TestURIs(t *testing.T) {
 		"lab --backend mongodb://u:secret@a,b/": "lab --backend mongodb://xxxxx@a,b/",
 		"mongodb://u:se@cr/et@h/ then more":     "mongodb://xxxxx@h/ then more",
 		"parse \"mongodb://u:secret@h\": no":    "parse \"mongodb://xxxxx@h\": no",
-		"a=mongodb://u:secret@h\nb=mongodb+srv://v:secret@i":                     "a=mongodb://xxxxx@h\nb=mongodb+srv://xxxxx@i",
-		"mongodb://h/?tlsCertificateKeyFilePassword=secret&w=1":                  "mongodb://h/?tlsCertificateKeyFilePassword=xxxxx&w=1",
-		"mongodb://u:secret@h/?authMechanismProperties=AWS_SESSION_TOKEN:secret": "mongodb://xxxxx@h/?authMechanismProperties=xxxxx",
-		"mongodb://h/?proxyPassword=secret 'x'":                                  "mongodb://h/?proxyPassword=xxxxx 'x'",
+		"a=mongodb://u:secret@h\nb=mongodb+srv://v:secret@i":                 "a=mongodb://xxxxx@h\nb=mongodb+srv://xxxxx@i",
+		"mongodb://h/?tlsCertificateKeyFilePassword=secret":                  "mongodb://h/?tlsCertificateKeyFilePassword=xxxxx",
+		"mongodb://u:secret@h/?authMechanismProperties=SESSION_TOKEN:secret": "mongodb://xxxxx@h/?authMechanismProperties=xxxxx",
+		"mongodb://h/?proxyPassword=secret 'x'":                              "mongodb://h/?proxyPassword=xxxxx 'x'",
 	}
 	for text, want := range tests {
 		got := URIs(text)

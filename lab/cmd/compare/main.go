@@ -23,6 +23,7 @@ Exit codes: 0 no difference without a reason, 1 a difference, 2 wrong usage.`
 
 type cli struct {
 	Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
+	Traces   string `placeholder:"FILE" help:"Keep upstream's traces in this file, for other forks."`
 	Seed     uint64 `default:"1" help:"The first seed."`
 	Seeds    uint64 `default:"2000" help:"The number of seeds."`
 	First    bool   `help:"End with the first finding, and look for no smaller plan that shows it."`
@@ -53,6 +54,11 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	}
 	p := newPair(ctx, [2]string{c.Upstream, self})
 	defer p.close()
+	if c.Traces != "" {
+		if p.drivers[0].memory, err = remember(c.Traces, c.Upstream); err != nil {
+			return err
+		}
+	}
 	if c.Exact > 0 {
 		return p.vary(ctx, c.seeds(), c.Exact, out)
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 type plantedCmd struct {
+	By    []string `sep:"," enum:"compare,tests" default:"compare,tests" help:"Who looks for them: the comparison, or the overlay's tests."`
 	Seeds uint     `default:"2000" help:"The number of plans that may find a defect."`
 	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
 }
@@ -35,6 +36,9 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 		return err
 	}
 	judges := planted.Judges{Root: r.root, Test: func(ctx context.Context, tree string) ([]string, error) {
+		if !slices.Contains(c.By, "tests") {
+			return nil, nil
+		}
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		result, err := rig.Ours(ctx, tree)
@@ -46,6 +50,9 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 		slices.Sort(failed)
 		return slices.Compact(failed), err
 	}, Compare: func(ctx context.Context, tree string) (string, error) {
+		if !slices.Contains(c.By, "compare") {
+			return "", nil
+		}
 		env := append(os.Environ(), "MAKEFLAGS=", "BASE="+r.base)
 		compare := process.Command(ctx, r.root, env, "make", "compare", "FORK="+tree, "FIRST=1", fmt.Sprintf("SEEDS=%d", c.Seeds))
 		defer process.Reap(compare)
