@@ -211,7 +211,7 @@ BY ?= compare,tests
 
 .PHONY: planted
 planted: SEEDS = 2000
-planted: trees ## Plant the defects of etc/planted.yaml into the fork, one by one, and see what finds them
+planted: trees rig ## Plant the defects of etc/planted.yaml into the fork, one by one, and see what finds them
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
