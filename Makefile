@@ -186,6 +186,9 @@ FORK ?=
 
 # If it is given, "make compare" runs each plan so often with each driver, and names the seeds of those whose traces vary.
 EXACT ?=
+
+# If it is given, "make compare" takes the programs that it has built before.
+BUILT ?=
 FORKED = $(if $(FORK),forks$(abspath $(FORK)),$(BASE))
 
 # COMPARE builds the comparison's program with a driver, which draws random numbers as the plan says.
@@ -197,9 +200,9 @@ COMPARE = mkdir -p build/with/$(1) && \
 compare: SEEDS = 2000
 compare: SEED = 1
 compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, with upstream in virtual time: make compare SEEDS=100000 SEED=1
-	@$(MONGOFORK) build --pristine >/dev/null
-	@$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE)))
-	@$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE))
+	@$(if $(BUILT),,$(MONGOFORK) build --pristine >/dev/null)
+	@$(if $(BUILT),,$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE))))
+	@$(if $(BUILT),,$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE)))
 	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first) $(addprefix --exact ,$(EXACT)) \
 		$(if $(FORK),--traces build/with/pristine/$(BASE)/traces)
 

@@ -35,13 +35,29 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 	if err != nil {
 		return err
 	}
-	judges := planted.Judges{Root: r.root, Test: func(ctx context.Context, tree string) ([]string, error) {
+	// make runs the comparison of a tree.
+	compare := func(ctx context.Context, tree string, seeds uint, more ...string) ([]byte, error) {
+		args := append([]string{"compare", "FORK=" + tree, "FIRST=1", fmt.Sprintf("SEEDS=%d", seeds)}, more...)
+		cmd := process.Command(ctx, r.root, append(os.Environ(), "MAKEFLAGS=", "BASE="+r.base), "make", args...)
+		defer process.Reap(cmd)
+		cmd.Stderr = os.Stderr
+		return cmd.Output()
+	}
+	judges := planted.Judges{Root: r.root, Build: func(ctx context.Context, tree string) error {
+		output, err := compare(ctx, tree, 0)
+		if err != nil {
+			_, _ = stdout.Write(output)
+		}
+		return err
+	}, Test: func(ctx context.Context, tree, defect string) ([]string, error) {
 		if !slices.Contains(c.By, "tests") {
 			return nil, nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		result, err := rig.Ours(ctx, tree)
+		with := *rig
+		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
+		result, err := with.Ours(ctx, tree)
 		var failed []string
 		for _, f := range result.Failures {
 			folder, test, _ := strings.Cut(f.Name, " ")
@@ -49,15 +65,11 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 		}
 		slices.Sort(failed)
 		return slices.Compact(failed), err
-	}, Compare: func(ctx context.Context, tree string) (string, error) {
+	}, Compare: func(ctx context.Context, tree, defect string) (string, error) {
 		if !slices.Contains(c.By, "compare") {
 			return "", nil
 		}
-		env := append(os.Environ(), "MAKEFLAGS=", "BASE="+r.base)
-		compare := process.Command(ctx, r.root, env, "make", "compare", "FORK="+tree, "FIRST=1", fmt.Sprintf("SEEDS=%d", c.Seeds))
-		defer process.Reap(compare)
-		compare.Stderr = os.Stderr
-		return planted.Seed(compare.Output())
+		return planted.Seed(compare(ctx, tree, c.Seeds, "BUILT=1", planted.Switch+"="+defect))
 	}}
 	enough, err := judges.Run(ctx, path.Join("build", r.base), defects, c.Only, stdout)
 	if err == nil && !enough {

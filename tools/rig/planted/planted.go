@@ -1,5 +1,5 @@
-// Package planted judges the instruments: it plants defects into copies of the built fork, one by one, and sees which of them the
-// comparison with upstream finds, and which the overlay's tests do.
+// Package planted judges the instruments: it plants defects into a copy of the built fork, turns on one after the other, and sees which
+// of them the comparison with upstream finds, and which the overlay's tests do.
 package planted
 
 import (
@@ -45,66 +45,42 @@ func Read(file string) ([]Defect, error) {
 	return defects, nil
 }
 
-// Find returns the file with the defect's text, and that file with the defect.
-func (d Defect) Find(tree string) (file string, planted []byte, err error) {
-	names, err := filepath.Glob(filepath.Join(tree, filepath.FromSlash(d.In), "*.go"))
-	if err != nil {
-		return "", nil, err
-	}
-	found := 0
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return "", nil, err
-		}
-		if n := bytes.Count(data, []byte(d.Text)); n > 0 {
-			found += n
-			file, planted = name, bytes.Replace(data, []byte(d.Text), []byte(d.Instead), 1)
-		}
-	}
-	if found != 1 {
-		return "", nil, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
-			d.Name, d.In, found)
-	}
-	return file, planted, nil
-}
-
-// Judges finds defects. A tree is a folder below the root of the repository.
+// Judges find defects.
 type Judges struct {
 	Root string
-	// Compare returns the first seed of which the comparison has a finding in the tree, or nothing.
-	Compare func(ctx context.Context, tree string) (seed string, err error)
+	// Build builds what Compare needs of a tree, a folder below the root of the repository.
+	Build func(ctx context.Context, tree string) error
+	// Compare returns the first seed of which the comparison has a finding in the tree with a defect, or nothing.
+	Compare func(ctx context.Context, tree, defect string) (seed string, err error)
 	// Test returns the names of the overlay's tests that fail in it.
-	Test func(ctx context.Context, tree string) ([]string, error)
+	Test func(ctx context.Context, tree, defect string) ([]string, error)
 }
 
-// Run plants the defects that are named, or all, into copies of a tree, and prints what finds each. It reports whether enough are
+// Run plants the defects that are named, or all, into a copy of a tree, and prints what finds each. It reports whether enough are
 // found: 28 of 30.
 func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
-	var wrong []error
-	var chosen []Defect
-	for _, d := range defects {
-		_, _, err := d.Find(filepath.Join(j.Root, filepath.FromSlash(tree)))
-		wrong = append(wrong, err)
-		if slices.Contains(only, d.Name) {
-			chosen = append(chosen, d)
-		}
+	const plot = "build/planted"
+	folder := filepath.Join(j.Root, filepath.FromSlash(plot))
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err != nil {
+		return false, err
 	}
-	if len(only) == 0 {
-		chosen = defects
-	} else if len(chosen) < len(only) {
-		wrong = append(wrong, fmt.Errorf("%s has %d of %d: %s", Table, len(chosen), len(only), strings.Join(only, " ")))
+	defer os.RemoveAll(folder)
+	if err := Plant(folder, defects); err != nil {
+		return false, err
 	}
-	if err := errors.Join(wrong...); err != nil {
+	chosen := slices.DeleteFunc(slices.Clone(defects), func(d Defect) bool {
+		return len(only) > 0 && !slices.Contains(only, d.Name)
+	})
+	if len(only) > len(chosen) {
+		return false, fmt.Errorf("%s has %d of %d: %s", Table, len(chosen), len(only), strings.Join(only, " "))
+	}
+	if err := j.Build(ctx, plot); err != nil { // if it does not compile, no test has found it
 		return false, err
 	}
 	var compared, tested, neither int
 	for _, d := range chosen {
 		start := time.Now()
-		seed, failed, err := j.judge(ctx, tree, d)
+		seed, failed, err := j.judge(ctx, plot, d.Name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", d.Name, err)
 		}
@@ -139,33 +115,12 @@ func tell(failed []string) string {
 	return "tests " + strings.Join(failed, ", ")
 }
 
-// judge plants a defect into a copy of the tree, and asks both judges side by side.
-func (j *Judges) judge(ctx context.Context, tree string, d Defect) (seed string, failed []string, err error) {
-	const plot = "build/planted"
-	folder := filepath.Join(j.Root, filepath.FromSlash(plot))
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err !=
-		nil {
-		return "", nil, err
-	}
-	defer os.RemoveAll(folder)
-	file, planted, err := d.Find(folder)
-	if err == nil {
-		err = os.WriteFile(file, planted, 0o600)
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// judge asks both judges side by side.
+func (j *Judges) judge(ctx context.Context, tree, defect string) (seed string, failed []string, err error) {
 	var compareErr, testErr error
 	var judges sync.WaitGroup
-	judges.Go(func() {
-		// If it does not compile, no test has found it.
-		if seed, compareErr = j.Compare(ctx, plot); compareErr != nil {
-			cancel()
-		}
-	})
-	judges.Go(func() { failed, testErr = j.Test(ctx, plot) })
+	judges.Go(func() { seed, compareErr = j.Compare(ctx, tree, defect) })
+	judges.Go(func() { failed, testErr = j.Test(ctx, tree, defect) })
 	judges.Wait()
 	return seed, failed, errors.Join(compareErr, testErr)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,48 +47,88 @@ func TestRead(t *testing.T) {
 	assert.ErrorContains(t, err, "field file not found")
 }
 
-// newJudges returns judges of a fork of one package. They find what the names of the texts in it say.
-func newJudges(t *testing.T) *Judges {
+// program has a function of each kind. Its texts are those of the defects.
+const program = `package main
+
+import "fmt"
+
+type T struct{ n int }
+
+func (t *T) double(by ...int) (n int) { return t.n * 2 * len(by) }
+
+func (T) text(a, b string) string {
+	const text = "one"
+	return a + text + b
+}
+
+func show(t *T) {
+	fmt.Println(t.double(1, 2), t.text("<", ">"))
+}
+
+func main() { show(&T{3}) }
+
+// twice twice
+`
+
+// newTree returns a root with the program in the folder fork.
+func newTree(t *testing.T) (root string) {
 	t.Helper()
-	j := &Judges{Root: t.TempDir()}
-	require.NoError(t, os.MkdirAll(filepath.Join(j.Root, "fork", "p"), 0o700))
-	for name, text := range map[string]string{"a.go": "one two two", "b.go": "three", "a_test.go": "three"} {
-		require.NoError(t, os.WriteFile(filepath.Join(j.Root, "fork", "p", name), []byte(text), 0o600))
+	root = t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "fork", "p"), 0o700))
+	for name, text := range map[string]string{"go.mod": "module fork\n\ngo 1.19\n", "p/a.go": program, "p/a_test.go": "package main\n\nvar _ = \"one\"\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "fork", name), []byte(text), 0o600))
 	}
-	has := func(tree, text string) bool {
-		a, errA := os.ReadFile(filepath.Join(j.Root, tree, "p", "a.go"))
-		b, errB := os.ReadFile(filepath.Join(j.Root, tree, "p", "b.go"))
-		require.NoError(t, errors.Join(errA, errB))
-		return strings.Contains(string(a)+string(b), text)
+	return root
+}
+
+func TestPlant(t *testing.T) {
+	t.Parallel()
+	tree := filepath.Join(newTree(t), "fork")
+	require.NoError(t, Plant(tree, []Defect{
+		{"a", "p", "t.n * 2", "t.n * 3"}, {"b", "p", `"one"`, `"two"`}, {"c", "p", `"<"`, `"("`},
+	}))
+	for defect, want := range map[string]string{"": "12 <one>", "a": "18 <one>", "b": "12 <two>", "c": "12 (one>"} {
+		run := exec.CommandContext(t.Context(), "go", "run", "./p")
+		run.Dir, run.Env = tree, append(os.Environ(), Switch+"="+defect, "GOWORK=off")
+		output, err := run.CombinedOutput()
+		require.NoError(t, err, string(output))
+		assert.Equal(t, want+"\n", string(output), "with the defect %q", defect)
 	}
-	j.Compare = func(_ context.Context, tree string) (string, error) {
-		if has(tree, "broken") {
-			return "", errors.New("does not compile")
-		}
-		if has(tree, "compared") {
-			return "7", nil
-		}
-		return "", nil
-	}
-	j.Test = func(ctx context.Context, tree string) ([]string, error) {
-		if has(tree, "broken") {
-			<-ctx.Done()
-		}
-		if has(tree, "tested") {
-			return []string{"TestA", "TestB", "TestC"}, nil
-		}
-		return nil, nil
-	}
-	return j
+}
+
+func TestPlantKnowsWhatIsOutOfDate(t *testing.T) {
+	t.Parallel()
+	tree := filepath.Join(newTree(t), "fork")
+	err := Plant(tree, []Defect{
+		{"a", "p", "t.n * 2", "1"}, {"b", "p", "twice", "2"}, {"c", "p", "four", "4"}, {"d", "p", "package main", "5"},
+	})
+	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the files of p have its text 2 times; mend it there
+etc/planted.yaml: the entry "c" is out of date: the files of p have its text 0 times; mend it there
+etc/planted.yaml: the text of the entry "d" is not in a function`)
+	unchanged, err := os.ReadFile(filepath.Join(tree, "p", "a.go"))
+	require.NoError(t, err)
+	assert.Equal(t, program, string(unchanged))
 }
 
 func TestRun(t *testing.T) {
 	t.Parallel()
 	defects := []Defect{
-		{"a", "p", "one", "compared"}, {"b", "p", "three", "tested"}, {"c", "p", "one", "compared tested"},
-		{"d", "p", "three", "hidden"},
+		{"compared", "p", "t.n * 2", "1"}, {"tested", "p", "t.n * 2", "2"}, {"compared tested", "p", `"<"`, "3"}, {"hidden", "p", `">"`, "4"},
 	}
-	j := newJudges(t)
+	broken := false
+	j := Judges{Root: newTree(t), Build: func(context.Context, string) error {
+		if broken {
+			return errors.New("does not compile")
+		}
+		return nil
+	}, Compare: func(_ context.Context, _, defect string) (string, error) {
+		return map[bool]string{true: "7"}[strings.Contains(defect, "compared")], nil
+	}, Test: func(_ context.Context, tree, defect string) ([]string, error) {
+		if strings.Contains(defect, "tested") {
+			return []string{"TestA", "TestB", "TestC"}, nil
+		}
+		return nil, nil
+	}}
 	var out strings.Builder
 	enough, err := j.Run(t.Context(), "fork", defects, nil, &out)
 	require.NoError(t, err)
@@ -98,29 +139,21 @@ func TestRun(t *testing.T) {
 		found = append(found, line)
 	}
 	assert.Equal(t, []string{
-		"a compare, seed 7", "b tests TestA, TestB and 1 more", "c compare, seed 7; tests TestA, TestB and 1 more", "d nothing",
-		"4 defects: 2 found by compare, 2 by tests, 1 by neither",
+		"compared compare, seed 7", "tested tests TestA, TestB and 1 more", "compared tested compare, seed 7; tests TestA, TestB and 1 more",
+		"hidden nothing", "4 defects: 2 found by compare, 2 by tests, 1 by neither",
 	}, found)
 	assert.NoDirExists(t, filepath.Join(j.Root, "build", "planted"))
 
-	enough, err = j.Run(t.Context(), "fork", defects, []string{"a", "b"}, &out)
+	enough, err = j.Run(t.Context(), "fork", defects, []string{"compared", "tested"}, &out)
 	require.NoError(t, err)
 	assert.True(t, enough)
 
-	_, err = j.Run(t.Context(), "fork", defects, []string{"a", "no-such"}, &out)
-	assert.EqualError(t, err, "etc/planted.yaml has 1 of 2: a no-such")
+	_, err = j.Run(t.Context(), "fork", defects, []string{"tested", "no-such"}, &out)
+	assert.EqualError(t, err, "etc/planted.yaml has 1 of 2: tested no-such")
 
-	_, err = j.Run(t.Context(), "fork", []Defect{{"e", "p", "one", "broken"}}, nil, &out)
-	assert.ErrorContains(t, err, "e: does not compile", "no test has found it")
-}
-
-func TestRunKnowsWhatIsOutOfDate(t *testing.T) {
-	t.Parallel()
-	j := newJudges(t)
-	_, err := j.Run(t.Context(), "fork", []Defect{{"a", "p", "one", "1"}, {"b", "p", "two", "2"}, {"c", "p", "four", "4"}},
-		nil, os.Stdout)
-	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the files of p have its text 2 times; mend it there
-etc/planted.yaml: the entry "c" is out of date: the files of p have its text 0 times; mend it there`)
+	broken = true
+	_, err = j.Run(t.Context(), "fork", defects, nil, &out)
+	assert.ErrorContains(t, err, "does not compile", "no test has found it")
 }
 
 func TestSeed(t *testing.T) {
