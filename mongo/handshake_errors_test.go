@@ -62,8 +62,7 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 				cleared <- struct{}{}
 			case e.Type != event.ConnectionCheckOutFailed:
 			case !errors.As(e.Error, &labelled) || !labelled.HasErrorLabel(driver.ErrSystemOverloadedError):
-				// The pool tells whoever waits of the error first, and marks the server as unknown then. A retry in between
-				// would find the pool as it is being cleared.
+				// A retry that comes before that may open another connection, see TestRetryBeforeItsPoolIsCleared.
 				<-cleared
 			}
 		}})
@@ -167,6 +166,32 @@ func TestFailedAuthenticationIsRetried(t *testing.T) {
 		require.Error(t, find(a.Client))
 		assert.Equal(t, int64(2), a.attempts.Load())
 	})
+}
+
+// TestRetryBeforeItsPoolIsCleared is about a retry that is made while the application is told of the first attempt's failure, before the
+// pool is cleared for it. Nobody waits for the application, which may use the client itself.
+func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
+	for _, kind := range []string{"none", event.ConnectionCheckOutFailed, event.ConnectionClosed} {
+		kind := kind
+		t.Run("pings in "+kind, func(t *testing.T) {
+			t.Parallel()
+			var a *authenticating
+			var asks atomic.Bool
+			asks.Store(kind != "none")
+			slow := &event.ServerMonitor{
+				ServerDescriptionChanged: func(*event.ServerDescriptionChangedEvent) { time.Sleep(5 * time.Millisecond) },
+			}
+			uses := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+				if e.Type == kind && asks.CompareAndSwap(true, false) {
+					_ = a.Ping(context.Background(), nil) // which is not retried if it meets the clearing of the pool
+				}
+			}}
+			a = authenticate(t, []any{io.EOF}, options.Client().SetServerMonitor(slow).SetPoolMonitor(uses))
+			_, err := a.Database("db").Collection("coll").Find(context.Background(), bson.D{})
+			require.NoError(t, err)
+			assert.False(t, asks.Load())
+		})
+	}
 }
 
 // TestPausedPoolIsRetried is about a pool that is cleared after its server was selected.

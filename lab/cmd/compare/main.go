@@ -65,10 +65,6 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	reasons, findings, judged, inexacts := map[string]int{}, 0, 0, []uint64(nil)
 	for _, seed := range c.seeds() {
 		plan := trial.New(seed)
-		if defect := plan.Waiting(); defect != "" {
-			reasons["(waits for a mend: "+defect+")"]++
-			continue
-		}
 		v := p.judge(plan)
 		if ctx.Err() != nil {
 			break

@@ -274,20 +274,3 @@ func TestFeatures(t *testing.T) {
 		})
 	}
 }
-
-// TestWaiting is about plans that wait for a mend: there are some of each kind, and few in all.
-func TestWaiting(t *testing.T) {
-	t.Parallel()
-	found, all := map[string]int{}, 0
-	for seed := range uint64(2000) {
-		if defect := New(seed + 1).Waiting(); defect != "" {
-			found[defect]++
-			all++
-		}
-	}
-	for _, w := range waiting {
-		assert.Positive(t, found[w.defect], "no plan meets: %s", w.defect)
-	}
-	assert.Less(t, all, 400)
-	assert.Empty(t, Plan{Calls: calls("find")}.Waiting())
-}

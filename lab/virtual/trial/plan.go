@@ -161,6 +161,9 @@ func (p Plan) OnlyMonitored() bool {
 		})
 }
 
+// faulty reports whether the plan has such a fault.
+func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
+
 // OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
 func (p Plan) OneRetry() bool {
 	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) &&

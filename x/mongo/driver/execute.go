@@ -121,7 +121,7 @@ func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 		if err != nil {
 			return a, err
 		}
-		if again {
+		if again || ex.cmd.errs.meetOwnClearing(&a) {
 			ex.reset()
 			continue
 		}

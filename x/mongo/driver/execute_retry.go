@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -173,6 +174,7 @@ type attemptErrors struct {
 	inTxn     bool // the command is one of a transaction, other than its commit or abort
 	first     error
 	attempted error // the last after which the server may have executed the command
+	previous  error // that of the attempt before the present one
 }
 
 // record records the failure of an attempt that is followed by another.
@@ -181,12 +183,29 @@ func (errs *attemptErrors) record(a *attempt) {
 		// The server's word counts more than the client's own decision.
 		return
 	}
+	errs.previous = a.err
 	if errs.first == nil {
 		errs.first = a.err
 	}
 	if a.mayBeExecuted(errs.kind == retry.Read) {
 		errs.attempted = a.err
 	}
+}
+
+// clearedPool is implemented by errors of a pool that was cleared before it had a connection.
+type clearedPool interface {
+	// ClearedFor reports whether that was for this failure to establish a connection.
+	ClearedFor(failure error) bool
+}
+
+// meetOwnClearing reports, once for each failure, whether the attempt after it found the pool being cleared for it. A pool tells who
+// waits for a connection of its failure first, and is cleared once the application's monitors know: until then it can be used, so that a
+// retry comes too early. The next waits until the server is known again.
+func (errs *attemptErrors) meetOwnClearing(a *attempt) bool {
+	var cleared clearedPool
+	met := errs.previous != nil && errors.As(a.err, &cleared) && cleared.ClearedFor(errs.previous)
+	errs.previous = nil
+	return met
 }
 
 // toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -23,6 +24,13 @@ func (pce poolClearedError) ForWrite(backpressure.RetryableWrite) error {
 // HasErrorLabel reports whether the error has the label.
 func (pce poolClearedError) HasErrorLabel(label string) bool {
 	return label == driver.RetryableWriteError && pce.retryableWrite
+}
+
+// ClearedFor reports whether the pool was cleared for this failure to establish a connection, or one like it: of several at the same
+// time, only the first clears the pool.
+func (pce poolClearedError) ClearedFor(failure error) bool {
+	var cause, failed ConnectionError
+	return errors.As(pce.err, &cause) && errors.As(failure, &failed) && failed.server != "" && cause.server == failed.server
 }
 
 // A pool that was never ready has not been cleared.
