@@ -265,7 +265,7 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 	compressed := memoryPool.Get().(*[]byte)
 	wm, err := conn.Compressor.CompressWireMessage(*message, (*compressed)[:0])
 	*compressed = wm
-	memoryPool.Put(message)
+	recycle(message)
 	return compressed, err
 }
 

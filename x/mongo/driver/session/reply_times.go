@@ -10,37 +10,43 @@ import (
 
 // getClusterTime returns the two parts of the cluster time, or zeros if it has none.
 //
-//fork:wrap a $clusterTime of another type made it panic
+//fork:replace a $clusterTime of another type made it panic
 func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
 	if len(clusterTime) == 0 {
 		return 0, 0
 	}
-	if outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK(); ok {
-		if _, _, ok := outer.Lookup("clusterTime").TimestampOK(); ok {
-			return upstreamGetClusterTime(clusterTime)
-		}
+	outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK()
+	if !ok {
+		return 0, 0
 	}
-	return 0, 0
+	t, i, _ := outer.Lookup("clusterTime").TimestampOK()
+	return t, i
 }
 
-// A response without a token changes nothing.
+// UpdateRecoveryToken sets the token to that of the response, if it has one.
 //
-//fork:wrap a token that is no document made it panic
+//fork:replace a token that is no document made it panic
 func (c *Client) UpdateRecoveryToken(response bson.Raw) {
-	if _, ok := response.Lookup("recoveryToken").DocumentOK(); ok {
-		c.upstreamUpdateRecoveryToken(response)
+	if c == nil {
+		return
+	}
+	if token, ok := response.Lookup("recoveryToken").DocumentOK(); ok {
+		c.RecoveryToken = token
 	}
 }
 
-// The time is that of the first reply that has one.
+// UpdateSnapshotTime sets the session's snapshot time to that of the first response that has one.
 //
-//fork:wrap a time that is no timestamp made it panic
+//fork:replace a time that is no timestamp made it panic
 func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {
+	if c == nil || c.SnapshotTimeSet {
+		return
+	}
 	holder := response
 	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok {
 		holder = cursor
 	}
-	if _, _, ok := holder.Lookup("atClusterTime").TimestampOK(); ok {
-		c.upstreamUpdateSnapshotTime(response)
+	if t, i, ok := holder.Lookup("atClusterTime").TimestampOK(); ok {
+		c.SnapshotTime, c.SnapshotTimeSet = bson.Timestamp{T: t, I: i}, true
 	}
 }
