@@ -1,8 +1,9 @@
 // Overload is a small shop that counts what it notices of an overloaded server.
 //
-// It is an ordinary application of the MongoDB Go driver: nothing in it knows which driver it is built with, retries
-// anything by itself, or causes the overload. It does a fixed number of operations on the server that MONGODB_URI names,
-// checks afterwards that every write that was acknowledged took place, and prints what it counted as one line of JSON.
+// It is an ordinary application of the MongoDB Go driver: nothing in it knows which driver it is built with, or retries
+// anything by itself. It does a fixed number of operations on the replica set that MONGODB_URI names, whose members it lets
+// shed load meanwhile if it is asked to, checks afterwards that every write that was acknowledged took place, and prints
+// what it counted as one line of JSON.
 package main
 
 import (
@@ -13,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -22,68 +22,89 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
+const (
+	appName = "overload-shop"
+	workers = 8
+)
+
 // settings are the command line's.
 type settings struct {
-	workers    int
+	uri        string
 	operations int
 	reports    int
-	seed       int64
-	pause      time.Duration
-	appName    string
-	database   string
+	limit      limit
 }
 
-// summary is the program's final output.
-type summary struct {
-	// Driver is the driver's version, followed by "(replaced)" if a replace line put another module in its place.
-	Driver string `json:"driver"`
+// counts is what the shop counts, and the program's output.
+type counts struct {
+	mu sync.Mutex
+	// seen has the kinds of operations of which an error was shown.
+	seen map[string]bool
+
 	// Operations is how many operations were done, whether they failed or not.
-	Operations int64 `json:"operations"`
+	Operations int `json:"operations"`
 	// Errors is how many of them returned an error, OverloadErrors how many of those said that the server is overloaded.
-	Errors         int64 `json:"errors"`
-	OverloadErrors int64 `json:"overloadErrors"`
+	Errors         int `json:"errors"`
+	OverloadErrors int `json:"overloadErrors"`
 	// Reports is how many reports were written beside them, ReportErrors how many of those failed.
-	Reports      int64 `json:"reports"`
-	ReportErrors int64 `json:"reportErrors"`
+	Reports      int `json:"reports"`
+	ReportErrors int `json:"reportErrors"`
 	// LostWrites is how many writes were acknowledged and did not take place.
 	LostWrites int64 `json:"lostWrites"`
-	// Commands is how many commands went to the server for them.
-	Commands int64   `json:"commands"`
+	// Commands is how many commands went to the server for them, without what ends sessions.
+	Commands int     `json:"commands"`
 	Seconds  float64 `json:"seconds"`
 }
 
-// check looks for mistakes before anything is done.
-func (s settings) check(uri string) error {
-	if uri == "" {
-		return errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as " +
-			"mongodb://127.0.0.1:27017/?replicaSet=rs0")
+func (c *counts) command(_ context.Context, started *event.CommandStartedEvent) {
+	if started.CommandName != "endSessions" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.Commands++
 	}
-	if s.workers < 1 || s.operations < 0 || s.reports < 0 {
-		return errors.New("there must be at least one worker, and no negative number of operations or reports")
+}
+
+// operation counts an operation and what it returned.
+func (c *counts) operation(name string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Operations++
+	if err == nil {
+		return
 	}
-	return nil
+	c.Errors++
+	var labelled mongo.LabeledError
+	if errors.As(err, &labelled) && labelled.HasErrorLabel("SystemOverloadedError") {
+		c.OverloadErrors++
+	}
+	if !c.seen[name] {
+		c.seen[name] = true
+		fmt.Fprintf(os.Stderr, "  an error of %s: %v\n", name, err)
+	}
+}
+
+// report counts a report and what it returned.
+func (c *counts) report(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Reports++
+	if err != nil {
+		c.ReportErrors++
+	}
 }
 
 func main() {
-	var s settings
-	flag.IntVar(&s.workers, "workers", 8, "how many customers use the shop at the same time")
-	flag.IntVar(&s.operations, "operations", 2000, "how many operations they do in all")
+	s := settings{uri: os.Getenv("MONGODB_URI")}
+	flag.IntVar(&s.operations, "operations", 1200, "how many operations the customers do in all")
 	flag.IntVar(&s.reports, "reports", 0,
 		"how many writers of reports read at the same time; with -tags=criticality the driver holds them back first")
-	flag.Int64Var(&s.seed, "seed", 1, "what their choices are drawn from")
-	flag.DurationVar(&s.pause, "pause", 20*time.Millisecond, "how long each of them pauses after an operation")
-	flag.StringVar(&s.appName, "app-name", "overload-shop", "application name that the server is told")
-	flag.StringVar(&s.database, "database", "",
-		"database to use, which must not exist and is dropped in the end (default one with a random name)")
+	flag.IntVar(&s.limit.rate, "rate", 0, "let each member admit so many requests a second, and reject all others")
+	flag.DurationVar(&s.limit.lasts, "for", 3*time.Second, "how long")
+	flag.BoolVar(&s.limit.oneSecondary, "one-secondary", false, "only one secondary sheds load")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	uri := os.Getenv("MONGODB_URI")
-	err := s.check(uri)
-	var result *summary
-	if err == nil {
-		result, err = run(ctx, s, uri)
-	}
+	result, err := run(ctx, s)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(result)
 	}
@@ -95,27 +116,24 @@ func main() {
 }
 
 // run opens the office and the shop, and checks the books when the customers have left.
-func run(ctx context.Context, s settings, uri string) (_ *summary, err error) {
-	// The office has another name, so that an overload that is limited to the shop spares it.
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(s.appName + "-office"))
+func run(ctx context.Context, s settings) (_ *counts, err error) {
+	if s.uri == "" {
+		return nil, errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as " +
+			"mongodb://127.0.0.1:27017/?replicaSet=rs0")
+	}
+	office, err := openOffice(ctx, s.uri)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = client.Disconnect(context.Background()) }()
-	office, err := openOffice(ctx, client, s.database)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if closeErr := office.close(); err == nil {
-			err = closeErr
+	defer func() { err = errors.Join(err, office.close()) }()
+	recovered := func() error { return nil }
+	if s.limit.rate > 0 {
+		if recovered, err = s.limit.shed(ctx, s.uri); err != nil {
+			return nil, err
 		}
-	}()
-	if err := office.fill(ctx); err != nil {
-		return nil, err
 	}
-	result, books, err := open(ctx, s, uri, office.database.Name())
-	if err != nil {
+	result, books, err := open(ctx, s, office.database.Name())
+	if err = errors.Join(err, recovered()); err != nil {
 		return nil, err
 	}
 	result.LostWrites, err = office.lostWrites(ctx, books)
@@ -124,33 +142,22 @@ func run(ctx context.Context, s settings, uri string) (_ *summary, err error) {
 
 // open opens the shop, and returns what was counted when all customers have left. It disconnects then, which ends the
 // transactions that an overload has left open.
-func open(ctx context.Context, s settings, uri, database string) (*summary, []*book, error) {
-	counts := new(counts)
+func open(ctx context.Context, s settings, database string) (*counts, []*book, error) {
+	counts := &counts{seen: make(map[string]bool)}
 	monitor := &event.CommandMonitor{Started: counts.command}
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(s.appName).SetMonitor(monitor))
+	client, err := mongo.Connect(options.Client().ApplyURI(s.uri).SetAppName(appName).SetMonitor(monitor))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = client.Disconnect(context.Background()) }()
 	start := time.Now()
 	books := work(ctx, s, client.Database(database), counts)
-	elapsed := time.Since(start)
-	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
-	}
-	// Before anything else is sent: disconnecting ends sessions, for one.
-	result := counts.summary()
-	result.Seconds = elapsed.Seconds()
-	result.Driver = driverVersion()
-	return result, books, nil
+	counts.Seconds = time.Since(start).Seconds()
+	_ = client.Disconnect(context.Background())
+	return counts, books, ctx.Err()
 }
 
-// work runs the workers' operations and returns what they were told about their writes.
+// work lets the customers do the operations, and returns what they were told about their writes.
 func work(ctx context.Context, s settings, database *mongo.Database, counts *counts) []*book {
-	stopProgress := counts.showProgress(os.Stderr, int64(s.operations))
-	defer stopProgress()
-	defer startReports(ctx, s, database, counts)()
-
 	// Whoever is free does the next operation, so that all are busy until the end.
 	remaining := make(chan struct{}, s.operations)
 	for i := 0; i < s.operations; i++ {
@@ -158,35 +165,28 @@ func work(ctx context.Context, s settings, database *mongo.Database, counts *cou
 	}
 	close(remaining)
 
-	var all sync.WaitGroup
-	books := make([]*book, s.workers)
-	for i := range books {
-		c := newCustomer(database, i, s.seed)
-		books[i] = &c.book
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			c.shop(ctx, remaining, s.pause, counts)
-		}()
-	}
-	all.Wait()
-	return books
-}
-
-// driverVersion returns the driver version that the program is built with.
-func driverVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, module := range info.Deps {
-		if module.Path != "go.mongodb.org/mongo-driver/v2" {
+	reporting, stopReports := context.WithCancel(ctx)
+	var customers, clerks sync.WaitGroup
+	books := make([]*book, workers)
+	for i := 0; i < workers+s.reports; i++ {
+		c := newCustomer(database, i)
+		if i >= workers {
+			clerks.Add(1)
+			go func() {
+				defer clerks.Done()
+				c.writeReports(reporting, counts)
+			}()
 			continue
 		}
-		if module.Replace != nil {
-			return module.Version + " (replaced)"
-		}
-		return module.Version
+		books[i] = &c.book
+		customers.Add(1)
+		go func() {
+			defer customers.Done()
+			c.shop(ctx, remaining, counts)
+		}()
 	}
-	return "unknown"
+	customers.Wait()
+	stopReports()
+	clerks.Wait()
+	return books
 }
