@@ -147,6 +147,7 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run gofmt -w" $$unformatted; exit 1; }
 	go vet ./...
 	$(MONGOFORK) check --twice
+	@$(MONGOFORK) series >/dev/null
 	$(MONGOFORK) build
 	$(LINK)
 	cd build/$(BASE) && go build ./...
