@@ -255,12 +255,18 @@ release: ## Write the fork as a module that a GOPROXY can serve, and what is pub
 lock: ## Record upstream's present declarations in the locks of all bases
 	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept --all || exit; done
 
+# OLDEST runs a go command with the oldest Go that the module it is in supports.
+OLDEST = GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go
+
 .PHONY: cross
-cross: ## Compile the fork of every base for other platforms, and with the oldest Go that this version of upstream supports
+cross: ## Compile the fork of every base for other platforms, and test it and the adapters with the oldest Go that they support
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
-		echo "$$base, oldest Go"; (cd build/$$base && GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go build ./...) || exit; \
+		echo "$$base, oldest Go"; (cd build/$$base && $(OLDEST) build ./... && $(OLDEST) test ./event ./internal/retry \
+			./internal/backpressure && $(OLDEST) test -run '^Test(Execut|Retr|Throttl)' ./x/mongo/driver) || exit; \
 		for platform in $(CROSS); do echo "$$base $$platform"; \
 			GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go -C build/$$base build ./... || exit; done; done
+	$(LINK)
+	@for adapter in contrib/otel contrib/prometheus; do (cd $$adapter && $(OLDEST) test ./...) || exit; done
 
 # Packages that only tests import; they count as tests.
 TESTING := tools/fork/forktest
