@@ -108,13 +108,19 @@ func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
 	ex.send(ctx, a, started, message)
 }
 
-// recycle gives up a buffer. Those in a pool should have similar sizes: the garbage collector gets those that are mostly empty, or
-// larger than the largest wire message.
+// recycle gives up a buffer.
 func recycle(message *[]byte) {
-	const maxMessageSize = 16 * 1024 * 1024
-	if c := cap(*message); c < maxMessageSize && c/2 < len(*message) {
+	if recyclable(*message) {
 		memoryPool.Put(message)
 	}
+}
+
+// recyclable reports whether a buffer may be used again. Those in a pool should have similar sizes: the garbage collector gets those that
+// are mostly empty, unless they are as small as new ones, or larger than the largest wire message.
+func recyclable(message []byte) bool {
+	const smallest, maxMessageSize = 1024, 16 * 1024 * 1024
+	c := cap(message)
+	return c <= smallest || c < maxMessageSize && c/2 < len(message)
 }
 
 // checkOut selects a server, which may be held back from, and gets a connection to it.
