@@ -9,14 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
-
-	mongoprom "mongofork.internal/prometheus"
 )
 
 // TestAlerts checks that the adapter's rules are rules, ask for metrics, labels and values that there are, and lead to the runbook.
@@ -80,9 +78,11 @@ func TestReasons(t *testing.T) {
 // initialDecisions returns the verdicts and reasons of normal operations that are there from the start.
 func initialDecisions(t *testing.T) (decisions []string) {
 	t.Helper()
-	for _, metric := range initialSeries(t)["mongodb_driver_retry_decisions_total"] {
-		if metric["criticality"] == "normal" {
-			decisions = append(decisions, metric["verdict"]+" "+metric["reason"])
+	for _, family := range gather(t, nil) {
+		for _, metric := range family.GetMetric() {
+			if has := labelsOf(metric); family.GetName() == "mongodb_driver_retry_decisions_total" && has["criticality"] == "normal" {
+				decisions = append(decisions, has["verdict"]+" "+has["reason"])
+			}
 		}
 	}
 	return decisions
@@ -91,32 +91,18 @@ func initialDecisions(t *testing.T) (decisions []string) {
 // exportedValues returns the label values of the series that are there from the start.
 func exportedValues(t *testing.T) (values []string) {
 	t.Helper()
-	for _, metrics := range initialSeries(t) {
-		for _, labels := range metrics {
-			values = slices.AppendSeq(values, maps.Values(labels))
+	for _, family := range gather(t, nil) {
+		for _, metric := range family.GetMetric() {
+			values = slices.AppendSeq(values, maps.Values(labelsOf(metric)))
 		}
 	}
 	return values
 }
 
-// initialSeries returns the labels of the series that are there from the start, by metric.
-func initialSeries(t *testing.T) map[string][]map[string]string {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	collector := mongoprom.NewCollector(nil)
-	collector.CommandMonitor(nil)
-	require.NoError(t, registry.Register(collector))
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	series := map[string][]map[string]string{}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			labels := map[string]string{}
-			for _, label := range metric.GetLabel() {
-				labels[label.GetName()] = label.GetValue()
-			}
-			series[family.GetName()] = append(series[family.GetName()], labels)
-		}
+func labelsOf(metric *dto.Metric) map[string]string {
+	labels := map[string]string{}
+	for _, label := range metric.GetLabel() {
+		labels[label.GetName()] = label.GetValue()
 	}
-	return series
+	return labels
 }

@@ -16,12 +16,8 @@ import (
 // dashboard is what the tests read of Grafana's model.
 type dashboard struct {
 	Panels []struct {
-		ID          int
-		Title       string
-		Type        string
-		GridPos     struct{ X, Y, W, H int }
-		FieldConfig struct{ Defaults struct{ Unit string } }
-		Targets     []struct{ Expr, LegendFormat string }
+		Title   string
+		Targets []struct{ Expr, LegendFormat string }
 	}
 	Templating struct {
 		List []struct{ Name, Type, Query string }
@@ -59,27 +55,6 @@ func TestPanels(t *testing.T) {
 		}
 	}
 	assert.Equal(t, slices.Sorted(maps.Keys(exported)), slices.Sorted(maps.Keys(shown)))
-}
-
-// TestLayout checks what Grafana would show wrongly without a word.
-func TestLayout(t *testing.T) {
-	t.Parallel()
-	units := []string{"cps", "ops", "s", "none", "percentunit"}
-	ids, taken := map[int]string{}, map[[2]int]string{}
-	for _, panel := range read(t).Panels {
-		assert.Empty(t, ids[panel.ID], "%s has the ID of another panel", panel.Title)
-		ids[panel.ID] = panel.Title
-		assert.Equal(t, "timeseries", panel.Type, panel.Title)
-		assert.Contains(t, units, panel.FieldConfig.Defaults.Unit, panel.Title)
-		at := panel.GridPos
-		require.True(t, at.W > 0 && at.H > 0 && at.X+at.W <= 24, "%s: Grafana's grid has 24 columns", panel.Title)
-		for x := at.X; x < at.X+at.W; x++ {
-			for y := at.Y; y < at.Y+at.H; y++ {
-				require.Empty(t, taken[[2]int{x, y}], "%s lies over another panel", panel.Title)
-				taken[[2]int{x, y}] = panel.Title
-			}
-		}
-	}
 }
 
 // TestVariables checks the queries that fill the dashboard's variables, and that each variable of a panel is one of them.

@@ -17,7 +17,10 @@ require (
 	mongofork.internal/prometheus v0.0.0
 )
 
-require github.com/prometheus/common v0.70.1
+require (
+	github.com/prometheus/client_model v0.6.2
+	github.com/prometheus/common v0.70.1
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -30,7 +33,6 @@ require (
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/grafana/regexp v0.0.0-20250905093917-f7b3be9d1853 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/procfs v0.21.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.40.0 // indirect
