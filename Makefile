@@ -146,7 +146,7 @@ GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testda
 check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run gofmt -w" $$unformatted; exit 1; }
 	go vet ./...
-	$(MONGOFORK) check --twice
+	$(MONGOFORK) check
 	@$(MONGOFORK) series >/dev/null
 	$(MONGOFORK) build
 	$(LINK)

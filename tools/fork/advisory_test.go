@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/advisory"
-	"mongofork/tools/fork/filetree"
 )
 
 // advisoryOf returns an entry of a list of advisories.
@@ -38,18 +37,6 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 		p.put(t, advisory.File, advisoryOf("CVE-1", "<v2.0.1", ", mended: "+mended))
 		require.ErrorContains(t, build(t, p, false), advisory.File+": "+want)
 	}
-}
-
-func TestOpenAdvisoriesAreRefused(t *testing.T) {
-	t.Parallel()
-	open := advisoryOf("CVE-1", "<v2.0.1", "")
-	p := builtProject(t, filetree.Tree{advisory.File: []byte(open + advisoryOf("fixed", "<v2.0.0", ""))})
-	require.EqualError(t, p.RefuseOpen(), "etc/advisories.yaml: advisory CVE-1 is open on v2.0.0: A title\n"+
-		"  fix: correct it in the overlay, take another base, or say under accepted why the fork may have it")
-	p.put(t, advisory.File, advisoryOf("CVE-1", "<v2.0.1", ", accepted: {v2.0.0: nobody uses it}"))
-	require.NoError(t, p.RefuseOpen(), "accepted")
-	require.NoError(t, (&Project{Root: p.Root, Base: "v2.1.0"}).RefuseOpen(), "the other base is not affected")
-	require.NoError(t, (&Project{Root: t.TempDir(), Base: "v2.0.0"}).RefuseOpen(), "nothing is known")
 }
 
 // The page has the number of advisories, in all and without a fix of upstream's on the newest base, and names those with a CVE.

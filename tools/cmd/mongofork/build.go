@@ -76,11 +76,9 @@ func (a *app) folder(given string, otherwise ...string) output.Folder {
 	return output.Folder{Dir: abs, Label: filepath.ToSlash(given)}
 }
 
-type checkCmd struct {
-	Twice bool `help:"Also build twice and compare the results."`
-}
+type checkCmd struct{}
 
-func (c *checkCmd) Run(a *app) error {
+func (*checkCmd) Run(a *app) error {
 	plan, _, err := a.project.Assemble(a.ctx)
 	if err != nil {
 		return err
@@ -90,13 +88,5 @@ func (c *checkCmd) Run(a *app) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: %s: all assertions hold\n%s\n", plan.Module, plan.Counts(), advisories.Summary(a.project.Base))
-	if !c.Twice {
-		return nil
-	}
-	hash, err := a.project.Verify(a.ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "%s: two builds are identical: %s\n", a.project.Base, hash)
 	return nil
 }

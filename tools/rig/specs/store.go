@@ -12,9 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/mod/sumdb/dirhash"
-
 	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 )
 
 // ErrUnavailable means that the specification tests are not available on this machine. The text of an error that wraps it is one
@@ -53,10 +52,14 @@ func (s *Store) Project(ctx context.Context, name string) (string, error) {
 	}
 	parent := filepath.Join(s.Root, "build", "specifications")
 	project, data := filepath.Join(parent, name), filepath.Join("testdata", "specifications")
-	if revision.is(filepath.Join(project, data)) {
+	if _, is := revision.in(filepath.Join(project, data)); is {
 		return project, nil
 	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	files, err := s.find(ctx, revision)
+	if err != nil {
 		return "", err
 	}
 	temp, err := os.MkdirTemp(parent, "."+name+"-")
@@ -64,35 +67,26 @@ func (s *Store) Project(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(temp)
-	if err := s.fill(ctx, revision, filepath.Join(temp, data)); err != nil {
-		return "", err
-	}
-	if !revision.is(filepath.Join(temp, data)) {
-		return "", fmt.Errorf("the specification tests %s are not the pinned ones", name)
-	}
-	if err := os.RemoveAll(project); err != nil {
+	if err := errors.Join(files.Write(filepath.Join(temp, data)), os.RemoveAll(project)); err != nil {
 		return "", err
 	}
 	return project, os.Rename(temp, project)
 }
 
-// fill writes the test files of a revision to a new folder: from the user's folder, from one shared by several checkouts of the
-// project, or from the public repository.
-func (s *Store) fill(ctx context.Context, revision Revision, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+// find returns the test files of a revision: from the user's folder, from one shared by several checkouts of the project, or from the
+// public repository.
+func (s *Store) find(ctx context.Context, revision Revision) (filetree.Tree, error) {
 	for _, folder := range []string{
 		filepath.Join(s.Local, revision.Name), s.Local, filepath.Join(s.Root, "..", "shared", "specifications", revision.Name),
 	} {
-		if revision.is(folder) {
-			return copyTests(folder, dir)
+		if files, is := revision.in(folder); is {
+			return files, nil
 		}
 	}
 	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", revision.Name, s.Repository)
 	clone, err := os.MkdirTemp("", "specifications-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(clone)
 	for _, args := range [][]string{
@@ -101,13 +95,17 @@ func (s *Store) fill(ctx context.Context, revision Revision, dir string) error {
 	} {
 		if _, err := s.Run(ctx, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return nil, ctx.Err()
 			}
-			return fmt.Errorf("%w: %s: %s; set SPECIFICATIONS to a checkout of mongodb/specifications at %s",
+			return nil, fmt.Errorf("%w: %s: %s; set SPECIFICATIONS to a checkout of mongodb/specifications at %s",
 				ErrUnavailable, s.Repository, strings.TrimSpace(err.Error()), revision.Commit)
 		}
 	}
-	return copyTests(clone, dir)
+	files, is := revision.in(clone)
+	if !is {
+		return nil, fmt.Errorf("the specification tests %s are not the pinned ones", revision.Name)
+	}
+	return files, nil
 }
 
 // wanted reports whether a file of the specifications repository is test data: source/<specification>/.../tests/.../name.json.
@@ -115,47 +113,15 @@ func wanted(name string) bool {
 	return strings.HasPrefix(name, "source/") && strings.Contains(name, "/tests/") && path.Ext(name) == ".json"
 }
 
-// tests returns the test files of a checkout.
-func tests(checkout string) (files []string, err error) {
-	err = fs.WalkDir(os.DirFS(checkout), "source", func(name string, entry fs.DirEntry, err error) error {
+// in returns the test files of a checkout, and reports whether they are exactly those of the revision.
+func (r Revision) in(checkout string) (filetree.Tree, bool) {
+	files := filetree.Tree{}
+	err := fs.WalkDir(os.DirFS(checkout), "source", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && wanted(name) {
-			files = append(files, name)
+			files[name], err = os.ReadFile(filepath.Join(checkout, filepath.FromSlash(name)))
 		}
 		return err
 	})
-	return files, err
-}
-
-// is reports whether a checkout has exactly the test files of the revision.
-func (r Revision) is(checkout string) bool {
-	files, err := tests(checkout)
-	if err != nil {
-		return false
-	}
-	hash, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
-		return os.Open(filepath.Join(checkout, filepath.FromSlash(name)))
-	})
-	return err == nil && hash == r.Hash
-}
-
-// copyTests copies the test files of a checkout to a folder.
-func copyTests(checkout, dir string) error {
-	files, err := tests(checkout)
-	if err != nil {
-		return err
-	}
-	for _, name := range files {
-		content, err := os.ReadFile(filepath.Join(checkout, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, content, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	hash, hashErr := files.Hash("")
+	return files, err == nil && hashErr == nil && hash == r.Hash
 }
