@@ -10,7 +10,7 @@ type Execution struct {
 	class  Criticality
 
 	attempt int   // failed attempts that were or will be retried, under any policy
-	spared  int   // further ones of a critical command, which were held back
+	spared  int   // further ones, which were held back and did not count
 	unmade  int   // those among them for which no connection could be established
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
@@ -48,7 +48,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 
 var tooLate = Verdict{TimeUp: true, Reason: DeadlineTooClose}
 
-// mostSpared is how many attempts of a critical command may be held back without counting to the limit, as nothing was sent.
+// mostSpared is how many attempts of a command may be held back without counting to the limit, as nothing was sent.
 const mostSpared = 5
 
 // decide decides about a retry. The checks follow the specification's order: labels and options, limit, deadline, and the token
@@ -57,7 +57,7 @@ func (e *Execution) decide(f Failure) Verdict {
 	if reason := e.uncovered(f.Cause); reason != "" {
 		return Verdict{Reason: reason}
 	}
-	if f.Cause == HeldBack && e.class == Critical && e.spared < mostSpared {
+	if f.Cause == HeldBack && f.Spared && e.spared < mostSpared {
 		e.spared++
 		return e.backOff(f, Backoff(BaseBackoff, e.spared, e.policy.Jitter()))
 	}

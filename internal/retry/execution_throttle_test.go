@@ -48,21 +48,23 @@ func replying(f Failure, left, reply time.Duration) Failure {
 	return f
 }
 
-// TestExecutionThrottledCritical: five attempts of a critical command may be held back without counting to the limit, with backoffs that
-// are the same on every base.
-func TestExecutionThrottledCritical(t *testing.T) {
+// TestExecutionSpared: five attempts of a command may be held back without counting to the limit, with backoffs that are the same on
+// every base.
+func TestExecutionSpared(t *testing.T) {
 	policy := newPolicy(true, true)
 	policy.MaxRetries, policy.FirstBackoff = 2, 2*BaseBackoff
-	execution := policy.Start(Write, Once, Critical)
+	execution := policy.Start(Write, Once, Normal)
+	spared := throttled
+	spared.Spared = true
 	for i, s := range []step{
-		{fails: throttled, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
+		{fails: spared, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
 		{fails: overloaded, want: backoff(100)},
-		{fails: throttled, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: Throttled}},
-		{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
-		{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
-		{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
-		{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
-		{fails: throttled, want: refused(LimitReached)},
+		{fails: spared, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: Throttled}},
+		{fails: spared, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
+		{fails: spared, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
+		{fails: spared, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
+		{fails: spared, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
+		{fails: spared, want: refused(LimitReached)},
 	} {
 		if got := execution.Failed(s.fails); got != s.want {
 			t.Errorf("step %d: %+v, want %+v", i+1, got, s.want)

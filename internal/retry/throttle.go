@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// Throttling is the rule by which a client holds back attempts from a server that would most likely reject them: the adaptive
-// throttling of the book "Site Reliability Engineering", chapter "Handling Overload", with a multiplier that recovers, classes,
-// and a floor. It counts the attempts at a server and those that the server accepted, with weights that decay, and holds back, of all
-// attempts, the share
+// Throttling is the rule by which a client holds back attempts from a server that would most likely reject them. It counts the attempts
+// and those that the server accepted, with weights that decay, and holds back the share
 //
 //	(attempts - K*accepted) / (attempts + 1)
 //
@@ -18,17 +16,22 @@ type Throttling struct {
 	// Slack is K after a rejection, above 1. The client sends that many times what is accepted, and so notices when the server
 	// accepts more.
 	Slack float64
-	// Patience is how long K stays constant after a rejection, as the number of attempts that the client sends meanwhile, but at
-	// least ShortestPatience and at most LongestPatience. After that, K grows by the factor e in each two times that long. A client
-	// that sends little needs longer to learn that it may send more.
+	// Patience is how long K stays constant after a rejection, in attempts that the client sends meanwhile, within the bounds below: one
+	// that sends little learns slowly. After that, K grows by the factor e in each two times that long.
 	Patience                          int
 	ShortestPatience, LongestPatience time.Duration
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
-	// Lasting is how long an overload takes until it is one that lasts: until then, every refusal is retried, and the floor stays.
+	// Brief is how long a burst takes. After that, a growing share of what is held back again fails, all of it after three times as long:
+	// if all failed at once, less would be attempted than what was counted, and less sent than the server accepts.
+	Brief time.Duration
+	// Worth is the share of accepted attempts from which on refusals in a burst need not count, see Spares.
+	Worth float64
+	// Lasting is how long an overload takes until the floor learns from it.
 	Lasting time.Duration
-	// Little is the gap between commands above which a client knows too little for retries, unless what is accepted pays for them.
-	Little time.Duration
+	// Little is the gap between commands above which a client knows too little to hold back first attempts, or to retry unless what is
+	// accepted pays for it; Some is that above which it knows too little for refusals in a burst to count.
+	Little, Some time.Duration
 	// Floor is the share of the first attempts of commands that is always sent.
 	Floor Floor
 	// Exemption is for commands that the server accepts while it rejects others.
@@ -43,19 +46,20 @@ func DefaultThrottling() Throttling {
 		ShortestPatience: 300 * time.Millisecond,
 		LongestPatience:  time.Second,
 		Memory:           3 * time.Second,
+		Brief:            2 * time.Second,
+		Worth:            0.1,
 		Lasting:          3 * time.Second,
-		Little:           1600 * time.Millisecond,
+		Little:           1400 * time.Millisecond,
+		Some:             500 * time.Millisecond,
 		Floor:            defaultFloor(),
 		Exemption:        defaultExemption(),
 	}
 }
 
-// forgottenAfter is how many times the Memory it takes to forget a rejection. Counts then have the weight e^-8, too little to hold
-// anything back.
+// forgottenAfter is how many times the Memory it takes to forget a rejection: a weight of e^-8 holds nothing back.
 const forgottenAfter = 8
 
-// gapSample is the number of attempts after which the weight of the gap before one falls to 1/e. With fewer, chance makes a client too
-// patient.
+// gapSample is the number of attempts after which the weight of the gap before one falls to 1/e.
 const gapSample = 20
 
 // Attempt is an attempt to send a command, as a Throttle sees it.
@@ -70,9 +74,7 @@ type Attempt struct {
 }
 
 // Throttle decides for one server of a client which attempts to hold back. As long as the server rejects nothing, commands only
-// read a flag: nothing is counted or held back, and no clock is read.
-//
-// It is safe for concurrent use. A nil Throttle holds nothing back.
+// read a flag. It is safe for concurrent use. A nil Throttle holds nothing back.
 type Throttle struct {
 	rule Throttling
 	now  func() time.Time
@@ -113,15 +115,13 @@ func (t *Throttle) HoldsBack(a Attempt, draw float64) bool {
 	if !t.Active() {
 		return false
 	}
-	t.mu.Lock()
+	now := t.lock()
 	defer t.mu.Unlock()
-
-	now := t.decay()
 	if a.Kept {
 		return false
 	}
-	if !a.First && t.pace.gap > t.rule.Little {
-		return !t.known.tokens.pay()
+	if t.pace.gap > t.rule.Little {
+		return !a.First && !t.known.tokens.pay()
 	}
 	return draw < t.probability(now, a.Criticality) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
 }
@@ -132,10 +132,8 @@ func (t *Throttle) Admits(a Attempt, draw float64) bool {
 	if !a.First || !t.Active() {
 		return false
 	}
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
-
-	t.decay()
 	return draw >= 1-t.spared(a.Criticality)
 }
 
@@ -144,20 +142,18 @@ func (t *Throttle) HeldBack(a Attempt) {
 	if !t.Active() {
 		return
 	}
-	t.mu.Lock()
+	now := t.lock()
 	defer t.mu.Unlock()
-
-	now := t.decay()
 	t.known.countsOf(a).add(false)
 	t.known.pressure.felt(now, t.known.gap)
 	if a.First {
 		t.pace.ended(now)
-		t.known.tokens.earn(oneToken)
 	}
 }
 
-// decay lowers the weights to their present values, or forgets everything. It returns the time.
-func (t *Throttle) decay() time.Time {
+// lock begins a look at what is known, as of the time that it returns: with present weights, or nothing.
+func (t *Throttle) lock() time.Time {
+	t.mu.Lock()
 	now := t.now()
 	if t.active.Load() && now.Sub(t.known.rejected) > forgottenAfter*t.rule.Memory {
 		t.known = throttleKnowledge{}

@@ -12,8 +12,8 @@ type Command struct{ Name, Database, Collection string }
 // Share, unless chance explains that, because as many of the others would all be accepted with a probability of at least Chance.
 type Exemption struct {
 	Share, Chance float64
-	// Trials is how many attempts of each command are exempt at first, so that something is known of it, and AllTrials how many of
-	// all commands.
+	// Trials is how many attempts of each command are exempt at first, so that something is known of it, if there are others to compare it
+	// with, and AllTrials how many of all commands.
 	Trials, AllTrials int
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
@@ -80,7 +80,8 @@ func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) 
 		}
 	}
 	known := c.of(command)
-	if known.trials >= rule.Trials || c.trials >= rule.AllTrials {
+	compared := known.attempts == 0 || c.all.attempts-known.attempts >= 1
+	if !compared || known.trials >= rule.Trials || c.trials >= rule.AllTrials {
 		return false
 	}
 	known.trials++

@@ -13,10 +13,8 @@ func (t *Throttle) Ended(a Attempt, rejected bool) {
 }
 
 func (t *Throttle) ended(a Attempt, rejected bool) {
-	t.mu.Lock()
+	now := t.lock()
 	defer t.mu.Unlock()
-
-	now := t.decay()
 	k := &t.known
 	usual := 1 - 1/t.slack(now)
 	if rejected {

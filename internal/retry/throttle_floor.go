@@ -5,15 +5,13 @@ import (
 	"time"
 )
 
-// Floor is the share of the first attempts of commands that is always sent. It is small as long as holding back helps: of what is sent,
-// the server then accepts 1/K, however high the load. It rises if less is accepted, beside clients that do not hold back, or because
-// the server rejects some of its commands whatever is sent.
+// Floor is the share of the first attempts of commands that is always sent. It rises if less is accepted of what is sent than 1/K, beside
+// clients that do not hold back, or because the server rejects some commands whatever is sent.
 type Floor struct {
 	// Least is the share while holding back helps.
 	Least float64
 	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
-	// up. Without it, a client whose share of the capacity has become small by chance would lose what is critical, too, though the
-	// others send what is not. As it may be the cause of rejections, it is given up before the floor rises.
+	// up, for clients whose share of the capacity is small by chance. As it may cause rejections, it is given up before the floor rises.
 	Reserve float64
 	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all: two
 	// numbers of a cumulative sum. Attempts within Spacing of each other count as one, because they share their fate.
@@ -33,7 +31,7 @@ type Floor struct {
 func defaultFloor() Floor {
 	return Floor{
 		Least: 0.01, Reserve: 0.2,
-		Margin: 0.02, Evidence: 9, Spacing: 25 * time.Millisecond,
+		Margin: 0.02, Evidence: 8, Spacing: 25 * time.Millisecond,
 		Much: 0.35, Quick: 4,
 		Most: 0.62, Unmoved: 0.87, Sample: 60, Pace: 0.5,
 	}

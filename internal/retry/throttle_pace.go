@@ -2,18 +2,18 @@ package retry
 
 import "time"
 
-// pace is how often a client sends commands to a server that rejects some. Until a few are known, it counts as one that sends
-// little: what it does not know cannot hold its retries back.
+// pace is how often a client sends commands to a server that rejects some. Until two are known, it counts as one that sends little.
 type pace struct {
-	gap  time.Duration
-	last time.Time
+	gap     time.Duration
+	samples int // of gaps, at most paceSample
+	last    time.Time
 }
 
-var unknownPace = pace{gap: 2500 * time.Millisecond}
+var unknownPace = pace{gap: 2500 * time.Millisecond, samples: 2}
 
 const (
 	// paceSample is the number of gaps after which the weight of one falls to 1/e.
-	paceSample = 5
+	paceSample = 8
 	// shortestGap keeps what is sent at once from looking like a pace.
 	shortestGap = 100 * time.Millisecond
 )
@@ -21,13 +21,16 @@ const (
 // ended records the end of a command's first attempt.
 func (p *pace) ended(now time.Time) {
 	if gap := now.Sub(p.last); gap > shortestGap {
-		p.gap += (gap - p.gap) / paceSample
+		if p.samples < paceSample {
+			p.samples++
+		}
+		p.gap += (gap - p.gap) / time.Duration(p.samples)
 		p.last = now
 	}
 }
 
-// tokens are what the retries of a client that sends little are paid with, in tenths: one for each attempt after a command's first.
-// First attempts that are held back or accepted earn them, and so does the success of what was paid for.
+// tokens are what a client that sends little pays its retries with, in tenths. First attempts that are accepted earn them, as does the
+// success of what was paid for.
 type tokens int
 
 const (
@@ -36,16 +39,13 @@ const (
 	tokenOfSuccess tokens = 1
 )
 
-func (t *tokens) earn(tenths tokens) {
-	if *t += tenths; *t > mostTokens {
-		*t = mostTokens
-	}
-}
-
 func (t *tokens) accepted(first bool) {
-	t.earn(tokenOfSuccess)
+	*t += tokenOfSuccess
 	if !first {
-		t.earn(oneToken)
+		*t += oneToken
+	}
+	if *t > mostTokens {
+		*t = mostTokens
 	}
 }
 

@@ -14,16 +14,14 @@ func TestThrottleLittle(t *testing.T) {
 		want  int // of ten retries, drawn to be sent
 	}{
 		{name: "two seconds", every: 2 * time.Second, want: 0},
-		{name: "two seconds, one refusal", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{First: true}) },
-			want: 1},
-		{name: "two seconds, refusals of retries", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{}) },
+		{name: "two seconds, refusals", every: 2 * time.Second, earns: func(x *Throttle) { x.HeldBack(Attempt{First: true}) },
 			want: 0},
 		{name: "two seconds, a retry is accepted", every: 2 * time.Second, earns: func(x *Throttle) { x.Ended(Attempt{}, false) },
 			want: 1},
 		{name: "two seconds, ten are accepted", every: 2 * time.Second, earns: func(x *Throttle) {
 			repeat(10, func() { x.Ended(Attempt{First: true}, false) })
 		}, want: 1},
-		{name: "half a second", every: 500 * time.Millisecond, want: 10},
+		{name: "a second", every: time.Second, want: 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			clock := &manualClock{time: time.Unix(1, 0)}
@@ -59,8 +57,8 @@ func TestThrottlePaceIsUnknownAtFirst(t *testing.T) {
 			t.Fatal("it never counts as one that sends much")
 		}
 	}
-	if commands < 2 || commands > 4 {
-		t.Errorf("its pace was known after %d commands, want 2 to 4", commands)
+	if commands != 2 {
+		t.Errorf("its pace was known after %d commands, want 2", commands)
 	}
 }
 
@@ -70,22 +68,23 @@ func TestThrottleLasts(t *testing.T) {
 		after    time.Duration // of rejections, one in 100 ms
 		calm     time.Duration // without any after them
 		attempt  Attempt
-		want     bool
-		heldBack bool // instead of rejections
+		want     float64 // the share that fails
+		heldBack bool    // instead of rejections
 	}
 	for _, tt := range []struct {
 		name  string
 		steps []step
 	}{
-		{name: "not at first", steps: []step{{after: 2900 * ms}}},
-		{name: "after three seconds", steps: []step{{after: 3200 * ms, want: true}}},
-		{name: "not of a first attempt", steps: []step{{after: 3200 * ms, attempt: Attempt{First: true}}}},
-		{name: "not of what is critical", steps: []step{{after: 3200 * ms, attempt: Attempt{Criticality: Critical}}}},
-		{name: "not once K grows", steps: []step{{after: 3200 * ms, calm: 1300 * ms}}},
-		{name: "a second of calm ends it", steps: []step{{after: 3200 * ms, calm: 1300 * ms}, {after: 1000 * ms}}},
-		{name: "half a second does not", steps: []step{{after: 2500 * ms, calm: 500 * ms}, {after: 500 * ms, want: true}}},
-		{name: "what is held back counts", steps: []step{{after: 1600 * ms}, {after: 1500 * ms, heldBack: true},
-			{after: 200 * ms, want: true}}},
+		{name: "not at first", steps: []step{{after: 2000 * ms, want: 0}}},
+		{name: "then of more and more", steps: []step{{after: 3100 * ms, want: 0.25}, {after: 2000 * ms, want: 0.75}}},
+		{name: "of all after six seconds", steps: []step{{after: 6200 * ms, want: 1}}},
+		{name: "not of a first attempt", steps: []step{{after: 6200 * ms, attempt: Attempt{First: true}}}},
+		{name: "of what is critical alone", steps: []step{{after: 6200 * ms, attempt: Attempt{Criticality: Critical}, want: 1}}},
+		{name: "not once K grows", steps: []step{{after: 6200 * ms, calm: 1300 * ms}}},
+		{name: "a second of calm ends it", steps: []step{{after: 6200 * ms, calm: 1300 * ms}, {after: 1000 * ms}}},
+		{name: "half a second does not", steps: []step{{after: 2500 * ms, calm: 500 * ms, want: 0.25}, {after: 1100 * ms, want: 0.5}}},
+		{name: "what is held back counts", steps: []step{{after: 1100 * ms}, {after: 1800 * ms, heldBack: true},
+			{after: 200 * ms, want: 0.25}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			throttle, clock := newThrottle()
@@ -99,9 +98,55 @@ func TestThrottleLasts(t *testing.T) {
 					}
 				}
 				clock.advance(s.calm)
-				if got := throttle.Lasts(s.attempt); got != s.want {
-					t.Errorf("step %d: it lasts: %v, want %v", i+1, got, s.want)
+				failing := 0
+				for draw := 0; draw < 20; draw++ {
+					if throttle.Lasts(s.attempt, float64(draw)/20) {
+						failing++
+					}
 				}
+				if got := float64(failing) / 20; got != s.want {
+					t.Errorf("step %d: %v fails, want %v", i+1, got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// TestThrottleSpares: what is held back need not count while less critical work is there, or in a burst for who makes few retries or
+// knows little.
+func TestThrottleSpares(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name     string
+		after    time.Duration // of rejections
+		accepted int
+		gap      time.Duration
+		attempt  Attempt
+		other    Criticality
+		limit    Limit
+		want     bool
+	}{
+		{name: "few retries in a burst", accepted: 10, limit: 4, want: true},
+		{name: "five", accepted: 10, limit: 5, want: false},
+		{name: "five, but little is known", accepted: 10, gap: 600 * ms, limit: 5, want: true},
+		{name: "not after two seconds", after: 2100 * ms, accepted: 10, limit: 2, want: false},
+		{name: "not if a tenth is accepted or less", after: 1000 * ms, accepted: 1, limit: 2, want: false},
+		{name: "critical, beside others", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, limit: 5, want: true},
+		{name: "critical, as all are", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, other: Critical, limit: 5, want: false},
+		{name: "the others", after: 2100 * ms, limit: 2, want: false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			throttle, clock := newThrottle()
+			throttle.pace.gap = tt.gap
+			throttle.Ended(tt.attempt, true)
+			for passed := time.Duration(0); passed < tt.after; passed += 100 * ms {
+				clock.advance(100 * ms)
+				throttle.Ended(tt.attempt, true)
+				throttle.Ended(Attempt{Criticality: tt.other}, true)
+			}
+			repeat(tt.accepted, func() { throttle.Ended(tt.attempt, false) })
+			if got := throttle.Spares(tt.attempt, tt.limit); got != tt.want {
+				t.Errorf("it is %v, want %v", got, tt.want)
 			}
 		})
 	}

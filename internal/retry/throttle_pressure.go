@@ -19,19 +19,36 @@ func (p *pressure) felt(now time.Time, gap time.Duration) {
 	p.last = now
 }
 
-// Lasts reports whether to fail a command whose retry was held back, because the overload has lasted, and the server does not
-// accept more of late: K does not grow, nor has it just begun to. Otherwise the commands of a client would pile up.
-func (t *Throttle) Lasts(a Attempt) bool {
-	if a.First || a.Criticality == Critical || !t.Active() {
+// Lasts reports whether to fail a command whose retry was held back, given a random number in [0, 1), because the overload has lasted,
+// and K does not grow, nor has it just begun to. Otherwise commands would pile up.
+func (t *Throttle) Lasts(a Attempt, draw float64) bool {
+	if a.First || !t.Active() {
 		return false
 	}
-	t.mu.Lock()
+	now := t.lock()
 	defer t.mu.Unlock()
-
-	now := t.decay()
 	k := &t.known
-	return now.Sub(k.rejected) <= 2*t.rule.patience(k.gap) && now.Sub(k.pressure.began) > t.rule.Lasting
+	if t.yields(a) || now.Sub(k.rejected) > 2*t.rule.patience(k.gap) {
+		return false
+	}
+	return draw*float64(2*t.rule.Brief) < float64(now.Sub(k.pressure.began)-t.rule.Brief)
 }
+
+// Spares reports whether an attempt that was held back need not count to the limit of retries: if less critical work is there to give
+// way, and in a burst of a client that makes few retries, or knows little of how much is accepted.
+func (t *Throttle) Spares(a Attempt, limit Limit) bool {
+	if !t.Active() {
+		return false
+	}
+	now := t.lock()
+	defer t.mu.Unlock()
+	brief := now.Sub(t.known.pressure.began) < t.rule.Brief
+	attempts, accepted := t.known.total()
+	return t.yields(a) || (brief && accepted >= t.rule.Worth*attempts && (limit < mostSpared || t.pace.gap > t.rule.Some))
+}
+
+// yields reports whether less critical work is there to give way to a critical attempt.
+func (t *Throttle) yields(a Attempt) bool { return a.Criticality == Critical && t.known.inClasses() }
 
 // tookSample is the number of accepted attempts after which the weight of one's reply time falls to 1/e.
 const tookSample = 8
@@ -41,8 +58,7 @@ func (t *Throttle) ReplyTime() time.Duration {
 	if !t.Active() {
 		return 0
 	}
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
-
 	return t.known.took
 }

@@ -7,8 +7,7 @@ import (
 
 // ThrottleState is a Throttle's view of its server.
 type ThrottleState struct {
-	// Probability is the share, below 1, of attempts to hold back. What is critical is held back less often, and what is sheddable more
-	// often; first attempts are held back less often, see Throttle.Admits.
+	// Probability is the share, below 1, of attempts to hold back, over all classes; of first attempts fewer, see Throttle.Admits.
 	Probability float64
 	// Rejected is the share of recent attempts that were rejected, or held back because others were.
 	Rejected float64
@@ -19,13 +18,8 @@ func (t *Throttle) State() ThrottleState {
 	if !t.Active() {
 		return ThrottleState{}
 	}
-	t.mu.Lock()
+	now := t.lock()
 	defer t.mu.Unlock()
-
-	return t.state(t.decay())
-}
-
-func (t *Throttle) state(now time.Time) ThrottleState {
 	attempts, accepted := t.known.total()
 	if attempts == 0 {
 		return ThrottleState{}

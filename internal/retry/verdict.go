@@ -24,6 +24,8 @@ type Failure struct {
 	ReplyTime time.Duration
 	// Lasts is whether an attempt was held back in an overload that lasts: it is not worth more retries.
 	Lasts bool
+	// Spared is whether an attempt that was held back need not count to the limit.
+	Spared bool
 }
 
 // Cause is what failed an attempt, as far as it matters to the policy.

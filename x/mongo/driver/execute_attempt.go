@@ -47,6 +47,7 @@ type attempt struct {
 	moreToCome   bool // no reply will follow
 
 	lasts     bool          // it was held back in an overload that lasts
+	spared    bool          // it was held back and need not count
 	replyTime time.Duration // of the server, recently, if that is known
 }
 
@@ -147,7 +148,7 @@ func (a *attempt) unconnected() {
 	switch {
 	case errors.As(a.err, &throttled):
 		a.stage, a.address = heldBack, throttled.server
-		a.lasts, a.replyTime = throttled.lasts, throttled.replyTime
+		a.lasts, a.spared, a.replyTime = throttled.lasts, throttled.spared, throttled.replyTime
 		a.err = Error{
 			Name:    "Throttled",
 			Message: throttled.Error(),

@@ -68,7 +68,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) re
 		left = retry.Ended
 	}
 	return retry.Failure{
-		Cause: ex.cause(a, c), Left: left, FirstBackoff: serverFirstBackoff(a.err), ReplyTime: a.replyTime, Lasts: a.lasts,
+		Cause: ex.cause(a, c), Left: left, FirstBackoff: serverFirstBackoff(a.err), ReplyTime: a.replyTime, Lasts: a.lasts, Spared: a.spared,
 	}
 }
 

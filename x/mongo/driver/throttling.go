@@ -155,7 +155,9 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 		return server, nil
 	}
 	throttle.HeldBack(attempt)
-	return nil, heldBackError{addr, throttle.State(), throttle.Lasts(attempt), throttle.ReplyTime()}
+	return nil, heldBackError{
+		addr, throttle.State(), throttle.ReplyTime(), throttle.Lasts(attempt, d.policy.Jitter()), throttle.Spares(attempt, d.policy.MaxRetries),
+	}
 }
 
 // routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded. Only retries are held
@@ -221,8 +223,9 @@ func (o *otherServers) avoids(addr address.Address) bool {
 type heldBackError struct {
 	server    address.Address
 	state     retry.ThrottleState
-	lasts     bool
 	replyTime time.Duration
+	lasts     bool
+	spared    bool
 }
 
 // Error implements the error interface.

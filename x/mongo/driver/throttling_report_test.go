@@ -156,6 +156,15 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		require.Error(t, s.Execute(context.Background(), s.Read()))
 		assert.Len(t, s.Slept, 2)
 	})
+	t.Run("limit, in a burst that may soon be over", func(t *testing.T) {
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.MaxRetries = 2
+		for i := 0; i < 3; i++ {
+			s.Throttles["a:27017"].Ended(retry.Attempt{}, false)
+		}
+		require.Error(t, s.Execute(context.Background(), s.Read()))
+		assert.Len(t, s.Slept, 2+5)
+	})
 	t.Run("deadline", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
 		s.Policy.FirstBackoff = 10 * time.Second
