@@ -236,6 +236,7 @@ func TestInterruptedClientBulkWrite(t *testing.T) {
 	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
 	require.Len(t, exception.WriteConcernErrors, 1)
 	assert.Equal(t, 462, exception.WriteConcernErrors[0].Code)
+	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
 }
 
 // TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.

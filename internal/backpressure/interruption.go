@@ -16,6 +16,8 @@ type Interruption struct {
 	When string
 	// Cause is the context's error.
 	Cause error
+
+	labels error // has the labels, if Err has none
 }
 
 // Error implements the error interface.
@@ -37,10 +39,16 @@ func (e Interruption) Unwrap() error { return e.Err }
 func (e Interruption) Is(target error) bool { return errors.Is(e.Cause, target) }
 
 // HasErrorLabel reports whether the operation's error has the label.
-func (e Interruption) HasErrorLabel(label string) bool { return HasOwnLabel(e.Err, label) }
+func (e Interruption) HasErrorLabel(label string) bool {
+	return HasOwnLabel(e.Err, label) || HasOwnLabel(e.labels, label)
+}
 
-// Around returns the interruption of an operation that would have returned the error otherwise.
+// Around returns the interruption of an operation that would have returned the error otherwise. Not every exception can have labels: those
+// of the error before remain.
 func (e Interruption) Around(err error) Interruption {
+	if e.labels == nil {
+		e.labels = e.Err
+	}
 	e.Err = err
 	return e
 }

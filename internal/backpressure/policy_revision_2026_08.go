@@ -12,13 +12,9 @@ import (
 // NewPolicy returns a policy with the numbers of the specification's revision of 2026-08-13, that retries nothing
 // until RetryReads or RetryWrites is set.
 func NewPolicy(maxAdaptiveRetries uint, retarget bool) *Policy {
-	maxRetries := retry.Unlimited
-	if maxAdaptiveRetries < uint(retry.Unlimited) {
-		maxRetries = retry.Limit(maxAdaptiveRetries)
-	}
 	return &Policy{
 		Policy: retry.Policy{
-			MaxRetries:   maxRetries,
+			MaxRetries:   retry.LimitOf(maxAdaptiveRetries),
 			FirstBackoff: FirstBackoff(retry.BaseBackoff),
 			Jitter:       randutil.Jitter,
 		},

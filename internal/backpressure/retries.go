@@ -4,6 +4,7 @@ import "errors"
 
 // Account is what an error that stays of its type holds about an operation's attempts.
 type Account struct {
+	_ struct{} // applications, which can call the methods After, cannot write a value of this type
 	// Err is the *driver.RetryError, or nil.
 	Err error
 	// Shown is whether the error's message ends with what Err says.

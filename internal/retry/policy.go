@@ -27,6 +27,14 @@ const (
 	Unlimited Limit = math.MaxInt
 )
 
+// LimitOf returns the limit that a client's option asks for.
+func LimitOf(n uint) Limit {
+	if n > uint(Unlimited) {
+		return Unlimited
+	}
+	return Limit(n)
+}
+
 // Kind says which of the client's options permits retries of a command after overload errors.
 type Kind uint8
 

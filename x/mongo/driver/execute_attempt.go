@@ -34,7 +34,8 @@ const (
 type attempt struct {
 	err   error
 	stage stage
-	// late is whether it was not sent because the operation's context has ended or is about to.
+	// late is whether it was not sent because the operation's context has ended or is about to. The selection of a server may end
+	// before that, by a timeout of its own, and so may a command for the keys of encryption.
 	late bool
 
 	requestID int32
@@ -78,8 +79,7 @@ func isContextError(err error) bool {
 func (ex *operationRun) attempt(ctx context.Context) attempt {
 	a := attempt{requestID: wiremessage.NextRequestID()}
 	ex.makeAttempt(ctx, &a)
-	// A server selection may end before the context, by its own timeout.
-	a.late = a.stage < sent && isContextError(a.err) && (a.stage != selecting || ctx.Err() != nil)
+	a.late = isContextError(a.err) && (a.stage == tooLate || a.stage < tooLate && ctx.Err() != nil)
 	ex.record.attempted(a.requestID)
 	return a
 }
@@ -193,6 +193,9 @@ func (ex *operationRun) begin(a *attempt) {
 func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
 	rtt := a.server.RTTMonitor()
 	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
+	if isContextError(err) {
+		a.stage = tooLate
+	}
 	if err != nil {
 		return startedInformation{}, err
 	}

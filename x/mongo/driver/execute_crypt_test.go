@@ -26,12 +26,17 @@ func (e *keyVaultError) Unwrap() error { return e.wrapped }
 type crypt struct {
 	driver.Crypt
 	encrypt, decrypt []error
+	failing          func() // called before Encrypt fails
 }
 
 func (*crypt) BypassAutoEncryption() bool { return false }
 
 func (c *crypt) Encrypt(_ context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
-	return cmd, next(&c.encrypt)
+	err := next(&c.encrypt)
+	if err != nil && c.failing != nil {
+		c.failing()
+	}
+	return cmd, err
 }
 
 func (c *crypt) Decrypt(_ context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
@@ -109,9 +114,18 @@ func TestExecuteRetryThatCannotBeBuilt(t *testing.T) {
 		t.Run(name+" in time", func(t *testing.T) {
 			s := scripted.New(t, scripted.Overloaded())
 			op := op(s)
+			ctx := scripted.NewContext()
+			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded}, failing: func() { ctx.End(context.DeadlineExceeded) }}
+			err := s.Execute(ctx, op)
+			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
+		})
+		t.Run(name+" in another client's time", func(t *testing.T) {
+			s := scripted.New(t, scripted.Overloaded())
+			op := op(s)
 			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded}}
 			err := s.Execute(context.Background(), op)
-			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
+			assert.ErrorContains(t, err, "scripted")
+			assert.False(t, errors.Is(err, context.DeadlineExceeded), "got %v, want no timeout", err)
 		})
 	}
 }

@@ -52,11 +52,11 @@ func (op Operation) isClientBulkWrite() bool {
 func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) error {
 	err := ex.cmd.errs.toReturn(a)
 	switch {
-	case d.TimeUp && d.gone != nil:
+	case d.ended != nil:
 		if a.interrupted() && d.cause != retry.Late {
 			return err // which says so
 		}
-		return ex.interrupted(ctx, a, d.gone, noTime)
+		return ex.interrupted(ctx, a, d.ended, noTime)
 	case a.stage != sent:
 		return err
 	case ex.unsupportedStorageEngine(a.err):
@@ -136,7 +136,7 @@ func (ex *operationRun) interrupted(ctx context.Context, a *attempt, cause error
 		return Error{
 			Message: err.Error() + ": " + when, Labels: labelsOf(err),
 			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
-			unsent:  a.stage != sent, never: a.stage != sent && ex.cmd.errs.attempted == nil,
+			sending: ex.cmd.errs.sending(a),
 		}
 	}
 }

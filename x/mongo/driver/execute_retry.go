@@ -38,7 +38,7 @@ func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 type decision struct {
 	retry.Verdict
 	cause retry.Cause
-	gone  error // why nobody waits for another attempt, or nil if somebody does
+	ended error // if there is no retry because nobody waits for it any longer: why
 }
 
 // afterRejection reports whether the command is sent again because an overloaded server rejected it.
@@ -51,11 +51,16 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt, c coverage) deci
 		return decision{}
 	}
 	failure := ex.describe(ctx, a, c)
-	d := decision{Verdict: ex.cmd.execution.Failed(failure), cause: failure.Cause, gone: ex.purpose.Err(ctx)}
-	if d.cause == retry.Late || a.interrupted() {
-		d.gone = a.err
+	d := decision{Verdict: ex.cmd.execution.Failed(failure), cause: failure.Cause}
+	switch {
+	case !d.TimeUp:
+		return d
+	case a.late || a.interrupted():
+		d.ended = a.err
+	default:
+		d.ended = ex.purpose.Err(ctx)
 	}
-	if d.TimeUp && d.gone != nil {
+	if d.ended != nil {
 		d.Reason = retry.ContextDone
 	}
 	return d
@@ -220,11 +225,23 @@ func (errs *attemptErrors) toReturn(last *attempt) error {
 	if errs.inTxn && last.hasLabel(TransientTransactionError) {
 		err = withLabel(err, TransientTransactionError)
 	}
-	if e, ok := err.(Error); ok && last.stage != sent {
-		e.unsent, e.never = true, errs.attempted == nil
+	if e, ok := err.(Error); ok {
+		e.sending = errs.sending(last)
 		err = e
 	}
 	return err
+}
+
+// sending returns what was sent of a command whose last attempt has failed.
+func (errs *attemptErrors) sending(last *attempt) sending {
+	switch {
+	case last.stage == sent:
+		return lastSent
+	case errs.attempted != nil:
+		return lastUnsent
+	default:
+		return neverSent
+	}
 }
 
 // relevant returns the error for toReturn, without what the last attempt adds.

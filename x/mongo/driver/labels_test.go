@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -63,15 +62,12 @@ func TestUnion(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c"}, union([]string{"a"}, []string{"b", "a", "c", "b"}))
 
 	var many []string
-	for i := 0; i < 40000; i++ {
+	for i := 0; i < 400_000; i++ {
 		many = append(many, fmt.Sprintf("a label of a server that has very many of them, %d", i))
 	}
 	ex := operationRun{}
-	begin := time.Now()
 	for batch := 0; batch < 3; batch++ {
 		require.NoError(t, ex.writeFailed(WriteCommandError{Labels: many}))
 	}
-	assert.Len(t, ex.failed.Labels, len(many))
-	// Comparing each with each takes half a minute of the processor's time.
-	assert.True(t, time.Since(begin) < 10*time.Second, "it took %v", time.Since(begin))
+	assert.Equal(t, len(many), len(ex.failed.Labels)) // to compare each with each takes longer than tests may
 }

@@ -55,8 +55,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 	)
 	before := runtime.NumGoroutine()
 	l := scripted.Listen(t, scripted.Overloaded(), nil)
-	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
-	topology.OverloadPolicy().MaxRetries = 2
+	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2).SetMaxAdaptiveRetries(2))
 
 	var wg sync.WaitGroup
 	for i := 0; i < goroutines; i++ {

@@ -15,17 +15,13 @@ const defaultMaxAdaptiveRetries uint = 5
 
 // configuredPolicy returns the parts of a policy that the specification's revision of 2026-03-12 fixes, and what clients configure.
 func configuredPolicy(opts *options.ClientOptions) *backpressure.Policy {
-	n := defaultMaxAdaptiveRetries
+	maxRetries := defaultMaxAdaptiveRetries
 	if opts.MaxAdaptiveRetries != nil {
-		n = *opts.MaxAdaptiveRetries
-	}
-	maxRetries := retry.Unlimited
-	if n < uint(retry.Unlimited) {
-		maxRetries = retry.Limit(n)
+		maxRetries = *opts.MaxAdaptiveRetries
 	}
 	return &backpressure.Policy{
 		Policy: retry.Policy{
-			MaxRetries:   maxRetries,
+			MaxRetries:   retry.LimitOf(maxRetries),
 			FirstBackoff: retry.BaseBackoff,
 			Jitter:       randutil.NewLockedRand().Float64,
 		},
