@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
@@ -92,21 +91,6 @@ func TestRealMembers(t *testing.T) {
 		}, electionPatience, 10*time.Millisecond, "%v", j.kinds())
 	})
 
-	t.Run("limits are the front's", func(t *testing.T) {
-		secondary := (primary + 1) % 3
-		admin, err := mongo.Connect(options.Client().SetHosts([]string{l.Hosts()[secondary]}).SetDirect(true))
-		require.NoError(t, err)
-		defer func() { _ = admin.Disconnect(context.Background()) }()
-		limit(t, admin, true)
-		var last error
-		for range 3 {
-			last = collection(admin).FindOne(t.Context(), bson.D{}).Err() // the second is beyond the limit
-		}
-		assert.ErrorContains(t, last, "IngressRequestRateLimitExceeded")
-		use(t, client)
-		limit(t, admin, false)
-	})
-
 	t.Run("a step-down is an election", func(t *testing.T) {
 		require.NoError(t, own.StepDown(5*time.Second))
 		awaitRole(t, own, topology.RolePrimary, 1)
@@ -164,5 +148,4 @@ func TestRealMembers(t *testing.T) {
 		awaitRole(t, own, topology.RoleSecondary, 2)
 		use(t, client)
 	})
-
 }

@@ -3,48 +3,20 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
-
-// ownerDir in the environment makes this test binary the owner of a replica set that is to be killed.
-const ownerDir, ownerBinary = "SERVER_TEST_OWNER_DIR", "SERVER_TEST_OWNER_BINARY"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(ownerDir) == "" {
-		os.Exit(m.Run())
-	}
-	d, err := Start(context.Background(), Options{Binary: os.Getenv(ownerBinary), Dir: os.Getenv(ownerDir), Form: ReplicaSet(3)})
-	if err == nil {
-		err = d.Members()[1].Pause()
-	}
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	for _, m := range d.Members() {
-		fmt.Println(m.running().cmd.Process.Pid)
-	}
-	select {}
-}
 
 // pinned returns the path of the pinned mongod.
 func pinned(t *testing.T) string {
@@ -85,51 +57,6 @@ func start(t *testing.T, o Options) *Deployment {
 		assert.Empty(t, left, "left behind")
 	})
 	return d
-}
-
-func TestMembersElectDieAndComeBack(t *testing.T) {
-	t.Parallel()
-	d := start(t, Options{Form: ReplicaSet(3)})
-	require.Len(t, d.Members(), 3)
-	assert.Regexp(t, `^6\.0\.`, d.Version())
-	notes := connect(t, d.URI(), "").Database("test").Collection("notes", options.Collection().SetWriteConcern(writeconcern.Majority()))
-	_, err := notes.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}})
-	require.NoError(t, err)
-	primary := func() (found *Member) {
-		for found == nil {
-			for _, m := range d.Members() {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				_ = withClient(ctx, m.direct(), func(client *mongo.Client) error {
-					role, err := askHello(ctx, client)
-					if err == nil && role.Primary {
-						found = m
-					}
-					return err
-				})
-				cancel()
-			}
-		}
-		return found
-	}
-
-	first := primary()
-	first.Kill()
-	assert.Nil(t, first.running())
-	first.Kill() // it is dead already
-	assert.ErrorIs(t, first.Pause(), os.ErrProcessDone)
-	second := primary()
-	assert.NotEqual(t, first, second)
-	count, err := notes.CountDocuments(t.Context(), bson.D{})
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, count, "what a majority has survives its primary")
-
-	require.NoError(t, first.Restart(t.Context()))
-	assert.NotNil(t, first.running())
-	require.NoError(t, second.Pause())
-	assert.NotEqual(t, second, primary(), "a paused primary is replaced")
-	require.NoError(t, second.Resume())
-	_, err = notes.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 2}})
-	require.NoError(t, err)
 }
 
 func TestUsersAndTLS(t *testing.T) {
@@ -175,38 +102,6 @@ func TestHostsAreWhatTheConfigurationSays(t *testing.T) {
 	assert.Equal(t, []string{d.Members()[0].Host()}, hello.Hosts)
 	assert.Contains(t, d.URI(), "localhost:")
 	assert.Contains(t, d.Members()[0].Address(), loopback+":")
-}
-
-func TestMembersEndWithTheirOwner(t *testing.T) {
-	t.Parallel()
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("only Linux kills processes when their parent dies")
-	}
-	dir := t.TempDir()
-	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), ownerDir+"="+dir, ownerBinary+"="+pinned(t))
-	output, err := owner.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, owner.Start())
-	lines := bufio.NewScanner(output)
-	var pids []int
-	for len(pids) < 3 && lines.Scan() {
-		pid, err := strconv.Atoi(lines.Text())
-		require.NoError(t, err, lines.Text())
-		pids = append(pids, pid)
-	}
-	require.NoError(t, owner.Process.Kill())
-	require.Error(t, owner.Wait())
-	for _, pid := range pids {
-		assert.Eventually(t, func() bool { return !alive(pid) }, 20*time.Second, 10*time.Millisecond, "process %d", pid)
-	}
-}
-
-// alive reports whether a process runs or is paused. A zombie does neither.
-func alive(pid int) bool {
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	_, rest, _ := strings.Cut(string(status), ") ")
-	return err == nil && !strings.HasPrefix(rest, "Z")
 }
 
 func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
