@@ -5,12 +5,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -95,32 +92,4 @@ func (p *Project) read(t testing.TB, name string) string {
 // overlayOf makes the file set of a repository with one file pool/overlay.go.
 func overlayOf(code string) filetree.Tree {
 	return filetree.Tree{"pool/overlay.go": []byte("package pool\n\n" + code)}
-}
-
-// requireText compares texts and shows how they differ.
-func requireText(t testing.TB, want, got string) {
-	t.Helper()
-	if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-		t.Fatalf("differs (-want +got):\n%s", d)
-	}
-}
-
-// archiveFiles splits an archive into the repository's files and those under
-// one of the given prefixes, without the prefix.
-func archiveFiles(a *txtar.Archive, prefixes ...string) (repository filetree.Tree, prefixed map[string]filetree.Tree) {
-	repository, prefixed = filetree.Tree{}, map[string]filetree.Tree{}
-	for _, prefix := range prefixes {
-		prefixed[prefix] = filetree.Tree{}
-	}
-file:
-	for _, f := range a.Files {
-		for _, prefix := range prefixes {
-			if name, ok := strings.CutPrefix(f.Name, prefix); ok {
-				prefixed[prefix][name] = f.Data
-				continue file
-			}
-		}
-		repository[f.Name] = f.Data
-	}
-	return repository, prefixed
 }

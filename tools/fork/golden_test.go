@@ -20,8 +20,7 @@ import (
 // report that refuses it.
 func TestRefused(t *testing.T) {
 	forEachArchive(t, "refused", func(t *testing.T, archive *txtar.Archive) map[string]string {
-		files, _ := archiveFiles(archive, "want")
-		p := newProject(t, files)
+		p := newProject(t, repositoryIn(archive))
 		acceptMatched(t, p)
 		require.Error(t, build(t, p, false))
 		_, _, err := p.Assemble(t.Context())
@@ -34,8 +33,7 @@ func TestRefused(t *testing.T) {
 // Each archive in testdata/built is an overlay, and the files that it changes (under "built/").
 func TestBuilt(t *testing.T) {
 	forEachArchive(t, "built", func(t *testing.T, archive *txtar.Archive) map[string]string {
-		files, _ := archiveFiles(archive, "built/")
-		p := builtProject(t, files)
+		p := builtProject(t, repositoryIn(archive))
 		plan, a, err := p.Assemble(t.Context())
 		require.NoError(t, err)
 		results := map[string]string{}
@@ -65,7 +63,7 @@ func forEachArchive(t *testing.T, folder string, run func(*testing.T, *txtar.Arc
 			for _, f := range archive.Files {
 				if isResult(f.Name) {
 					require.Contains(t, got, f.Name)
-					requireText(t, string(f.Data), got[f.Name])
+					require.Equal(t, string(f.Data), got[f.Name])
 					delete(got, f.Name)
 				}
 			}
@@ -76,6 +74,17 @@ func forEachArchive(t *testing.T, folder string, run func(*testing.T, *txtar.Arc
 
 func isResult(name string) bool {
 	return name == "want" || strings.HasPrefix(name, "built/")
+}
+
+// repositoryIn returns the repository's files in an archive.
+func repositoryIn(a *txtar.Archive) filetree.Tree {
+	files := filetree.Tree{}
+	for _, f := range a.Files {
+		if !isResult(f.Name) {
+			files[f.Name] = f.Data
+		}
+	}
+	return files
 }
 
 // withResults replaces the results in an archive.

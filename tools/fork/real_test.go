@@ -91,28 +91,6 @@ func foldersOf(m *upstream.Module) map[string]bool {
 	return folders
 }
 
-func TestRealRoundTrip(t *testing.T) {
-	t.Parallel()
-	p := realProject(t, filetree.Tree{})
-	_, a, err := p.Assemble(t.Context())
-	require.NoError(t, err)
-	_, err = p.output().Write(a, false)
-	require.NoError(t, err)
-	written, err := filetree.Read(p.output().Dir)
-	require.NoError(t, err)
-	for name, data := range realModule(t).Tree {
-		if name == "go.work" || name == "go.work.sum" {
-			require.NotContains(t, written, name)
-			continue
-		}
-		if !bytes.Equal(data, written[name]) {
-			t.Errorf("%s differs", name)
-		}
-		delete(written, name)
-	}
-	require.Empty(t, written.Paths(), "files that upstream does not have")
-}
-
 // Every declaration has a fingerprint, and no two of a package share one.
 func TestRealFingerprints(t *testing.T) {
 	t.Parallel()

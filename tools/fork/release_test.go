@@ -400,28 +400,6 @@ func TestReleaseOfAdapters(t *testing.T) {
 	require.Equal(t, []string{"LICENSE", "a.go", "go.mod"}, names)
 }
 
-// An application can use the release through the proxy protocol alone.
-func TestRealReleaseThroughProxy(t *testing.T) {
-	t.Parallel()
-	p := realProject(t, releasable("fork.1",
-		filetree.Tree{"x/bsonx/bsoncore/fork.go": []byte("package bsoncore\n\n// Forked is new.\nfunc Forked() string { return " +
-			"\"the fork\" }\n")}))
-	dir := t.TempDir()
-	_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
-	require.NoError(t, err)
-
-	goSum, binary := buildWithRelease(t, dir, realBase, realBase+"-fork.1",
-		"package main\n\nimport \""+realModulePath+"/x/bsonx/bsoncore\"\n\nfunc main() { print(bsoncore.Forked()) }\n")
-	released, err := os.ReadFile(filepath.Join(dir, "go.sum"))
-	require.NoError(t, err)
-	for line := range bytes.Lines(released) {
-		require.Contains(t, goSum, string(line), "the go command computes the sums that the release states")
-	}
-	content, err := os.ReadFile(binary)
-	require.NoError(t, err)
-	require.True(t, bytes.Contains(content, []byte("the fork")))
-}
-
 // The repository's own release is the same bytes each time, for every base.
 func TestRepositoryReleaseIsReproducible(t *testing.T) {
 	t.Parallel()
@@ -481,11 +459,16 @@ func main() {
 	released := output.Version(realBase, level)
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.10.0"
-	_, binary := buildWithRelease(t, release, required, released, program,
+	goSum, binary := buildWithRelease(t, release, required, released, program,
 		"mongofork.internal/prometheus v0.0.0-"+level, "mongofork.internal/otel v0.0.0-"+level)
 	out, err := command.Output(t.Context(), t.TempDir(), nil, binary)
 	require.NoError(t, err)
 	require.Equal(t, names+required+" true\n", string(out))
+	sums, err := os.ReadFile(filepath.Join(release, "go.sum"))
+	require.NoError(t, err)
+	for line := range bytes.Lines(sums) {
+		require.Contains(t, goSum, string(line), "the go command computes the sums that the release states")
+	}
 }
 
 // releaseOfRepository releases the fork as it is in this repository and returns
