@@ -102,9 +102,22 @@ func (a arms) newcomers() []entry {
 			entry{scenario(clients(n), overload.Load{Base: 2}, 15*time.Second, func(s *overload.Scenario) { s.Clients = n }),
 				arms})
 	}
+	for _, load := range plottedLoads() {
+		if name := firstSeconds(load); name != clients(10) {
+			entries = append(entries, entry{scenario(name, overload.Load{Base: load}, 15*time.Second), []arm{a.full}})
+		}
+	}
 	return append(entries, entry{scenario(fastServer, overload.Load{Base: 2}, 10*time.Second, func(s *overload.Scenario) {
 		s.Clients, s.Capacity = 100, 5*capacity
 	}), []arm{a.noRetry, a.throttled, a.newerThrottled}})
+}
+
+// firstSeconds is the name of the first seconds of an overload that meets ten newcomers.
+func firstSeconds(load float64) string {
+	if load == 2 {
+		return clients(10)
+	}
+	return fmt.Sprintf("the first 15 s at %v ×", load)
 }
 
 // spikeLoad is three times the capacity for five seconds, and 80 % before and after.

@@ -210,7 +210,7 @@ type table struct{ page, marker, text string }
 // tables are all tables of pages.
 func (a arms) tables(all measured) []table {
 	var loads, fleets []row
-	for _, load := range []float64{1.1, 1.5, 2, 4, 10} {
+	for _, load := range plottedLoads() {
 		loads = append(loads, row{fmt.Sprintf("%v ×", load), lastingAt(load, 0.1), "%.1f", goodput})
 	}
 	for _, n := range []int{1, 10, 100, 1000} {
@@ -232,6 +232,7 @@ func (a arms) tables(all measured) []table {
 		{page, "fleets", scenarioTable(all, "goodput, %", fleets, a.noRetry, a.twoRetries, a.full, a.throttled, a.newerThrottled)},
 		{page, "storm", armTable(all, "storm", stormColumns(), a.noRetry, a.twoRetries, a.fork, a.full, a.throttled, a.newerFork,
 			a.newerFull, a.newerThrottled)},
+		{"docs/performance/goodput.svg", "lines", a.plot(all)},
 		{page, "neighbours", armTable(all, besideNone, []column{
 			{"goodput, % of the capacity", "%.1f", goodput},
 			{"own success, %", "%.1f", func(r result) float64 { return r.Own }},
