@@ -1,38 +1,25 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/git"
 )
 
 func TestAuthor(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		config map[string]string
-		want   string
-	}{
-		{name: "git's", config: map[string]string{"user.name": "C", "user.email": "c@d"}, want: "C <c@d>"},
-		{name: "no address", config: map[string]string{"user.name": "C"}, want: git.Builder},
-		{name: "not configured", want: git.Builder},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			a := &app{ctx: t.Context(), project: &fork.Project{}}
-			a.run = func(_ context.Context, _ string, _ []string, _ string, args ...string) ([]byte, error) {
-				value, ok := tt.config[args[len(args)-1]]
-				if !ok {
-					return nil, errors.New("exit status 1")
-				}
-				return []byte(value + "\n"), nil
-			}
-			assert.Equal(t, tt.want, a.author())
-		})
+	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"} {
+		t.Setenv(name, "")
 	}
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	a := &app{ctx: t.Context(), project: &fork.Project{Root: t.TempDir()}, run: command.Output}
+	assert.Equal(t, git.Builder, a.author(), "not configured")
+	t.Setenv("GIT_AUTHOR_NAME", "C")
+	t.Setenv("GIT_AUTHOR_EMAIL", "c@d")
+	assert.Equal(t, "C <c@d>", a.author())
 }

@@ -13,18 +13,12 @@ import (
 
 // author is who git is configured for, or else the builder.
 func (a *app) author() string {
-	value := func(key string) string {
-		out, err := a.run(a.ctx, a.project.Root, nil, "git", "config", "--get", key)
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(out))
-	}
-	name, address := value("user.name"), value("user.email")
-	if name == "" || address == "" {
+	out, err := a.run(a.ctx, a.project.Root, nil, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+	name, _, found := strings.Cut(string(out), ">")
+	if err != nil || !found {
 		return git.Builder
 	}
-	return fmt.Sprintf("%s <%s>", name, address)
+	return name + ">"
 }
 
 type patchCmd struct {

@@ -125,19 +125,6 @@ func TestOutputUnwritable(t *testing.T) {
 	require.ErrorContains(t, err, "(make build writable, or choose another folder with -o)")
 }
 
-func TestOutputReadOnlyFolder(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() == 0 {
-		t.Skip("the superuser may write to read-only folders; TestOutputUnwritable covers the message")
-	}
-	o := testOutput(t)
-	parent := filepath.Dir(o.Dir)
-	require.NoError(t, os.Chmod(parent, 0o555))
-	t.Cleanup(func() { _ = os.Chmod(parent, 0o755) })
-	_, err := o.Write(newTree, false)
-	require.ErrorContains(t, err, "the output out cannot be written: ")
-}
-
 // Whatever step a run was cut short after, the next one makes the same output.
 func TestOutputInterrupted(t *testing.T) {
 	t.Parallel()
