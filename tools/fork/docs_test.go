@@ -70,19 +70,19 @@ func TestReadmeNamesTheBases(t *testing.T) {
 	}
 }
 
-// TestPackagesAreInLayers holds the table of docs/builder.md, the folders and the imports together: each package is listed, and
-// imports only those above it.
+// TestPackagesAreInLayers holds the list in docs/builder.md, the folders and the imports together: each package is listed, and imports
+// only those before it.
 func TestPackagesAreInLayers(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "builder.md"))
 	require.NoError(t, err)
 	_, after, found := strings.Cut(string(docs), "\n## The packages\n")
-	require.True(t, found, "docs/builder.md has no table of the packages")
+	require.True(t, found, "docs/builder.md does not list the packages")
 	section, _, _ := strings.Cut(after, "\n## ")
 	above := map[string]bool{}
-	for _, row := range packageInTable.FindAllStringSubmatch(section, -1) {
+	for _, row := range packageInList.FindAllStringSubmatch(section, -1) {
 		for _, imported := range importsBelow(t, row[1]) {
-			require.True(t, above[imported], "%s imports %s, which is not above it in the table", row[1], imported)
+			require.True(t, above[imported], "%s imports %s, which is not before it in the list", row[1], imported)
 		}
 		above[row[1]] = true
 	}
@@ -90,19 +90,19 @@ func TestPackagesAreInLayers(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range names {
 		if folder := filepath.Dir(name); folder != "forktest" {
-			require.True(t, above[folder], "the table lacks %s", folder)
+			require.True(t, above[folder], "the list lacks %s", folder)
 		}
 	}
 }
 
-var packageInTable = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|")
+var packageInList = regexp.MustCompile("`([a-z]+)`")
 
 // importsBelow returns the builder's packages that one of them imports, its tests apart.
 func importsBelow(t *testing.T, folder string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	require.NoError(t, err)
-	require.NotEmpty(t, names, "the table shows %s", folder)
+	require.NotEmpty(t, names, "the list has %s", folder)
 	var imports []string
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
