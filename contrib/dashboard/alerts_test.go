@@ -80,7 +80,8 @@ func initialDecisions(t *testing.T) (decisions []string) {
 	t.Helper()
 	for _, family := range gather(t, nil) {
 		for _, metric := range family.GetMetric() {
-			if has := labelsOf(metric); family.GetName() == "mongodb_driver_retry_decisions_total" && has["criticality"] == "normal" {
+			has := labelsOf(metric)
+			if family.GetName() == "mongodb_driver_retry_decisions_total" && has["criticality"] == "normal" {
 				decisions = append(decisions, has["verdict"]+" "+has["reason"])
 			}
 		}
