@@ -84,7 +84,8 @@ func (d Defect) change(tree string, number int) (file string, c change, err erro
 		}
 	}
 	if found != 1 {
-		return "", c, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table, d.Name, d.In, found)
+		return "", c, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
+			d.Name, d.In, found)
 	}
 	c, err = d.copied(file, data, number)
 	return file, c, err

@@ -61,7 +61,8 @@ type Judges struct {
 func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
 	const plot = "build/planted"
 	folder := filepath.Join(j.Root, filepath.FromSlash(plot))
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err != nil {
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err !=
+		nil {
 		return false, err
 	}
 	defer os.RemoveAll(folder)

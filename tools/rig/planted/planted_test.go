@@ -75,7 +75,8 @@ func newTree(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "fork", "p"), 0o700))
-	for name, text := range map[string]string{"go.mod": "module fork\n\ngo 1.19\n", "p/a.go": program, "p/a_test.go": "package main\n\nvar _ = \"one\"\n"} {
+	for name, text := range map[string]string{"go.mod": "module fork\n\ngo 1.19\n", "p/a.go": program,
+		"p/a_test.go": "package main\n\nvar _ = \"one\"\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(root, "fork", name), []byte(text), 0o600))
 	}
 	return root
@@ -113,7 +114,8 @@ etc/planted.yaml: the text of the entry "d" is not in a function`)
 func TestRun(t *testing.T) {
 	t.Parallel()
 	defects := []Defect{
-		{"compared", "p", "t.n * 2", "1"}, {"tested", "p", "t.n * 2", "2"}, {"compared tested", "p", `"<"`, "3"}, {"hidden", "p", `">"`, "4"},
+		{"compared", "p", "t.n * 2", "1"}, {"tested", "p", "t.n * 2", "2"}, {"compared tested", "p", `"<"`, "3"},
+		{"hidden", "p", `">"`, "4"},
 	}
 	broken := false
 	j := Judges{Root: newTree(t), Build: func(context.Context, string) error {
@@ -139,7 +141,8 @@ func TestRun(t *testing.T) {
 		found = append(found, line)
 	}
 	assert.Equal(t, []string{
-		"compared compare, seed 7", "tested tests TestA, TestB and 1 more", "compared tested compare, seed 7; tests TestA, TestB and 1 more",
+		"compared compare, seed 7", "tested tests TestA, TestB and 1 more",
+		"compared tested compare, seed 7; tests TestA, TestB and 1 more",
 		"hidden nothing", "4 defects: 2 found by compare, 2 by tests, 1 by neither",
 	}, found)
 	assert.NoDirExists(t, filepath.Join(j.Root, "build", "planted"))
