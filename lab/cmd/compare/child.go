@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,8 +22,11 @@ import (
 
 const (
 	childArgument = "trials"
-	// patience is the real time for a trial. One that takes longer is a loop in which no time passes.
-	patience = 3 * time.Minute
+	// patience is the processor time for a trial. One that takes more is a loop in which no time passes; or waits, in real time, and much
+	// longer.
+	patience = 10 * time.Second
+	longest  = 3 * time.Minute
+	stuck    = "it does not end: a loop in which no time passes"
 )
 
 // order asks a child for a trial.
@@ -34,6 +39,13 @@ type order struct {
 // child runs the plans that it reads, and writes a trace for each. Bubbles need a test, so it is one.
 func child() {
 	os.Args = os.Args[:1]
+	var begun atomic.Int64 // the processor time before the trial
+	go func() {
+		for ; processorTime()-time.Duration(begun.Load()) < patience; time.Sleep(patience / 20) {
+		}
+		fmt.Fprintln(os.Stderr, stuck)
+		os.Exit(1)
+	}()
 	test := testing.InternalTest{Name: "trials", F: func(t *testing.T) {
 		in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
 		for {
@@ -43,6 +55,7 @@ func child() {
 			}
 			var trace trial.Trace
 			busy := processorTime()
+			begun.Store(int64(busy))
 			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Salt, o.Lines) })
 			trace.Busy = processorTime() - busy
 			if out.Encode(trace) != nil {
@@ -100,20 +113,17 @@ func (d *driver) make(o order) trial.Trace {
 			return trial.Trace{Crash: err.Error()}
 		}
 	}
-	stuck := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
+	waiting := time.AfterFunc(longest, func() { _ = d.cmd.Process.Kill() })
 	var trace trial.Trace
 	err := json.NewEncoder(d.in).Encode(o)
 	if err == nil {
 		err = d.out.Decode(&trace)
 	}
-	if stuck.Stop() && err == nil {
+	if waiting.Stop() && err == nil {
 		return trace
 	}
 	d.close()
-	text, _, _ := strings.Cut(d.stderr.String(), "\n\n")
-	if text == "" {
-		text = fmt.Sprintf("it does not end within %v: a loop in which no time passes", patience)
-	}
+	text, _, _ := strings.Cut(cmp.Or(d.stderr.String(), stuck), "\n\n")
 	return trial.Trace{Crash: text}
 }
 

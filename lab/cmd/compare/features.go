@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,25 @@ var features = []rule{
 		})
 	}},
 	{"a retry that would do is not made", func(plan trial.Plan, _, fork traces) bool {
-		return plan.OneRetry() && fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Reads() && !o.OK() })
+		return (plan.OneRetry() || plan.Refuses()) && fork.oftenACall(func(_ int, o trial.Outcome) bool {
+			return (o.Reads() || plan.Refuses() && o.Single()) && o.Deadline+o.Cancel == 0 && !o.OK()
+		})
+	}},
+	{"fewer retries than the limit allows", func(plan trial.Plan, _, fork traces) bool {
+		return plan.Rejects() && fork.oftenACall(func(_ int, o trial.Outcome) bool {
+			return o.Single() && o.Deadline+o.Cancel == 0 && o.Overloaded && !o.OK() && o.Attempts <= fork[0].Limit
+		})
+	}},
+	{"a retry goes to the overloaded router again", func(plan trial.Plan, _, fork traces) bool {
+		return plan.OneRouter() && fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.Single() && o.Attempts > 2 })
+	}},
+	{"backoffs are not what they should be", func(plan trial.Plan, _, fork traces) bool {
+		return plan.Rejects() && math.Abs(fork.backoffs()) > map[bool]float64{true: 5, false: 1}[len(fork) == runs]
+	}},
+	{"a write took place of which the error says that it did not", func(_ trial.Plan, _, fork traces) bool {
+		return fork.inACall(1, func(_ int, o trial.Outcome) bool {
+			return o.Single() && o.Done && strings.Contains(o.Error, "NoWritesPerformed")
+		})
 	}},
 	{"the error does not say that the server is overloaded", func(plan trial.Plan, _, fork traces) bool {
 		return plan.Reachable() && !plan.Has("timeoutMS") && fork.oftenACall(func(_ int, o trial.Outcome) bool {
@@ -36,6 +55,26 @@ var features = []rule{
 				!strings.Contains(o.Error, "SystemOverloadedError")
 		})
 	}},
+}
+
+// backoffs returns by how many standard deviations the sum of all backoffs of calls that had all retries is too long.
+func (t traces) backoffs() float64 {
+	var sum, variance float64
+	for _, one := range t {
+		for _, o := range one.Outcomes {
+			if !o.Single() || o.OK() || !o.Overloaded || o.Deadline+o.Cancel > 0 || o.Attempts != one.Limit+1 {
+				continue
+			}
+			sum += (o.End - o.Start).Seconds()
+			for longest, n := 0.1, 0; n < one.Limit; longest, n = 2*longest, n+1 { // equally likely up to that
+				sum, variance = sum-longest/2, variance+longest*longest/12
+			}
+		}
+	}
+	if variance == 0 {
+		return 0
+	}
+	return sum / math.Sqrt(variance)
 }
 
 // brokenOf returns the first of some rules that the fork breaks, or nil.

@@ -240,8 +240,7 @@ var Differences = []Difference{
 	{ // the application commits again, by another router, which no connection is idle for
 		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
 			const goes = wentOn + `|pool \S+: ConnectionClosed (idle|stale)|log "Connection closed"`
-			again := slices.ContainsFunc(i.Plan.Calls, func(c Call) bool { return c.Again == "commit" })
-			return again && i.Plan.Topology == "sharded:2" && i.are(goes, goes) &&
+			return i.Plan.commitsAgain() && i.Plan.Topology == "sharded:2" && i.are(goes, goes) &&
 				some(i.Upstream, `CheckOutStarted`) && some(i.Fork, `CheckOutStarted`)
 		},
 	},
@@ -257,9 +256,10 @@ var Differences = []Difference{
 	},
 	{ // upstream waits for the router that it is pinned to
 		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
+			asked := i.Plan.Monitor.On != "" && i.are(``, `ConnectionCheckedIn|"Connection checked in"`) // and took its time
 			return (i.Plan.Topology == "sharded:2" || strings.HasPrefix(i.Plan.Topology, "loadbalanced:")) &&
 				len(i.Upstream) == 0 && i.are(``, wentOn) &&
-				some(i.All, `event (failed|succeeded) commitTransaction`)
+				(some(i.All, `event (failed|succeeded) commitTransaction`) || asked && i.Plan.commitsAgain())
 		},
 	},
 	{ // upstream ends, or begins again, where the fork commits again

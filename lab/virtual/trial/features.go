@@ -11,7 +11,7 @@ func (s source) features(p *Plan) {
 	for range pick(s, 1, 1, 2) {
 		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits,
 			source.sessions,
-			source.batches, source.connections, source.establishment, source.givenUp, source.services, source.replies,
+			source.batches, source.connections, source.lasting, source.lasting, source.establishment, source.givenUp, source.services, source.replies,
 			source.replies)(s, p)
 	}
 }
@@ -86,6 +86,10 @@ func (s source) establishment(p *Plan) {
 		p.Auth = Auth{Mechanism: Scram}
 	}
 	p.Faults = []Fault{{What: pick(s, Abort, Abort, Tear, Close), On: phase, Nth: 1 + s.IntN(4), Times: pick(s, 1, 1, 1, 2, 3)}}
+	if phase == "hello" && s.chance(2) { // which is that of pools only behind load balancers
+		s.calls(p, 1, 2, pick(s, "findOne", "updateOne", "distinct"))
+		p.Topology, p.Options, p.Faults[0].Nth, p.Faults[0].Times = "loadbalanced:1", nil, 1, 2
+	}
 	if phase != "hello" && s.chance(2) { // nothing else goes wrong, so that one retry is enough
 		s.calls(p, 1, 1+s.IntN(3), pick(s, "findOne", "countDocuments", "distinct"))
 		p.Options, p.Faults[0].Nth, p.Faults[0].Times = nil, 1, 1
@@ -168,6 +172,23 @@ func (s source) givenUp(p *Plan) {
 		p.Calls[i].Deadline, p.Calls[i].Cancel = 0, s.between(5, 500)
 	}
 	p.Faults = []Fault{{What: Reject, Code: pick[int32](s, 462, 461, 463), On: on, Nth: 1, Times: 1000}}
+}
+
+// lasting makes an overload outlast retries, on all routers or on one of them, perhaps after a write whose reply is lost.
+func (s source) lasting(p *Plan) {
+	s.calls(p, 1, 2+s.IntN(3), pick(s, "findOne", "insertOne", "updateOne", "updateOne", "countDocuments"))
+	p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return !strings.HasPrefix(o, "maxPoolSize") })
+	reject := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: kinds[p.Calls[0].Kind].commands[0], Nth: 1, Times: pick(s, 2, 1000, 1000)}
+	p.Faults = []Fault{reject}
+	switch s.IntN(4) {
+	case 0:
+		p.Topology, p.Faults[0].Host = "sharded:2", 1
+	case 1:
+		p.option("timeoutMS=60000")
+		p.Faults = slices.Insert(p.Faults, 0, Fault{What: Error, Code: 91, On: reject.On, Nth: 1, Times: 1})
+	case 2:
+		p.Faults = slices.Insert(p.Faults, 0, Fault{What: Lose, On: reject.On, Nth: 1, Times: 1})
+	}
 }
 
 // services are several behind a load balancer.

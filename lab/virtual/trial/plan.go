@@ -164,6 +164,24 @@ func (p Plan) OnlyMonitored() bool {
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
+// Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
+func (p Plan) Rejects() bool {
+	return !p.Has("retry") && !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
+		return f.What != Reject || f.Code == interrupted || f.establishes()
+	})
+}
+
+// OneRouter reports whether nothing goes wrong but that one of two routers rejects commands.
+func (p Plan) OneRouter() bool {
+	return p.Rejects() && len(p.Faults) == 1 && p.Faults[0].Host > 0 && p.Topology == "sharded:2"
+}
+
+// Refuses reports whether nothing goes wrong but that a load balancer closes the first connections when clients say hello.
+func (p Plan) Refuses() bool {
+	return len(p.Faults) == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) && p.Faults[0].On == "hello" &&
+		p.Faults[0].Times <= 2 && strings.HasPrefix(p.Topology, "loadbalanced:") && len(p.Options) == 0 && p.Auth.Mechanism == ""
+}
+
 // OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
 func (p Plan) OneRetry() bool {
 	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) &&
@@ -195,6 +213,11 @@ func (p Plan) Turns() time.Duration {
 // Hurries reports whether a call may end because of the time.
 func (p Plan) Hurries(c Call) bool {
 	return c.Deadline+c.Cancel > 0 || p.Has("timeoutMS") || p.Has("serverSelectionTimeoutMS")
+}
+
+// commitsAgain reports whether the application commits a transaction again.
+func (p Plan) commitsAgain() bool {
+	return slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Again == "commit" })
 }
 
 // limit returns the number of retries after overload errors that the driver in this program allows.

@@ -57,6 +57,7 @@ type Outcome struct {
 	Attempts   int  // the most of one command
 	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
 	Panicked   bool
+	Done       bool // the servers did what it asked for
 	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
 	Overloaded bool
 	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
@@ -133,6 +134,9 @@ type application struct {
 // aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
 const aside = 300 * time.Nanosecond
 
+// asideOf is that of a fault, by its number, so that no two are at one time.
+func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*time.Microsecond }
+
 // patience is the virtual time after which a call that still waits is taken to wait for ever.
 const patience = 12 * time.Hour
 
@@ -157,7 +161,7 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 	a.client, a.coll = client, client.Database("db").Collection("c")
 	for i, f := range plan.Faults {
 		if f.On == "" {
-			time.AfterFunc(f.At+aside, func() { a.inflict(f) })
+			time.AfterFunc(f.At+asideOf(i), func() { a.inflict(f) })
 		} else if !f.onCommands() {
 			a.arrived[i] = 0
 		}
@@ -267,7 +271,7 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 	a.recorder.command(c)
 	var failing *Fault
 	for i, f := range a.plan.Faults {
-		if f.On != c.Name {
+		if f.On != c.Name || f.onCommands() && f.Host > 0 && c.Host != a.cluster.Hosts()[f.Host-1] {
 			continue
 		}
 		a.mu.Lock()
@@ -276,7 +280,7 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		a.mu.Unlock()
 		switch {
 		case !f.onCommands() && n == 0:
-			time.AfterFunc(time.Millisecond+aside, func() { a.inflict(f) })
+			time.AfterFunc(time.Millisecond+asideOf(i), func() { a.inflict(f) })
 		case f.onCommands() && failing == nil && n >= 0 && n < f.Times && n%max(1, f.Every) == 0:
 			failing = &f
 		}
@@ -370,8 +374,10 @@ func (a *application) held(o Outcome) (until time.Duration) {
 
 // account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for.
 func (t *Trace) account(done func(Call) int64) {
-	for _, o := range t.Outcomes {
-		switch n := done(o.Call); {
+	for i, o := range t.Outcomes {
+		n := done(o.Call)
+		t.Outcomes[i].Done = kinds[o.Kind].effect != nothing && n > 0
+		switch {
 		case kinds[o.Kind].effect != nothing && n > 1:
 			t.Twice = append(t.Twice, o.ID)
 		case kinds[o.Kind].effect != nothing && n == 0 && o.OK():
