@@ -33,6 +33,22 @@ func TestFeatureRules(t *testing.T) {
 		trace.Outcomes[0].Overloaded = true
 		return trace
 	}
+	rejected := func(attempts int, took time.Duration) trial.Trace {
+		trace := overloaded("x SystemOverloadedError")
+		trace.Limit, trace.Outcomes[0].Attempts, trace.Outcomes[0].End = 5, attempts, took
+		return trace
+	}
+	again := func(attempts int) trial.Trace {
+		trace := outcome("insertOne", "")
+		trace.Outcomes[0].Attempts = attempts
+		return trace
+	}
+	rejects := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "insertOne"}},
+		Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}}}
+	oneRouter := rejects
+	oneRouter.Topology, oneRouter.Faults = "sharded:2", []trial.Fault{{What: trial.Reject, Code: 462, On: "insert", Host: 1}}
+	lost, written := outcome("insertOne", "x"), outcome("insertOne", "x NoWritesPerformed")
+	lost.Outcomes[0].Done, written.Outcomes[0].Done = true, true
 	panicked := outcome("find", "panic: nil")
 	panicked.Outcomes[0].Panicked = true
 	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
@@ -49,6 +65,12 @@ func TestFeatureRules(t *testing.T) {
 			outcome("findOne", "")},
 		"the error does not say that the server is overloaded": {reauthenticates, outcome("insertOne", ""), overloaded("x"),
 			overloaded("x SystemOverloadedError")},
+		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
+			rejected(6, 1550*time.Millisecond)},
+		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
+			rejected(6, 1550*time.Millisecond)},
+		"a retry goes to the overloaded router again":                {oneRouter, outcome("insertOne", ""), again(3), again(2)},
+		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}
 	assert.Len(t, tests, len(always)+len(features))
 	all := slices.Concat(always, features)

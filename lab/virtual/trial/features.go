@@ -11,7 +11,8 @@ func (s source) features(p *Plan) {
 	for range pick(s, 1, 1, 2) {
 		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits,
 			source.sessions,
-			source.batches, source.connections, source.lasting, source.lasting, source.establishment, source.givenUp, source.services, source.replies,
+			source.batches, source.connections, source.lasting, source.lasting, source.establishment, source.givenUp,
+			source.services, source.replies,
 			source.replies)(s, p)
 	}
 }
@@ -178,7 +179,8 @@ func (s source) givenUp(p *Plan) {
 func (s source) lasting(p *Plan) {
 	s.calls(p, 1, 2+s.IntN(3), pick(s, "findOne", "insertOne", "updateOne", "updateOne", "countDocuments"))
 	p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return !strings.HasPrefix(o, "maxPoolSize") })
-	reject := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: kinds[p.Calls[0].Kind].commands[0], Nth: 1, Times: pick(s, 2, 1000, 1000)}
+	reject := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: kinds[p.Calls[0].Kind].commands[0], Nth: 1,
+		Times: pick(s, 2, 1000, 1000)}
 	p.Faults = []Fault{reject}
 	switch s.IntN(4) {
 	case 0:
