@@ -66,7 +66,8 @@ func (t traces) backoffs() float64 {
 				continue
 			}
 			sum += (o.End - o.Start).Seconds()
-			for longest, n := 0.1, 0; n < one.Limit; longest, n = 2*longest, n+1 { // equally likely up to that
+			// equally likely up to that
+			for longest, n := one.Backoff.Seconds(), 0; n < one.Limit; longest, n = 2*longest, n+1 {
 				sum, variance = sum-longest/2, variance+longest*longest/12
 			}
 		}

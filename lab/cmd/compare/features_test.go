@@ -35,6 +35,7 @@ func TestFeatureRules(t *testing.T) {
 	}
 	rejected := func(attempts int, took time.Duration) trial.Trace {
 		trace := overloaded("x SystemOverloadedError")
+		trace.Backoff = 100 * time.Millisecond
 		trace.Limit, trace.Outcomes[0].Attempts, trace.Outcomes[0].End = 5, attempts, took
 		return trace
 	}

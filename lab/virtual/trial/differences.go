@@ -142,7 +142,7 @@ var Differences = []Difference{
 	{Row: "pool cleared before the command asked for a connection", Apart: true, Fits: func(i Instant) bool {
 		e := i.ended()
 		return e.one() && e.up.matches("error",
-			`^ topology\.poolClearedError ".* was cleared because another operation failed with: `) &&
+			`^ (topology\.poolClearedError|\*errors\.joinError) ".* was cleared because another operation failed with: `) &&
 			(e.fork["error"] == "" || e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) &&
 			e.rest(tried, wentOn)
 	}},
@@ -228,6 +228,15 @@ var Differences = []Difference{
 					`|pool \S+: ConnectionClosed idle|event started abortTransaction|log "Command started" commandName: abortTransaction`,
 					wentOn+
 						`|call \d+ (\w+Transaction|transaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`)
+		},
+	},
+	{ // upstream returns it without a label if no server is found for the next commit
+		Row: "a commit of unknown result that was sent", Apart: true, Fits: func(i Instant) bool {
+			return some(i.Upstream,
+				`call \d+ withTransaction error driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, `) &&
+				!some(i.Upstream, `UnknownTransactionCommitResult`) &&
+				i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" }) &&
+				i.are(`call \d+ (withTransaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`, wentOn)
 		},
 	},
 	{ // upstream's next commit has the old write concern

@@ -296,8 +296,27 @@ var reasons = []struct {
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "a monitor took its time",
-		plan: Plan{Topology: "loadbalanced:1", Monitor: Monitor{On: "failed"}, Calls: []Call{{Kind: "withTransaction", Again: "commit"}}},
+		plan: Plan{Topology: "loadbalanced:1", Monitor: Monitor{On: "failed"},
+			Calls: []Call{{Kind: "withTransaction", Again: "commit"}}},
 		fork: []string{"pool a: ConnectionCheckedIn  0s "},
+	},
+	{
+		row: "a commit of unknown result that was sent", name: "no server for the next",
+		plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
+		up: ended("1 withTransaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
+			"RetryableWriteError",
+			"returns <nil>, an error"),
+	},
+	{
+		not: true, name: "but with a label", plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
+		up: ended("1 withTransaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
+			"UnknownTransactionCommitResult", "returns <nil>, an error"),
+	},
+	{
+		row: "pool cleared before the command asked for a connection", name: "of a cursor, whose end has the error, too",
+		up: ended("1 watch", `*errors.joinError "connection pool for a was cleared because another operation failed with: x: x"`,
+			"",
+			"returns 1, an error"),
 	},
 	{not: true, name: "nor did a monitor take its time",
 		plan: Plan{Topology: "loadbalanced:1", Calls: []Call{{Kind: "withTransaction", Again: "commit"}}},

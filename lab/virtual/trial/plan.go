@@ -220,10 +220,16 @@ func (p Plan) commitsAgain() bool {
 	return slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Again == "commit" })
 }
 
+// newest reports whether the driver in this program is for the newer specification.
+func newest() bool {
+	_, ok := reflect.TypeFor[options.ClientOptions]().FieldByName("EnableOverloadRetargeting")
+	return ok
+}
+
 // limit returns the number of retries after overload errors that the driver in this program allows.
 func (p Plan) limit() int {
 	limit := 5
-	if _, ok := reflect.TypeFor[options.ClientOptions]().FieldByName("EnableOverloadRetargeting"); ok {
+	if newest() {
 		limit = 2
 	}
 	for _, option := range p.Options {

@@ -33,6 +33,7 @@ type Trace struct {
 	Minted      float64       // tokens that the log tells of, beyond those that are due
 	Lost, Twice []int         `json:",omitempty"`
 	Limit       int           // of retries after overload errors
+	Backoff     time.Duration // the longest before the first of them; it doubles with each
 	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
 	Crash       string        `json:",omitempty"` // why there is no trace
 }
@@ -345,6 +346,9 @@ func (a *application) trace() Trace {
 		t.Opened = append(t.Opened, c.At.Sub(a.recorder.start))
 	}
 	t.Commands, t.Cut, t.Limit = len(a.cluster.Commands()), a.cut, a.plan.limit()
+	if t.Backoff = 100 * time.Millisecond; newest() {
+		t.Backoff *= 2
+	}
 	t.account(a.done)
 	return t
 }
