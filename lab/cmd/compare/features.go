@@ -33,6 +33,9 @@ var features = []rule{
 			return (o.Reads() || plan.Refuses() && o.Single()) && o.Deadline+o.Cancel == 0 && !o.OK()
 		})
 	}},
+	{"a pool is cleared for an overload", func(plan trial.Plan, _, fork traces) bool {
+		return plan.Refuses() && fork.any(func(t trial.Trace) bool { return t.Cleared > 0 })
+	}},
 	{"fewer retries than the limit allows", func(plan trial.Plan, _, fork traces) bool {
 		return plan.Rejects() && fork.oftenACall(func(_ int, o trial.Outcome) bool {
 			return o.Single() && o.Deadline+o.Cancel == 0 && o.Overloaded && !o.OK() && o.Attempts <= fork[0].Limit

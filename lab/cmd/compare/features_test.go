@@ -44,6 +44,10 @@ func TestFeatureRules(t *testing.T) {
 		trace.Outcomes[0].Attempts = attempts
 		return trace
 	}
+	refuses := closes
+	refuses.Topology, refuses.Faults = "loadbalanced:1", []trial.Fault{{What: trial.Close, On: "hello", Times: 2}}
+	cleared := outcome("findOne", "")
+	cleared.Cleared = 1
 	rejects := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "insertOne"}},
 		Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}}}
 	oneRouter := rejects
@@ -68,6 +72,7 @@ func TestFeatureRules(t *testing.T) {
 			overloaded("x SystemOverloadedError")},
 		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
 			rejected(6, 1550*time.Millisecond)},
+		"a pool is cleared for an overload": {refuses, outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1550*time.Millisecond)},
 		"a retry goes to the overloaded router again":                {oneRouter, outcome("insertOne", ""), again(3), again(2)},

@@ -87,9 +87,13 @@ func (s source) establishment(p *Plan) {
 		p.Auth = Auth{Mechanism: Scram}
 	}
 	p.Faults = []Fault{{What: pick(s, Abort, Abort, Tear, Close), On: phase, Nth: 1 + s.IntN(4), Times: pick(s, 1, 1, 1, 2, 3)}}
-	if phase == "hello" && s.chance(2) { // which is that of pools only behind load balancers
+	if phase == "hello" && s.chance(2) { // of pools only
 		s.calls(p, 1, 2, pick(s, "findOne", "updateOne", "distinct"))
 		p.Topology, p.Options, p.Faults[0].Nth, p.Faults[0].Times = "loadbalanced:1", nil, 1, 2
+		if s.chance(2) { // the first two are the monitor's
+			p.Topology, p.Faults[0].On, p.Faults[0].Nth = "replicaset:1", "isMaster", 3
+			p.Calls[0].Pause += 5 * time.Millisecond
+		}
 	}
 	if phase != "hello" && s.chance(2) { // nothing else goes wrong, so that one retry is enough
 		s.calls(p, 1, 1+s.IntN(3), pick(s, "findOne", "countDocuments", "distinct"))
@@ -155,6 +159,9 @@ func (s source) batches(p *Plan) {
 	if s.chance(2) {
 		p.Faults = []Fault{{What: pick(s, Error, Concern, Close, Lose, Reject), Code: 462, On: pick(s, on, on, "getMore"),
 			Nth: 1 + s.IntN(3), Times: pick(s, 1, 2)}}
+		if s.chance(4) && on != "bulkWrite" { // which tells of a statement of the batch
+			p.Faults[0].What = Labels
+		}
 		if f := &p.Faults[0]; f.What != Reject {
 			f.Code = pick[int32](s, 91, 64, 13, 11600)
 		}

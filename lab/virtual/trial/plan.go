@@ -113,7 +113,7 @@ func (f Fault) onCommands() bool {
 
 // establishes reports whether the fault meets the commands by which a connection is established.
 func (f Fault) establishes() bool {
-	return slices.Contains([]string{"hello", "saslStart", "saslContinue"}, f.On)
+	return slices.Contains([]string{"hello", "isMaster", "saslStart", "saslContinue"}, f.On)
 }
 
 // cuts reports whether the fault closes connections that calls use.
@@ -176,10 +176,15 @@ func (p Plan) OneRouter() bool {
 	return p.Rejects() && len(p.Faults) == 1 && p.Faults[0].Host > 0 && p.Topology == "sharded:2"
 }
 
-// Refuses reports whether nothing goes wrong but that a load balancer closes the first connections when clients say hello.
+// Refuses reports whether nothing goes wrong but that the first connections of pools are closed when clients say hello.
 func (p Plan) Refuses() bool {
-	return len(p.Faults) == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) && p.Faults[0].On == "hello" &&
-		p.Faults[0].Times <= 2 && strings.HasPrefix(p.Topology, "loadbalanced:") && len(p.Options) == 0 && p.Auth.Mechanism == ""
+	if len(p.Faults) != 1 || len(p.Options) > 0 || p.Auth.Mechanism != "" || len(p.Workers()) > 1 {
+		return false
+	}
+	f := p.Faults[0]
+	return slices.Contains([]string{Close, Abort, Tear}, f.What) && f.Times <= 2 &&
+		(p.Topology == "loadbalanced:1" && f.On == "hello" ||
+			p.Topology == "replicaset:1" && f.On == "isMaster" && f.Nth == 3)
 }
 
 // OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.

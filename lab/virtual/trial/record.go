@@ -41,6 +41,7 @@ type recorder struct {
 	known      map[string]time.Time // when servers were first known, by address
 	selections map[string]int       // by the operation
 	tokens     float64              // at most, by the attempts that were sent
+	cleared    int                  // pools
 	minted     float64              // what the log tells of beyond that
 }
 
@@ -223,6 +224,11 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 		if (e.Type == event.ConnectionPoolReady || e.Type == event.ConnectionPoolCleared) && r.isNew(e.Address) {
 			return
 		}
+		if e.Type == event.ConnectionPoolCleared {
+			r.mu.Lock()
+			r.cleared++
+			r.mu.Unlock()
+		}
 		r.line("pool %s: %s %s %v %s", e.Address, e.Type, e.Reason, e.Duration, describe(e.Error))
 		if e.Type == event.ConnectionCheckOutStarted {
 			time.Sleep(r.workers.turn())
@@ -317,7 +323,7 @@ func (r *recorder) trace() Trace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.Sort(r.lines)
-	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted}
+	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted, Cleared: r.cleared}
 	for _, n := range r.selections {
 		t.Selections = max(t.Selections, n)
 	}

@@ -30,6 +30,7 @@ type Trace struct {
 	Cut         int           // connections that the plan closed because of a command of a call
 	Unfinished  int           // transactions that are left when all calls have returned
 	Selections  int           // the most server selections of an operation that the log tells of
+	Cleared     int           // pools
 	Minted      float64       // tokens that the log tells of, beyond those that are due
 	Lost, Twice []int         `json:",omitempty"`
 	Limit       int           // of retries after overload errors
