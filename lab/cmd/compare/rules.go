@@ -106,8 +106,9 @@ var rules = []rule{
 		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent)
 	}},
 	{"a call fails that succeeds with upstream", func(plan trial.Plan, up, fork traces) bool {
-		if plan.Has("adaptive") || plan.Has("retry") || plan.Limits() || !plan.Reachable() || plan.Has("timeoutMS") &&
-			plan.Has("withTransaction") {
+		if plan.Has("adaptive") || plan.Has("retry") || plan.Monitor.Asks > 0 || plan.Limits() || !plan.Reachable() ||
+			plan.Has("timeoutMS") &&
+				plan.Has("withTransaction") {
 			return false // by chance; or by what differences.md has about connections and WithTransaction
 		}
 		const endless = 100 // attempts, as upstream's newest may have after code 391

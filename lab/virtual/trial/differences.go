@@ -232,11 +232,13 @@ var Differences = []Difference{
 	},
 	{ // upstream returns it without a label if no server is found for the next commit
 		Row: "a commit of unknown result that was sent", Apart: true, Fits: func(i Instant) bool {
-			return some(i.Upstream,
-				`call \d+ withTransaction error driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, `) &&
-				!some(i.Upstream, `UnknownTransactionCommitResult`) &&
-				i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" }) &&
-				i.are(`call \d+ (withTransaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`, wentOn)
+			const unknown, calls = `UnknownTransactionCommitResult`,
+				`call \d+ (transaction|withTransaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`
+			return i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" }) &&
+				some(i.Upstream,
+					`call \d+ \w*ransaction error driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, `) &&
+				!some(i.Upstream, unknown) && some(i.Fork, unknown) == some(i.Fork, `^ *[\d.]* *call`) &&
+				i.are(calls, wentOn+`|`+calls)
 		},
 	},
 	{ // upstream's next commit has the old write concern

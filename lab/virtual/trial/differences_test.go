@@ -308,6 +308,23 @@ var reasons = []struct {
 			"returns <nil>, an error"),
 	},
 	{
+		row: "a commit of unknown result that was sent", name: "the fork has no time for the next",
+		plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
+		up: ended("1 transaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
+			"RetryableWriteError",
+			"returns <nil>, an error"),
+		fork: ended("1 transaction", `mongo.CommandError "x: no time for a retry: x"`, "UnknownTransactionCommitResult",
+			"returns <nil>, an error"),
+	},
+	{
+		not: true, name: "nor does the fork have a label", plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
+		up: ended("1 transaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
+			"RetryableWriteError",
+			"returns <nil>, an error"),
+		fork: ended("1 transaction", `mongo.CommandError "x: no time for a retry: x"`, "RetryableWriteError",
+			"returns <nil>, an error"),
+	},
+	{
 		not: true, name: "but with a label", plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
 		up: ended("1 withTransaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
 			"UnknownTransactionCommitResult", "returns <nil>, an error"),
