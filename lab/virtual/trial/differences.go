@@ -198,6 +198,14 @@ var Differences = []Difference{
 				i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
 		},
 	},
+	{ // which only the fork says
+		Row: "`WithTransaction`, time is up after another error", Fits: func(i Instant) bool {
+			e := i.ended()
+			_, up, isTimeout := strings.Cut(strings.TrimSuffix(e.up["error"], `"`), ` mongo.timeoutError "operation timed out: `)
+			return isTimeout && e.both("withTransaction") && e.adds(expired...) && e.rest(``, ``) &&
+				strings.HasPrefix(e.fork["error"], ` backpressure.Interruption "`+up+": no time to try the transaction again: ")
+		},
+	},
 	{ // the newest upstream
 		Row: "`WithTransaction`, time is up after another error", Fits: func(i Instant) bool {
 			e := i.ended()

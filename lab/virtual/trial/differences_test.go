@@ -325,6 +325,18 @@ var reasons = []struct {
 			"returns <nil>, an error"),
 	},
 	{
+		row: "`WithTransaction`, time is up after another error", name: "both say that it is",
+		up: ended("1 withTransaction", `mongo.timeoutError "operation timed out: x"`, "timeout", "returns <nil>, an error"),
+		fork: ended("1 withTransaction", `backpressure.Interruption "x: no time to try the transaction again: y"`,
+			"timeout, context deadline exceeded", "returns <nil>, an error"),
+	},
+	{
+		not: true, name: "of another error",
+		up: ended("1 withTransaction", `mongo.timeoutError "operation timed out: x"`, "timeout", "returns <nil>, an error"),
+		fork: ended("1 withTransaction", `backpressure.Interruption "y: no time to try the transaction again: y"`,
+			"timeout, context deadline exceeded", "returns <nil>, an error"),
+	},
+	{
 		not: true, name: "but with a label", plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
 		up: ended("1 withTransaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
 			"UnknownTransactionCommitResult", "returns <nil>, an error"),
