@@ -18,6 +18,13 @@ var always = []rule{
 		busy := func(t trial.Trace) int { return int(t.Busy) }
 		return fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
 	}},
+	{"a transaction waits too long before it begins again", func(plan trial.Plan, _, fork traces) bool {
+		allowed := 20 * time.Millisecond
+		for longest, n := 5*time.Millisecond, plan.Conflicts(); n > 0; longest, n = min(longest*3/2, 500*time.Millisecond), n-1 {
+			allowed += longest + roundTrip
+		}
+		return plan.Conflicts() > 0 && fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.End-o.Start > allowed })
+	}},
 }
 
 // features are rules for what plans may have beside calls and faults.

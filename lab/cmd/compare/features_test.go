@@ -44,6 +44,13 @@ func TestFeatureRules(t *testing.T) {
 		trace.Outcomes[0].Attempts = attempts
 		return trace
 	}
+	conflicts := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "withTransaction"}},
+		Faults: []trial.Fault{{What: trial.Error, Code: 112, On: "insert", Nth: 1, Times: 3}}}
+	lasts := func(took time.Duration) trial.Trace {
+		trace := outcome("withTransaction", "")
+		trace.Outcomes[0].End = took
+		return trace
+	}
 	refuses := closes
 	refuses.Topology, refuses.Faults = "loadbalanced:1", []trial.Fault{{What: trial.Close, On: "hello", Times: 2}}
 	cleared := outcome("findOne", "")
@@ -72,6 +79,8 @@ func TestFeatureRules(t *testing.T) {
 			overloaded("x SystemOverloadedError")},
 		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
 			rejected(6, 1550*time.Millisecond)},
+		"a transaction waits too long before it begins again": {conflicts, lasts(0), lasts(60 * time.Millisecond),
+			lasts(40 * time.Millisecond)},
 		"a pool is cleared for an overload": {refuses, outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1550*time.Millisecond)},

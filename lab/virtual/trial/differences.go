@@ -66,6 +66,14 @@ var Differences = []Difference{
 				e.fork.matches("returns", `Acknowledged:true`)
 		},
 	},
+	{ // the fork's error keeps the label of the attempt before
+		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.both("bulkWrite") && e.interrupted() && e.adds(append(expired, "RetryableWriteError")...) &&
+				e.sameResult() &&
+				e.rest(tried, tried)
+		},
+	},
 	{ // upstream's indexes are then those of the batch
 		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
 			e := i.ended()
@@ -201,9 +209,11 @@ var Differences = []Difference{
 	{ // which only the fork says
 		Row: "`WithTransaction`, time is up after another error", Fits: func(i Instant) bool {
 			e := i.ended()
-			_, up, isTimeout := strings.Cut(strings.TrimSuffix(e.up["error"], `"`), ` mongo.timeoutError "operation timed out: `)
+			_, up, isTimeout := strings.Cut(strings.TrimSuffix(e.up["error"], `"`),
+				` mongo.timeoutError "operation timed out: `)
 			return isTimeout && e.both("withTransaction") && e.adds(expired...) && e.rest(``, ``) &&
-				strings.HasPrefix(e.fork["error"], ` backpressure.Interruption "`+up+": no time to try the transaction again: ")
+				strings.HasPrefix(e.fork["error"], ` backpressure.Interruption "`+up+
+					": no time to try the transaction again: ")
 		},
 	},
 	{ // the newest upstream

@@ -337,6 +337,18 @@ var reasons = []struct {
 			"timeout, context deadline exceeded", "returns <nil>, an error"),
 	},
 	{
+		row: "an interrupted write of many documents", name: "with the label of the attempt before",
+		up: ended("1 bulkWrite", `topology.ServerSelectionError "x"`, "timeout", "returns nil"),
+		fork: ended("1 bulkWrite", `backpressure.Interruption "x: no time for a retry: y"`, "timeout, RetryableWriteError",
+			"returns nil"),
+	},
+	{
+		not: true, name: "with any label",
+		up: ended("1 bulkWrite", `topology.ServerSelectionError "x"`, "timeout", "returns nil"),
+		fork: ended("1 bulkWrite", `backpressure.Interruption "x: no time for a retry: y"`, "timeout, NoWritesPerformed",
+			"returns nil"),
+	},
+	{
 		not: true, name: "but with a label", plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
 		up: ended("1 withTransaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
 			"UnknownTransactionCommitResult", "returns <nil>, an error"),

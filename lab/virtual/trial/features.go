@@ -11,7 +11,8 @@ func (s source) features(p *Plan) {
 	for range pick(s, 1, 1, 2) {
 		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits,
 			source.sessions,
-			source.batches, source.connections, source.lasting, source.lasting, source.establishment, source.givenUp,
+			source.batches, source.connections, source.lasting, source.lasting, source.conflicts, source.establishment,
+			source.givenUp,
 			source.services, source.replies,
 			source.replies)(s, p)
 	}
@@ -194,10 +195,19 @@ func (s source) lasting(p *Plan) {
 		p.Topology, p.Faults[0].Host = "sharded:2", 1
 	case 1:
 		p.option("timeoutMS=60000")
-		p.Faults = slices.Insert(p.Faults, 0, Fault{What: Error, Code: 91, On: reject.On, Nth: 1, Times: 1})
+		if s.chance(3) {
+			p.Faults = slices.Insert(p.Faults, 0, Fault{What: Error, Code: 91, On: reject.On, Nth: 1, Times: 1})
+		}
 	case 2:
 		p.Faults = slices.Insert(p.Faults, 0, Fault{What: Lose, On: reject.On, Nth: 1, Times: 1})
 	}
+}
+
+// conflicts make a transaction begin again, many times.
+func (s source) conflicts(p *Plan) {
+	p.Topology, p.Options = pick(s, "replicaset:1", "sharded:1"), nil
+	s.calls(p, 1, 1, "withTransaction")
+	p.Faults = []Fault{{What: Error, Code: 112, On: "insert", Nth: 1, Times: 4 + s.IntN(6)}}
 }
 
 // services are several behind a load balancer.

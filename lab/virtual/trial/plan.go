@@ -177,6 +177,18 @@ func (p Plan) OneRouter() bool {
 	return p.Rejects() && len(p.Faults) == 1 && p.Faults[0].Host > 0 && p.Topology == "sharded:2"
 }
 
+// Conflicts returns how often a transaction begins again, if nothing else goes wrong.
+func (p Plan) Conflicts() int {
+	if len(p.Faults) != 1 || len(p.Calls) != 1 || len(p.Options) > 0 || p.Monitor.On != "" || p.Auth.Mechanism != "" ||
+		!p.Has("withTransaction") || p.Calls[0].Deadline+p.Calls[0].Cancel > 0 {
+		return 0
+	}
+	if f := p.Faults[0]; f.Code == 112 && f.On == "insert" && f.Nth == 1 && f.Every < 2 {
+		return f.Times
+	}
+	return 0
+}
+
 // Refuses reports whether nothing goes wrong but that the first connections of pools are closed when clients say hello.
 func (p Plan) Refuses() bool {
 	if len(p.Faults) != 1 || len(p.Options) > 0 || p.Auth.Mechanism != "" || len(p.Workers()) > 1 {
