@@ -248,15 +248,15 @@ var Differences = []Difference{
 						`|call \d+ (\w+Transaction|transaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`)
 		},
 	},
-	{ // upstream returns it without a label if no server is found for the next commit
+	{ // upstream returns it without a label if no server is found for the next commit, or later
 		Row: "a commit of unknown result that was sent", Apart: true, Fits: func(i Instant) bool {
 			const unknown, calls = `UnknownTransactionCommitResult`,
 				`call \d+ (transaction|withTransaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`
+			const without = `call \d+ \w*ransaction error driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, `
 			return i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" }) &&
-				some(i.Upstream,
-					`call \d+ \w*ransaction error driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, `) &&
-				!some(i.Upstream, unknown) && some(i.Fork, unknown) == some(i.Fork, `^ *[\d.]* *call`) &&
-				i.are(calls, wentOn+`|`+calls)
+				(some(i.Upstream, without) || len(i.Upstream) == 0 && some(i.Fork, unknown)) &&
+				!some(i.Upstream, unknown) &&
+				some(i.Fork, unknown) == some(i.Fork, `^ *[\d.]* *call`) && i.are(calls, wentOn+`|`+calls)
 		},
 	},
 	{ // upstream's next commit has the old write concern
@@ -304,8 +304,9 @@ var Differences = []Difference{
 		Row: "that error of a commit; a commit that finds no server", Fits: func(i Instant) bool {
 			e := i.ended()
 			const unknown = `UnknownTransactionCommitResult`
-			return e.both("transaction") && e.fork.matches("is", unknown) && !e.up.matches("is", unknown) &&
-				some(i.All, `call \d+ transaction error .*`+unsent) && e.sameResult() && e.rest(``, ``)
+			return (e.both("transaction") || e.both("commitAgain")) && e.fork.matches("is", unknown) &&
+				!e.up.matches("is", unknown) &&
+				some(i.All, `call \d+ (transaction|commitAgain) error .*`+unsent) && e.sameResult() && e.rest(``, ``)
 		},
 	},
 	{Row: "write without a connection, `retryWrites` on", Fits: func(i Instant) bool {

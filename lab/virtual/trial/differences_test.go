@@ -349,6 +349,24 @@ var reasons = []struct {
 			"returns nil"),
 	},
 	{
+		row: "a commit of unknown result that was sent", name: "upstream has not returned yet",
+		plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
+		fork: ended("1 withTransaction", `mongo.CommandError "x: no time for a retry: x"`, "UnknownTransactionCommitResult",
+			"returns <nil>, an error"),
+	},
+	{
+		not: true, name: "nor is there a fault of a commit",
+		fork: ended("1 withTransaction", `mongo.CommandError "x: no time for a retry: x"`, "UnknownTransactionCommitResult",
+			"returns <nil>, an error"),
+	},
+	{
+		row: "that error of a commit; a commit that finds no server", name: "the application's second",
+		up: ended("1 commitAgain", `topology.ServerSelectionError "server selection error: x"`, "timeout",
+			"returns <nil>, an error"),
+		fork: ended("1 commitAgain", `mongo.CommandError " server selection error: x"`, "timeout, UnknownTransactionCommitResult",
+			"returns <nil>, an error"),
+	},
+	{
 		not: true, name: "but with a label", plan: Plan{Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
 		up: ended("1 withTransaction", `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`,
 			"UnknownTransactionCommitResult", "returns <nil>, an error"),
