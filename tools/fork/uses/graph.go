@@ -3,6 +3,7 @@ package uses
 import (
 	"cmp"
 	"go/token"
+	"go/types"
 	"slices"
 
 	"mongofork/tools/fork/syntax"
@@ -34,17 +35,30 @@ func (p *Program) graph() (*graph, error) {
 			g.add(parsed.Files[slices.IndexFunc(parsed.Files, func(f *syntax.File) bool { return f.Path == name })])
 		}
 	}
+	reached := map[types.Object][]types.Object{} // an interface's method is used in many places
 	for id, object := range p.info.Uses {
 		// A package's name, and what the language or the standard library declares, stand in no declaration of the module.
 		user, used := g.find(p.fset.PositionFor(id.Pos(), false)), g.find(p.fset.PositionFor(object.Pos(), false))
-		if user != nil && used != nil && user != used && !slices.Contains(g.uses[user], used) {
-			g.uses[user] = append(g.uses[user], used)
+		if user == nil || used == nil {
+			continue
+		}
+		if _, known := reached[object]; !known {
+			reached[object] = p.reached(object)
+		}
+		for _, one := range reached[object] {
+			g.use(user, g.find(p.fset.PositionFor(one.Pos(), false)))
 		}
 	}
 	for _, used := range g.uses {
 		slices.SortFunc(used, func(a, b *syntax.Decl) int { return cmp.Or(a.Key.Compare(b.Key), cmp.Compare(a.At(), b.At())) })
 	}
 	return g, nil
+}
+
+func (g *graph) use(user, used *syntax.Decl) {
+	if used != nil && user != used && !slices.Contains(g.uses[user], used) {
+		g.uses[user] = append(g.uses[user], used)
+	}
 }
 
 func (g *graph) add(file *syntax.File) {

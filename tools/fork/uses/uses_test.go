@@ -95,6 +95,18 @@ func flush(b buffer, n int) {}
 const size = 1
 
 func Unused() {}
+
+type flusher interface{ Flush() }
+
+type file struct{}
+
+func (*file) Flush() { synced() }
+
+func (*file) Close() {}
+
+func synced() {}
+
+func Flush(f flusher) { f.Flush() }
 `),
 }
 
@@ -132,6 +144,24 @@ type config struct{ limit int }
 	}, usedBy(t, p))
 }
 
+// What is called through an interface is used, too.
+func TestOfInterface(t *testing.T) {
+	t.Parallel()
+	_, p := forktest.PlanOn(t, module, filetree.Tree{
+		"pool/overlay.go": []byte(`package pool
+
+import "example.com/driver/v2/wire"
+
+//fork:replace flushes
+func (p *Pool) replaced() { wire.Flush(nil) }
+`),
+	})
+	used := usedBy(t, p)
+	require.Contains(t, used, "wire file.Flush < pool:Pool.replaced wire:Flush")
+	require.Contains(t, used, "wire synced < pool:Pool.replaced wire:Flush wire:file.Flush")
+	require.NotContains(t, strings.Join(used, "\n"), "Close")
+}
+
 // What upstream's own compiler would refuse is found where it stands, also beside what is not known of other modules.
 func TestCheckFindsMistakes(t *testing.T) {
 	t.Parallel()
@@ -156,6 +186,7 @@ func TestOfRepository(t *testing.T) {
 			"Operation.readWireMessage"} {
 			require.Regexp(t, `(?m)^x/mongo/driver `+key+` < x/mongo/driver:`, lines)
 		}
-		require.Regexp(t, `(?m)^x/mongo/driver/topology Topology.SelectServer > `, lines)
+		require.Regexp(t, `(?m)^x/mongo/driver/topology Topology.SelectServer [<>] `, lines)
+		require.Regexp(t, `(?m)^x/mongo/driver/topology Server.Connection < `, lines)
 	})
 }
