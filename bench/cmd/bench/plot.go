@@ -46,7 +46,8 @@ func (a arms) plot(all measured) string {
 		if l.dashes != "" {
 			style += fmt.Sprintf(` stroke-dasharray="%s"`, l.dashes)
 		}
-		fmt.Fprintf(&text, "  <path d=\"M%s\" %s/>\n  <path d=\"M468 %dh32\" %s/>\n", strings.Join(points, " "), style, 36+26*i, style)
+		fmt.Fprintf(&text, "  <path d=\"M%s\" %s/>\n", strings.Join(points, " "), style)
+		fmt.Fprintf(&text, "  <path d=\"M468 %dh32\" %s/>\n", 36+26*i, style)
 		fmt.Fprintf(&text, "  <text x=\"508\" y=\"%d\" fill=\"#1f2328\">%s</text>\n", 40+26*i, l.name)
 	}
 	return text.String()
