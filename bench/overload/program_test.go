@@ -106,6 +106,9 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 		}
 		return storm(ctx, job, cluster)
 	}
+	if s.Herd > 0 {
+		return herd(ctx, job, cluster)
+	}
 	r := newRun(job, cluster)
 	defer r.disconnect()
 	if err := r.connect(ctx); err != nil {
@@ -126,7 +129,11 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if err := limit(s, cluster); err != nil {
 		return Result{}, err
 	}
-	cluster.Intercept(rejects(s.Classes, rand.New(rand.NewPCG(job.Seed, job.Seed))))
+	random := rand.New(rand.NewPCG(job.Seed, job.Seed))
+	cluster.Intercept(rejects(s.Classes, random))
+	if s.Unlabelled > 0 {
+		cluster.Intercept(unlabelled(s.Unlabelled, random))
+	}
 	r.load(ctx)
 	return r.result(), nil
 }
@@ -168,5 +175,16 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 			}
 		}
 		return run()
+	}
+}
+
+// unlabelled returns what takes the label RetryableError from a share of the rejections, which then are those of code 473.
+func unlabelled(share float64, random *rand.Rand) virtual.Hook {
+	return func(_ virtual.Command, run func() bson.Raw) bson.Raw {
+		reply := run()
+		if _, err := reply.LookupErr("errorLabels"); err == nil && random.Float64() < share {
+			return virtual.Reject(virtual.Interrupted)
+		}
+		return reply
 	}
 }

@@ -23,8 +23,10 @@ type Result struct {
 	Recovery, LastError float64
 	// Own and Others are the success of the arm's clients and of their neighbours.
 	Own, Others float64
-	Classes     []ClassResult
-	Storm       StormResult
+	// InFlight is the mean number of operations in progress.
+	InFlight float64
+	Classes  []ClassResult
+	Storm    StormResult
 }
 
 // ClassResult is the result of a class of operations, without those of neighbours.
@@ -43,6 +45,7 @@ type StormResult struct {
 	Errors      float64 // that applications saw
 	Cleared     float64 // pools
 	Heartbeats  float64 // that failed
+	Connections float64 // that a herd opened
 }
 
 // tally counts operations.
@@ -88,9 +91,10 @@ func (r *run) result() Result {
 	clients := make([]tally, s.Clients)
 	classes, later := make([]tally, len(r.classes)), make([]tally, len(r.classes))
 	intervals := make([]tally, (s.Duration+interval-1)/interval)
-	var total float64
+	var total, inFlight float64
 	for i := range r.operations {
 		op := &r.operations[i]
+		inFlight += max(0, (min(op.ended, until) - max(op.due, s.Warmup)).Seconds())
 		if !op.failed && measured(op.ended) {
 			total++
 		}
@@ -114,7 +118,7 @@ func (r *run) result() Result {
 		Goodput: percent(total, s.Capacity*s.Duration.Seconds()), Commands: float64(r.commands) / float64(all.due),
 		Errors: all.errors(),
 		P50:    all.quantile(0.5), P99: all.quantile(0.99), Fairness: fairness(clients),
-		Own: 100 - own.errors(), Others: 100 - others.errors(),
+		Own: 100 - own.errors(), Others: 100 - others.errors(), InFlight: inFlight / s.Duration.Seconds(),
 	}
 	result.Recovery, result.LastError = r.recovery(intervals)
 	for i, class := range r.classes {
@@ -164,8 +168,8 @@ func fairness(clients []tally) float64 {
 // numbers are all numbers of a result.
 func (r *Result) numbers() []*float64 {
 	all := []*float64{
-		&r.Goodput, &r.Commands, &r.Errors, &r.P50, &r.P99, &r.Fairness, &r.Recovery, &r.LastError, &r.Own, &r.Others,
-		&r.Storm.Unconnected, &r.Storm.Half, &r.Storm.Last, &r.Storm.Errors, &r.Storm.Cleared, &r.Storm.Heartbeats,
+		&r.Goodput, &r.Commands, &r.Errors, &r.P50, &r.P99, &r.Fairness, &r.Recovery, &r.LastError, &r.Own, &r.Others, &r.InFlight,
+		&r.Storm.Unconnected, &r.Storm.Half, &r.Storm.Last, &r.Storm.Errors, &r.Storm.Cleared, &r.Storm.Heartbeats, &r.Storm.Connections,
 	}
 	for i := range r.Classes {
 		c := &r.Classes[i]

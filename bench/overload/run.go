@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -45,6 +46,7 @@ type run struct {
 	clients    []*mongo.Client
 	wrappers   []wrapper // of each client's calls
 	operations []operation
+	cursors    cursors
 	commands   int // that arrived in the measured time
 }
 
@@ -58,7 +60,7 @@ func newRun(job Job, on servers) *run {
 	const second = 0x9e3779b97f4a7c15
 	choice := rand.New(rand.NewPCG(job.Seed, second))
 	for _, due := range s.Load.arrivals(rand.New(rand.NewPCG(job.Seed, second)), s.Capacity, s.Warmup+s.Duration+cooldown) {
-		r.operations = append(r.operations, operation{due: due, client: choice.IntN(s.Clients), class: r.class(choice.Float64())})
+		r.operations = append(r.operations, operation{due: due, client: s.client(choice), class: r.class(choice.Float64())})
 	}
 	return r
 }
@@ -94,6 +96,11 @@ func (r *run) connect(ctx context.Context) error {
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
+		if slices.ContainsFunc(r.classes, func(c Class) bool { return c.Command == "getMore" }) {
+			if err := r.cursors.open(ctx, client); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -106,7 +113,7 @@ func (r *run) disconnect() {
 
 // sent returns the number of the operations' commands so far.
 func (r *run) sent() int {
-	return r.servers.Count("find") + r.servers.Count("insert") + r.servers.Count("aggregate")
+	return r.servers.Count("find") + r.servers.Count("insert") + r.servers.Count("aggregate") + r.servers.Count("getMore")
 }
 
 // load starts all operations, each when it is due, and waits for them.
@@ -146,6 +153,10 @@ func (r *run) do(ctx context.Context, op *operation) error {
 	}
 	collection := r.clients[op.client].Database(database).Collection(name)
 	switch class.Command {
+	case "getMore":
+		return r.cursors.next(ctx, collection)
+	case "transaction":
+		return inTransaction(ctx, collection, class.Name)
 	case "insert":
 		_, err := collection.InsertOne(ctx, bson.D{{Key: "class", Value: class.Name}})
 		return err

@@ -11,8 +11,9 @@ import (
 // Scenario is a load and the servers that it meets.
 type Scenario struct {
 	Name string
-	// Clients share the load at random.
+	// Clients share the load at random, but for the share of the first, if it is Large.
 	Clients int
+	Large   float64
 	// Load is a multiple of the capacity.
 	Load Load
 	// Capacity is the number of operations per second that the servers can serve together.
@@ -31,12 +32,16 @@ type Scenario struct {
 	// MemberLoad is the load on the first member, which admits less than the others, as a multiple of what it admits; 0 if it
 	// admits as much.
 	MemberLoad float64
+	// Unlabelled is the share of rejections that have no label RetryableError.
+	Unlabelled float64
 	// Classes are the operations; none stand for reads by the same command from one collection.
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
 	// Storm takes the place of the load.
 	Storm *Storm
+	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
+	Herd int
 	// Seeds is the number of runs with different arrivals, of which results are means.
 	Seeds int
 }
@@ -46,7 +51,7 @@ type Class struct {
 	Name string
 	// Share is its share of the operations.
 	Share float64
-	// Command is "find", if it is empty, or "insert" or "aggregate".
+	// Command is "find", if it is empty, or "insert", "aggregate", "getMore" of a cursor that is open, or "transaction" of five inserts.
 	Command    string
 	Collection string // "documents" if it is empty
 	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.

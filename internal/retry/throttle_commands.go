@@ -61,8 +61,11 @@ func (c Command) keys() [3]Command {
 	return [3]Command{c, {Name: c.Name}, {Database: c.Database, Collection: c.Collection}}
 }
 
-// add records the end of an attempt that was sent.
+// add records the end of an attempt that was sent, unless it was for a connection.
 func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule Exemption) {
+	if command == (Command{}) {
+		return
+	}
 	for _, key := range command.keys() {
 		known := c.of(key)
 		known.decay(now, rule.Memory)

@@ -10,6 +10,9 @@ import (
 // RequestRate is the rejection with code 462, both labels, and NoWritesPerformed.
 const RequestRate = servererror.RequestRate
 
+// Interrupted is the end of a running operation, with code 473 and SystemOverloadedError alone.
+const Interrupted = servererror.Interrupted
+
 // Reject returns the reply of a server that rejects a command.
 func Reject(rejection servererror.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
 

@@ -13,16 +13,18 @@ type result = overload.Result
 // figure is a number of a result.
 type figure func(result) float64
 
-func goodput(r result) float64   { return r.Goodput }
-func commands(r result) float64  { return r.Commands }
-func failures(r result) float64  { return r.Errors }
-func success(r result) float64   { return 100 - r.Errors }
-func fairness(r result) float64  { return r.Fairness }
-func p50(r result) float64       { return r.P50 }
-func p99(r result) float64       { return r.P99 }
-func recovery(r result) float64  { return r.Recovery }
-func lastError(r result) float64 { return r.LastError }
-func ownShare(r result) float64  { return r.Own / r.Others }
+func goodput(r result) float64    { return r.Goodput }
+func commands(r result) float64   { return r.Commands }
+func failures(r result) float64   { return r.Errors }
+func success(r result) float64    { return 100 - r.Errors }
+func fairness(r result) float64   { return r.Fairness }
+func p50(r result) float64        { return r.P50 }
+func p99(r result) float64        { return r.P99 }
+func recovery(r result) float64   { return r.Recovery }
+func lastError(r result) float64  { return r.LastError }
+func inProgress(r result) float64 { return r.InFlight }
+func opened(r result) float64     { return r.Storm.Connections }
+func ownShare(r result) float64   { return r.Own / r.Others }
 
 func cleared(r result) float64     { return r.Storm.Cleared }
 func stormErrors(r result) float64 { return r.Storm.Errors }
@@ -84,10 +86,13 @@ func formatted(format string, v float64) string {
 
 // columns are those that tell most of a scenario.
 func (e entry) columns() []column {
-	if e.Storm != nil {
+	switch {
+	case e.Storm != nil:
 		return stormColumns()
+	case e.Herd > 0:
+		return []column{{"connections", "%.0f", opened}}
 	}
-	columns := loadColumns()
+	columns := append(loadColumns(), column{"in progress", "%.0f", inProgress})
 	for i, c := range e.Classes {
 		columns = append(columns,
 			column{c.Name + ": success, %", "%.1f", func(r result) float64 { return r.Classes[i].Success }},

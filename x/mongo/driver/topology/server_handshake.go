@@ -12,6 +12,7 @@ import (
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
 	if backpressure.IsRetryableOverload(err) {
 		s.rejected()
+		s.refused()
 	}
 	if !backpressure.HasOwnLabel(err, driver.ErrSystemOverloadedError) {
 		s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)

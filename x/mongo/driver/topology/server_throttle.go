@@ -52,6 +52,17 @@ func (s *Server) rejected() {
 	}
 }
 
+// herd is how many recent rejections it takes until connections that are refused count at the throttle. A command alone, which opens one
+// after the other between its backoffs, meets fewer: held back, it would fail without having tried.
+const herd = 10
+
+// refused records that a connection was refused. Commands that need another one are then held back like any other.
+func (s *Server) refused() {
+	if s.rejections.Count() > herd {
+		s.throttle.Ended(retry.Attempt{}, true)
+	}
+}
+
 // Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
 func (s *Server) Throttle() (address.Address, *retry.Throttle) { return s.address, s.throttle }
 

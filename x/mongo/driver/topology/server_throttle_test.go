@@ -42,6 +42,30 @@ func TestServersThrottleApart(t *testing.T) {
 	assert.Equal(t, 0.0, topology.ThrottleProbabilities()["a:27017"])
 }
 
+// TestRefusedConnectionsThrottle: connections that are refused count once there is a herd of them, not those of one command.
+func TestRefusedConnectionsThrottle(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		n     int
+		every time.Duration
+		want  float64
+	}{
+		{name: "one command, with its retries", n: 6, want: 0},
+		{name: "ten at once", n: 10, want: 0},
+		{name: "a herd", n: 1000, want: 990.0 / 991},
+		{name: "many, one after the other", n: 1000, every: 100 * time.Millisecond, want: 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+			for i := 0; i < tt.n; i++ {
+				s.clock.time = s.clock.time.Add(tt.every)
+				s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
+			}
+			assert.InDelta(t, tt.want, s.topology.servers["a"].throttle.State().Probability, 1e-9)
+		})
+	}
+}
+
 // TestLoadBalancerThrottles: a load-balanced topology selects its server without asking a selector, and so never finds another.
 func TestLoadBalancerThrottles(t *testing.T) {
 	s := newSelection(t, description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer, "a")
