@@ -78,7 +78,7 @@ func (s source) atHandshake(on string) Fault {
 
 // establishment breaks connections at each phase of being established.
 func (s source) establishment(p *Plan) {
-	phase := pick(s, "dial", "hello", "saslStart", "saslContinue")
+	phase := pick(s, "dial", "hello", "hello", "saslStart", "saslContinue")
 	if phase == "dial" {
 		p.Faults = []Fault{{What: pick(s, Breaking, Closing, Refusing), At: s.between(0, 100), For: s.between(1, 3000)}}
 		return
@@ -91,9 +91,12 @@ func (s source) establishment(p *Plan) {
 	if phase == "hello" && s.chance(2) { // of pools only
 		s.calls(p, 1, 2, pick(s, "findOne", "updateOne", "distinct"))
 		p.Topology, p.Options, p.Faults[0].Nth, p.Faults[0].Times = "loadbalanced:1", nil, 1, 2
-		if s.chance(2) { // the first two are the monitor's
+		switch s.IntN(3) {
+		case 0: // the first two are the monitor's
 			p.Topology, p.Faults[0].On, p.Faults[0].Nth = "replicaset:1", "isMaster", 3
 			p.Calls[0].Pause += 5 * time.Millisecond
+		case 1:
+			p.Faults[0], p.Calls[0].Pause = Fault{What: pick(s, Breaking, Closing, Refusing), For: refusal}, time.Millisecond
 		}
 	}
 	if phase != "hello" && s.chance(2) { // nothing else goes wrong, so that one retry is enough
@@ -190,8 +193,8 @@ func (s source) lasting(p *Plan) {
 	reject := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: kinds[p.Calls[0].Kind].commands[0], Nth: 1,
 		Times: pick(s, 2, 1000, 1000)}
 	p.Faults = []Fault{reject}
-	switch s.IntN(4) {
-	case 0:
+	switch s.IntN(5) {
+	case 0, 3:
 		p.Topology, p.Faults[0].Host = "sharded:2", 1
 	case 1:
 		p.option("timeoutMS=60000")

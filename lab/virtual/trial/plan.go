@@ -194,11 +194,18 @@ func (p Plan) Refuses() bool {
 	if len(p.Faults) != 1 || len(p.Options) > 0 || p.Auth.Mechanism != "" || len(p.Workers()) > 1 {
 		return false
 	}
-	f := p.Faults[0]
-	return slices.Contains([]string{Close, Abort, Tear}, f.What) && f.Times <= 2 &&
-		(p.Topology == "loadbalanced:1" && f.On == "hello" ||
-			p.Topology == "replicaset:1" && f.On == "isMaster" && f.Nth == 3)
+	f, proxy := p.Faults[0], p.Topology == "loadbalanced:1"
+	switch {
+	case f.On == "":
+		return proxy && slices.Contains([]string{Breaking, Closing, Refusing}, f.What) && f.At == 0 && f.For <= refusal
+	case !slices.Contains([]string{Close, Abort, Tear}, f.What) || f.Times > 2:
+		return false
+	}
+	return proxy && f.On == "hello" || p.Topology == "replicaset:1" && f.On == "isMaster" && f.Nth == 3
 }
+
+// refusal is how long a proxy refuses connections, so that one of the first retries comes after it.
+const refusal = 20 * time.Millisecond
 
 // OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
 func (p Plan) OneRetry() bool {
