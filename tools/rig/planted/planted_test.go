@@ -86,7 +86,7 @@ func TestPlant(t *testing.T) {
 	t.Parallel()
 	tree := filepath.Join(newTree(t), "fork")
 	require.NoError(t, Plant(tree, []Defect{
-		{"a", "p", "t.n * 2", "t.n * 3"}, {"b", "p", `"one"`, `"two"`}, {"c", "p", `"<"`, `"("`},
+		{"a", "p", "t.n * 2", "t.n * 3", ""}, {"b", "p", `"one"`, `"two"`, ""}, {"c", "p", `"<"`, `"("`, ""},
 	}))
 	for defect, want := range map[string]string{"": "12 <one>", "a": "18 <one>", "b": "12 <two>", "c": "12 (one>"} {
 		run := exec.CommandContext(t.Context(), "go", "run", "./p")
@@ -101,7 +101,8 @@ func TestPlantKnowsWhatIsOutOfDate(t *testing.T) {
 	t.Parallel()
 	tree := filepath.Join(newTree(t), "fork")
 	err := Plant(tree, []Defect{
-		{"a", "p", "t.n * 2", "1"}, {"b", "p", "twice", "2"}, {"c", "p", "four", "4"}, {"d", "p", "package main", "5"},
+		{"a", "p", "t.n * 2", "1", ""}, {"b", "p", "twice", "2", ""}, {"c", "p", "four", "4", ""},
+		{"d", "p", "package main", "5", ""},
 	})
 	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the files of p have its text 2 times; mend it there
 etc/planted.yaml: the entry "c" is out of date: the files of p have its text 0 times; mend it there
@@ -114,8 +115,8 @@ etc/planted.yaml: the text of the entry "d" is not in a function`)
 func TestRun(t *testing.T) {
 	t.Parallel()
 	defects := []Defect{
-		{"compared", "p", "t.n * 2", "1"}, {"tested", "p", "t.n * 2", "2"}, {"compared tested", "p", `"<"`, "3"},
-		{"hidden", "p", `">"`, "4"},
+		{"compared", "p", "t.n * 2", "1", ""}, {"tested", "p", "t.n * 2", "2", ""}, {"compared tested", "p", `"<"`, "3", ""},
+		{"hidden", "p", `">"`, "4", "why"},
 	}
 	broken := false
 	j := Judges{Root: newTree(t), Build: func(context.Context, string) error {
@@ -143,7 +144,7 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, []string{
 		"compared compare, seed 7", "tested tests TestA, TestB and 1 more",
 		"compared tested compare, seed 7; tests TestA, TestB and 1 more",
-		"hidden nothing", "4 defects: 2 found by compare, 2 by tests, 1 by neither",
+		"hidden nothing; not for compare: why", "4 defects: 2 found by compare, 2 by tests, 1 by neither",
 	}, found)
 	assert.NoDirExists(t, filepath.Join(j.Root, "build", "planted"))
 
