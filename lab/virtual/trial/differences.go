@@ -269,7 +269,8 @@ var Differences = []Difference{
 	{ // the application commits again, by another router, which no connection is idle for
 		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
 			const goes = wentOn + `|pool \S+: ConnectionClosed (idle|stale)|log "Connection closed"`
-			return i.Plan.commitsAgain() && i.Plan.Topology == "sharded:2" && i.are(goes, goes) &&
+			return i.Plan.commitsAgain() && i.Plan.Topology == "sharded:2" &&
+				i.are(goes+`|event started commitTransaction of call`, goes) &&
 				some(i.Upstream, `CheckOutStarted`) && some(i.Fork, `CheckOutStarted`)
 		},
 	},
@@ -280,7 +281,14 @@ var Differences = []Difference{
 			return i.Plan.faulty(func(f Fault) bool { return f.What == Lack && strings.HasPrefix(f.Field, "cursor") }) &&
 				e.one() && e.fork.matches("error", `"malformed reply: the cursor has no `) &&
 				(e.up["error"] == "" || e.up.matches("error", `"(panic: |invalid response from server, no ')`)) &&
-				e.rest(wentOn+closes, wentOn+closes)
+				e.rest(wentOn+closes+`|event started insert of call \d+ watch`, wentOn+closes)
+		},
+	},
+	{ // upstream forgets that the command begins the transaction
+		Row: "reauthentication (code 391)", Apart: true, Fits: func(i Instant) bool {
+			const begins, sends = `, startTransaction: true`, `server \S+ sees \w+: `
+			return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 }) && i.are(sends, sends+`.*`+begins) &&
+				len(i.Fork) > 0 && i.but(begins+`|, readConcern: \{"level": "\w+"\}`)
 		},
 	},
 	{ // upstream waits for the router that it is pinned to

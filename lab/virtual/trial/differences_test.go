@@ -532,6 +532,28 @@ var reasons = []struct {
 		up:   []string{asks}, fork: []string{"pool b: ConnectionCheckOutStarted  0s ", "pool b: ConnectionCreated  0s "},
 	},
 	{
+		row: "a transaction finds no server; a commit's result is unknown", name: "upstream's goes to the same, at once",
+		plan: Plan{Topology: "sharded:2", Calls: []Call{{Kind: "transaction", Again: "commit"}}},
+		up:   []string{asks, "event started commitTransaction of call 1 transaction"},
+		fork: []string{"pool b: ConnectionCheckOutStarted  0s "},
+	},
+	{
+		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a change stream that upstream goes on with",
+		plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.id"}}}, up: []string{"event started insert of call 1 watch"},
+		fork: ended("1 watch", `E "malformed reply: the cursor has no id"`, ""),
+	},
+	{
+		row: "reauthentication (code 391)", name: "the first of a transaction",
+		plan: Plan{Faults: []Fault{{What: Error, Code: 391}}},
+		up:   []string{"server a sees insert: c, txnNumber: 1, autocommit: false"},
+		fork: []string{"server a sees insert: c, txnNumber: 1, startTransaction: true, autocommit: false"},
+	},
+	{
+		not: true, name: "after another error", plan: Plan{Faults: []Fault{{What: Error, Code: 91}}},
+		up:   []string{"server a sees insert: c, txnNumber: 1, autocommit: false"},
+		fork: []string{"server a sees insert: c, txnNumber: 1, startTransaction: true, autocommit: false"},
+	},
+	{
 		not: true, name: "it is not committed again",
 		plan: Plan{Topology: "sharded:2", Calls: []Call{{Kind: "transaction", Again: "abort"}}},
 		up:   []string{asks}, fork: []string{"pool b: ConnectionCheckOutStarted  0s ", "pool b: ConnectionCreated  0s "},
