@@ -99,7 +99,8 @@ func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind ==
 // BeyondLimit reports whether a command was retried more often than a limit allows.
 func (t Trace) BeyondLimit(limit int) bool {
 	return slices.ContainsFunc(t.Outcomes, func(o Outcome) bool {
-		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1
+		const endless = 100 // other kinds may send a command several times
+		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1 || o.Attempts > endless
 	})
 }
 
