@@ -20,6 +20,11 @@ type clientBulkWriteReply struct {
 	Errmsg                                                       string
 }
 
+//fork:extend its results come as a cursor
+func (bw *clientBulkWrite) execute(ctx context.Context) error {
+	return driver.Operation{ReadsResults: true}.Execute(ctx)
+}
+
 // processResponse processes the reply to a batch, and reads each model's result from its cursor.
 //
 //fork:replace a result that is no model's made the client panic, or was lost

@@ -95,6 +95,21 @@ var cleanUps = []struct {
 		}, commands: []string{"listCollections", "killCursors"}, fails: true,
 	},
 	{
+		name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: "a"}}))},
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.Database().ListCollectionNames(ctx, bson.D{})
+			return err
+		}, commands: []string{"listCollections", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
+	},
+	{
+		name:    "the indexes of a bucket, getMore fails",
+		replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}))},
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := hasNumericalIndex(ctx, c.Indexes(), IndexModel{Keys: bson.D{{Key: "n", Value: 1}}})
+			return err
+		}, commands: []string{"listIndexes", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
+	},
+	{
 		name: "ChangeStream.Next, resume", replies: []any{
 			scripted.OK(batch("firstBatch", 7)), scripted.Failure(1, resumableErrorLabel),
 		},

@@ -10,8 +10,9 @@ import (
 
 // The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
-// A commit whose result is unknown may have taken place, unless it was never sent: it can only be sent again, then with the write concern
-// majority (transactions.md, "UnknownTransactionCommitResult" and "Majority write concern is used when retrying commitTransaction").
+// A commit whose result is unknown may have taken place, unless its time was over before it was sent: it can only be sent again, then
+// with the write concern majority (transactions.md, "UnknownTransactionCommitResult" and "Majority write concern is used when retrying
+// commitTransaction").
 //
 //fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions"); after a timeout the transaction stayed in progress, so that EndSession aborted one that may be committed
 func (s *Session) CommitTransaction(ctx context.Context) error {

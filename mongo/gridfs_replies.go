@@ -152,5 +152,5 @@ func hasNumericalIndex(ctx context.Context, indexes IndexView, model IndexModel)
 			return same, err
 		}
 	}
-	return false, nil
+	return false, cursor.Err()
 }

@@ -52,7 +52,7 @@ func (db *Database) RunCommandCursor(
 //
 // For more information about the command, see https://www.mongodb.com/docs/manual/reference/command/listCollections/.
 //
-//fork:replace nobody sees the result of its killCursors
+//fork:replace nobody sees the result of its killCursors; a failed getMore ended the list without an error
 func (db *Database) ListCollectionNames(
 	ctx context.Context, filter any, opts ...options.Lister[options.ListCollectionsOptions],
 ) ([]string, error) {
@@ -73,6 +73,9 @@ func (db *Database) ListCollectionNames(
 			return nil, fmt.Errorf("incorrect type for 'name'. got %v. want %v", value.Type, bson.TypeString)
 		}
 		names = append(names, name)
+	}
+	if err := cursor.Err(); err != nil {
+		return nil, err
 	}
 	return names, nil
 }

@@ -129,9 +129,6 @@ func TestWithTransactionTimeout(t *testing.T) {
 	}
 
 	t.Run("after 120 seconds", func(t *testing.T) {
-		defer func(timeout time.Duration) { withTransactionTimeout = timeout }(withTransactionTimeout)
-		withTransactionTimeout = 120 * time.Second
-
 		calls, err := insertInTransaction(context.Background(), t, newScript(t, 5))
 		assert.Equal(t, 5, calls)
 		isTimeout(t, err)

@@ -87,7 +87,7 @@ type link struct {
 // start prepares for the first command.
 func (ex *operationRun) start(timeout bool, class retry.Criticality) {
 	ex.policy = ex.op.overloadPolicy()
-	if ex.op.isClientBulkWrite() && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
+	if ex.op.ReadsResults && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
 		none := RetryNone // which is otherwise known once the first batch is built
 		ex.op.RetryMode = &none
 	}

@@ -23,7 +23,7 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 	if ex.op.ProcessResponseFn == nil {
 		return nil
 	}
-	if ex.op.isClientBulkWrite() {
+	if ex.op.ReadsResults {
 		// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
 		if driverutil.IsServerLoadBalanced(a.desc.Server) {
 			// They need this one, to which the cursor is pinned until it is exhausted or closed.
@@ -39,12 +39,6 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
 	})
-}
-
-// isClientBulkWrite reports whether the operation is the only one whose ProcessResponseFn sends commands: the results of a client
-// bulk write come as a cursor, which it reads to the end.
-func (op Operation) isClientBulkWrite() bool {
-	return op.Batches != nil && op.Name == driverutil.BulkWriteOp
 }
 
 // giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
@@ -120,7 +114,7 @@ func (ex *operationRun) interrupted(ctx context.Context, a *attempt, cause error
 	switch e := err.(type) {
 	case WriteCommandError:
 		interruption := backpressure.Interruption{Err: e, When: when, Cause: cause}
-		if ex.op.isClientBulkWrite() {
+		if ex.op.ReadsResults {
 			// Errors of its earlier batches are known to it alone.
 			return ex.op.ProcessResponseFn(ctx, nil, ResponseInfo{CurrentIndex: ex.currIndex, Error: interruption})
 		}

@@ -26,8 +26,8 @@ func (pce poolClearedError) HasErrorLabel(label string) bool {
 	return label == driver.RetryableWriteError && pce.retryableWrite
 }
 
-// ClearedFor reports whether the pool was cleared for this failure to establish a connection, or one like it: of several at the same
-// time, only the first clears the pool.
+// ClearedFor reports whether the pool was cleared for a failure to establish a connection to the server of this one: of several at the
+// same time, only the first clears the pool, so that they need not be the same.
 func (pce poolClearedError) ClearedFor(failure error) bool {
 	var cause, failed ConnectionError
 	return errors.As(pce.err, &cause) && errors.As(failure, &failed) && failed.server != "" && cause.server == failed.server
