@@ -72,7 +72,9 @@ func (a arms) untried() []entry {
 		{getMores, 2, 10, func(s *overload.Scenario) { s.Classes = mostly("getMore") }},
 		{transactions, 2 / 4.5, 20, func(s *overload.Scenario) { s.Topology, s.Classes = "replicaset:1", mostly("transaction") }},
 		{unlabelled, 4, 10, func(s *overload.Scenario) { s.Unlabelled = 0.5 }},
-		{limited, 2, 2, func(s *overload.Scenario) { s.Clients, s.Capacity, s.Limit, s.Seeds = 1000, 10_000, 10_000, 1 }},
+		{limited, 2, 1, func(s *overload.Scenario) {
+			s.Clients, s.Capacity, s.Limit, s.Warmup, s.Seeds = 1000, 10_000, 10_000, 6*time.Second, 1
+		}},
 		{herd, 0, 0, func(s *overload.Scenario) { s.Herd, s.Seeds = 1000, 1 }},
 		{idle, 0, 44, func(s *overload.Scenario) {
 			s.Warmup = 0
