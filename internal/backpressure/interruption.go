@@ -18,6 +18,9 @@ type Interruption struct {
 	Cause error
 
 	labels error // has the labels, if Err has none
+
+	// errors.Is must not compare interruptions: that panics if Err holds a slice, as the exceptions do.
+	_ []struct{}
 }
 
 // Error implements the error interface.

@@ -24,4 +24,13 @@ func TestInterruption(t *testing.T) {
 	other := errors.New("all writes failed")
 	around := tests["context canceled"].Around(other)
 	assert.True(t, errors.Is(around, other) && errors.Is(around, context.Canceled) && !errors.Is(around, failed))
+
+	// The exceptions hold slices.
+	exception := driverException{labels: []string{"a"}}
+	one, same := Interruption{Err: exception, Cause: context.Canceled}, Interruption{Err: exception, Cause: context.Canceled}
+	assert.False(t, errors.Is(one, same), "compared")
 }
+
+type driverException struct{ labels []string }
+
+func (driverException) Error() string { return "" }
