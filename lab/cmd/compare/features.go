@@ -19,8 +19,11 @@ var always = []rule{
 		return fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
 	}},
 	{"a transaction waits too long before it begins again", func(plan trial.Plan, _, fork traces) bool {
-		allowed := 20 * time.Millisecond
-		for longest, n := 5*time.Millisecond, plan.Conflicts(); n > 0; longest, n = min(longest*3/2, 500*time.Millisecond), n-1 {
+		allowed, first := 20*time.Millisecond, 5*time.Millisecond
+		if fork[0].Backoff > 100*time.Millisecond { // the newer specification's first is half as long again
+			first += first / 2
+		}
+		for longest, n := first, plan.Conflicts(); n > 0; longest, n = min(longest*3/2, 500*time.Millisecond), n-1 {
 			allowed += longest + roundTrip
 		}
 		return plan.Conflicts() > 0 && fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.End-o.Start > allowed })

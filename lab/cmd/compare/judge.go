@@ -142,12 +142,14 @@ func (p *pair) overloaded(plan trial.Plan) (v verdict) {
 func explain(plan trial.Plan, up, fork trial.Trace) (v verdict) {
 	a, b := up.Lines, fork.Lines
 	for len(a)+len(b) > 0 {
-		var i trial.Instant
-		i, a, b = instant(a, b, plan.Turns())
+		i, restA, restB := instant(a, b, plan.Turns())
+		i.UpstreamOn, i.ForkOn = a, b
+		a, b = restA, restB
 		if len(i.Upstream)+len(i.Fork) == 0 {
 			continue
 		}
-		i.Plan = plan
+		i.Plan, i.Under = plan, plan.Under(i.At+plan.Turns(), up, fork)
+		i.Before = slices.Concat(up.Lines[:len(up.Lines)-len(a)], fork.Lines[:len(fork.Lines)-len(b)])
 		reason := trial.Reason(i)
 		if reason == nil {
 			return verdict{finding: different, detail: only(i.Upstream, i.Fork)}

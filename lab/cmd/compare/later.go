@@ -19,7 +19,8 @@ func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding,
 		}
 		a, b := asked(up, u), asked(fork, f)
 		onlyA, onlyB := without(a, b), without(b, a)
-		here := trial.Instant{Plan: plan, At: u.Start, Upstream: onlyA, Fork: onlyB, All: slices.Concat(a, b)}
+		here := trial.Instant{Plan: plan, At: u.Start, Upstream: onlyA, Fork: onlyB, All: slices.Concat(a, b),
+			Before: slices.Concat(up.Lines, fork.Lines), ForkOn: b, UpstreamOn: a, Under: map[int]trial.Call{1: u.Call}}
 		if len(onlyA)+len(onlyB) == 0 || trial.Reason(here) != nil {
 			continue
 		}

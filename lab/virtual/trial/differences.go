@@ -32,8 +32,11 @@ const (
 		`server \S+ sees insert: .*startTransaction: true|log "Command started"|` +
 		`event failed insert after 0s: .* context (canceled|deadline exceeded)`
 	// unsent are the errors of such attempts: the pool was cleared, no server was found, no connection was established.
-	unsent = `(topology\.poolClearedError|topology\.ServerSelectionError|was cleared because another operation failed|` +
-		`server selection error|during connection handshake|checking out a connection)`
+	unsent = ` ?\S+ " ?(connection pool for \S+ was cleared because another operation failed|server selection error: |` +
+		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
+	// clears is what upstream does, and the fork not, when a connection is not established.
+	clears = `|pool \S+: Connection(PoolCleared|Closed)|log "(Connection pool cleared|Connection closed|Command started)"|` +
+		`server \S+: \w+ to Unknown|topology: `
 )
 
 // Differences are all of them.
@@ -108,14 +111,16 @@ var Differences = []Difference{
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Fits: func(i Instant) bool {
 		e := i.ended()
 		return i.Plan.Has("retryReads=false") && i.Plan.deadline(e.call) && e.onlyFork("watch") &&
-			e.rest(wentOn+`|event started aggregate of call \d+ watch`, ``)
+			e.fork["error"] != "" && e.rest(wentOn+`|event started aggregate of call \d+ watch`, ``)
 	}},
 	{ // both fail to establish a connection; only the fork labels it, and goes on
 		Row: "network error while a connection is established", Apart: true, Fits: func(i Instant) bool {
 			const failed = `Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`
 			e := i.ended()
 			return some(i.Upstream, failed) && some(i.Fork, failed+`.*SystemOverloadedError, RetryableError`) &&
-				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake`))
+				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake`) &&
+				(len(e.fork) == 0 || e.fork.matches("error", `during connection handshake`))) &&
+				e.rest(wentOn+clears+`|`+failed, tried+`|`+failed)
 		},
 	},
 	{ // the newest upstream labels it whatever its own labels are
@@ -151,7 +156,8 @@ var Differences = []Difference{
 		e := i.ended()
 		return e.one() && e.up.matches("error",
 			`^ (topology\.poolClearedError|\*errors\.joinError) ".* was cleared because another operation failed with: `) &&
-			(e.fork["error"] == "" || e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) &&
+			(len(e.fork) == 0 && some(i.ForkOn, `CheckOutStarted|Server selection started`) ||
+				e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) &&
 			e.rest(tried, wentOn)
 	}},
 	{ // upstream begins at once
@@ -159,7 +165,9 @@ var Differences = []Difference{
 			e := i.ended()
 			return i.running() && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
 				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) &&
-				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain+`|event started count of call \d+ monitor`, ``)
+				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain+`|event started count of call \d+ monitor`, ``) &&
+				(len(e.fork) > 0 || i.later(i.ForkOn,
+					`event started insert of call CALL|call CALL error`, "withTransaction"))
 		},
 	},
 	{ // upstream begins again without time, and has its error
@@ -175,7 +183,8 @@ var Differences = []Difference{
 	{ // the newest begins after another backoff
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
 			return i.running() && len(i.Upstream) == 0 && i.are(``, beginsAgain) &&
-				some(i.Fork, `event started insert of call \d+ withTransaction|CheckOutStarted`)
+				some(i.Fork, `event started insert of call \d+ withTransaction|CheckOutStarted`) &&
+				i.later(i.UpstreamOn, `event started insert of call CALL|call CALL error`, "withTransaction")
 		},
 	},
 	{ // the operation that a server sees at one time begins at another
@@ -234,14 +243,17 @@ var Differences = []Difference{
 		Row: "a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
 			return i.are(wentOn+`|event started commitTransaction|server \S+ sees commitTransaction|log .*commitTransaction`,
 				wentOn+`|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
-				some(i.Upstream, `commitTransaction`) && some(i.All, `event (failed|succeeded) commitTransaction`)
+				some(i.Upstream, `commitTransaction`) && i.unknown() && i.bound(committing...) && i.later(i.ForkOn,
+				`event started commitTransaction of call CALL|call CALL error.*(no time for a retry|`+unsent+`)`,
+				committing...)
 		},
 	},
 	{ // upstream aborts it, by EndSession or because the application says so
 		Row: "a commit of unknown result that was sent", Apart: true, Fits: func(i Instant) bool {
 			const unknown = `call \d+ (transaction|withTransaction|commitAgain) is timeout.*UnknownTransactionCommitResult`
 			return some(i.All, unknown) && some(i.Fork, unknown+`|abortAgain error .*after calling commitTransaction`) &&
-				some(i.Upstream, `ConnectionCheckOutStarted|event started abortTransaction`) &&
+				some(i.Upstream, `ConnectionCheckOutStarted|event started abortTransaction`) && i.bound(committing...) &&
+				some(i.UpstreamOn, `event started abortTransaction|CheckOutFailed`) &&
 				i.are(wentOn+
 					`|pool \S+: ConnectionClosed idle|event started abortTransaction|log "Command started" commandName: abortTransaction`,
 					wentOn+
@@ -271,7 +283,8 @@ var Differences = []Difference{
 			const goes = wentOn + `|pool \S+: ConnectionClosed (idle|stale)|log "Connection closed"`
 			return i.Plan.commitsAgain() && i.Plan.Topology == "sharded:2" &&
 				i.are(goes+`|event started commitTransaction of call`, goes) &&
-				some(i.Upstream, `CheckOutStarted`) && some(i.Fork, `CheckOutStarted`)
+				some(i.Upstream, `CheckOutStarted`) && some(i.Fork, `CheckOutStarted`) && i.bound(committing...) &&
+				i.later(i.ForkOn, `event started commitTransaction of call CALL|call CALL error`, committing...)
 		},
 	},
 	{ // upstream panics, or takes it for an answer
@@ -296,14 +309,16 @@ var Differences = []Difference{
 			asked := i.Plan.Monitor.On != "" && i.are(``, `ConnectionCheckedIn|"Connection checked in"`) // and took its time
 			return (i.Plan.Topology == "sharded:2" || strings.HasPrefix(i.Plan.Topology, "loadbalanced:")) &&
 				len(i.Upstream) == 0 && i.are(``, wentOn) &&
-				(some(i.All, `event (failed|succeeded) commitTransaction`) || asked && i.Plan.commitsAgain())
+				(i.unknown() || asked && i.Plan.commitsAgain()) && i.bound(committing...) &&
+				i.later(i.ForkOn, `event started commitTransaction of call CALL|call CALL error`, committing...)
 		},
 	},
 	{ // upstream ends, or begins again, where the fork commits again
 		Row: "that error of a commit; a commit that finds no server", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return i.running() && len(e.fork) == 0 && !e.up.matches("is", `UnknownTransactionCommitResult`) &&
-				(e.up.matches("error", unsent) || len(e.up) == 0 && some(i.Fork, `event started commitTransaction`)) &&
+				(e.up.matches("error", `^`+unsent) || len(e.up) == 0 && some(i.Fork, `event started commitTransaction`) &&
+					some(i.Before, `ConnectionCheckOutFailed|Server selection failed`)) &&
 				e.rest(wentOn+`|event started insert of call \d+ withTransaction`,
 					wentOn+`|event started commitTransaction of call \d+ withTransaction`)
 		},
@@ -314,18 +329,18 @@ var Differences = []Difference{
 			const unknown = `UnknownTransactionCommitResult`
 			return (e.both("transaction") || e.both("commitAgain")) && e.fork.matches("is", unknown) &&
 				!e.up.matches("is", unknown) &&
-				some(i.All, `call \d+ (transaction|commitAgain) error .*`+unsent) && e.sameResult() && e.rest(``, ``)
+				some(i.All, `call \d+ (transaction|commitAgain) error`+unsent) && e.sameResult() && e.rest(``, ``)
 		},
 	},
 	{Row: "write without a connection, `retryWrites` on", Fits: func(i Instant) bool {
 		e := i.ended()
 		return e.both("") && e.writes() && !i.Plan.Has("retryWrites=false") && e.adds("RetryableWriteError") &&
-			e.sameText() && some(i.All, `call `+e.call+` error .*`+unsent) && e.sameResult() && e.rest(``, ``)
+			e.sameText() && some(i.All, `call `+e.call+` error`+unsent) && e.sameResult() && e.rest(``, ``)
 	}},
 	{Row: "retried abortTransaction", Apart: true, Fits: func(i Instant) bool {
 		return i.are(wentOn+`|event started abortTransaction|log .*abortTransaction`,
 			wentOn+`|(log|event started) .*abortTransaction|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
-			some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`)
+			some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`) && i.once("abortTransaction")
 	}},
 	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
 		const numbered = `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`
@@ -336,8 +351,11 @@ var Differences = []Difference{
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
 			const sends = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`
 			const closes = `|pool \S+: ConnectionClosed stale|log "Connection closed"`
-			return i.are(wentOn+sends, wentOn+sends+closes) &&
-				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`)
+			const others = `|event started \w+ of call` // that waited for a connection
+			alone := len(i.Plan.Workers()) == 1
+			return (alone || i.asOften("")) && i.are(wentOn+sends, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
+				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`) &&
+				i.asOften("bulkWrite") && i.asOften("getMore")
 		},
 	},
 	{ // and returns its connection when the command's monitor has returned

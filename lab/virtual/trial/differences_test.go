@@ -18,6 +18,25 @@ const (
 	inserts0    = `event started insert of call 1 withTransaction`
 )
 
+// labelled is the fork's event of a connection that is not established.
+const labelled = `pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network, ` +
+	`SystemOverloadedError, RetryableError`
+
+// handshakeFails is what upstream then shows. The table is read only.
+var handshakeFails = append(ended("1 find", `E "during connection handshake"`, "network"),
+	`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network`)
+
+// oneOf is a plan whose only call is of a kind.
+func oneOf(kind string, options ...string) Plan {
+	return Plan{Options: options, Calls: []Call{{ID: 1, Kind: kind}}}
+}
+
+// in is a plan in a topology.
+func in(topology string, p Plan) Plan {
+	p.Topology = topology
+	return p
+}
+
 // ended returns the lines of a call's end.
 func ended(call, err, is string, more ...string) []string {
 	lines := []string{fmt.Sprintf("call %s error %s", call, err), fmt.Sprintf("call %s is %s", call, is)}
@@ -29,15 +48,31 @@ func ended(call, err, is string, more ...string) []string {
 
 func with(lines []string, more ...string) []string { return slices.Concat(lines, more) }
 
-// reasons has, for each difference, instants that it explains, and those like them that nothing explains.
-var reasons = []struct {
+// example is an instant: what only one of the drivers shows, and what comes later.
+type example struct {
 	row, name string
 	plan      Plan
 	at        time.Duration
 	up, fork  []string
 	both      []string // lines that both have
+	laterUp   []string // what follows
+	laterFork []string
 	not       bool
-}{
+}
+
+// instant returns it. The calls of its plan are under way, each in the worker of its place.
+func (e example) instant() Instant {
+	all := slices.Concat(e.up, e.fork, e.both)
+	i := Instant{Plan: e.plan, At: e.at, Upstream: e.up, Fork: e.fork, All: all, Before: all, Under: map[int]Call{},
+		UpstreamOn: slices.Concat(e.up, e.both, e.laterUp), ForkOn: slices.Concat(e.fork, e.both, e.laterFork)}
+	for n, c := range e.plan.Calls {
+		i.Under[n] = c
+	}
+	return i
+}
+
+// reasons has, for each difference, instants that it explains, and those like them that nothing explains.
+var reasons = []example{
 	{row: "a new pool", name: "minPoolSize", plan: Plan{Options: []string{"minPoolSize=1"}},
 		up: []string{"pool a: ConnectionCreated  0s "}},
 	{not: true, name: "without minPoolSize", up: []string{"pool a: ConnectionCreated  0s "}},
@@ -135,6 +170,10 @@ var reasons = []struct {
 		fork: ended("1 watch", `E "x"`, "", "returns <nil>, an error"),
 	},
 	{
+		not: true, name: "the fork's succeeds", plan: Plan{Options: []string{"retryReads=false", "timeoutMS=300"}},
+		up: []string{asks}, fork: []string{"call 1 watch returns 1, no error"},
+	},
+	{
 		not: true, name: "without a timeout", plan: Plan{Options: []string{"retryReads=false"}},
 		up: []string{asks, "event started aggregate of call 1 watch"}, fork: ended("1 watch", `E "x"`, ""),
 	},
@@ -150,6 +189,14 @@ var reasons = []struct {
 			"pool a: ConnectionPoolCleared"),
 		fork: []string{`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network, SystemOverloadedError, RetryableError`},
 	},
+	{
+		not: true, name: "the fork clears the pool", up: with(handshakeFails, "pool a: ConnectionPoolCleared"),
+		fork: []string{labelled, "pool a: ConnectionPoolCleared"},
+	},
+	{not: true, name: "the fork sends the command", up: handshakeFails,
+		fork: []string{labelled, "event started find of call 1 find", "event started find of call 1 find"}},
+	{not: true, name: "the fork returns a result", up: handshakeFails,
+		fork: []string{labelled, "call 1 find returns {1}, no error"}},
 	{
 		not: true, name: "no labels",
 		up:   []string{`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network`},
@@ -210,7 +257,11 @@ var reasons = []struct {
 		up: []string{"event started find of call 1 find"}, fork: []string{"event started find of call 2 find"}},
 
 	{row: "`WithTransaction`, between transactions", name: "upstream begins at once",
-		plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks, inserts0}},
+		plan: oneOf("withTransaction"), up: []string{asks, inserts0}, laterFork: []string{inserts0}},
+	{not: true, name: "the fork never begins", plan: oneOf("withTransaction"), up: []string{asks, inserts0},
+		laterFork: []string{"call 1 withTransaction returns <nil>, no error"}},
+	{not: true, name: "while another call is under way", up: []string{asks, inserts0}, laterFork: []string{inserts0},
+		plan: Plan{Calls: []Call{{ID: 2, Kind: "insertOne"}, {ID: 1, Kind: "withTransaction"}}}},
 	{
 		row: "`WithTransaction`, between transactions", name: "no time", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
 		up:   []string{asks},
@@ -235,8 +286,9 @@ var reasons = []struct {
 	},
 	{
 		row: "`WithTransaction`, between transactions", name: "upstream waits for a server at once",
-		plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
-		up:   []string{waits, `log "Waiting for suitable server to become available" operation: insert`},
+		plan:      oneOf("withTransaction"),
+		up:        []string{waits, `log "Waiting for suitable server to become available" operation: insert`},
+		laterFork: []string{`call 1 withTransaction error E "x"`},
 	},
 	{not: true, name: "another error", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks},
 		fork: ended("1 withTransaction", `E "x"`, "", "returns <nil>, an error")},
@@ -244,7 +296,8 @@ var reasons = []struct {
 		fork: []string{"call 1 withTransaction returns <nil>, no error"}},
 	{not: true, name: "a commit", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks, commits}},
 	{row: "`WithTransaction`, between transactions", name: "the fork begins later",
-		plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, fork: []string{asks, inserts0}},
+		plan: oneOf("withTransaction"), fork: []string{asks, inserts0}, laterUp: []string{inserts0}},
+	{not: true, name: "the fork alone begins", plan: oneOf("withTransaction"), fork: []string{asks, inserts0}},
 	{not: true, name: "another call begins", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
 		fork: []string{asks, "event started insert of call 2 insertOne"}},
 	{
@@ -282,23 +335,43 @@ var reasons = []struct {
 	},
 	{
 		row: "a commit's result is unknown", name: "upstream commits at once",
-		both: []string{"event failed commitTransaction after 1ms: E"},
-		up:   []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
+		both: []string{"event failed commitTransaction after 1ms: E"}, plan: oneOf("transaction"),
+		up: []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
-		row: "a transaction finds no server; a commit's result is unknown", name: "unpinned", plan: Plan{Topology: "sharded:2"},
-		both: []string{"event failed commitTransaction after 1ms: E"}, fork: []string{asks, "pool a: ConnectionCreated  0s "},
+		not: true, name: "the fork does not commit again", plan: oneOf("transaction"),
+		both: []string{"event failed commitTransaction after 1ms: E"},
+		up:   []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
+		laterFork: []string{"call 1 transaction returns <nil>, no error"},
+	},
+	{
+		not: true, name: "the commit succeeded", plan: oneOf("transaction"), both: []string{"event succeeded commitTransaction after 1ms"},
+		up: []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
+	},
+	{
+		row: "a transaction finds no server; a commit's result is unknown", name: "unpinned",
+		plan: in("sharded:2", oneOf("transaction")), both: []string{"event failed commitTransaction after 1ms: E"},
+		fork: []string{asks, "pool a: ConnectionCreated  0s "}, laterFork: []string{"event started commitTransaction of call 1 transaction"},
+	},
+	{
+		not: true, name: "another worker's connection", both: []string{"event failed commitTransaction after 1ms: E"},
+		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction"}, {ID: 2, Kind: "find"}}},
+		fork: []string{asks + "by 1"}, laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "after a write concern error",
-		plan: Plan{Topology: "loadbalanced:1"},
+		plan: Plan{Topology: "loadbalanced:1", Calls: []Call{{ID: 1, Kind: "transaction"}},
+			Faults: []Fault{{What: Concern, On: "commitTransaction"}}},
 		both: []string{"event succeeded commitTransaction after 1ms"}, fork: []string{"pool a: ConnectionCheckedIn  0s "},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "a monitor took its time",
 		plan: Plan{Topology: "loadbalanced:1", Monitor: Monitor{On: "failed"},
-			Calls: []Call{{Kind: "withTransaction", Again: "commit"}}},
-		fork: []string{"pool a: ConnectionCheckedIn  0s "},
+			Calls: []Call{{ID: 1, Kind: "withTransaction", Again: "commit"}}},
+		fork: []string{"pool a: ConnectionCheckedIn  0s "}, laterFork: []string{"call 1 commitAgain error E"},
 	},
 	{
 		row: "a commit of unknown result that was sent", name: "no server for the next",
@@ -375,7 +448,13 @@ var reasons = []struct {
 		row: "pool cleared before the command asked for a connection", name: "of a cursor, whose end has the error, too",
 		up: ended("1 watch", `*errors.joinError "connection pool for a was cleared because another operation failed with: x: x"`,
 			"",
-			"returns 1, an error"),
+			"returns 1, an error"), laterFork: []string{asks},
+	},
+	{
+		not: true, name: "a result at once",
+		up: ended("1 insertOne",
+			`topology.poolClearedError "connection pool for a was cleared because another operation failed with: x"`, ""),
+		fork: []string{"call 1 insertOne returns {1}, no error"}, laterFork: []string{asks},
 	},
 	{not: true, name: "nor did a monitor take its time",
 		plan: Plan{Topology: "loadbalanced:1", Calls: []Call{{Kind: "withTransaction", Again: "commit"}}},
@@ -400,9 +479,11 @@ var reasons = []struct {
 	},
 	{
 		row: "that error of a commit; a commit that finds no server", name: "upstream begins again",
-		plan: Plan{Calls: []Call{{Kind: "withTransaction"}}},
-		up:   []string{inserts0}, fork: []string{commits},
+		plan: oneOf("withTransaction"), both: []string{"pool a: ConnectionCheckOutFailed timeout 0s E"},
+		up: []string{inserts0}, fork: []string{commits},
 	},
+	{not: true, name: "upstream begins again, without such an error", plan: oneOf("withTransaction"), up: []string{inserts0},
+		fork: []string{commits}},
 	{not: true, name: "the fork alone waits", plan: Plan{Calls: []Call{{Kind: "withTransaction"}}}, up: []string{asks},
 		fork: []string{waits, "pool a: ConnectionCreated"}},
 	{
@@ -440,14 +521,31 @@ var reasons = []struct {
 		up: []string{"call 1 insertOne is "}, fork: []string{"call 1 insertOne is RetryableWriteError"},
 	},
 	{
+		not: true, name: "a server's error of that text",
+		both: []string{`call 1 insertOne error mongo.WriteException "(BadValue) during connection handshake"`},
+		up:   []string{"call 1 insertOne is "}, fork: []string{"call 1 insertOne is RetryableWriteError"},
+	},
+	{
 		not: true, name: "a write that is not retried", plan: Plan{Options: []string{"retryWrites=false"}},
 		both: []string{`call 1 insertOne error E "server selection error: x"`},
 		up:   []string{"call 1 insertOne is timeout"}, fork: []string{"call 1 insertOne is timeout, RetryableWriteError"},
 	},
 	{
 		row: "retried abortTransaction", name: "it goes elsewhere",
+		up:        []string{"event started abortTransaction of call 1 abortedTransaction"},
+		fork:      []string{asks, "pool a: ConnectionCheckedIn  0s "},
+		laterFork: []string{"event started abortTransaction of call 1 abortedTransaction"},
+	},
+	{
+		not: true, name: "the fork does not abort",
 		up:   []string{"event started abortTransaction of call 1 abortedTransaction"},
 		fork: []string{asks, "pool a: ConnectionCheckedIn  0s "},
+	},
+	{
+		not: true, name: "it aborts twice",
+		up:        []string{"event started abortTransaction of call 1 abortedTransaction"},
+		fork:      []string{asks, "event started abortTransaction of call 1 abortedTransaction"},
+		laterFork: []string{"event started abortTransaction of call 1 abortedTransaction"},
 	},
 	{not: true, name: "nothing is aborted", fork: []string{asks, "pool a: ConnectionCheckedIn  0s "}},
 	{
@@ -491,7 +589,7 @@ var reasons = []struct {
 		fork: []string{`pool a: ConnectionClosed error 0s E "during connection handshake: (InterruptedDueToOverload) x" `},
 	},
 	{
-		row: "a commit of unknown result that was sent", name: "upstream's EndSession",
+		row: "a commit of unknown result that was sent", name: "upstream's EndSession", plan: oneOf("transaction"),
 		up:   []string{asks, "event started abortTransaction of call 0 "},
 		fork: ended("1 transaction", `E "x"`, "timeout, context deadline exceeded, UnknownTransactionCommitResult"),
 	},
@@ -500,6 +598,10 @@ var reasons = []struct {
 		up:   []string{"event started abortTransaction of call 1 transaction"},
 		fork: ended("1 abortAgain", `E "cannot call abortTransaction after calling commitTransaction"`, ""),
 		both: ended("1 transaction", `E "x"`, "timeout, UnknownTransactionCommitResult"),
+	},
+	{
+		not: true, name: "upstream does not abort", plan: oneOf("transaction"), up: []string{asks},
+		fork: ended("1 transaction", `E "x"`, "timeout, context deadline exceeded, UnknownTransactionCommitResult"),
 	},
 	{
 		not: true, name: "a commit that is not sent again",
@@ -528,14 +630,21 @@ var reasons = []struct {
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "the next goes to another router",
-		plan: Plan{Topology: "sharded:2", Calls: []Call{{Kind: "transaction", Again: "commit"}}},
+		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction", Again: "commit"}}},
 		up:   []string{asks}, fork: []string{"pool b: ConnectionCheckOutStarted  0s ", "pool b: ConnectionCreated  0s "},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
+	},
+	{
+		not: true, name: "another worker's, to another router",
+		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction", Again: "commit"}, {ID: 2, Kind: "find"}}},
+		up:   []string{asks + "by 1"}, fork: []string{"pool b: ConnectionCheckOutStarted  0s by 1"},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "upstream's goes to the same, at once",
-		plan: Plan{Topology: "sharded:2", Calls: []Call{{Kind: "transaction", Again: "commit"}}},
+		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction", Again: "commit"}}},
 		up:   []string{asks, "event started commitTransaction of call 1 transaction"},
-		fork: []string{"pool b: ConnectionCheckOutStarted  0s "},
+		fork: []string{"pool b: ConnectionCheckOutStarted  0s "}, laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a change stream that upstream goes on with",
@@ -631,8 +740,23 @@ var reasons = []struct {
 	},
 	{
 		row: "client bulk write, reading its results with getMore", name: "its results",
+		up:        []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+		fork:      []string{"pool a: ConnectionCheckedIn  0s", asks},
+		laterFork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+	},
+	{
+		not: true, name: "the fork's next batch is not sent",
 		up:   []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
 		fork: []string{"pool a: ConnectionCheckedIn  0s", asks},
+	},
+	{
+		not: true, name: "one more", up: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+		fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"}, both: []string{"event succeeded bulkWrite after 1ms"},
+		laterFork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+	},
+	{
+		not: true, name: "its results are not read", fork: []string{asks}, both: []string{"event succeeded bulkWrite after 1ms"},
+		laterUp: []string{"event started getMore of call 1 clientBulkWriteMany"},
 	},
 	{not: true, name: "another call's connection", up: []string{"event started insert of call 1 bulkWrite"},
 		fork: []string{"pool a: ConnectionCheckedIn  0s", asks}},
@@ -683,8 +807,7 @@ func TestReasons(t *testing.T) {
 	for _, tt := range reasons {
 		t.Run(strings.TrimSpace(tt.row+" "+tt.name), func(t *testing.T) {
 			t.Parallel()
-			reason := Reason(Instant{Plan: tt.plan, At: tt.at, Upstream: tt.up, Fork: tt.fork,
-				All: slices.Concat(tt.up, tt.fork, tt.both)})
+			reason := Reason(tt.instant())
 			if tt.not {
 				assert.Nil(t, reason)
 				return
@@ -700,8 +823,7 @@ func TestEveryReasonIsTried(t *testing.T) {
 	t.Parallel()
 	tried := map[*Difference]bool{}
 	for _, tt := range reasons {
-		tried[Reason(Instant{Plan: tt.plan, At: tt.at, Upstream: tt.up, Fork: tt.fork,
-			All: slices.Concat(tt.up, tt.fork, tt.both)})] = true
+		tried[Reason(tt.instant())] = true
 	}
 	for n := range Differences {
 		assert.True(t, tried[&Differences[n]] || Differences[n].Hide != nil, "difference %d, %s", n, Differences[n].Row)

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +16,23 @@ type Instant struct {
 	At   time.Duration
 	// Upstream and Fork are the lines that only one of the traces has, All those of both.
 	Upstream, Fork, All []string
+	// Before are the lines of both until then, and the others those from then on.
+	Before, UpstreamOn, ForkOn []string
+	// Under has the call that is under way, by its worker.
+	Under map[int]Call
+}
+
+// Under returns the calls that workers have begun last at a time.
+func (p Plan) Under(at time.Duration, traces ...Trace) map[int]Call {
+	workers, under, begun := slices.Sorted(maps.Keys(p.Workers())), map[int]Call{}, map[int]time.Duration{}
+	for _, t := range traces {
+		for _, o := range t.Outcomes {
+			if n := slices.Index(workers, o.Worker) + 1; o.Start <= at && o.Start >= begun[n] {
+				under[n], begun[n] = o.Call, o.Start
+			}
+		}
+	}
+	return under
 }
 
 // timeWidth is the length of a line's time.
@@ -66,7 +84,72 @@ func (i Instant) but(pattern string) bool {
 func (i Instant) running() bool {
 	const kind = "withTransaction"
 	e := i.ended()
-	return i.Plan.Has(kind) && (e.call == "" && e.one() || e.kind() == kind && e.one())
+	return i.under(kind) != "" && (e.call == "" && e.one() || e.kind() == kind && e.one()) && i.bound(kind)
+}
+
+// committing are the kinds of calls that commit.
+var committing = []string{"transaction", "withTransaction"}
+
+// under matches the numbers and kinds of the calls under way that are of some kinds; it is empty if there are none.
+func (i Instant) under(kinds ...string) string {
+	var calls []string
+	for _, c := range i.Under {
+		if slices.Contains(kinds, c.Kind) {
+			calls = append(calls, fmt.Sprintf(`%d (%s|\w+Again)`, c.ID, c.Kind))
+		}
+	}
+	return strings.Join(calls, "|")
+}
+
+var asking = regexp.MustCompile(`ConnectionCheckOutStarted .*?(?:by (\d+))?$`)
+
+// bound reports whether no call asks for a connection but those of some kinds.
+func (i Instant) bound(kinds ...string) bool {
+	return !slices.ContainsFunc(slices.Concat(i.Upstream, i.Fork), func(line string) bool {
+		match := asking.FindStringSubmatch(line)
+		if match == nil {
+			return false
+		}
+		worker, _ := strconv.Atoi(match[1])
+		return !slices.Contains(kinds, i.Under[worker].Kind)
+	})
+}
+
+// later reports whether one of these lines is of a call under way that is of some kinds, which stands for CALL.
+func (i Instant) later(lines []string, pattern string, kinds ...string) bool {
+	calls := i.under(kinds...)
+	return calls != "" && some(lines, strings.ReplaceAll(pattern, "CALL", "("+calls+")"))
+}
+
+// unknown reports whether a commit ends of which it is not known whether it took place.
+func (i Instant) unknown() bool {
+	return some(i.All, `event failed commitTransaction`) || some(i.All, `event succeeded commitTransaction`) &&
+		i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" })
+}
+
+// starts returns how many commands of a name upstream and the fork start from then on.
+func (i Instant) starts(name string) (up, fork int) {
+	count := func(lines []string) (n int) {
+		for _, line := range lines {
+			if strings.Contains(line, "event started "+name) {
+				n++
+			}
+		}
+		return n
+	}
+	return count(i.UpstreamOn), count(i.ForkOn)
+}
+
+// once reports whether the fork still starts a command of a name, and not more often than upstream.
+func (i Instant) once(name string) bool {
+	up, fork := i.starts(name)
+	return fork > 0 && fork <= up
+}
+
+// asOften reports whether both start a command of a name equally often from then on.
+func (i Instant) asOften(name string) bool {
+	up, fork := i.starts(name)
+	return up == fork
 }
 
 // end is how a call ends: what it says after error, is, detail and returns.

@@ -229,10 +229,12 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			r.cleared++
 			r.mu.Unlock()
 		}
-		r.line("pool %s: %s %s %v %s", e.Address, e.Type, e.Reason, e.Duration, describe(e.Error))
 		if e.Type == event.ConnectionCheckOutStarted {
+			r.line("pool %s: %s %s %v by %d", e.Address, e.Type, e.Reason, e.Duration, r.workers.current())
 			time.Sleep(r.workers.turn())
+			return
 		}
+		r.line("pool %s: %s %s %v %s", e.Address, e.Type, e.Reason, e.Duration, describe(e.Error))
 	}})
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
