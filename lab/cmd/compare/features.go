@@ -30,6 +30,22 @@ var always = []rule{
 	}},
 }
 
+// outcomes are rules for what calls return, and events tell, under overload.
+var outcomes = []rule{
+	{"a call succeeds whose last attempt was rejected", func(_ trial.Plan, _, fork traces) bool {
+		return fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.Single() && o.OK() && o.Refused })
+	}},
+	{"a command's event has not exactly one counterpart", func(_ trial.Plan, _, fork traces) bool {
+		return fork.any(func(t trial.Trace) bool { return t.Unpaired > 0 })
+	}},
+	{"a connection is not returned", func(_ trial.Plan, _, fork traces) bool {
+		return fork.any(func(t trial.Trace) bool { return t.Held > 0 })
+	}},
+	{"a read returns what is not there", func(_ trial.Plan, _, fork traces) bool {
+		return fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.Wrong })
+	}},
+}
+
 // features are rules for what plans may have beside calls and faults.
 var features = []rule{
 	{"the command of a monitor changes the result of its call", func(plan trial.Plan, up, fork traces) bool {

@@ -63,6 +63,14 @@ func TestFeatureRules(t *testing.T) {
 	lost.Outcomes[0].Done, written.Outcomes[0].Done = true, true
 	panicked := outcome("find", "panic: nil")
 	panicked.Outcomes[0].Panicked = true
+	having := func(change func(*trial.Outcome)) trial.Trace {
+		trace := outcome("findOne", "")
+		change(&trace.Outcomes[0])
+		return trace
+	}
+	unpaired, held := outcome("findOne", ""), outcome("findOne", "")
+	unpaired.Unpaired, held.Held = 1, 1
+	good := outcome("findOne", "")
 	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
 	tests := map[string]struct {
 		plan           trial.Plan
@@ -81,14 +89,21 @@ func TestFeatureRules(t *testing.T) {
 			rejected(6, 1550*time.Millisecond)},
 		"a transaction waits too long before it begins again": {conflicts, lasts(0), lasts(60 * time.Millisecond),
 			lasts(40 * time.Millisecond)},
+		"a call succeeds whose last attempt was rejected": {trial.Plan{}, good,
+			having(func(o *trial.Outcome) { o.Refused = true }),
+			having(func(o *trial.Outcome) { o.Refused, o.Error = true, "x" })},
+		"a command's event has not exactly one counterpart": {trial.Plan{}, good, unpaired, good},
+		"a connection is not returned":                      {trial.Plan{}, good, held, good},
+		"a read returns what is not there": {trial.Plan{}, good,
+			having(func(o *trial.Outcome) { o.Wrong = true }), good},
 		"a pool is cleared for an overload": {refuses, outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1550*time.Millisecond)},
 		"a retry goes to the overloaded router again":                {oneRouter, outcome("insertOne", ""), again(3), again(2)},
 		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}
-	assert.Len(t, tests, len(always)+len(features))
-	all := slices.Concat(always, features)
+	assert.Len(t, tests, len(always)+len(features)+len(outcomes))
+	all := slices.Concat(always, features, outcomes)
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 
 // broken returns the rule that the fork breaks under overload, and how its calls ended, or nothing.
 func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
-	if r := brokenOf(slices.Concat(rules, features), plan, up, fork); r != nil {
+	if r := brokenOf(slices.Concat(rules, features, outcomes), plan, up, fork); r != nil {
 		return r.text, ends(up, fork)
 	}
 	return "", ""

@@ -56,6 +56,40 @@ func (c Call) documents() []any {
 // increase is an update that shows how often it took place.
 func increase() bson.D { return d("$inc", d("n", 1)) }
 
+// written are the documents of a call that are inserted if it succeeds, by their place.
+func (c Call) written() (all []int) {
+	switch c.Kind {
+	case "insertMany", "watch":
+		for i := range min(c.N, 3) {
+			all = append(all, i)
+		}
+	case "bulkWrite":
+		return []int{1, max(2, c.N)%4 + 1}
+	case "clientBulkWrite":
+		return []int{1}
+	case "clientBulkWriteMany":
+		for i := range 4 {
+			all = append(all, 1+i%(2+c.N))
+		}
+	case "transaction", "withTransaction":
+		return []int{1, 2}
+	}
+	return all
+}
+
+// results are what reads return while nothing is written, by the kind of call.
+func (p Plan) results() map[string]string {
+	const there = "7"
+	return map[string]string{"estimatedDocumentCount": there, "countDocuments": there, "find": there, "aggregate": there,
+		"findOne": `{"_id": {"$numberInt":"3"},"call": {"$numberInt":"0"}}`, "distinct": `[{"$numberInt":"0"}]`}
+}
+
+// onlyReads reports whether the plan has no other calls than those, and no replies are altered.
+func (p Plan) onlyReads() bool {
+	return !slices.ContainsFunc(p.Calls, func(c Call) bool { return p.results()[c.Kind] == "" }) &&
+		!p.faulty(func(f Fault) bool { return f.What == Lack })
+}
+
 // kinds are the kinds of calls, by name. The table is read only.
 var kinds = map[string]kind{
 	"insertOne": {[]string{"insert"}, false, true, inserts, func(ctx context.Context, a *application, c Call) (any, error) {

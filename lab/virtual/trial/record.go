@@ -42,6 +42,10 @@ type recorder struct {
 	selections map[string]int       // by the operation
 	tokens     float64              // at most, by the attempts that were sent
 	cleared    int                  // pools
+	refused    map[int]bool         // calls whose last command was rejected
+	pending    map[int64]int        // events of commands by their number: those that start, less those that end
+	held       int                  // connections
+	asked      int                  // for connections
 	minted     float64              // what the log tells of beyond that
 }
 
@@ -60,7 +64,7 @@ type attempt struct {
 func newRecorder(hosts []string, keep, ordered bool) *recorder {
 	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{},
 		attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{},
-		known: map[string]time.Time{}, tokens: tokensAtMost, selections: map[string]int{}}
+		refused: map[int]bool{}, pending: map[int64]int{}, known: map[string]time.Time{}, tokens: tokensAtMost, selections: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -188,12 +192,16 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			call, _ := ctx.Value(callKey{}).(Call)
 			r.mu.Lock()
 			r.attempts[attempt{call.ID, e.CommandName}]++
+			r.pending[e.RequestID]++
 			r.mu.Unlock()
 			r.line("event started %s of call %d %s", e.CommandName, call.ID, call.Kind)
 			r.react(ctx, "started")
 		},
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
+			call, _ := ctx.Value(callKey{}).(Call)
 			r.mu.Lock()
+			r.pending[e.RequestID]--
+			r.refused[call.ID] = false
 			r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
 			r.mu.Unlock()
 			r.line("event succeeded %s after %v", e.CommandName, e.Duration)
@@ -202,6 +210,8 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {
 			call, _ := ctx.Value(callKey{}).(Call)
 			r.mu.Lock()
+			r.pending[e.RequestID]--
+			r.refused[call.ID] = hasLabel(e.Failure, "SystemOverloadedError")
 			this := attempt{call.ID, e.CommandName}
 			if r.attempts[this] > 1 && hasLabel(e.Failure, "SystemOverloadedError") {
 				r.tokens-- // a retry that fails for another reason returns its token
@@ -224,6 +234,7 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 		if (e.Type == event.ConnectionPoolReady || e.Type == event.ConnectionPoolCleared) && r.isNew(e.Address) {
 			return
 		}
+		r.hold(e.Type)
 		if e.Type == event.ConnectionPoolCleared {
 			r.mu.Lock()
 			r.cleared++
@@ -262,6 +273,23 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 		opts.SetLoggerOptions(options.Logger().SetSink(r).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
 	}
 	return opts
+}
+
+// hold counts the connections that calls ask for, and have.
+func (r *recorder) hold(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch what {
+	case event.ConnectionCheckOutStarted:
+		r.asked++
+	case event.ConnectionCheckOutFailed:
+		r.asked--
+	case event.ConnectionCheckedOut:
+		r.asked--
+		r.held++
+	case event.ConnectionCheckedIn:
+		r.held--
+	}
 }
 
 // Info implements options.LogSink.
@@ -325,7 +353,11 @@ func (r *recorder) trace() Trace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.Sort(r.lines)
-	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted, Cleared: r.cleared}
+	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted, Cleared: r.cleared,
+		Held: max(r.held, -r.held) + max(r.asked, -r.asked)}
+	for _, n := range r.pending {
+		t.Unpaired += max(n, -n)
+	}
 	for _, n := range r.selections {
 		t.Selections = max(t.Selections, n)
 	}

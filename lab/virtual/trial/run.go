@@ -31,6 +31,8 @@ type Trace struct {
 	Unfinished  int           // transactions that are left when all calls have returned
 	Selections  int           // the most server selections of an operation that the log tells of
 	Cleared     int           // pools
+	Unpaired    int           // events of commands whose counterpart is not there, or there twice
+	Held        int           // connections that were checked out, or asked for, and no more
 	Minted      float64       // tokens that the log tells of, beyond those that are due
 	Lost, Twice []int         `json:",omitempty"`
 	Limit       int           // of retries after overload errors
@@ -59,6 +61,8 @@ type Outcome struct {
 	Attempts   int  // the most of one command
 	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
 	Panicked   bool
+	Refused    bool // its last command was rejected
+	Wrong      bool // it returned something else than is there
 	Done       bool // the servers did what it asked for
 	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
 	Overloaded bool
@@ -217,6 +221,7 @@ func (a *application) call(c Call) {
 	if err != nil {
 		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
 	}
+	o.Wrong = err == nil && a.plan.onlyReads() && a.plan.results()[c.Kind] != fmt.Sprint(result)
 	a.recorder.ended(c.ID, c.Kind, result, err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -340,6 +345,7 @@ func (a *application) trace() Trace {
 	for i := range t.Outcomes {
 		t.Outcomes[i].Index = i
 		t.Outcomes[i].Attempts, t.Outcomes[i].Rejected = a.recorder.most(t.Outcomes[i].ID)
+		t.Outcomes[i].Refused = a.recorder.refused[t.Outcomes[i].ID]
 		t.Outcomes[i].Overloaded = a.recorder.overloaded(t.Outcomes[i].ID)
 		t.Outcomes[i].Ending = a.ending[t.Outcomes[i].ID]
 		t.Outcomes[i].Held = a.held(t.Outcomes[i])
@@ -351,7 +357,7 @@ func (a *application) trace() Trace {
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2
 	}
-	t.account(a.done)
+	t.account(a.done, a.isThere)
 	return t
 }
 
@@ -378,19 +384,24 @@ func (a *application) held(o Outcome) (until time.Duration) {
 	return until
 }
 
-// account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for.
-func (t *Trace) account(done func(Call) int64) {
+// account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for,
+// isThere whether they have a document.
+func (t *Trace) account(done func(Call) int64, isThere func(id int) bool) {
 	for i, o := range t.Outcomes {
 		n := done(o.Call)
 		t.Outcomes[i].Done = kinds[o.Kind].effect != nothing && n > 0
 		switch {
 		case kinds[o.Kind].effect != nothing && n > 1:
 			t.Twice = append(t.Twice, o.ID)
-		case kinds[o.Kind].effect != nothing && n == 0 && o.OK():
+		case kinds[o.Kind].effect != nothing && n == 0 && o.OK(),
+			o.OK() && slices.ContainsFunc(o.written(), func(i int) bool { return !isThere(o.id(i)) }):
 			t.Lost = append(t.Lost, o.ID)
 		}
 	}
 }
+
+// isThere reports whether the servers have a document.
+func (a *application) isThere(id int) bool { return a.cluster.Document("db.c", id) != nil }
 
 // done returns how often the call's document was increased, or inserted.
 func (a *application) done(c Call) int64 {

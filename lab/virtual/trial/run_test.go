@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/event"
 )
 
 func run(t *testing.T, plan Plan) (trace Trace) {
@@ -66,11 +67,41 @@ func TestLostAndTwice(t *testing.T) {
 	trace := Trace{Outcomes: []Outcome{
 		{Call: Call{ID: 1, Kind: "updateOne"}}, {Call: Call{ID: 2, Kind: "updateOne"}}, {Call: Call{ID: 3, Kind: "insertOne"}},
 		{Call: Call{ID: 4, Kind: "updateOne"}, Error: "x"}, {Call: Call{ID: 5, Kind: "findOne"}},
-		{Call: Call{ID: 6, Kind: "updateOne"}},
+		{Call: Call{ID: 6, Kind: "updateOne"}}, {Call: Call{ID: 7, Kind: "insertMany", N: 2}},
+		{Call: Call{ID: 8, Kind: "insertMany", N: 2}}, {Call: Call{ID: 9, Kind: "bulkWrite", N: 1}},
+		{Call: Call{ID: 10, Kind: "insertMany", N: 2}, Error: "x"},
 	}}
-	trace.account(func(c Call) int64 { return map[int]int64{2: 2, 6: 1}[c.ID] })
-	assert.Equal(t, []int{1, 3}, trace.Lost)
+	trace.account(func(c Call) int64 { return map[int]int64{2: 2, 3: 1, 6: 1, 7: 1, 8: 1, 9: 1, 10: 1}[c.ID] },
+		func(id int) bool { return slices.Contains([]int{70, 71, 80, 91, 100}, id) })
+	assert.Equal(t, []int{1, 8, 9}, trace.Lost, "81 and 93 are not there")
 	assert.Equal(t, []int{2}, trace.Twice)
+}
+
+// TestOutcomes is about what calls, events and connections come to.
+func TestOutcomes(t *testing.T) {
+	var reads []Call
+	for kind := range (Plan{}).results() {
+		reads = append(reads, Call{ID: len(reads) + 1, Kind: kind})
+	}
+	trace := run(t, Plan{Topology: "replicaset:1", Calls: reads})
+	assert.Len(t, trace.Outcomes, 6)
+	for _, o := range trace.Outcomes {
+		assert.False(t, o.Wrong || o.Refused || !o.OK(), "%+v", o)
+	}
+	assert.Zero(t, trace.Unpaired+trace.Held)
+
+	rejected := Fault{What: Reject, Code: 473, On: "count", Nth: 1, Times: 1}
+	trace = run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "estimatedDocumentCount"}}, Faults: []Fault{rejected}})
+	assert.True(t, trace.Outcomes[0].Refused, "%+v", trace.Outcomes[0])
+
+	r := newRecorder(nil, false, true)
+	for _, what := range []string{event.ConnectionCheckOutStarted, event.ConnectionCheckedOut, event.ConnectionCheckOutStarted} {
+		r.hold(what)
+	}
+	r.pending[1], r.pending[2], r.pending[3] = 1, 0, -1
+	trace = r.trace()
+	assert.Equal(t, 2, trace.Held, "one has a connection, one waits")
+	assert.Equal(t, 2, trace.Unpaired)
 }
 
 // TestHeld is about calls that may outlive their deadline, and only for so long.
