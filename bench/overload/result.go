@@ -169,7 +169,8 @@ func fairness(clients []tally) float64 {
 func (r *Result) numbers() []*float64 {
 	all := []*float64{
 		&r.Goodput, &r.Commands, &r.Errors, &r.P50, &r.P99, &r.Fairness, &r.Recovery, &r.LastError, &r.Own, &r.Others, &r.InFlight,
-		&r.Storm.Unconnected, &r.Storm.Half, &r.Storm.Last, &r.Storm.Errors, &r.Storm.Cleared, &r.Storm.Heartbeats, &r.Storm.Connections,
+		&r.Storm.Unconnected, &r.Storm.Half, &r.Storm.Last, &r.Storm.Errors, &r.Storm.Cleared, &r.Storm.Heartbeats,
+		&r.Storm.Connections,
 	}
 	for i := range r.Classes {
 		c := &r.Classes[i]

@@ -51,7 +51,8 @@ type Class struct {
 	Name string
 	// Share is its share of the operations.
 	Share float64
-	// Command is "find", if it is empty, or "insert", "aggregate", "getMore" of a cursor that is open, or "transaction" of five inserts.
+	// Command is "find", if it is empty, or "insert", "aggregate", "getMore" of a cursor that is open, or "transaction" of five
+	// inserts.
 	Command    string
 	Collection string // "documents" if it is empty
 	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.

@@ -13,16 +13,15 @@ import (
 //
 // the least critical first. docs/throttling.md says why.
 type Throttling struct {
-	// Slack is K after a rejection, above 1. The client sends that many times what is accepted, and so notices when the server
-	// accepts more.
+	// Slack is K after a rejection, above 1: the client sends that many times what is accepted, to notice when more is.
 	Slack float64
-	// Patience is how long K stays constant after a rejection, in attempts that the client sends meanwhile, within the bounds below: one
-	// that sends little learns slowly. After that, K grows by the factor e in each two times that long.
+	// Patience is how long K stays constant after a rejection, in attempts sent meanwhile, within the bounds below: a client that
+	// sends little learns slowly. After that, K grows by the factor e in each two times that long.
 	Patience                          int
 	ShortestPatience, LongestPatience time.Duration
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
-	// Brief is how long a burst takes. After that, a growing share of what is held back again fails, all of it after three times as long:
+	// Brief is how long a burst takes. After that, a growing share of what is held back again fails, all after three times as long:
 	// if all failed at once, less would be attempted than what was counted, and less sent than the server accepts.
 	Brief time.Duration
 	// Worth is the share of accepted attempts from which on refusals in a burst need not count, see Spares.
@@ -30,7 +29,7 @@ type Throttling struct {
 	// Lasting is how long an overload takes until the floor learns from it.
 	Lasting time.Duration
 	// Little is the gap between commands above which a client knows too little to hold back first attempts, or to retry unless what is
-	// accepted pays for it; Some is that above which it knows too little for refusals in a burst to count.
+	// accepted pays for it; Some that for refusals in a burst to count.
 	Little, Some time.Duration
 	// Floor is the share of the first attempts of commands that is always sent.
 	Floor Floor
@@ -112,14 +111,11 @@ func (t *Throttle) Active() bool { return t != nil && t.active.Load() }
 
 // HoldsBack reports whether to hold back an attempt, given a random number in [0, 1).
 func (t *Throttle) HoldsBack(a Attempt, draw float64) bool {
-	if !t.Active() {
+	if a.Kept || !t.Active() {
 		return false
 	}
 	now := t.lock()
 	defer t.mu.Unlock()
-	if a.Kept {
-		return false
-	}
 	if t.pace.gap > t.rule.Little {
 		return !a.First && !t.known.tokens.pay()
 	}

@@ -11,7 +11,7 @@ type Floor struct {
 	// Least is the share while holding back helps.
 	Least float64
 	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
-	// up, for clients whose share of the capacity is small by chance. As it may cause rejections, it is given up before the floor rises.
+	// up, for clients whose share of the capacity is small by chance. It may cause rejections, so it goes before the floor rises.
 	Reserve float64
 	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all: two
 	// numbers of a cumulative sum. Attempts within Spacing of each other count as one, because they share their fate.

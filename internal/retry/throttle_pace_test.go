@@ -82,7 +82,8 @@ func TestThrottleLasts(t *testing.T) {
 		{name: "of what is critical alone", steps: []step{{after: 6200 * ms, attempt: Attempt{Criticality: Critical}, want: 1}}},
 		{name: "not once K grows", steps: []step{{after: 6200 * ms, calm: 1300 * ms}}},
 		{name: "a second of calm ends it", steps: []step{{after: 6200 * ms, calm: 1300 * ms}, {after: 1000 * ms}}},
-		{name: "half a second does not", steps: []step{{after: 2500 * ms, calm: 500 * ms, want: 0.25}, {after: 1100 * ms, want: 0.5}}},
+		{name: "half a second does not",
+			steps: []step{{after: 2500 * ms, calm: 500 * ms, want: 0.25}, {after: 1100 * ms, want: 0.5}}},
 		{name: "what is held back counts", steps: []step{{after: 1100 * ms}, {after: 1800 * ms, heldBack: true},
 			{after: 200 * ms, want: 0.25}}},
 	} {
@@ -132,7 +133,8 @@ func TestThrottleSpares(t *testing.T) {
 		{name: "not after two seconds", after: 2100 * ms, accepted: 10, limit: 2, want: false},
 		{name: "not if a tenth is accepted or less", after: 1000 * ms, accepted: 1, limit: 2, want: false},
 		{name: "critical, beside others", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, limit: 5, want: true},
-		{name: "critical, as all are", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, other: Critical, limit: 5, want: false},
+		{name: "critical, as all are", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, other: Critical, limit: 5,
+			want: false},
 		{name: "the others", after: 2100 * ms, limit: 2, want: false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -94,8 +94,7 @@ func (k *throttleKnowledge) inClasses() bool {
 	return n > 1
 }
 
-// share returns which share of a class's attempts, with the next one, is chosen if so many attempts are, those of other classes
-// before its own.
+// share returns which share of a class's attempts, with the next one, is chosen if so many are, those of others before its own.
 func share(chosen float64, before []counts, own counts) float64 {
 	return math.Min(1, math.Max(0, (chosen-attemptsOf(before))/(own.attempts+1)))
 }

@@ -22,8 +22,10 @@ func (p *Project) Editable(f output.Fork) (tree filetree.Tree, same map[string]s
 			same[file.Path] = filepath.Join(p.Root, filepath.FromSlash(file.Path))
 		case file.Source != nil:
 			clause := []byte("\npackage " + file.Source.AST.Name.Name + "\n")
-			note := fmt.Sprintf("%s // made from %s: edit that file, then run \"make fork\"\n", bytes.TrimSuffix(clause, []byte("\n")), file.Path)
-			tree[file.Path] = bytes.TrimPrefix(bytes.Replace(append([]byte("\n"), data...), clause, []byte(note), 1), []byte("\n"))
+			note := fmt.Sprintf("%s // made from %s: edit that file, then run \"make fork\"\n", bytes.TrimSpace(clause),
+				file.Path)
+			whole := append([]byte("\n"), data...) // the clause may come first
+			tree[file.Path] = bytes.Replace(whole, clause, []byte("\n"+note), 1)[1:]
 		}
 	}
 	return tree, same

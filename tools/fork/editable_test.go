@@ -30,7 +30,8 @@ func TestEditable(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text), 0o600))
 	}
 	require.NoError(t, editable(false))
-	require.Equal(t, "// Package pool is one.\npackage pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n",
+	require.Equal(t, "// Package pool is one.\n"+
+		"package pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n",
 		p.read(t, "build/v2.0.0/pool/rest.go"))
 
 	inPlace(plain, "package pool\n\nfunc edited() {}\n")

@@ -204,7 +204,8 @@ func TestReleaseDocuments(t *testing.T) {
 			"example.com/meter v1.2.3 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\nexample.com/meter v1.2.3/go.mod " +
 				"h1:BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
 		"etc/advisories.yaml": []byte(`
-- {id: CVE-1, title: One, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, aliases: [GO-1], mended: {by: [pool added], tests: [pool TestAdded]}}
+- {id: CVE-1, title: One, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, aliases: [GO-1],
+   mended: {by: [pool added], tests: [pool TestAdded]}}
 - {id: CVE-2, title: Two, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0}
 - {id: CVE-3, title: Three, affected: [">=v2.0.0"], impact: All., fixed: no release, accepted: {v2.0.0: Do not let them in.}}
 `),

@@ -163,25 +163,6 @@ func scenarioTable(all measured, head string, figures []row, arms ...arm) string
 	return markdown(rows)
 }
 
-// throttlingRows are those of docs/throttling.md.
-func throttlingRows() []row {
-	ten, twice := clients(10), lastingAt(2, 0.1)
-	return []row{
-		{"goodput of the first 15 s at 2 ×, % of the capacity", ten, "%.1f", goodput},
-		{"commands per operation in it", ten, "%.2f", commands},
-		{"goodput at 2 ×", twice, "%.1f", goodput},
-		{"commands per operation", twice, "%.2f", commands},
-		{"median latency, s", twice, "%.2f", p50},
-		{"99th percentile, s", twice, "%.2f", p99},
-		{"goodput at 4 ×", lastingAt(4, 0.1), "%.1f", goodput},
-		{"goodput at 10 ×", lastingAt(10, 0.1), "%.1f", goodput},
-		{"goodput at 2 ×, a rejection costs half an operation", lastingAt(2, 0.5), "%.1f", goodput},
-		{"errors in bursts of half a second at 2 ×, %", "bursts, " + ten, "%.1f", failures},
-		{"errors in five seconds at 3 × and what follows, %", "spike, " + ten, "%.1f", failures},
-		{"errors at 95 % of the capacity, %", "95 %", "%.1f", failures},
-	}
-}
-
 // summary is the table of the README: an overload that lasts, and its first seconds, in which the buckets still have tokens.
 func (a arms) summary(all measured) string {
 	rows := [][]string{{
@@ -226,7 +207,7 @@ func (a arms) tables(all measured) []table {
 		classes = append(classes, row{name + ": critical, %", name, "%.1f", classSuccess(critical)},
 			row{"goodput, %", name, "%.1f", goodput})
 	}
-	const page, goals, throttling = "docs/performance.md", "docs/performance/goals.md", "docs/throttling.md"
+	const page, goals = "docs/performance.md", "docs/performance/goals.md"
 	twice := lastingAt(2, 0.1)
 	return []table{
 		{"README.md", "summary", a.summary(all)},
@@ -247,6 +228,5 @@ func (a arms) tables(all measured) []table {
 		{goals, "goals classes", a.goalTable(a.classGoals(), all)},
 		{goals, "classes", scenarioTable(all, "", classes, a.noRetry, a.prioritized, a.throttled, a.newerThrottled)},
 		{goals, "goals throttling", a.goalTable(a.throttlingGoals(), all)},
-		{throttling, "throttling", scenarioTable(all, "", throttlingRows(), a.noRetry, a.fork, a.full, a.spent, a.throttled)},
 	}
 }
