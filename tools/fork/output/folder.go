@@ -108,7 +108,7 @@ func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
 	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
 		o.link(o.Dir)
 		// An edit that the overlay has by now left an old manifest.
-		err = filetree.Replace(o.manifestFile(), []byte(manifest(t)))
+		err = filetree.Replace(o.manifestFile(), []byte(manifest(t)+o.links(o.Dir)))
 	} else {
 		written, err = true, o.swap(t)
 	}
@@ -130,7 +130,7 @@ func (o Folder) swap(t filetree.Tree) error {
 	if err := os.Rename(o.Dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := filetree.Replace(o.manifestFile(), []byte(manifest(t))); err != nil {
+	if err := filetree.Replace(o.manifestFile(), []byte(manifest(t)+o.links(fresh))); err != nil {
 		return errors.Join(err, os.Rename(old, o.Dir))
 	}
 	return errors.Join(os.Rename(fresh, o.Dir), os.RemoveAll(old))

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mongofork/tools/fork/filetree"
@@ -24,21 +25,47 @@ func (o Folder) link(dir string) {
 	}
 }
 
-// edits reports whether what is in the directory is neither what was recorded of it nor a source.
-func (o Folder) edits(have filetree.Tree, recorded string) bool {
-	known := map[string]string{}
-	for line := range strings.Lines(recorded) {
-		digest, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		known[path] = digest
+// linked begins the comments of a manifest that name links.
+const linked = "# link "
+
+// links lists the files of a directory that are links.
+func (o Folder) links(dir string) string {
+	var b strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(o.Links)) {
+		if same(filepath.Join(dir, filepath.FromSlash(path)), o.Links[path]) {
+			b.WriteString(linked + path + "\n")
+		}
 	}
-	found := make(map[string]string, len(have))
+	return b.String()
+}
+
+// edits reports whether what is in the directory is neither what was recorded of it, nor what its sources are or were.
+func (o Folder) edits(have filetree.Tree, recorded string) bool {
+	known, found := map[string]string{}, make(map[string]string, len(have))
 	for path, data := range have {
 		found[path] = filetree.Digest(data)
-		if source, ok := o.Links[path]; ok && same(filepath.Join(o.Dir, filepath.FromSlash(path)), source) {
+	}
+	for line := range strings.Lines(recorded) {
+		line = strings.TrimSuffix(line, "\n")
+		if path, ok := strings.CutPrefix(line, linked); !ok {
+			digest, path, _ := strings.Cut(line, "  ")
+			known[path] = digest
+		} else if _, exists := found[path]; exists && o.wasSource(path) {
 			known[path] = found[path]
 		}
 	}
 	return !maps.Equal(found, known)
+}
+
+// wasSource reports whether a file that was linked has not been edited since its source became another file, for instance in another
+// branch.
+func (o Folder) wasSource(path string) bool {
+	source, err := os.Stat(o.Links[path])
+	if err != nil {
+		return true // the overlay has it no more
+	}
+	file, err := os.Stat(filepath.Join(o.Dir, filepath.FromSlash(path)))
+	return err == nil && (os.SameFile(file, source) || !file.ModTime().After(source.ModTime()))
 }
 
 // same reports whether two names are those of one file.
