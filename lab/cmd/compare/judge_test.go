@@ -138,6 +138,8 @@ func TestRates(t *testing.T) {
 	}{
 		"the same":                             {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 34, "b": 26}, ""},
 		"one as often":                         {map[string]int{"a": 60}, map[string]int{"a": 57, "b": 3}, ""},
+		"one of few runs":                      {map[string]int{"a": 15}, map[string]int{"a": 14, "b": 1}, seldom},
+		"none of few runs":                     {map[string]int{"a": 15}, map[string]int{"a": 15}, ""},
 		"the fork does something now and then": {map[string]int{"a": 60}, map[string]int{"a": 50, "b": 10}, seldom},
 		"half of the time":                     {map[string]int{"a": 60}, map[string]int{"a": 30, "b": 30}, seldom},
 		"never, what upstream often does":      {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 60}, seldom},

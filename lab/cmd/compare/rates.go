@@ -21,7 +21,10 @@ func rates(plan trial.Plan, up, fork traces) (v verdict) {
 	}
 	alone := unpaired(len(up), len(fork), func(i, j int) bool { return compare(up[i], fork[j]).finding == "" })
 	allowed := len(fork) / 3 // by chance; between two drivers that vary in the same way there are seldom so many
-	if up.exact() {
+	switch {
+	case up.exact() && len(fork) <= some: // if there is one, more runs tell
+		allowed = 0
+	case up.exact():
 		allowed = len(fork) / 10
 	}
 	if len(alone) <= allowed {

@@ -144,7 +144,7 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, []string{
 		"compared compare, seed 7", "tested tests TestA, TestB and 1 more",
 		"compared tested compare, seed 7; tests TestA, TestB and 1 more",
-		"hidden nothing; not for compare: why", "4 defects: 2 found by compare, 2 by tests, 1 by neither",
+		"hidden nothing; not for compare: why", "4 defects: 2 found by compare, 2 by tests, 1 by neither; 28 of 30 by either are enough",
 	}, found)
 	assert.NoDirExists(t, filepath.Join(j.Root, "build", "planted"))
 
@@ -154,6 +154,15 @@ func TestRun(t *testing.T) {
 
 	_, err = j.Run(t.Context(), "fork", defects, []string{"tested", "no-such"}, &out)
 	assert.EqualError(t, err, "etc/planted.yaml has 1 of 2: tested no-such")
+
+	for name, want := range map[string]string{"compared": "without a defect, compare has a finding at seed 7",
+		"tested": "without a defect, these fail: tests TestA, TestB and 1 more"} {
+		found := j
+		found.Compare = func(ctx context.Context, tree, _ string) (string, error) { return j.Compare(ctx, tree, name) }
+		found.Test = func(ctx context.Context, tree, _ string) ([]string, error) { return j.Test(ctx, tree, name) }
+		_, err = found.Run(t.Context(), "fork", defects, nil, &out)
+		assert.EqualError(t, err, want)
+	}
 
 	broken = true
 	_, err = j.Run(t.Context(), "fork", defects, nil, &out)
