@@ -244,12 +244,12 @@ drift: ## Show what upstream's newest release changed under the overlay of the n
 RELEASE ?=
 
 .PHONY: release
-release: ## Write the fork as a module that a GOPROXY can serve, and what is published, twice, and compare the bytes
-	@rm -rf build/release build/assets build/again
-	$(MONGOFORK) release --assets build/assets $(addprefix --final ,$(RELEASE))
+release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve, and what is published, twice, and compare the bytes
+	@rm -rf build/goproxy build/assets build/again
+	$(MONGOFORK) release --assets build/assets $(addprefix --final ,$(RELEASE)) -o build/goproxy
 	@$(MONGOFORK) release --assets build/again/assets $(addprefix --final ,$(RELEASE)) -o build/again/release >/dev/null
 	cmp build/assets/SHA256SUMS build/again/assets/SHA256SUMS
-	cmp build/release/SHA256SUMS build/again/release/SHA256SUMS
+	cmp build/goproxy/SHA256SUMS build/again/release/SHA256SUMS
 
 .PHONY: lock
 lock: ## Record upstream's present declarations in the locks of all bases

@@ -62,7 +62,10 @@ func names(ctx context.Context, dir string) (text string, err error) {
 	bases, err := p.Bases()
 	for _, base := range bases {
 		level, levelErr := p.On(base).Level(ctx, false)
-		text, err = text+output.Version(base, level)+"\n", errors.Join(err, levelErr)
+		if levelErr != nil {
+			return text, levelErr
+		}
+		text += output.Version(base, level) + "\n"
 	}
 	return text, err
 }

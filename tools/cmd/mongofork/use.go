@@ -44,8 +44,11 @@ func (c *useCmd) Run(a *app) error {
 		Dir: c.Application, Driver: modulePath, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
 		Command: []string{"go", "-C", a.project.Root, "run", "./tools/cmd/mongofork", "use"},
 	}
-	if c.AtLeast != "" && (!c.Check || !patchLevel.MatchString(c.AtLeast)) {
-		return errors.New("--at-least wants --check, and a patch level such as fork.2")
+	if c.AtLeast != "" && !c.Check {
+		return errors.New("--at-least needs --check")
+	}
+	if c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast) {
+		return fmt.Errorf("--at-least=%s is no patch level; they begin with fork.1", c.AtLeast)
 	}
 	if c.Check {
 		effect, err := application.Check(a.ctx, c.AtLeast)

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"mongofork/tools/rig/process"
 )
@@ -78,7 +80,7 @@ func (c *child) ended() error {
 	return fmt.Errorf("%s exited (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
 }
 
-// newRunDir makes a new folder for data and logs below parent.
+// newRunDir makes a new folder for data and logs below parent, and removes those of processes that were killed.
 func newRunDir(parent string) (string, error) {
 	parent, err := filepath.Abs(parent)
 	if err != nil {
@@ -87,5 +89,21 @@ func newRunDir(parent string) (string, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
 	}
-	return os.MkdirTemp(parent, "run-")
+	left, err := filepath.Glob(filepath.Join(parent, "run-*-*"))
+	for _, dir := range left {
+		var owner int
+		if _, scanned := fmt.Sscanf(filepath.Base(dir), "run-%d-", &owner); scanned == nil && !lives(owner) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(parent, fmt.Sprintf("run-%d-", os.Getpid()))
+}
+
+// lives reports whether there is a process with this number.
+func lives(pid int) bool {
+	process, err := os.FindProcess(pid)
+	return err == nil && !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -117,4 +119,19 @@ func TestAMemberThatDoesNotAnswerHasNoRole(t *testing.T) {
 	m := &Member{deployment: &Deployment{}, address: "127.0.0.1:1"}
 	primary, secondary := m.Role(t.Context())
 	assert.False(t, primary || secondary)
+}
+
+func TestRunFoldersOfKilledProcessesGo(t *testing.T) {
+	parent := t.TempDir()
+	ended := exec.Command("go", "version")
+	require.NoError(t, ended.Run())
+	for _, name := range []string{fmt.Sprintf("run-%d-1", ended.Process.Pid), fmt.Sprintf("run-%d-1", os.Getppid()), "run-x", "kept"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(parent, name, "data"), 0o755))
+	}
+	_, err := newRunDir(parent)
+	require.NoError(t, err)
+	left, err := filepath.Glob(filepath.Join(parent, "*"))
+	require.NoError(t, err)
+	require.Len(t, left, 4)
+	require.NoDirExists(t, filepath.Join(parent, fmt.Sprintf("run-%d-1", ended.Process.Pid)))
 }
