@@ -42,18 +42,23 @@ func TestEditable(t *testing.T) {
 	p.put(t, "pool/rest.go", "package pool\n\nfunc more() {}\n\n//fork:remove taken nobody needs it\n")
 	require.NoError(t, editable(false), "an edit of a link is one of the overlay")
 
+	anHourAgo := func() {
+		past := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(p.Root, "pool", "plain.go"), past, past))
+	}
 	inPlace("pool/plain.go", "package pool\n\nfunc committed() {}\n")
+	anHourAgo()
 	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {}\n") // as git does: the build's file is another one from now on
 	require.NoError(t, editable(false))
 	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {} // again\n")
-	before := time.Now().Add(-time.Hour)
-	require.NoError(t, os.Chtimes(filepath.Join(p.Root, "pool", "plain.go"), before, before))
+	anHourAgo()
 	inPlace(plain, "package pool\n\nfunc late() {}\n")
 	require.ErrorContains(t, editable(false), "the folder has edits that this build lacks", "edited when it was no longer the source")
 	require.NoError(t, editable(true))
 	inPlace(plain, "package pool\n\nfunc again() {}\n")
 	require.Equal(t, "package pool\n\nfunc again() {}\n", p.read(t, "pool/plain.go"))
 
+	anHourAgo()
 	p.put(t, plain, "package pool\n\nfunc lost() {}\n")
 	require.ErrorContains(t, editable(false), "the folder has edits that this build lacks")
 	inPlace("build/v2.0.0/pool/rest.go", "package pool\n")

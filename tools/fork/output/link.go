@@ -65,7 +65,7 @@ func (o Folder) wasSource(path string) bool {
 		return true // the overlay has it no more
 	}
 	file, err := os.Stat(filepath.Join(o.Dir, filepath.FromSlash(path)))
-	return err == nil && (os.SameFile(file, source) || !file.ModTime().After(source.ModTime()))
+	return err == nil && (os.SameFile(file, source) || file.ModTime().Before(source.ModTime()))
 }
 
 // same reports whether two names are those of one file.
