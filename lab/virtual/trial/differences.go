@@ -338,9 +338,14 @@ var Differences = []Difference{
 			e.sameText() && some(i.All, `call `+e.call+` error`+unsent) && e.sameResult() && e.rest(``, ``)
 	}},
 	{Row: "retried abortTransaction", Apart: true, Fits: func(i Instant) bool {
+		concern := i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "abortTransaction" })
+		up, fork := i.starts("abortTransaction")
+		if concern && i.Plan.Topology == "sharded:2" {
+			up += len(i.Plan.Calls) // each of its calls waits in vain for the router that it is pinned to
+		}
 		return i.are(wentOn+`|event started abortTransaction|log .*abortTransaction`,
 			wentOn+`|(log|event started) .*abortTransaction|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
-			some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`) && i.once("abortTransaction")
+			(concern || some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`)) && fork > 0 && fork <= up
 	}},
 	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
 		const numbered = `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`
@@ -355,7 +360,7 @@ var Differences = []Difference{
 			alone := len(i.Plan.Workers()) == 1
 			return (alone || i.asOften("")) && i.are(wentOn+sends, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
 				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`) &&
-				i.asOften("bulkWrite") && i.asOften("getMore")
+				i.asOften("bulkWrite") && (i.asOften("getMore") || i.endsEarly("clientBulkWriteMany"))
 		},
 	},
 	{ // and returns its connection when the command's monitor has returned

@@ -537,6 +537,14 @@ var reasons = []example{
 		laterFork: []string{"event started abortTransaction of call 1 abortedTransaction"},
 	},
 	{
+		row: "retried abortTransaction", name: "after a write concern error",
+		plan:      Plan{Faults: []Fault{{What: Concern, On: "abortTransaction", Code: 91}}},
+		fork:      []string{asks},
+		both:      []string{"event succeeded abortTransaction after 1ms"},
+		laterUp:   []string{"event started abortTransaction of call 1 abortedTransaction"},
+		laterFork: []string{"event started abortTransaction of call 1 abortedTransaction"},
+	},
+	{
 		not: true, name: "the fork does not abort",
 		up:   []string{"event started abortTransaction of call 1 abortedTransaction"},
 		fork: []string{asks, "pool a: ConnectionCheckedIn  0s "},
@@ -748,6 +756,12 @@ var reasons = []example{
 		not: true, name: "the fork's next batch is not sent",
 		up:   []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
 		fork: []string{"pool a: ConnectionCheckedIn  0s", asks},
+	},
+	{
+		row: "client bulk write, reading its results with getMore", name: "the context ends before upstream reads them",
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "clientBulkWriteMany", Cancel: time.Millisecond}}},
+		up:   []string{"pool a: ConnectionCreated  0s"},
+		fork: []string{"event started getMore of call 1 clientBulkWriteMany"}, both: []string{"event succeeded bulkWrite after 1ms"},
 	},
 	{
 		not: true, name: "one more", up: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},

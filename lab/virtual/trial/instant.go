@@ -140,16 +140,20 @@ func (i Instant) starts(name string) (up, fork int) {
 	return count(i.UpstreamOn), count(i.ForkOn)
 }
 
-// once reports whether the fork still starts a command of a name, and not more often than upstream.
-func (i Instant) once(name string) bool {
-	up, fork := i.starts(name)
-	return fork > 0 && fork <= up
-}
-
 // asOften reports whether both start a command of a name equally often from then on.
 func (i Instant) asOften(name string) bool {
 	up, fork := i.starts(name)
 	return up == fork
+}
+
+// endsEarly reports whether a call under way of a kind has a deadline, or is cancelled.
+func (i Instant) endsEarly(kind string) bool {
+	for _, c := range i.Under {
+		if c.Kind == kind && (c.Deadline+c.Cancel > 0 || i.Plan.timeout() > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // end is how a call ends: what it says after error, is, detail and returns.
