@@ -44,6 +44,9 @@ func commandNames(t *testing.T, s *scripted.Script) []string {
 	return names
 }
 
+// foundFile is the reply to a find of a file of GridFS, which has one chunk.
+var foundFile = scripted.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}}))
+
 // cleanUps are calls in which the driver sends a command that the end of the caller's time does not cut off, or whose result
 // nobody looks at. Each has the first replies, after which the servers reject all, and the commands that are then sent
 // within the caller's deadline.
@@ -95,7 +98,8 @@ var cleanUps = []struct {
 		}, commands: []string{"listCollections", "killCursors"}, fails: true,
 	},
 	{
-		name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: "a"}}))},
+		name:    "ListCollectionNames, getMore fails",
+		replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: "a"}}))},
 		run: func(ctx context.Context, c *Collection) error {
 			_, err := c.Database().ListCollectionNames(ctx, bson.D{})
 			return err
@@ -146,16 +150,7 @@ var cleanUps = []struct {
 		}, commands: []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}, fails: true,
 	},
 	{
-		name: "GridFSDownloadStream.Read", replies: []any{
-			scripted.OK(
-				batch(
-					"firstBatch",
-					0,
-					bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}},
-				),
-			),
-			scripted.OK(batch("firstBatch", 7)),
-		},
+		name: "GridFSDownloadStream.Read", replies: []any{foundFile, scripted.OK(batch("firstBatch", 7))},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 			if err != nil {
@@ -166,16 +161,7 @@ var cleanUps = []struct {
 		}, commands: []string{"find", "find", "getMore", "getMore", "getMore", "getMore", "killCursors"}, fails: true,
 	},
 	{
-		name: "GridFSDownloadStream.Close", replies: []any{
-			scripted.OK(
-				batch(
-					"firstBatch",
-					0,
-					bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}},
-				),
-			),
-			scripted.OK(batch("firstBatch", 7)),
-		},
+		name: "GridFSDownloadStream.Close", replies: []any{foundFile, scripted.OK(batch("firstBatch", 7))},
 		run: func(ctx context.Context, c *Collection) error {
 			stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 			if err != nil {

@@ -216,8 +216,6 @@ func choose(bases []string, wanted, required string) (string, error) {
 			return base, nil
 		}
 	}
-	return "",
-		fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a "+
-			"step back; "+
-			"docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
+	return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a "+
+		"step back; docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
 }

@@ -265,7 +265,7 @@ var Differences = []Difference{
 			const unknown, calls = `UnknownTransactionCommitResult`,
 				`call \d+ (transaction|withTransaction|commitAgain|abortAgain) (error|is|detail|returns <nil>, an error)`
 			const without = `call \d+ \w*ransaction error driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, `
-			return i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" }) &&
+			return i.Plan.failsConcern("commitTransaction") &&
 				(some(i.Upstream, without) || len(i.Upstream) == 0 && some(i.Fork, unknown)) &&
 				!some(i.Upstream, unknown) &&
 				some(i.Fork, unknown) == some(i.Fork, `^ *[\d.]* *call`) && i.are(calls, wentOn+`|`+calls)
@@ -338,7 +338,7 @@ var Differences = []Difference{
 			e.sameText() && some(i.All, `call `+e.call+` error`+unsent) && e.sameResult() && e.rest(``, ``)
 	}},
 	{Row: "retried abortTransaction", Apart: true, Fits: func(i Instant) bool {
-		concern := i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "abortTransaction" })
+		concern := i.Plan.failsConcern("abortTransaction")
 		up, fork := i.starts("abortTransaction")
 		if concern && i.Plan.Topology == "sharded:2" {
 			up += len(i.Plan.Calls) // each of its calls waits in vain for the router that it is pinned to

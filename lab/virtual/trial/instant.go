@@ -124,7 +124,7 @@ func (i Instant) later(lines []string, pattern string, kinds ...string) bool {
 // unknown reports whether a commit ends of which it is not known whether it took place.
 func (i Instant) unknown() bool {
 	return some(i.All, `event failed commitTransaction`) || some(i.All, `event succeeded commitTransaction`) &&
-		i.Plan.faulty(func(f Fault) bool { return f.What == Concern && f.On == "commitTransaction" })
+		i.Plan.failsConcern("commitTransaction")
 }
 
 // starts returns how many commands of a name upstream and the fork start from then on.

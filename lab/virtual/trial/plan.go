@@ -165,6 +165,11 @@ func (p Plan) OnlyMonitored() bool {
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
+// failsConcern reports whether replies to a command have a write concern error.
+func (p Plan) failsConcern(command string) bool {
+	return p.faulty(func(f Fault) bool { return f.What == Concern && f.On == command })
+}
+
 // Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
 func (p Plan) Rejects() bool {
 	return !p.Has("retry") && !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {

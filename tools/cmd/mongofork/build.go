@@ -42,8 +42,8 @@ func (c *buildCmd) Run(a *app) error {
 	if !written {
 		state = "unchanged"
 	}
-	fmt.Fprintf(a.out, "%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s "+
-		"%s => %s\n",
+	fmt.Fprintf(a.out, "%s\n%s; %d files\n%s: %s\n\n"+
+		"In the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s %s => %s\n",
 		plan.Module, plan.Counts(), len(built.Tree), out.Label, state, plan.Module.Path, plan.Module.Version, out.Dir)
 	return nil
 }

@@ -20,12 +20,9 @@ type driftCmd struct {
 
 func (driftCmd) Help() string {
 	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
-		"touches, or " +
-		"uses, also through upstream's, or that call it, and that have changed, moved or gone; names that collide with ours; " +
-		"and what " +
-		"keeps the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
-		"is newer " +
-		"than every base: nobody has read it."
+		"touches, or uses, also through upstream's, or that call it, and that have changed, moved or gone; names that " +
+		"collide with ours; and what keeps the overlay's files for that version from fitting and compiling. Exits with 1 " +
+		"if there is any, or if the version is newer than every base: nobody has read it."
 }
 
 func (c *driftCmd) Run(a *app) error {
@@ -108,8 +105,7 @@ type acceptCmd struct {
 
 func (acceptCmd) Help() string {
 	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. With --base of a version that " +
-		"is no base " +
-		"yet it becomes one, and without arguments no more than that."
+		"is no base yet it becomes one, and without arguments no more than that."
 }
 
 func (c *acceptCmd) Run(a *app) error {

@@ -78,7 +78,8 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		return len(only) > 0 && !slices.Contains(only, d.Name)
 	})
 	if len(only) > len(chosen) {
-		return false, fmt.Errorf("%s has only %d of these %d; it lists their names: %s", Table, len(chosen), len(only), strings.Join(only, " "))
+		return false, fmt.Errorf("%s has only %d of these %d; it lists their names: %s", Table,
+			len(chosen), len(only), strings.Join(only, " "))
 	}
 	if err := j.Build(ctx, plot); err != nil { // if it does not compile, no test has found it
 		return false, err
@@ -119,7 +120,8 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		}
 		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, by, time.Since(start).Round(time.Second))
 	}
-	fmt.Fprintf(out, "%d defects: %d found by compare, %d by tests, %d by neither; %d of 30 by either are enough\n", len(chosen), compared, tested,
+	fmt.Fprintf(out, "%d defects: %d found by compare, %d by tests, %d by neither; %d of 30 by either are enough\n",
+		len(chosen), compared, tested,
 		neither, wanted)
 	return (len(chosen)-neither)*30 >= len(chosen)*wanted, nil
 }

@@ -144,7 +144,8 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, []string{
 		"compared compare, seed 7", "tested tests TestA, TestB and 1 more",
 		"compared tested compare, seed 7; tests TestA, TestB and 1 more",
-		"hidden nothing; not for compare: why", "4 defects: 2 found by compare, 2 by tests, 1 by neither; 28 of 30 by either are enough",
+		"hidden nothing; not for compare: why",
+		"4 defects: 2 found by compare, 2 by tests, 1 by neither; 28 of 30 by either are enough",
 	}, found)
 	assert.NoDirExists(t, filepath.Join(j.Root, "build", "planted"))
 
