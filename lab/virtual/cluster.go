@@ -271,8 +271,8 @@ func (c *Cluster) Document(namespace string, id any) bson.Raw { return c.data.do
 // Put inserts a document, or replaces it.
 func (c *Cluster) Put(namespace string, doc any) { c.data.put(namespace, marshal(doc)) }
 
-// OpenTransactions returns the number of transactions that have neither been committed nor aborted.
-func (c *Cluster) OpenTransactions() int { return c.data.openTransactions() }
+// Transactions returns how many have neither been committed nor aborted, and how many commands were of one that had not been started.
+func (c *Cluster) Transactions() (open, unstarted int) { return c.data.transactions() }
 
 // Primary returns the number of the replica set's primary, or -1.
 func (c *Cluster) Primary() int {

@@ -70,6 +70,9 @@ func (s *store) inTransaction(q *query, current *session, number int64) (result,
 		current.abort()
 		*current = session{number: number, state: inProgress}
 	}
+	if number > current.number && q.name != "abortTransaction" {
+		s.unstarted++
+	}
 	if number != current.number || current.state == none || current.state == aborted {
 		return nil, servererror.Errorf(servererror.CodeNoSuchTransaction, "no transaction %d is in progress", number)
 	}

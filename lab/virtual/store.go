@@ -32,6 +32,7 @@ type store struct {
 	lastCursor  int64
 	events      []event // of change streams
 	changed     chan struct{}
+	unstarted   int // commands of transactions that have not been started
 }
 
 func newStore(spec topology.Spec, opts Options) *store {
@@ -364,17 +365,16 @@ func (s *store) put(namespace string, doc bson.Raw) {
 	s.collection(namespace).put(doc.Lookup("_id"), doc)
 }
 
-// openTransactions counts them.
-func (s *store) openTransactions() int {
+// transactions counts those that are open, and the commands of those that have not been started.
+func (s *store) transactions() (open, unstarted int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	open := 0
 	for _, session := range s.sessions {
 		if session.state == inProgress {
 			open++
 		}
 	}
-	return open
+	return open, s.unstarted
 }
 
 // aggregate runs the pipelines of change streams and of counts; other stages let all documents pass.

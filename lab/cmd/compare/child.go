@@ -79,7 +79,6 @@ func processorTime() time.Duration {
 type driver struct {
 	ctx     context.Context
 	program string
-	memory  *memory // or nil
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -87,27 +86,8 @@ type driver struct {
 	stderr bytes.Buffer
 }
 
-// run runs a plan, unless its trace is remembered.
+// run runs a plan. A child that dies, or does not end, is the plan's result, too.
 func (d *driver) run(o order) trial.Trace {
-	if d.memory == nil {
-		return d.make(o)
-	}
-	t, ok := d.memory.next(o)
-	if ok {
-		return t
-	}
-	t = d.make(o)
-	if d.ctx.Err() != nil {
-		return t
-	}
-	if err := d.memory.add(o.key(), t); err != nil {
-		t.Crash = err.Error()
-	}
-	return t
-}
-
-// make runs a plan. A child that dies, or does not end, is the plan's result, too.
-func (d *driver) make(o order) trial.Trace {
 	if d.cmd == nil {
 		if err := d.start(); err != nil {
 			return trial.Trace{Crash: err.Error()}

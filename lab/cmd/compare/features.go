@@ -14,19 +14,15 @@ var always = []rule{
 	{"a call panics", func(_ trial.Plan, _, fork traces) bool {
 		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Panicked })
 	}},
-	{"far more processor time than upstream's", func(_ trial.Plan, up, fork traces) bool {
+	{"far more processor time than upstream's", func(plan trial.Plan, up, fork traces) bool {
 		busy := func(t trial.Trace) int { return int(t.Busy) }
-		return fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
+		return !plan.Endless() && fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
 	}},
-	{"a transaction waits too long before it begins again", func(plan trial.Plan, _, fork traces) bool {
-		allowed, first := 20*time.Millisecond, 5*time.Millisecond
-		if fork[0].Backoff > 100*time.Millisecond { // the newer specification's first is half as long again
-			first += first / 2
-		}
-		for longest, n := first, plan.Conflicts(); n > 0; longest, n = min(longest*3/2, 500*time.Millisecond), n-1 {
-			allowed += longest + roundTrip
-		}
-		return plan.Conflicts() > 0 && fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.End-o.Start > allowed })
+	{"a pool is ready before its server is known", func(plan trial.Plan, _, fork traces) bool {
+		return !plan.Proxied() && fork.any(func(t trial.Trace) bool { return t.Early > 0 })
+	}},
+	{"a command is of a transaction that has not been started", func(plan trial.Plan, _, fork traces) bool {
+		return plan.Monitor.Asks == 0 && fork.any(func(t trial.Trace) bool { return t.Unstarted > 0 })
 	}},
 }
 
@@ -38,8 +34,9 @@ var outcomes = []rule{
 	{"a command's event has not exactly one counterpart", func(_ trial.Plan, _, fork traces) bool {
 		return fork.any(func(t trial.Trace) bool { return t.Unpaired > 0 })
 	}},
-	{"a connection is not returned", func(_ trial.Plan, _, fork traces) bool {
-		return fork.any(func(t trial.Trace) bool { return t.Held > 0 })
+	{"a connection is not returned", func(_ trial.Plan, up, fork traces) bool {
+		held := func(t trial.Trace) int { return t.Held }
+		return fork.most(held) > up.most(held) // upstream keeps that of a cursor whose reply has a write concern error
 	}},
 	{"a read returns what is not there", func(_ trial.Plan, _, fork traces) bool {
 		return fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.Wrong })
@@ -49,7 +46,8 @@ var outcomes = []rule{
 // features are rules for what plans may have beside calls and faults.
 var features = []rule{
 	{"the command of a monitor changes the result of its call", func(plan trial.Plan, up, fork traces) bool {
-		return plan.OnlyMonitored() && fork.oftenACall(func(i int, o trial.Outcome) bool {
+		fails := plan.Proxied() && plan.Has("clientBulkWriteMany") // with upstream
+		return plan.OnlyMonitored() && !fails && fork.oftenACall(func(i int, o trial.Outcome) bool {
 			return o.Deadline+o.Cancel == 0 &&
 				up.all(func(t trial.Trace) bool { return i < len(t.Outcomes) && t.Outcomes[i].Error != o.Error })
 		})
@@ -68,13 +66,23 @@ var features = []rule{
 		})
 	}},
 	{"a retry goes to the overloaded router again", func(plan trial.Plan, _, fork traces) bool {
-		return plan.OneRouter() && fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.Single() && o.Attempts > 2 })
+		return plan.OneRouter() && fork.inACall(1, func(_ int, o trial.Outcome) bool {
+			aborts := o.Kind == "abortedTransaction" && plan.Faults[0].On == "abortTransaction"
+			return (o.Single() || aborts) && o.Attempts > 2
+		})
+	}},
+	{"closing a cursor keeps its caller waiting", func(plan trial.Plan, up, fork traces) bool {
+		took := func(o trial.Outcome) time.Duration { return o.End - o.Start }
+		return plan.Closes() && fork.inACall(1, func(i int, o trial.Outcome) bool {
+			return o.ReadsAll() && took(o) > up.longest(i, took)+roundTrip
+		})
 	}},
 	{"backoffs are not what they should be", func(plan trial.Plan, _, fork traces) bool {
-		return plan.Rejects() && math.Abs(fork.backoffs()) > map[bool]float64{true: 5, false: 1}[len(fork) == runs]
+		allowed := map[bool]float64{true: 5, false: 1}[len(fork) == runs]
+		return (plan.Rejects() || plan.Conflicts() > 0) && math.Abs(fork.backoffs(plan.Conflicts())) > allowed
 	}},
-	{"a write took place of which the error says that it did not", func(_ trial.Plan, _, fork traces) bool {
-		return fork.inACall(1, func(_ int, o trial.Outcome) bool {
+	{"a write took place of which the error says that it did not", func(plan trial.Plan, _, fork traces) bool {
+		return plan.Batch == 0 && fork.inACall(1, func(_ int, o trial.Outcome) bool {
 			return o.Single() && o.Done && strings.Contains(o.Error, "NoWritesPerformed")
 		})
 	}},
@@ -86,18 +94,27 @@ var features = []rule{
 	}},
 }
 
-// backoffs returns by how many standard deviations the sum of all backoffs of calls that had all retries is too long.
-func (t traces) backoffs() float64 {
+// backoffs returns by how many standard deviations the sum of all backoffs is too long, of calls that had all retries, or of
+// transactions that had so many conflicts.
+func (t traces) backoffs(conflicts int) float64 {
 	var sum, variance float64
 	for _, one := range t {
 		for _, o := range one.Outcomes {
-			if !o.Single() || o.OK() || !o.Overloaded || o.Deadline+o.Cancel > 0 || o.Attempts != one.Limit+1 {
+			longest, factor, n := one.Backoff.Seconds(), 2.0, one.Limit
+			switch {
+			case conflicts > 0: // the newer specification's first is half as long again
+				longest, factor, n = 0.005, 1.5, conflicts
+				if one.Backoff > 100*time.Millisecond {
+					longest *= 1.5
+				}
+				sum -= (transactionTime + time.Duration(n)*conflictTime).Seconds()
+			case !o.Single() || o.OK() || !o.Overloaded || o.Deadline+o.Cancel > 0 || o.Attempts != one.Limit+1:
 				continue
 			}
 			sum += (o.End - o.Start).Seconds()
-			// equally likely up to that
-			for longest, n := one.Backoff.Seconds(), 0; n < one.Limit; longest, n = 2*longest, n+1 {
+			for ; n > 0; n-- { // equally likely up to that
 				sum, variance = sum-longest/2, variance+longest*longest/12
+				longest *= factor
 			}
 		}
 	}

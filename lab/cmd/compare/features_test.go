@@ -46,11 +46,12 @@ func TestFeatureRules(t *testing.T) {
 	}
 	conflicts := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "withTransaction"}},
 		Faults: []trial.Fault{{What: trial.Error, Code: 112, On: "insert", Nth: 1, Times: 3}}}
-	lasts := func(took time.Duration) trial.Trace {
-		trace := outcome("withTransaction", "")
+	lasts := func(kind string, took time.Duration) trial.Trace {
+		trace := outcome(kind, "")
 		trace.Outcomes[0].End = took
 		return trace
 	}
+	reads := func(took time.Duration) trial.Trace { return lasts("find", took) }
 	refuses := closes
 	refuses.Topology, refuses.Faults = "loadbalanced:1", []trial.Fault{{What: trial.Close, On: "hello", Times: 2}}
 	cleared := outcome("findOne", "")
@@ -68,8 +69,8 @@ func TestFeatureRules(t *testing.T) {
 		change(&trace.Outcomes[0])
 		return trace
 	}
-	unpaired, held := outcome("findOne", ""), outcome("findOne", "")
-	unpaired.Unpaired, held.Held = 1, 1
+	unpaired, held, early, unstarted := outcome("findOne", ""), outcome("findOne", ""), outcome("findOne", ""), outcome("findOne", "")
+	unpaired.Unpaired, held.Held, early.Early, unstarted.Unstarted = 1, 1, 1, 1
 	good := outcome("findOne", "")
 	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
 	tests := map[string]struct {
@@ -87,8 +88,10 @@ func TestFeatureRules(t *testing.T) {
 			overloaded("x SystemOverloadedError")},
 		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
 			rejected(6, 1550*time.Millisecond)},
-		"a transaction waits too long before it begins again": {conflicts, lasts(0), lasts(60 * time.Millisecond),
-			lasts(40 * time.Millisecond)},
+		"a pool is ready before its server is known":              {trial.Plan{}, good, early, good},
+		"a command is of a transaction that has not been started": {trial.Plan{}, good, unstarted, good},
+		"closing a cursor keeps its caller waiting": {trial.Plan{}, reads(0), reads(5 * time.Millisecond),
+			reads(time.Millisecond)},
 		"a call succeeds whose last attempt was rejected": {trial.Plan{}, good,
 			having(func(o *trial.Outcome) { o.Refused = true }),
 			having(func(o *trial.Outcome) { o.Refused, o.Error = true, "x" })},
@@ -113,6 +116,16 @@ func TestFeatureRules(t *testing.T) {
 			}
 			assert.Nil(t, brokenOf(all, tt.plan, traces{tt.up}, traces{tt.good}))
 		})
+	}
+	// Without backoffs a transaction with three conflicts takes 10.6 ms. Their means are 2.5, 3.75 and 5.6 ms, or half as much more.
+	for _, tt := range []struct {
+		backoff, took time.Duration
+		broken        bool
+	}{{100, 22, false}, {100, 30, true}, {100, 14, true}, {200, 28, false}, {200, 20, true}, {200, 38, true}} {
+		trace := lasts("withTransaction", tt.took*time.Millisecond)
+		trace.Backoff = tt.backoff * time.Millisecond
+		rule := brokenOf(all, conflicts, traces{trace}, slices.Repeat(traces{trace}, runs))
+		assert.Equal(t, tt.broken, rule != nil, "%+v", tt)
 	}
 	assert.Nil(t, brokenOf(all, twice, traces{outcome("findOne", "x")}, traces{outcome("findOne", "x")}), "one retry does not do")
 }

@@ -51,7 +51,7 @@ const (
 
 // judge compares the drivers by a plan.
 func (p *pair) judge(plan trial.Plan) (v verdict) {
-	if plan.Overloads() {
+	if plan.Overloads() || plan.Conflicts() > 0 {
 		return p.overloaded(plan)
 	}
 	// The fork has two runs where something goes wrong, as it may do something else now and then.
@@ -150,12 +150,15 @@ func explain(plan trial.Plan, up, fork trial.Trace) (v verdict) {
 		}
 		i.Plan, i.Under = plan, plan.Under(i.At+plan.Turns(), up, fork)
 		i.Before = slices.Concat(up.Lines[:len(up.Lines)-len(a)], fork.Lines[:len(fork.Lines)-len(b)])
-		reason := trial.Reason(i)
-		if reason == nil {
+		found := trial.Reasons(i)
+		if found == nil {
 			return verdict{finding: different, detail: only(i.Upstream, i.Fork)}
 		}
-		v.reasons = append(v.reasons, reason.Row)
-		if reason.Apart {
+		apart := false
+		for _, reason := range found {
+			v.reasons, apart = append(v.reasons, reason.Row), apart || reason.Apart
+		}
+		if apart {
 			v.finding, v.detail = later(plan, up, fork, i.At)
 			break
 		}
@@ -200,27 +203,6 @@ func without(lines, others []string) (rest []string) {
 		}
 	}
 	return rest
-}
-
-// effort is how many smaller plans are tried.
-const effort = 300
-
-// report describes a finding, with the smallest plan that shows it.
-func (p *pair) report(plan trial.Plan, v verdict) string {
-	tried := 0
-	for smaller := v.finding != crashes; smaller; {
-		smaller = false
-		for _, candidate := range plan.Without() {
-			if tried++; tried > effort {
-				break
-			}
-			if w := p.judge(candidate); w.finding == v.finding {
-				plan, v, smaller = candidate, w, true
-				break
-			}
-		}
-	}
-	return v.text(plan)
 }
 
 // text describes a finding.

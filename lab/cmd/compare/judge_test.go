@@ -96,6 +96,7 @@ func TestLater(t *testing.T) {
 	}{
 		"the same, later": {nil, calls,
 			trace(11*time.Millisecond, "      11.000 event started insert of call 1 insertOne"), ""},
+		"another result": {nil, calls, trace(10*time.Millisecond, started, "      12.000 call 1 insertOne returns 2"), different},
 		"another command": {nil, calls,
 			trace(10*time.Millisecond, "      10.000 event started update of call 1 insertOne"), different},
 		"it is not sent":   {nil, calls, trace(10 * time.Millisecond), different},

@@ -28,6 +28,8 @@ type rule struct {
 
 const (
 	roundTrip = 2 * time.Millisecond
+	// transactionTime is what a transaction takes, and conflictTime one that conflicts.
+	transactionTime, conflictTime = 8 * time.Millisecond, 860 * time.Microsecond
 	// abortTime is how long a caller may wait for the end of a transaction after its deadline.
 	abortTime = 500 * time.Millisecond
 	// heartbeatPause is the least time between two heartbeats of a server that operations wait for.
@@ -95,6 +97,12 @@ var rules = []rule{
 		// Where upstream gives up, the fork's later commands may lose their connection, and the monitor then its own.
 		cut := func(t trial.Trace) int { return t.Cut }
 		allowed := 8*(1+len(plan.Workers())) + 2*max(0, fork.least(cut)-up.most(cut))
+		if plan.FailsAuthentication() {
+			allowed += len(plan.Calls) // each is retried
+		}
+		if plan.Has("withTransaction") {
+			allowed += 16 // its first backoffs are of milliseconds
+		}
 		return fork.least(trial.Trace.Burst) > up.most(trial.Trace.Burst)+allowed
 	}},
 	{"a transaction is left open", func(plan trial.Plan, up, fork traces) bool {
@@ -103,17 +111,18 @@ var rules = []rule{
 			return false // the application has aborted with a context that was over
 		}
 		// Upstream v2.5.0 may give up before the transaction has begun.
-		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent)
+		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent) &&
+			!up.any(func(t trial.Trace) bool { return t.BeyondLimit(fork[0].Limit) })
 	}},
 	{"a call fails that succeeds with upstream", func(plan trial.Plan, up, fork traces) bool {
 		if plan.Has("adaptive") || plan.Has("retry") || plan.Monitor.Asks > 0 || plan.Limits() || !plan.Reachable() ||
-			plan.Has("timeoutMS") &&
-				plan.Has("withTransaction") {
+			plan.Lacks() || plan.Batch > 0 || plan.Has("timeoutMS") && plan.Has("withTransaction") {
 			return false // by chance; or by what differences.md has about connections and WithTransaction
 		}
 		const endless = 100 // attempts, as upstream's newest may have after code 391
 		return fork.oftenACall(func(i int, f trial.Outcome) bool {
-			return !f.OK() && up.all(func(t trial.Trace) bool {
+			timed := f.ReadsAll() && plan.Has("timeoutMS") // which limits the fork's backoffs
+			return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
 				// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
 				// wrong.
 				return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected &&

@@ -21,7 +21,28 @@ type kind struct {
 	set      bool     // whether it needs more than a standalone
 	single   bool     // whether it is one command
 	effect   effect
-	run      func(ctx context.Context, a *application, c Call) (any, error)
+	run      runner
+}
+
+type runner = func(context.Context, calling) (any, error)
+
+// calling is a call of an application.
+type calling struct {
+	*application
+	Call
+}
+
+// one, several and inSet are kinds of one command, of several, and of several that a standalone does not have.
+func one(command string, effect effect, run runner) kind {
+	return kind{[]string{command}, false, true, effect, run}
+}
+
+func several(effect effect, run runner, commands ...string) kind {
+	return kind{commands, false, false, effect, run}
+}
+
+func inSet(effect effect, run runner, commands ...string) kind {
+	return kind{commands, true, false, effect, run}
 }
 
 // effect is what an acknowledged call has done, each of the c.N times.
@@ -87,127 +108,120 @@ func (p Plan) results() map[string]string {
 // onlyReads reports whether the plan has no other calls than those, and no replies are altered.
 func (p Plan) onlyReads() bool {
 	return !slices.ContainsFunc(p.Calls, func(c Call) bool { return p.results()[c.Kind] == "" }) &&
-		!p.faulty(func(f Fault) bool { return f.What == Lack })
+		!p.Lacks()
 }
 
 // kinds are the kinds of calls, by name. The table is read only.
 var kinds = map[string]kind{
-	"insertOne": {[]string{"insert"}, false, true, inserts, func(ctx context.Context, a *application, c Call) (any, error) {
+	"insertOne": one("insert", inserts, func(ctx context.Context, c calling) (any, error) {
 		c.N = 1
-		return a.coll.InsertOne(ctx, c.document(0))
-	}},
-	"insertMany": {[]string{"insert"}, false, true, inserts, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.coll.InsertMany(ctx, c.documents())
-	}},
-	"updateOne": {[]string{"update"}, false, true, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.coll.UpdateOne(ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
-	}},
-	"updateMany": {[]string{"update"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.UpdateMany(ctx, d("call", 0), d("$set", d("x", 1)))
-	}},
-	"replaceOne": {[]string{"update"}, false, true, nothing, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.coll.ReplaceOne(ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
-	}},
-	"deleteOne": {[]string{"delete"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.DeleteOne(ctx, d("_id", 2))
-	}},
-	"deleteMany": {[]string{"delete"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.DeleteMany(ctx, d("call", -1))
-	}},
-	"findOne": {[]string{"find"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.FindOne(ctx, d("_id", 3)).Raw()
-	}},
-	"find": {[]string{"find", "getMore"}, false, false, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return all(ctx)(a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(2)))
-	}},
-	"findClose": {[]string{"find", "killCursors"}, false, false, nothing,
-		func(ctx context.Context, a *application, _ Call) (any, error) {
-			cursor, err := a.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(1))
-			if err != nil {
-				return nil, err
-			}
-			return cursor.Next(ctx), errors.Join(cursor.Err(), cursor.Close(ctx))
-		}},
-	"findOneAndUpdate": {[]string{"findAndModify"}, false, true, increases,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			return none(a.coll.FindOneAndUpdate(ctx, d("_id", c.id(0)), increase(),
-				options.FindOneAndUpdate().SetUpsert(true)).Raw())
-		}},
-	"findOneAndReplace": {[]string{"findAndModify"}, false, true, nothing,
-		func(ctx context.Context, a *application, _ Call) (any, error) {
-			return a.coll.FindOneAndReplace(ctx, d("_id", 4), d("call", 0)).Raw()
-		}},
-	"findOneAndDelete": {[]string{"findAndModify"}, false, true, nothing,
-		func(ctx context.Context, a *application, _ Call) (any, error) {
-			return none(a.coll.FindOneAndDelete(ctx, d("_id", 5)).Raw())
-		}},
-	"countDocuments": {[]string{"aggregate"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.CountDocuments(ctx, d("call", 0))
-	}},
-	"estimatedDocumentCount": {[]string{"count"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.EstimatedDocumentCount(ctx)
-	}},
-	"distinct": {[]string{"distinct"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.Distinct(ctx, "call", bson.D{}).Raw()
-	}},
-	"aggregate": {[]string{"aggregate", "getMore"}, false, false, nothing,
-		func(ctx context.Context, a *application, _ Call) (any, error) {
-			return all(ctx)(a.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0))},
-				options.Aggregate().SetBatchSize(2)))
-		}},
-	"aggregateOut": {[]string{"aggregate"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return all(ctx)(a.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
-	}},
-	"bulkWrite": {[]string{"insert", "update", "delete"}, false, false, increases,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			return a.coll.BulkWrite(ctx, []mongo.WriteModel{
-				mongo.NewInsertOneModel().SetDocument(c.document(1)),
-				mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
-				mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
-				mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
-			}, options.BulkWrite().SetOrdered(c.N%2 == 0))
-		}},
-	"clientBulkWrite": {[]string{"bulkWrite"}, false, false, increases, func(ctx context.Context, a *application, c Call) (any, error) {
-		return a.client.BulkWrite(ctx, []mongo.ClientBulkWrite{
-			{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(c.document(1))},
-			{Database: "db", Collection: "c",
-				Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)},
-		}, options.ClientBulkWrite().SetVerboseResults(c.N > 1))
-	}},
-	"listCollections": {[]string{"listCollections"}, false, true, nothing,
-		func(ctx context.Context, a *application, _ Call) (any, error) {
-			return all(ctx)(a.coll.Database().ListCollections(ctx, bson.D{}))
-		}},
-	"listDatabases": {[]string{"listDatabases"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.client.ListDatabaseNames(ctx, bson.D{})
-	}},
-	"listIndexes": {[]string{"listIndexes"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return all(ctx)(a.coll.Indexes().List(ctx))
-	}},
-	"createIndex": {[]string{"createIndexes"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return a.coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: d("x", 1)})
-	}},
-	"dropIndex": {[]string{"dropIndexes"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return nil, a.coll.Indexes().DropOne(ctx, "x_1")
-	}},
-	"createCollection": {[]string{"create"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return nil, a.coll.Database().CreateCollection(ctx, "other")
-	}},
-	"dropCollection": {[]string{"drop"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return nil, a.coll.Database().Collection("other").Drop(ctx)
-	}},
-	"runCommand": {[]string{"ping"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return nil, a.coll.Database().RunCommand(ctx, d("ping", 1)).Err()
-	}},
-	"ping": {[]string{"ping"}, false, true, nothing, func(ctx context.Context, a *application, _ Call) (any, error) {
-		return nil, a.client.Ping(ctx, nil)
-	}},
-	"watch": {[]string{"aggregate", "getMore"}, true, false, inserts, func(ctx context.Context, a *application, c Call) (any, error) {
-		stream, err := a.coll.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
+		return c.coll.InsertOne(ctx, c.document(0))
+	}),
+	"insertMany": one("insert", inserts, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.InsertMany(ctx, c.documents())
+	}),
+	"updateOne": one("update", increases, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.UpdateOne(ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
+	}),
+	"updateMany": one("update", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.UpdateMany(ctx, d("call", 0), d("$set", d("x", 1)))
+	}),
+	"replaceOne": one("update", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.ReplaceOne(ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
+	}),
+	"deleteOne": one("delete", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.DeleteOne(ctx, d("_id", 2))
+	}),
+	"deleteMany": one("delete", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.DeleteMany(ctx, d("call", -1))
+	}),
+	"findOne": one("find", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.FindOne(ctx, d("_id", 3)).Raw()
+	}),
+	"find": several(nothing, func(ctx context.Context, c calling) (any, error) {
+		return all(ctx)(c.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(2)))
+	}, "find", "getMore"),
+	"findClose": several(nothing, func(ctx context.Context, c calling) (any, error) {
+		cursor, err := c.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(1))
 		if err != nil {
 			return nil, err
 		}
-		_, err = a.coll.InsertMany(ctx, c.documents())
+		return cursor.Next(ctx), errors.Join(cursor.Err(), cursor.Close(ctx))
+	}, "find", "killCursors"),
+	"findOneAndUpdate": one("findAndModify", increases, func(ctx context.Context, c calling) (any, error) {
+		return none(c.coll.FindOneAndUpdate(ctx, d("_id", c.id(0)), increase(), options.FindOneAndUpdate().SetUpsert(true)).Raw())
+	}),
+	"findOneAndReplace": one("findAndModify", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.FindOneAndReplace(ctx, d("_id", 4), d("call", 0)).Raw()
+	}),
+	"findOneAndDelete": one("findAndModify", nothing, func(ctx context.Context, c calling) (any, error) {
+		return none(c.coll.FindOneAndDelete(ctx, d("_id", 5)).Raw())
+	}),
+	"countDocuments": one("aggregate", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.CountDocuments(ctx, d("call", 0))
+	}),
+	"estimatedDocumentCount": one("count", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.EstimatedDocumentCount(ctx)
+	}),
+	"distinct": one("distinct", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.Distinct(ctx, "call", bson.D{}).Raw()
+	}),
+	"aggregate": several(nothing, func(ctx context.Context, c calling) (any, error) {
+		return all(ctx)(c.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
+	}, "aggregate", "getMore"),
+	"aggregateOut": one("aggregate", nothing, func(ctx context.Context, c calling) (any, error) {
+		return all(ctx)(c.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
+	}),
+	"bulkWrite": several(increases, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.BulkWrite(ctx, []mongo.WriteModel{
+			mongo.NewInsertOneModel().SetDocument(c.document(1)),
+			mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
+			mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
+			mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
+		}, options.BulkWrite().SetOrdered(c.N%2 == 0))
+	}, "insert", "update", "delete"),
+	"clientBulkWrite": several(increases, func(ctx context.Context, c calling) (any, error) {
+		return c.client.BulkWrite(ctx, []mongo.ClientBulkWrite{c.insertion(1), c.increase()},
+			options.ClientBulkWrite().SetVerboseResults(c.N > 1))
+	}, "bulkWrite"),
+	"clientBulkWriteMany": several(increases, func(ctx context.Context, c calling) (any, error) {
+		writes := []mongo.ClientBulkWrite{c.increase()}
+		for i := range 4 {
+			writes = append(writes, c.insertion(1+i%(2+c.N)))
+		}
+		return c.client.BulkWrite(ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
+	}, "bulkWrite", "getMore"),
+	"listCollections": one("listCollections", nothing, func(ctx context.Context, c calling) (any, error) {
+		return all(ctx)(c.coll.Database().ListCollections(ctx, bson.D{}))
+	}),
+	"listDatabases": one("listDatabases", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.client.ListDatabaseNames(ctx, bson.D{})
+	}),
+	"listIndexes": one("listIndexes", nothing, func(ctx context.Context, c calling) (any, error) {
+		return all(ctx)(c.coll.Indexes().List(ctx))
+	}),
+	"createIndex": one("createIndexes", nothing, func(ctx context.Context, c calling) (any, error) {
+		return c.coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: d("x", 1)})
+	}),
+	"dropIndex": one("dropIndexes", nothing, func(ctx context.Context, c calling) (any, error) {
+		return nil, c.coll.Indexes().DropOne(ctx, "x_1")
+	}),
+	"createCollection": one("create", nothing, func(ctx context.Context, c calling) (any, error) {
+		return nil, c.coll.Database().CreateCollection(ctx, "other")
+	}),
+	"dropCollection": one("drop", nothing, func(ctx context.Context, c calling) (any, error) {
+		return nil, c.coll.Database().Collection("other").Drop(ctx)
+	}),
+	"runCommand": one("ping", nothing, func(ctx context.Context, c calling) (any, error) {
+		return nil, c.coll.Database().RunCommand(ctx, d("ping", 1)).Err()
+	}),
+	"ping": one("ping", nothing, func(ctx context.Context, c calling) (any, error) { return nil, c.client.Ping(ctx, nil) }),
+	"watch": inSet(inserts, func(ctx context.Context, c calling) (any, error) {
+		stream, err := c.coll.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		_, err = c.coll.InsertMany(ctx, c.documents())
 		seen := 0
 		for range 20 {
 			if err == nil && stream.TryNext(ctx) {
@@ -215,88 +229,64 @@ var kinds = map[string]kind{
 			}
 		}
 		return seen, errors.Join(err, stream.Err(), stream.Close(ctx))
-	}},
-	"causal": {[]string{"insert", "find"}, true, false, inserts, inSession(options.Session().SetCausalConsistency(true),
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			_, err := a.coll.InsertOne(ctx, c.document(0))
-			if err != nil {
-				return nil, err
+	}, "aggregate", "getMore"),
+	"causal": inSet(inserts, inSession(options.Session().SetCausalConsistency(true), func(ctx context.Context, c calling) (any, error) {
+		if _, err := c.coll.InsertOne(ctx, c.document(0)); err != nil {
+			return nil, err
+		}
+		return c.coll.FindOne(ctx, d("_id", c.id(0))).Raw()
+	}), "insert", "find"),
+	"snapshot": inSet(nothing, inSession(options.Session().SetSnapshot(true), func(ctx context.Context, c calling) (any, error) {
+		if _, err := c.coll.FindOne(ctx, d("_id", 3)).Raw(); err != nil {
+			return nil, err
+		}
+		return c.coll.Distinct(ctx, "call", bson.D{}).Raw()
+	}), "find", "distinct"),
+	"tailable": several(nothing, func(ctx context.Context, c calling) (any, error) {
+		cursor, err := c.coll.Find(ctx, d("call", 0),
+			options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		seen := 0
+		for range 10 {
+			if cursor.TryNext(ctx) {
+				seen++
 			}
-			return a.coll.FindOne(ctx, d("_id", c.id(0))).Raw()
-		})},
-	"snapshot": {[]string{"find", "distinct"}, true, false, nothing, inSession(options.Session().SetSnapshot(true),
-		func(ctx context.Context, a *application, _ Call) (any, error) {
-			_, err := a.coll.FindOne(ctx, d("_id", 3)).Raw()
-			if err != nil {
-				return nil, err
+		}
+		return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
+	}, "find", "getMore", "killCursors"),
+	"transaction": inSet(increases, inSession(nil, func(ctx context.Context, c calling) (any, error) {
+		return nil, c.transaction(ctx, true)
+	}), "insert", "update", "commitTransaction"),
+	"abortedTransaction": inSet(nothing, inSession(nil, func(ctx context.Context, c calling) (any, error) {
+		return nil, c.transaction(ctx, false)
+	}), "insert", "update", "abortTransaction"),
+	"withTransaction": inSet(increases, inSession(nil, func(ctx context.Context, c calling) (any, error) {
+		times, session := 0, mongo.SessionFromContext(ctx)
+		result, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+			if times++; times > 10 { // or a driver that begins again without a pause would never end
+				pause(ctx, times > 20)
 			}
-			return a.coll.Distinct(ctx, "call", bson.D{}).Raw()
-		})},
-	"tailable": {[]string{"find", "getMore", "killCursors"}, false, false, nothing,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			cursor, err := a.coll.Find(ctx, d("call", 0),
-				options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
-			if err != nil {
-				return nil, err
-			}
-			seen := 0
-			for range 10 {
-				if cursor.TryNext(ctx) {
-					seen++
-				}
-			}
-			return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
-		}},
-	"clientBulkWriteMany": {[]string{"bulkWrite", "getMore"}, false, false, increases,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			writes := []mongo.ClientBulkWrite{{Database: "db", Collection: "c",
-				Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)}}
-			for i := range 4 {
-				writes = append(writes, mongo.ClientBulkWrite{Database: "db", Collection: "c",
-					Model: mongo.NewClientInsertOneModel().SetDocument(c.document(1 + i%(2+c.N)))})
-			}
-			return a.client.BulkWrite(ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
-		}},
-	"transaction": {[]string{"insert", "update", "commitTransaction"}, true, false, increases,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			return a.transaction(ctx, c, true)
-		}},
-	"abortedTransaction": {[]string{"insert", "update", "abortTransaction"}, true, false, nothing,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			return a.transaction(ctx, c, false)
-		}},
-	"withTransaction": {[]string{"insert", "update", "commitTransaction", "abortTransaction"}, true, false, increases,
-		func(ctx context.Context, a *application, c Call) (any, error) {
-			session, err := a.client.StartSession()
-			if err != nil {
-				return nil, err
-			}
-			defer a.end(c, session)
-			times := 0
-			result, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-				if times++; times > 10 { // or a driver that begins again without a pause would never end
-					pause(ctx, times > 20)
-				}
-				defer a.endsNow(c)
-				return nil, a.writes(ctx, c)
-			})
-			return result, a.again(ctx, c, session, err)
-		}},
+			defer c.endsNow()
+			return nil, c.writes(ctx)
+		})
+		return result, c.again(ctx, session, err)
+	}), "insert", "update", "commitTransaction", "abortTransaction"),
 }
 
 // featured are the kinds of which only plans with features have calls.
 var featured = []string{"causal", "clientBulkWriteMany", "snapshot", "tailable"}
 
 // inSession makes a call in a session of its own.
-func inSession(opts *options.SessionOptionsBuilder, run func(context.Context, *application, Call) (any, error)) func(context.Context,
-	*application, Call) (any, error) {
-	return func(ctx context.Context, a *application, c Call) (any, error) {
-		session, err := a.client.StartSession(opts)
+func inSession(opts options.Lister[options.SessionOptions], run runner) runner {
+	return func(ctx context.Context, c calling) (any, error) {
+		session, err := c.client.StartSession(opts)
 		if err != nil {
 			return nil, err
 		}
-		defer a.end(c, session)
-		return run(mongo.NewSessionContext(ctx, session), a, c)
+		defer c.end(session)
+		return run(mongo.NewSessionContext(ctx, session), c)
 	}
 }
 
@@ -320,13 +310,23 @@ func all(ctx context.Context) func(*mongo.Cursor, error) (any, error) {
 	}
 }
 
+// insertion and increase are statements of client bulk writes.
+func (c Call) insertion(i int) mongo.ClientBulkWrite {
+	return mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(c.document(i))}
+}
+
+func (c Call) increase() mongo.ClientBulkWrite {
+	return mongo.ClientBulkWrite{Database: "db", Collection: "c",
+		Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)}
+}
+
 // writes are what a transaction does.
-func (a *application) writes(ctx context.Context, c Call) error {
-	if _, err := a.coll.InsertMany(ctx, []any{c.document(1), c.document(2)}); err != nil {
+func (c calling) writes(ctx context.Context) error {
+	if _, err := c.coll.InsertMany(ctx, []any{c.document(1), c.document(2)}); err != nil {
 		return err
 	}
 	time.Sleep(3 * time.Millisecond)
-	_, err := a.coll.UpdateOne(ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
+	_, err := c.coll.UpdateOne(ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
 	if err == nil && c.N == 3 {
 		return fmt.Errorf("the application gives up: %w", errGivenUp)
 	}
@@ -335,26 +335,26 @@ func (a *application) writes(ctx context.Context, c Call) error {
 }
 
 // end ends a session. It takes the time that it takes, and the call has none of it: applications give EndSession no deadline.
-func (a *application) end(c Call, session *mongo.Session) {
-	a.returns(c)
+func (c calling) end(session *mongo.Session) {
+	c.returns()
 	session.EndSession(context.Background())
 }
 
 // returns notes that the call is over, but for what ends its session.
-func (a *application) returns(c Call) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, returned := a.returned[c.ID]; !returned {
-		a.returned[c.ID] = a.recorder.now()
+func (c calling) returns() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, returned := c.returned[c.ID]; !returned {
+		c.returned[c.ID] = c.recorder.now()
 	}
 }
 
 // again ends a transaction once more after a failed commit, as the application may whose context is over. It returns the commit's error.
-func (a *application) again(ctx context.Context, c Call, session *mongo.Session, err error) error {
+func (c calling) again(ctx context.Context, session *mongo.Session, err error) error {
 	if err == nil || c.Again == "" {
 		return err
 	}
-	a.returns(c)
+	c.returns()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	time.Sleep(100 * time.Millisecond)
@@ -362,15 +362,15 @@ func (a *application) again(ctx context.Context, c Call, session *mongo.Session,
 	if c.Again == "abort" {
 		end = session.AbortTransaction
 	}
-	a.recorder.ended(c.ID, c.Again+"Again", nil, end(ctx))
+	c.recorder.ended(c.ID, c.Again+"Again", nil, end(ctx))
 	return err
 }
 
 // endsNow notes that nothing but the transaction's end is left, if the callback does not run again.
-func (a *application) endsNow(c Call) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ending[c.ID] = a.recorder.now()
+func (c calling) endsNow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending[c.ID] = c.recorder.now()
 }
 
 // pause waits for a second, and beyond the context's end only if it must.
@@ -386,18 +386,13 @@ var (
 	errPanic   = errors.New("panic")
 )
 
-func (a *application) transaction(ctx context.Context, c Call, commit bool) (any, error) {
-	session, err := a.client.StartSession()
-	if err != nil {
-		return nil, err
-	}
-	defer a.end(c, session)
+func (c calling) transaction(ctx context.Context, commit bool) error {
+	session := mongo.SessionFromContext(ctx)
 	if err := session.StartTransaction(); err != nil {
-		return nil, err
+		return err
 	}
-	err = a.writes(mongo.NewSessionContext(ctx, session), c)
-	if err != nil || !commit {
-		return nil, errors.Join(err, session.AbortTransaction(ctx))
+	if err := c.writes(ctx); err != nil || !commit {
+		return errors.Join(err, session.AbortTransaction(ctx))
 	}
-	return nil, a.again(ctx, c, session, session.CommitTransaction(ctx))
+	return c.again(ctx, session, session.CommitTransaction(ctx))
 }

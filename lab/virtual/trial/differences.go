@@ -29,11 +29,14 @@ const (
 	wentOn = `(` + tried + `|pool \S+: Connection(CheckedOut|CheckedIn|Created)|log "Connection (checked (in|out)|created)")`
 	// beginsAgain is what a transaction shows that begins again, also without time.
 	beginsAgain = wentOn + `|event started (insert|abortTransaction) of call \d+ withTransaction|` +
-		`server \S+ sees insert: .*startTransaction: true|log "Command started"|` +
+		`server \S+ sees insert: .*startTransaction: true|log "Command started"|event started count of call \d+ monitor|` +
+		`pool \S+: ConnectionClosed idle|log "Connection closed" reason: Connection has been available but unused|` +
 		`event failed insert after 0s: .* context (canceled|deadline exceeded)`
 	// unsent are the errors of such attempts: the pool was cleared, no server was found, no connection was established.
 	unsent = ` ?\S+ " ?(connection pool for \S+ was cleared because another operation failed|server selection error: |` +
 		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
+	// writeConcern is that of a commit or an abort.
+	writeConcern = `, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`
 	// clears is what upstream does, and the fork not, when a connection is not established.
 	clears = `|pool \S+: Connection(PoolCleared|Closed)|log "(Connection pool cleared|Connection closed|Command started)"|` +
 		`server \S+: \w+ to Unknown|topology: `
@@ -80,7 +83,8 @@ var Differences = []Difference{
 	{ // upstream's indexes are then those of the batch
 		Row: "an interrupted write of many documents", Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.both("insertMany") && e.interrupted() && e.adds(expired...) && e.rest(tried, tried)
+			batches := e.both("insertMany") || e.both("bulkWrite") && i.Plan.Batch > 0
+			return batches && e.interrupted() && e.adds(expired...) && e.rest(tried, tried)
 		},
 	},
 	{ // upstream has an error of another package
@@ -118,7 +122,7 @@ var Differences = []Difference{
 			const failed = `Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`
 			e := i.ended()
 			return some(i.Upstream, failed) && some(i.Fork, failed+`.*SystemOverloadedError, RetryableError`) &&
-				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake`) &&
+				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake| incomplete read of message header`) &&
 				(len(e.fork) == 0 || e.fork.matches("error", `during connection handshake`))) &&
 				e.rest(wentOn+clears+`|`+failed, tried+`|`+failed)
 		},
@@ -157,15 +161,31 @@ var Differences = []Difference{
 		return e.one() && e.up.matches("error",
 			`^ (topology\.poolClearedError|\*errors\.joinError) ".* was cleared because another operation failed with: `) &&
 			(len(e.fork) == 0 && some(i.ForkOn, `CheckOutStarted|Server selection started`) ||
-				e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0])) &&
+				e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0]+`|`+expired[1])) &&
 			e.rest(tried, wentOn)
 	}},
+	{ // upstream retries a command of a transaction that was in the wait queue
+		Row: "pool cleared before the command asked for a connection", Apart: true, Fits: func(i Instant) bool {
+			return some(i.Before, `CheckOutFailed .*poolClearedError`) && some(i.Upstream, `CheckOutStarted`) &&
+				i.are(wentOn, wentOn) && i.bound(transacting...) &&
+				i.later(i.UpstreamOn, `event started (insert|update) of call CALL`, transacting...) &&
+				i.later(i.ForkOn, `event started abortTransaction of call CALL`, transacting...)
+		},
+	},
+	{ // and so the command of a monitor, which has the transaction's session
+		Row: "pool cleared before the command asked for a connection", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return e.onlyFork("monitor") && e.fork.matches("error", `^ mongo\.CommandError " ?connection pool for \S+ was cleared`) &&
+				e.fork.matches("is", `^ TransientTransactionError$`) && e.rest(tried, ``) && i.under(transacting...) != "" &&
+				some(i.UpstreamOn, `event started count of call `+e.call)
+		},
+	},
 	{ // upstream begins at once
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return i.running() && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
 				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) &&
-				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain+`|event started count of call \d+ monitor`, ``) &&
+				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain, ``) &&
 				(len(e.fork) > 0 || i.later(i.ForkOn,
 					`event started insert of call CALL|call CALL error`, "withTransaction"))
 		},
@@ -193,6 +213,13 @@ var Differences = []Difference{
 			return i.running() && i.are(begins, begins) && i.but(`maxTimeMS: \{"\$numberLong":"\d+"\}`)
 		},
 	},
+	{ // or by about a microsecond
+		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
+			const begins = `server \S+ sees .* startTransaction: true`
+			return i.running() && i.are(begins, begins) && some(i.UpstreamOn, begins) && some(i.ForkOn, begins) &&
+				(len(i.Upstream)+len(i.Fork) == 1 || i.but(`^ *[\d.]+ |maxTimeMS: \{"\$numberLong":"\d+"\}`))
+		},
+	},
 	{ // only the fork's have the client's Timeout
 		Row: "commit and abort by `WithTransaction`", Fits: func(i Instant) bool {
 			const ends = `server \S+ sees (commit|abort)Transaction: `
@@ -206,6 +233,14 @@ var Differences = []Difference{
 			e := i.ended()
 			return i.Plan.timeout() > 0 && i.running() && len(e.up) > 0 && len(e.fork) == 0 && e.up["error"] != "" &&
 				some(i.All, `event failed (abort|commit)Transaction`) && e.rest(``, wentOn+retries)
+		},
+	},
+	{ // and ends them
+		Row: "commit and abort by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() && i.running() && e.onlyFork("withTransaction") &&
+				e.rest(``, wentOn+`|pool \S+: ConnectionClosed|log |event failed (commit|abort)Transaction .* context deadline exceeded`) &&
+				some(i.Before, `event started (commit|abort)Transaction`)
 		},
 	},
 	{ // and so have the commands that their monitors run
@@ -248,6 +283,22 @@ var Differences = []Difference{
 				committing...)
 		},
 	},
+	{ // upstream commits again at once
+		Row: "a commit of unknown result by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
+			const sends = `event started commitTransaction of call`
+			return i.running() && i.are(wentOn+`|log "Command started"|`+sends, ``) &&
+				some(slices.Concat(i.Before, i.All), `event failed commitTransaction`) &&
+				i.later(i.ForkOn, sends+` CALL|call CALL error`, "withTransaction")
+		},
+	},
+	{ // upstream sends the third at once
+		Row: "retries of commit and abort under a deadline or `Timeout`", Apart: true, Fits: func(i Instant) bool {
+			const sends = `event started (commit|abort)Transaction of call`
+			return i.endsEarly(committing...) && i.are(wentOn+`|log "Command started"|`+sends, ``) && i.bound(committing...) &&
+				some(slices.Concat(i.Before, i.All), `event failed (commit|abort)Transaction`) &&
+				i.later(i.ForkOn, sends+` CALL|call CALL error`, committing...)
+		},
+	},
 	{ // upstream aborts it, by EndSession or because the application says so
 		Row: "a commit of unknown result that was sent", Apart: true, Fits: func(i Instant) bool {
 			const unknown = `call \d+ (transaction|withTransaction|commitAgain) is timeout.*UnknownTransactionCommitResult`
@@ -275,7 +326,14 @@ var Differences = []Difference{
 		Row: "a commit of unknown result that was sent", Fits: func(i Instant) bool {
 			const commits = `server \S+ sees commitTransaction: `
 			return i.are(commits, commits+`.*writeConcern: \{"w": "majority"`) && !some(i.Upstream, `"w": "majority"`) &&
-				i.but(`, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`)
+				i.but(writeConcern)
+		},
+	},
+	{ // which the command of a monitor, with the transaction's session, shows as well
+		Row: "a commit of unknown result that was sent", Fits: func(i Instant) bool {
+			const counts = `server \S+ sees count: `
+			return i.Plan.Monitor.Asks > 0 && i.under(committing...) != "" && len(i.Fork) > 0 && i.are(counts, counts) &&
+				i.but(`, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`)
 		},
 	},
 	{ // the application commits again, by another router, which no connection is idle for
@@ -293,8 +351,8 @@ var Differences = []Difference{
 			const closes = `|(log|event) .*(getMore|killCursors)`
 			return i.Plan.faulty(func(f Fault) bool { return f.What == Lack && strings.HasPrefix(f.Field, "cursor") }) &&
 				e.one() && e.fork.matches("error", `"malformed reply: the cursor has no `) &&
-				(e.up["error"] == "" || e.up.matches("error", `"(panic: |invalid response from server, no ')`)) &&
-				e.rest(wentOn+closes+`|event started insert of call \d+ watch`, wentOn+closes)
+				(e.up["error"] == "" || e.up.matches("error", `"(panic: |invalid response from server, no '|database name cannot be empty)`)) &&
+				e.rest(wentOn+closes+`|event started (insert of call \d+ watch|distinct of call \d+ snapshot)`, wentOn+closes)
 		},
 	},
 	{ // upstream forgets that the command begins the transaction
@@ -317,7 +375,9 @@ var Differences = []Difference{
 		Row: "that error of a commit; a commit that finds no server", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return i.running() && len(e.fork) == 0 && !e.up.matches("is", `UnknownTransactionCommitResult`) &&
-				(e.up.matches("error", `^`+unsent) || len(e.up) == 0 && some(i.Fork, `event started commitTransaction`) &&
+				(e.up.matches("error", `^`+unsent) || len(e.up) == 0 && (some(i.Fork, `event started commitTransaction`) ||
+					some(i.Upstream, `operation: abortTransaction`) &&
+						i.later(i.ForkOn, `event started commitTransaction of call CALL`, "withTransaction")) &&
 					some(i.Before, `ConnectionCheckOutFailed|Server selection failed`)) &&
 				e.rest(wentOn+`|event started insert of call \d+ withTransaction`,
 					wentOn+`|event started commitTransaction of call \d+ withTransaction`)
@@ -339,7 +399,7 @@ var Differences = []Difference{
 	}},
 	{Row: "retried abortTransaction", Apart: true, Fits: func(i Instant) bool {
 		concern := i.Plan.failsConcern("abortTransaction")
-		up, fork := i.starts("abortTransaction")
+		up, fork := i.starts("abortTransaction of call (" + i.under(transacting...) + ")")
 		if concern && i.Plan.Topology == "sharded:2" {
 			up += len(i.Plan.Calls) // each of its calls waits in vain for the router that it is pinned to
 		}
@@ -347,6 +407,20 @@ var Differences = []Difference{
 			wentOn+`|(log|event started) .*abortTransaction|pool \S+: ConnectionClosed stale|log "Connection closed"`) &&
 			(concern || some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`)) && fork > 0 && fork <= up
 	}},
+	{ // after a commit that was never sent, upstream's abort has a commit's label
+		Row: "retried abortTransaction", Fits: func(i Instant) bool {
+			const failed = `(event failed abortTransaction|pool \S+: ConnectionPoolCleared|log) .*network, `
+			return len(i.Fork) > 0 && i.are(failed+`UnknownTransactionCommitResult$`, failed+`TransientTransactionError$`) &&
+				i.but(`(UnknownTransactionCommitResult|TransientTransactionError)$`)
+		},
+	},
+	{ // and its write concern, if it is sent again
+		Row: "retried abortTransaction", Fits: func(i Instant) bool {
+			const aborts = `server \S+ sees abortTransaction: `
+			return len(i.Fork) > 0 && i.are(aborts+`.*writeConcern: \{"w": "majority"`, aborts) && !some(i.Fork, `"w": "majority"`) &&
+				i.but(writeConcern)
+		},
+	},
 	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
 		const numbered = `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`
 		return i.Plan.Has("retryWrites=false") && i.Plan.Has("clientBulkWrite") && i.are(numbered, numbered) &&
@@ -358,15 +432,18 @@ var Differences = []Difference{
 			const closes = `|pool \S+: ConnectionClosed stale|log "Connection closed"`
 			const others = `|event started \w+ of call` // that waited for a connection
 			alone := len(i.Plan.Workers()) == 1
-			return (alone || i.asOften("")) && i.are(wentOn+sends, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
+			return (alone || i.asOften(`\w+ of call [1-9]`)) && i.are(wentOn+sends, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
 				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`) &&
-				i.asOften("bulkWrite") && (i.asOften("getMore") || i.endsEarly("clientBulkWriteMany"))
+				(i.endsEarly("clientBulkWriteMany") || i.asOften("bulkWrite") && i.asOften("getMore") ||
+					i.later(i.UpstreamOn, `call CALL error mongo.ClientBulkWriteException "bulk write exception: top level error: `+
+						`connection pool for \S+ was cleared`, "clientBulkWriteMany"))
 		},
 	},
 	{ // and returns its connection when the command's monitor has returned
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
-			return i.Plan.Has("clientBulkWriteMany") && len(i.Upstream) == 0 &&
-				i.are(``, `pool \S+: ConnectionCheckedIn|log "Connection checked in"`)
+			more := map[bool]string{true: `|` + wentOn}[i.Plan.Monitor.On != ""] // for its results
+			return i.Plan.Has("clientBulkWriteMany") && len(i.Upstream) == 0 && i.bound("clientBulkWriteMany") &&
+				i.are(``, `pool \S+: ConnectionCheckedIn|log "Connection checked in"`+more)
 		},
 	},
 	{ // behind a load balancer
@@ -398,6 +475,21 @@ var Differences = []Difference{
 			e.fork.matches("error", `^ mongo\.BulkWriteException "bulk write exception: write concern error: `) &&
 			strings.TrimSuffix(e.up["returns"], "no error") == strings.TrimSuffix(e.fork["returns"], "an error")
 	}},
+}
+
+// Reasons returns the differences that explain an instant: one, or one for each call that ends; or nil.
+func Reasons(i Instant) (found []*Difference) {
+	if reason := Reason(i); reason != nil {
+		return []*Difference{reason}
+	}
+	for _, part := range i.Parts() {
+		reason := Reason(part)
+		if reason == nil {
+			return nil
+		}
+		found = append(found, reason)
+	}
+	return found
 }
 
 // Reason returns the difference that explains an instant, or nil.

@@ -346,19 +346,53 @@ var reasons = []example{
 		laterFork: []string{"call 1 transaction returns <nil>, no error"},
 	},
 	{
-		not: true, name: "the commit succeeded", plan: oneOf("transaction"), both: []string{"event succeeded commitTransaction after 1ms"},
-		up: []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
+		not: true, name: "the commit succeeded", plan: oneOf("transaction"),
+		both: []string{"event succeeded commitTransaction after 1ms"},
+		up:   []string{"event started commitTransaction of call 1 transaction"}, fork: []string{asks},
 		laterFork: []string{"event started commitTransaction of call 1 transaction"},
+	},
+	{
+		row: "retries of commit and abort under a deadline or `Timeout`", name: "upstream's third is sent at once",
+		plan: oneOf("transaction", "timeoutMS=50"), both: []string{"event failed abortTransaction after 1ms: E"},
+		up:        []string{asks, "event started abortTransaction of call 1 transaction"},
+		laterFork: []string{"event started abortTransaction of call 1 transaction"},
+	},
+	{
+		not: true, name: "without a deadline, by the application", plan: oneOf("transaction"),
+		both: []string{"event failed abortTransaction after 1ms: E"},
+		up:   []string{asks, "event started abortTransaction of call 1 transaction"}, laterFork: []string{"call 1 transaction error E"},
+	},
+	{
+		not: true, name: "the fork's third is never sent", plan: oneOf("transaction", "timeoutMS=50"),
+		both: []string{"event failed abortTransaction after 1ms: E"},
+		up:   []string{asks, "event started abortTransaction of call 1 transaction"},
+	},
+	{
+		not: true, name: "the first", plan: oneOf("transaction", "timeoutMS=50"),
+		up:        []string{asks, "event started commitTransaction of call 1 transaction"},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
+	},
+	{
+		row: "a commit of unknown result by `WithTransaction`", name: "upstream commits again at once",
+		plan: oneOf("withTransaction"), both: []string{"event failed commitTransaction after 1ms: E"},
+		up: []string{asks, "pool a: ConnectionCreated  0s "}, laterFork: []string{"event started commitTransaction of call 1 withTransaction"},
+	},
+	{
+		not: true, name: "the fork does not", plan: oneOf("withTransaction"),
+		both: []string{"event failed commitTransaction after 1ms: E"},
+		up:   []string{asks, "event started commitTransaction of call 1 withTransaction"},
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "unpinned",
 		plan: in("sharded:2", oneOf("transaction")), both: []string{"event failed commitTransaction after 1ms: E"},
-		fork: []string{asks, "pool a: ConnectionCreated  0s "}, laterFork: []string{"event started commitTransaction of call 1 transaction"},
+		fork:      []string{asks, "pool a: ConnectionCreated  0s "},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		not: true, name: "another worker's connection", both: []string{"event failed commitTransaction after 1ms: E"},
-		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction"}, {ID: 2, Kind: "find"}}},
-		fork: []string{asks + "by 1"}, laterFork: []string{"event started commitTransaction of call 1 transaction"},
+		plan:      Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction"}, {ID: 2, Kind: "find"}}},
+		fork:      []string{asks + "by 1"},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "after a write concern error",
@@ -531,6 +565,99 @@ var reasons = []example{
 		up:   []string{"call 1 insertOne is timeout"}, fork: []string{"call 1 insertOne is timeout, RetryableWriteError"},
 	},
 	{
+		row: "`WithTransaction`, between transactions", name: "after an idle connection", plan: oneOf("withTransaction"),
+		fork: []string{"pool a: ConnectionCheckOutStarted  0s by 0", "pool a: ConnectionClosed idle 0s",
+			`log "Connection closed" reason: Connection has been available but unused for longer than x`},
+		laterUp: []string{inserts0},
+	},
+	{
+		not: true, name: "after a connection that is closed for another reason", plan: oneOf("withTransaction"),
+		fork: []string{"pool a: ConnectionCheckOutStarted  0s by 0", "pool a: ConnectionClosed stale 0s",
+			`log "Connection closed" reason: Connection became stale because the pool was cleared`},
+		laterUp: []string{inserts0},
+	},
+	{
+		row: "that error of a commit; a commit that finds no server", name: "upstream aborts", plan: oneOf("withTransaction"),
+		up:        []string{`log "Server selection started" operation: abortTransaction, selector: `},
+		both:      []string{`log "Server selection failed" failure: x`},
+		laterFork: []string{commits},
+	},
+	{
+		not: true, name: "upstream aborts, and the fork does nothing", plan: oneOf("withTransaction"),
+		up:   []string{`log "Server selection started" operation: abortTransaction, selector: `},
+		both: []string{`log "Server selection failed" failure: x`},
+	},
+	{
+		row: "`WithTransaction`, between transactions", name: "a microsecond", plan: oneOf("withTransaction"),
+		up:        []string{"server a sees insert: c, startTransaction: true"},
+		laterFork: []string{"server a sees insert: c, startTransaction: true"},
+	},
+	{
+		not: true, name: "it does not begin again", plan: oneOf("withTransaction"),
+		up: []string{"server a sees insert: c, startTransaction: true"},
+	},
+	{
+		row: "a commit of unknown result that was sent", name: "what a monitor runs after it",
+		plan: Plan{Monitor: Monitor{Asks: 1}, Calls: []Call{{ID: 1, Kind: "transaction"}}},
+		up:   []string{`server a sees count: "c", lsid: 1`},
+		fork: []string{`server a sees count: "c", readConcern: {"afterClusterTime": {"$timestamp":{"t":9,"i":1}}}, lsid: 1`},
+	},
+	{
+		not: true, name: "what a monitor runs elsewhere",
+		plan: Plan{Monitor: Monitor{Asks: 1}, Calls: []Call{{ID: 1, Kind: "insertOne"}}},
+		up:   []string{`server a sees count: "c", lsid: 1`},
+		fork: []string{`server a sees count: "c", readConcern: {"afterClusterTime": {"$timestamp":{"t":9,"i":1}}}, lsid: 1`},
+	},
+	{
+		row: "pool cleared before the command asked for a connection", name: "in a transaction", plan: oneOf("withTransaction"),
+		up: []string{"pool a: ConnectionCheckOutStarted  0s by 0"}, fork: []string{"pool a: ConnectionCreated  0s "},
+		both:      []string{`pool a: ConnectionCheckOutFailed connectionError 1ms topology.poolClearedError "x"`},
+		laterUp:   []string{"event started update of call 1 withTransaction"},
+		laterFork: []string{"event started abortTransaction of call 1 withTransaction"},
+	},
+	{
+		not: true, name: "a command of no transaction", plan: oneOf("updateOne"),
+		up:      []string{"pool a: ConnectionCheckOutStarted  0s by 0"},
+		both:    []string{`pool a: ConnectionCheckOutFailed connectionError 1ms topology.poolClearedError "x"`},
+		laterUp: []string{"event started update of call 1 updateOne"},
+	},
+	{
+		not: true, name: "a command of a transaction, and nothing that says why", plan: oneOf("withTransaction"),
+		up:        []string{"pool a: ConnectionCheckOutStarted  0s by 0"},
+		laterUp:   []string{"event started update of call 1 withTransaction"},
+		laterFork: []string{"event started abortTransaction of call 1 withTransaction"},
+	},
+	{
+		row: "pool cleared before the command asked for a connection", name: "a monitor's command", plan: oneOf("transaction"),
+		fork:    ended("1001 monitor", `mongo.CommandError "connection pool for a was cleared because x"`, "TransientTransactionError"),
+		laterUp: []string{"event started count of call 1001 monitor"},
+	},
+	{
+		not: true, name: "a monitor's command outside of transactions", plan: oneOf("insertOne"),
+		fork:    ended("1001 monitor", `mongo.CommandError "connection pool for a was cleared because x"`, "TransientTransactionError"),
+		laterUp: []string{"event started count of call 1001 monitor"},
+	},
+	{
+		row: "retried abortTransaction", name: "its label after a commit that was never sent",
+		up:   []string{`event failed abortTransaction after 1ms: driver.Error "x" network, UnknownTransactionCommitResult`},
+		fork: []string{`event failed abortTransaction after 1ms: driver.Error "x" network, TransientTransactionError`},
+	},
+	{
+		not: true, name: "another error of an abort",
+		up:   []string{`event failed abortTransaction after 1ms: driver.Error "x" network, UnknownTransactionCommitResult`},
+		fork: []string{`event failed abortTransaction after 1ms: driver.Error "y" network, TransientTransactionError`},
+	},
+	{
+		row: "retried abortTransaction", name: "its write concern",
+		up:   []string{`server a sees abortTransaction: 1, writeConcern: {"w": "majority","wtimeout": {"x":1}}, lsid: 1`},
+		fork: []string{`server a sees abortTransaction: 1, lsid: 1`},
+	},
+	{
+		not: true, name: "the write concern of a commit",
+		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": {"x":1}}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, lsid: 1`},
+	},
+	{
 		row: "retried abortTransaction", name: "it goes elsewhere",
 		up:        []string{"event started abortTransaction of call 1 abortedTransaction"},
 		fork:      []string{asks, "pool a: ConnectionCheckedIn  0s "},
@@ -577,6 +704,16 @@ var reasons = []example{
 		row: "an interrupted write of many documents", name: "insertMany's indexes",
 		up:   ended("1 insertMany", `E "x"`, "", "detail bulk x 1 11000 of <nil>"),
 		fork: ended("1 insertMany", `E "x: no time for a retry: y"`, "timeout", "detail bulk x 3 11000 of <nil>"),
+	},
+	{
+		row: "an interrupted write of many documents", name: "a bulk write's indexes", plan: Plan{Batch: 1},
+		up:   ended("1 bulkWrite", `E "x"`, "", "detail bulk x 0 11000 of a"),
+		fork: ended("1 bulkWrite", `E "x: no time for a retry: y"`, "timeout", "detail bulk x 1 11000 of a"),
+	},
+	{
+		not: true, name: "a bulk write's indexes in one batch",
+		up:   ended("1 bulkWrite", `E "x"`, "", "detail bulk x 0 11000 of a"),
+		fork: ended("1 bulkWrite", `E "x: no time for a retry: y"`, "timeout", "detail bulk x 1 11000 of a"),
 	},
 	{
 		not: true, name: "insertMany's indexes, not interrupted", up: []string{"call 1 insertMany detail bulk x 1 11000 of <nil>"},
@@ -650,9 +787,10 @@ var reasons = []example{
 	},
 	{
 		row: "a transaction finds no server; a commit's result is unknown", name: "upstream's goes to the same, at once",
-		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction", Again: "commit"}}},
-		up:   []string{asks, "event started commitTransaction of call 1 transaction"},
-		fork: []string{"pool b: ConnectionCheckOutStarted  0s "}, laterFork: []string{"event started commitTransaction of call 1 transaction"},
+		plan:      Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction", Again: "commit"}}},
+		up:        []string{asks, "event started commitTransaction of call 1 transaction"},
+		fork:      []string{"pool b: ConnectionCheckOutStarted  0s "},
+		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
 		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a change stream that upstream goes on with",
@@ -685,6 +823,17 @@ var reasons = []example{
 		plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.id"}}},
 		up:   []string{"call 1 find returns [], no error"}, fork: ended("1 find", `E "malformed reply: the cursor has no id"`, "",
 			"returns <nil>, an error"),
+	},
+	{
+		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a snapshot that upstream goes on with",
+		plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.id"}}}, up: []string{"event started distinct of call 1 snapshot"},
+		fork: ended("1 snapshot", `E "malformed reply: the cursor has no id"`, ""),
+	},
+	{
+		row: "malformed sizes, lengths, indexes and cursors in replies", name: "a cursor that cannot be closed",
+		plan: Plan{Faults: []Fault{{What: Lack, Field: "cursor.ns"}}},
+		up:   ended("1 findClose", `E "database name cannot be empty"`, "", "returns true, an error"),
+		fork: ended("1 findClose", `E "malformed reply: the cursor has no ns"`, "", "returns <nil>, an error"),
 	},
 	{
 		not: true, name: "of a reply that lacks nothing", up: []string{"call 1 find returns [], no error"},
@@ -728,6 +877,24 @@ var reasons = []example{
 		up:   ended("1 withTransaction", `E "x"`, ""), fork: []string{asks},
 	},
 	{
+		row: "commit and abort by `WithTransaction`", name: "its end",
+		plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		fork: with(ended("1 withTransaction", `E "x"`, ""), "event failed abortTransaction after 50ms: E context deadline exceeded"),
+		at:   60 * time.Millisecond, both: []string{"event started abortTransaction of call 1 withTransaction"},
+	},
+	{
+		not: true, name: "its end before the Timeout", at: 40 * time.Millisecond,
+		plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		fork: ended("1 withTransaction", `E "x"`, ""),
+		both: []string{"event started abortTransaction of call 1 withTransaction"},
+	},
+	{
+		not: true, name: "its end for another reason",
+		plan: Plan{Options: []string{"timeoutMS=50"}, Calls: []Call{{Kind: "withTransaction"}}},
+		fork: with(ended("1 withTransaction", `E "x"`, ""), "event failed abortTransaction after 50ms: E network"),
+		at:   60 * time.Millisecond, both: []string{"event started abortTransaction of call 1 withTransaction"},
+	},
+	{
 		row: "commit and abort by `WithTransaction`", name: "what a monitor runs",
 		plan: Plan{Options: []string{"timeoutMS=50"}, Monitor: Monitor{Asks: 1}, Calls: []Call{{Kind: "withTransaction"}}},
 		up:   []string{`server a sees count: "c", maxTimeMS: {"$numberLong":"50"}, $db: "db"`},
@@ -761,12 +928,29 @@ var reasons = []example{
 		row: "client bulk write, reading its results with getMore", name: "the context ends before upstream reads them",
 		plan: Plan{Calls: []Call{{ID: 1, Kind: "clientBulkWriteMany", Cancel: time.Millisecond}}},
 		up:   []string{"pool a: ConnectionCreated  0s"},
-		fork: []string{"event started getMore of call 1 clientBulkWriteMany"}, both: []string{"event succeeded bulkWrite after 1ms"},
+		fork: []string{"event started getMore of call 1 clientBulkWriteMany"},
+		both: []string{"event succeeded bulkWrite after 1ms"},
 	},
 	{
 		not: true, name: "one more", up: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
-		fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"}, both: []string{"event succeeded bulkWrite after 1ms"},
+		fork:      []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+		both:      []string{"event succeeded bulkWrite after 1ms"},
 		laterFork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+	},
+	{
+		row: "client bulk write, reading its results with getMore", name: "upstream's getMore meets the clearing of its pool",
+		up:   []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+		fork: []string{"pool a: ConnectionClosed stale 0s"},
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "clientBulkWriteMany"}}},
+		laterUp: []string{`call 1 clientBulkWriteMany error mongo.ClientBulkWriteException "bulk write exception: ` +
+			`top level error: connection pool for a was cleared because another operation failed with: x`},
+	},
+	{
+		not: true, name: "upstream's call ends for another reason",
+		up:      []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+		fork:    []string{"pool a: ConnectionClosed stale 0s"},
+		plan:    Plan{Calls: []Call{{ID: 1, Kind: "clientBulkWriteMany"}}},
+		laterUp: []string{`call 1 clientBulkWriteMany error mongo.ClientBulkWriteException "bulk write exception: x`},
 	},
 	{
 		not: true, name: "its results are not read", fork: []string{asks}, both: []string{"event succeeded bulkWrite after 1ms"},
@@ -779,6 +963,13 @@ var reasons = []example{
 		plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
 		fork: []string{"pool a: ConnectionCheckedIn  0s"},
 	},
+	{
+		row: "client bulk write, reading its results with getMore", name: "which then asks again",
+		plan: Plan{Monitor: Monitor{On: "succeeded"}, Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+		fork: []string{"pool a: ConnectionCheckedIn  0s", "pool a: ConnectionCheckOutStarted  0s  by 0"},
+	},
+	{not: true, name: "which asks again at once", plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
+		fork: []string{"pool a: ConnectionCheckedIn  0s", "pool a: ConnectionCheckOutStarted  0s  by 0"}},
 	{not: true, name: "a connection that is not returned", plan: Plan{Calls: []Call{{Kind: "clientBulkWriteMany"}}},
 		up: []string{"pool a: ConnectionCheckedIn  0s"}},
 	{
@@ -830,6 +1021,23 @@ func TestReasons(t *testing.T) {
 			assert.Equal(t, tt.row, reason.Row)
 		})
 	}
+}
+
+// TestReasonsOfSeveralCalls is about calls that end at one instant: each needs a reason.
+func TestReasonsOfSeveralCalls(t *testing.T) {
+	t.Parallel()
+	interrupted := func(call, up, fork string) example {
+		return example{up: ended(call, `T "`+up+`"`, ""), fork: ended(call, `T "`+fork+`"`, "timeout")}
+	}
+	one, other := interrupted("1 find", "x", "x: no time for a retry: y"), interrupted("2 find", "x", "x: no time for a retry: y")
+	both := func(a, b example) Instant {
+		return example{up: with(a.up, b.up...), fork: with(a.fork, b.fork...)}.instant()
+	}
+	assert.Nil(t, Reason(both(one, other)))
+	assert.Len(t, Reasons(both(one, other)), 2)
+	assert.Len(t, Reasons(one.instant()), 1)
+	assert.Empty(t, Reasons(both(one, interrupted("2 find", "x", "z"))))
+	assert.Empty(t, Reasons(example{up: []string{"server a sees ping"}}.instant()))
 }
 
 // TestEveryReasonIsTried wants an instant for each difference that it explains, and that none before it does.

@@ -10,11 +10,9 @@ import (
 func (s source) features(p *Plan) {
 	for range pick(s, 1, 1, 2) {
 		pick(s, source.credentials, source.credentials, source.monitors, source.monitors, source.commits, source.commits,
-			source.sessions,
-			source.batches, source.connections, source.lasting, source.lasting, source.conflicts, source.establishment,
-			source.givenUp,
-			source.services, source.replies,
-			source.replies)(s, p)
+			source.sessions, source.batches, source.connections, source.lasting, source.routers, source.conflicts,
+			source.establishment, source.givenUp, source.services, source.replies, source.replies, source.streams,
+			source.closings)(s, p)
 	}
 }
 
@@ -160,6 +158,7 @@ func (s source) sessions(p *Plan) {
 func (s source) batches(p *Plan) {
 	p.Batch = 1 + s.IntN(2)
 	on := s.one(p, "clientBulkWriteMany", "clientBulkWriteMany", "insertMany", "bulkWrite")
+	p.Calls[0].N = pick(s, p.Calls[0].N, 4) // of which two are the same
 	if s.chance(2) {
 		p.Faults = []Fault{{What: pick(s, Error, Concern, Close, Lose, Reject), Code: 462, On: pick(s, on, on, "getMore"),
 			Nth: 1 + s.IntN(3), Times: pick(s, 1, 2)}}
@@ -186,24 +185,57 @@ func (s source) givenUp(p *Plan) {
 	p.Faults = []Fault{{What: Reject, Code: pick[int32](s, 462, 461, 463), On: on, Nth: 1, Times: 1000}}
 }
 
-// lasting makes an overload outlast retries, on all routers or on one of them, perhaps after a write whose reply is lost.
+// lasting makes an overload outlast retries, perhaps after a write whose reply is lost.
 func (s source) lasting(p *Plan) {
-	s.calls(p, 1, 2+s.IntN(3), pick(s, "findOne", "insertOne", "updateOne", "updateOne", "countDocuments"))
+	s.calls(p, 1, 2+s.IntN(3), pick(s, "findOne", "insertOne", "updateOne", "updateOne", "countDocuments", "transaction"))
+	if p.Topology == "standalone" {
+		p.Topology = "replicaset:1"
+	}
 	p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return !strings.HasPrefix(o, "maxPoolSize") })
 	reject := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: kinds[p.Calls[0].Kind].commands[0], Nth: 1,
 		Times: pick(s, 2, 1000, 1000)}
 	p.Faults = []Fault{reject}
-	switch s.IntN(5) {
-	case 0, 3:
-		p.Topology, p.Faults[0].Host = "sharded:2", 1
-	case 1:
+	switch s.IntN(3) {
+	case 0:
 		p.option("timeoutMS=60000")
 		if s.chance(3) {
 			p.Faults = slices.Insert(p.Faults, 0, Fault{What: Error, Code: 91, On: reject.On, Nth: 1, Times: 1})
 		}
-	case 2:
+	case 1:
 		p.Faults = slices.Insert(p.Faults, 0, Fault{What: Lose, On: reject.On, Nth: 1, Times: 1})
 	}
+}
+
+// routers are two, of which one is overloaded, or fails.
+func (s source) routers(p *Plan) {
+	kind := pick(s, "findOne", "insertOne", "updateOne", "abortedTransaction", "abortedTransaction")
+	s.calls(p, 1, 2+s.IntN(3), kind)
+	commands := kinds[kind].commands
+	f := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: commands[len(commands)-1], Nth: 1, Times: 1000, Host: 1}
+	if s.chance(3) {
+		f.What, f.Code = Error, pick[int32](s, 6, 262)
+	}
+	p.Topology, p.Options, p.Faults = "sharded:2", nil, []Fault{f}
+}
+
+// streams are change streams that begin again, perhaps without knowing where.
+func (s source) streams(p *Plan) {
+	p.Topology, p.Options = "replicaset:1", pick(s, nil, nil, []string{"retryReads=false"})
+	s.calls(p, 1, 1, "watch")
+	fails := Fault{What: pick(s, Error, Error, Close), Code: pick[int32](s, 6, 43, 91, 262), On: pick(s, "aggregate", "getMore"),
+		Nth: 1, Times: pick(s, 1, 1, 2)}
+	p.Faults = []Fault{fails}
+	if fails.On == "getMore" && s.chance(2) {
+		p.Faults = append(p.Faults, Fault{What: Lack, Field: "cursor.postBatchResumeToken", On: "aggregate", Nth: 1, Times: 1})
+	}
+}
+
+// closings are of cursors that fail, while an overload does not let them end.
+func (s source) closings(p *Plan) {
+	s.calls(p, 1, 1+s.IntN(2), pick(s, "find", "aggregate"))
+	p.Options = nil
+	p.Faults = []Fault{{What: Error, Code: 13, On: "getMore", Nth: 1, Times: 1},
+		{What: Reject, Code: 462, On: "killCursors", Nth: 1, Times: 1000}}
 }
 
 // conflicts make a transaction begin again, many times.

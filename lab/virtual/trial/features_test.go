@@ -222,6 +222,28 @@ var features = map[string]feature{
 		plan:   Plan{Calls: calls("insertOne"), Faults: once(Labels, "insert")},
 		shows:  map[string]int{`detail write .*"label0000000" "label0000001"`: 1}, fails: "fails by plan",
 	},
+	"one of two routers fails": {
+		occurs: func(p Plan) bool {
+			return p.Topology == "sharded:2" && p.faulty(func(f Fault) bool { return f.What == Error && f.Host == 1 })
+		},
+		plan: Plan{Topology: "sharded:2", Calls: calls("insertOne"),
+			Faults: []Fault{{What: Error, Code: 91, On: "insert", Nth: 1, Times: 1000, Host: 1}}},
+		shows: map[string]int{"event succeeded insert": 1},
+	},
+	"a change stream that begins again": {
+		occurs: func(p Plan) bool {
+			return p.Has("watch") && p.faulty(func(f Fault) bool { return f.Field == "cursor.postBatchResumeToken" })
+		},
+		plan: Plan{Calls: calls("watch"), Faults: append(coded(0, "cursor.postBatchResumeToken", once(Lack, "aggregate")),
+			coded(43, "", once(Error, "getMore"))...)},
+		shows: map[string]int{"sees aggregate": 2, "sees aggregate: .*startAtOperationTime": 1},
+	},
+	"a cursor that cannot be closed": {
+		occurs: func(p Plan) bool { return fault(Reject, "killCursors")(p) && fault(Error, "getMore")(p) },
+		plan: Plan{Calls: calls("find"), Faults: append(coded(13, "", once(Error, "getMore")),
+			coded(462, "", once(Reject, "killCursors"))...)},
+		shows: map[string]int{"sees killCursors": 1}, fails: "by plan",
+	},
 	"a huge reply": {
 		occurs: func(p Plan) bool { return p.faulty(func(f Fault) bool { return f.What == Huge }) },
 		plan:   Plan{Calls: calls("runCommand"), Faults: once(Huge, "ping")},

@@ -191,7 +191,7 @@ func (s source) options() []string {
 // fault returns a fault that concerns one of the plan's calls.
 func (s source) fault(p Plan) Fault {
 	commands := kinds[pick(s, p.Calls...).Kind].commands
-	f := Fault{On: pick(s, commands...), Nth: 1, Times: pick(s, 1, 1, 2, 3, 10, 1000), Every: pick(s, 1, 1, 1, 2)}
+	f := Fault{On: pick(s, commands...), Nth: 1, Times: pick(s, 1, 1, 2, 3, 10, endless), Every: pick(s, 1, 1, 1, 2)}
 	if s.chance(12) {
 		f.On = pick(s, "hello", "endSessions", "killCursors")
 	}

@@ -87,8 +87,11 @@ func (i Instant) running() bool {
 	return i.under(kind) != "" && (e.call == "" && e.one() || e.kind() == kind && e.one()) && i.bound(kind)
 }
 
-// committing are the kinds of calls that commit.
-var committing = []string{"transaction", "withTransaction"}
+// committing are the kinds of calls that commit, and transacting those of transactions.
+var (
+	committing  = []string{"transaction", "withTransaction"}
+	transacting = append(committing, "abortedTransaction")
+)
 
 // under matches the numbers and kinds of the calls under way that are of some kinds; it is empty if there are none.
 func (i Instant) under(kinds ...string) string {
@@ -121,17 +124,22 @@ func (i Instant) later(lines []string, pattern string, kinds ...string) bool {
 	return calls != "" && some(lines, strings.ReplaceAll(pattern, "CALL", "("+calls+")"))
 }
 
-// unknown reports whether a commit ends of which it is not known whether it took place.
+// unknown reports whether a commit ends of which it is not known whether it took place, or has ended if its monitor takes its time.
 func (i Instant) unknown() bool {
-	return some(i.All, `event failed commitTransaction`) || some(i.All, `event succeeded commitTransaction`) &&
+	lines := i.All
+	if i.Plan.Monitor.Takes+i.Plan.Monitor.Asks > 0 {
+		lines = slices.Concat(i.Before, i.All)
+	}
+	return some(lines, `event failed commitTransaction`) || some(lines, `event succeeded commitTransaction`) &&
 		i.Plan.failsConcern("commitTransaction")
 }
 
-// starts returns how many commands of a name upstream and the fork start from then on.
-func (i Instant) starts(name string) (up, fork int) {
+// starts returns how many commands, by names and calls, upstream and the fork start from then on.
+func (i Instant) starts(what string) (up, fork int) {
+	started := re("event started " + what)
 	count := func(lines []string) (n int) {
 		for _, line := range lines {
-			if strings.Contains(line, "event started "+name) {
+			if started.MatchString(line) {
 				n++
 			}
 		}
@@ -146,10 +154,10 @@ func (i Instant) asOften(name string) bool {
 	return up == fork
 }
 
-// endsEarly reports whether a call under way of a kind has a deadline, or is cancelled.
-func (i Instant) endsEarly(kind string) bool {
+// endsEarly reports whether a call under way of some kinds has a deadline, or is cancelled.
+func (i Instant) endsEarly(kinds ...string) bool {
 	for _, c := range i.Under {
-		if c.Kind == kind && (c.Deadline+c.Cancel > 0 || i.Plan.timeout() > 0) {
+		if slices.Contains(kinds, c.Kind) && (c.Deadline+c.Cancel > 0 || i.Plan.timeout() > 0) {
 			return true
 		}
 	}
@@ -197,6 +205,27 @@ func (i Instant) ended() (e ends) {
 	e.up, e.restUp = side(i.Upstream)
 	e.fork, e.restFork = side(i.Fork)
 	return e
+}
+
+// Parts are the instant's differences by the call that ends. What ends none is in the first.
+func (i Instant) Parts() (parts []Instant) {
+	var calls []string
+	for _, line := range slices.Concat(i.Upstream, i.Fork) {
+		if match := endLine.FindStringSubmatch(line); match != nil && !slices.Contains(calls, match[1]) {
+			calls = append(calls, match[1])
+		}
+	}
+	for n, call := range calls {
+		others := func(line string) bool {
+			match := endLine.FindStringSubmatch(line)
+			return match == nil && n > 0 || match != nil && match[1] != call
+		}
+		part := i
+		part.Upstream = slices.DeleteFunc(slices.Clone(i.Upstream), others)
+		part.Fork = slices.DeleteFunc(slices.Clone(i.Fork), others)
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 func (e ends) kind() string {

@@ -165,6 +165,14 @@ func (p Plan) OnlyMonitored() bool {
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
+// FailsAuthentication reports whether something goes wrong when clients authenticate.
+func (p Plan) FailsAuthentication() bool {
+	return p.faulty(func(f Fault) bool { return strings.HasPrefix(f.On, "sasl") })
+}
+
+// Lacks reports whether replies lack what they must have, which upstream may not notice.
+func (p Plan) Lacks() bool { return p.faulty(func(f Fault) bool { return f.What == Lack }) }
+
 // failsConcern reports whether replies to a command have a write concern error.
 func (p Plan) failsConcern(command string) bool {
 	return p.faulty(func(f Fault) bool { return f.What == Concern && f.On == command })
@@ -192,6 +200,12 @@ func (p Plan) Conflicts() int {
 		return f.Times
 	}
 	return 0
+}
+
+// Closes reports whether nothing is overloaded but what cursors are closed at.
+func (p Plan) Closes() bool {
+	return !p.Has("timeoutMS") && p.Monitor.On == "" && !p.Limits() &&
+		!p.faulty(func(f Fault) bool { return f.overloads() && f.On != "killCursors" })
 }
 
 // Refuses reports whether nothing goes wrong but that the first connections of pools are closed when clients say hello.
@@ -225,6 +239,21 @@ func (p Plan) Reachable() bool {
 		return f.overloads() && f.What != Reject && f.What != Capacity && f.What != Requests
 	})
 }
+
+// Endless reports whether a call that meets closed connections has a deadline, until which both drivers send it again.
+func (p Plan) Endless() bool {
+	return p.faulty(func(f Fault) bool {
+		return f.cuts() && f.Times == endless && slices.ContainsFunc(p.Calls, func(c Call) bool {
+			return (c.Deadline > 0 || p.timeout() > 0) && slices.Contains(kinds[c.Kind].commands, f.On)
+		})
+	})
+}
+
+// endless is how many commands a fault meets that does not end.
+const endless = 1000
+
+// Proxied reports whether clients connect to a load balancer.
+func (p Plan) Proxied() bool { return strings.HasPrefix(p.Topology, "loadbalanced:") }
 
 // Workers returns the numbers of the plan's workers.
 func (p Plan) Workers() map[int]bool {
@@ -292,43 +321,4 @@ func (p Plan) End() (end time.Duration) {
 		end = max(end, f.At+f.For)
 	}
 	return end
-}
-
-// Without returns the plans that lack some calls, faults or options of this one: first many, then one each.
-func (p Plan) Without() []Plan {
-	var smaller []Plan
-	for _, calls := range less(p.Calls) {
-		q := p
-		q.Calls = calls
-		smaller = append(smaller, q)
-	}
-	for _, faults := range less(p.Faults) {
-		q := p
-		q.Faults = faults
-		smaller = append(smaller, q)
-	}
-	for _, options := range less(p.Options) {
-		q := p
-		q.Options = options
-		smaller = append(smaller, q)
-	}
-	for _, drop := range []func(*Plan){
-		func(q *Plan) { q.Auth = Auth{} }, func(q *Plan) { q.Monitor = Monitor{} }, func(q *Plan) { q.Batch = 0 },
-		func(q *Plan) { q.Logs = false },
-	} {
-		q := p
-		if drop(&q); !reflect.DeepEqual(p, q) {
-			smaller = append(smaller, q)
-		}
-	}
-	return smaller
-}
-
-func less[T any](all []T) (some [][]T) {
-	for n := len(all); n > 0; n /= 2 {
-		for i := 0; i < len(all); i += n {
-			some = append(some, slices.Delete(slices.Clone(all), i, min(i+n, len(all))))
-		}
-	}
-	return some
 }

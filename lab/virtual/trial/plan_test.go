@@ -46,22 +46,6 @@ func TestPlansHaveEverything(t *testing.T) {
 	assert.InDelta(t, 1000, overloads, 400, "plans with overload errors")
 }
 
-func TestSmallerPlans(t *testing.T) {
-	t.Parallel()
-	plan := Plan{Topology: "standalone", Options: []string{"a=1"}, Calls: []Call{{ID: 1}, {ID: 2}, {ID: 3}},
-		Faults: []Fault{{What: Slow}}}
-	size := func(p Plan) int { return len(p.Options) + len(p.Calls) + len(p.Faults) }
-	single := map[int]bool{}
-	for _, smaller := range plan.Without() {
-		assert.Less(t, size(smaller), size(plan))
-		if size(smaller) == size(plan)-1 && len(smaller.Calls) == 2 {
-			single[6-smaller.Calls[0].ID-smaller.Calls[1].ID] = true
-		}
-	}
-	assert.Equal(t, map[int]bool{1: true, 2: true, 3: true}, single, "each call is left out once")
-	assert.Len(t, plan.Calls, 3, "the plan itself stays")
-}
-
 func TestDifferencesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "differences.md"))

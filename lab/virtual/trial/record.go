@@ -42,6 +42,8 @@ type recorder struct {
 	selections map[string]int       // by the operation
 	tokens     float64              // at most, by the attempts that were sent
 	cleared    int                  // pools
+	early      int                  // pools that are ready at once
+	leaving    bool                 // whether the client disconnects
 	refused    map[int]bool         // calls whose last command was rejected
 	pending    map[int64]int        // events of commands by their number: those that start, less those that end
 	held       int                  // connections
@@ -64,7 +66,8 @@ type attempt struct {
 func newRecorder(hosts []string, keep, ordered bool) *recorder {
 	return &recorder{start: time.Now(), hosts: hosts, keep: keep, ordered: ordered, sessions: map[string]int{},
 		attempts: map[attempt]int{}, rejected: map[attempt]int{}, overloads: map[int]int{}, others: map[int]int{},
-		refused: map[int]bool{}, pending: map[int64]int{}, known: map[string]time.Time{}, tokens: tokensAtMost, selections: map[string]int{}}
+		refused: map[int]bool{}, pending: map[int64]int{}, known: map[string]time.Time{}, tokens: tokensAtMost,
+		selections: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -94,10 +97,20 @@ func masked(text string) string {
 	return text
 }
 
+// ofMonitors is what they do while a client disconnects: whether it meets one more check is by chance.
+var ofMonitors = regexp.MustCompile(`^heartbeat|^topology|sees (hello|isMaster|ismaster)|^log "(Server heartbeat|Stopped|Topology desc)`)
+
 func (r *recorder) line(format string, args ...any) {
 	text := masked(fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	at := r.now()
+	if r.leaving {
+		if ofMonitors.MatchString(text) {
+			return
+		}
+		at = at.Truncate(100 * time.Millisecond)
+	}
 	for _, d := range Differences {
 		if d.Hide == nil || !d.Hide.MatchString(text) {
 			continue
@@ -106,7 +119,7 @@ func (r *recorder) line(format string, args ...any) {
 			return
 		}
 	}
-	r.lines = append(r.lines, fmt.Sprintf("%12.3f %s", float64(r.now().Microseconds())/1000, text))
+	r.lines = append(r.lines, fmt.Sprintf("%12.3f %s", float64(at.Microseconds())/1000, text))
 }
 
 // ended records how a call ended.
@@ -232,6 +245,9 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 	})
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		if (e.Type == event.ConnectionPoolReady || e.Type == event.ConnectionPoolCleared) && r.isNew(e.Address) {
+			if e.Type == event.ConnectionPoolReady && r.now() == 0 {
+				r.early++
+			}
 			return
 		}
 		r.hold(e.Type)
@@ -353,7 +369,8 @@ func (r *recorder) trace() Trace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.Sort(r.lines)
-	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted, Cleared: r.cleared,
+	t := Trace{Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(r.lines, "\n")))), Minted: r.minted,
+		Cleared: r.cleared, Early: r.early,
 		Held: max(r.held, -r.held) + max(r.asked, -r.asked)}
 	for _, n := range r.pending {
 		t.Unpaired += max(n, -n)

@@ -29,6 +29,8 @@ type Trace struct {
 	Commands    int
 	Cut         int           // connections that the plan closed because of a command of a call
 	Unfinished  int           // transactions that are left when all calls have returned
+	Unstarted   int           // commands of transactions that have not been started
+	Early       int           // pools that are ready before their server can be known
 	Selections  int           // the most server selections of an operation that the log tells of
 	Cleared     int           // pools
 	Unpaired    int           // events of commands whose counterpart is not there, or there twice
@@ -92,6 +94,9 @@ func (o Outcome) Reads() bool {
 	return o.Single() && o.Deadline+o.Cancel == 0 && slices.Contains([]string{"find", "count", "distinct"}, kinds[o.Kind].commands[0])
 }
 
+// ReadsAll reports whether the call reads a whole cursor, which then closes itself.
+func (o Outcome) ReadsAll() bool { return o.Kind == "find" || o.Kind == "aggregate" }
+
 // Ends reports whether the call ends a transaction.
 func (o Outcome) Ends() bool {
 	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
@@ -103,9 +108,14 @@ func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind ==
 // BeyondLimit reports whether a command was retried more often than a limit allows.
 func (t Trace) BeyondLimit(limit int) bool {
 	return slices.ContainsFunc(t.Outcomes, func(o Outcome) bool {
-		const endless = 100 // other kinds may send a command several times
-		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1 || o.Attempts > endless
+		const many = 100 // other kinds may send a command several times
+		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1 || o.Attempts > many
 	})
+}
+
+// Well reports whether the first n calls succeeded, and so did what they asked for.
+func (t Trace) Well(n int) bool {
+	return !slices.ContainsFunc(t.Outcomes[:n], func(o Outcome) bool { return !o.OK() || o.Rejected })
 }
 
 // Burst is the largest number of connections opened within a second.
@@ -136,6 +146,8 @@ type application struct {
 	cut      int                   // connections that were closed because of a command
 	silences [][2]time.Duration    // from when to when hosts did not answer
 	outcomes []Outcome
+
+	unfinished, unstarted int // as in the trace
 }
 
 // aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
@@ -176,11 +188,25 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 	endless := time.AfterFunc(patience, func() { panic(fmt.Sprintf("it does not end within %v", patience)) })
 	a.work()
 	endless.Stop()
-	time.Sleep(2 * time.Second) // for what the driver does in the background
-	trace := a.trace()
-	cluster.SetLink(virtual.Up)
-	_ = client.Disconnect(context.Background())
-	return trace
+	a.leave()
+	return a.trace()
+}
+
+// leave disconnects the client, at a time that is the same for drivers whose calls have not ended together.
+func (a *application) leave() {
+	const grace = 2 * time.Second          // for what the driver does in the background
+	const between = 750 * time.Millisecond // two heartbeats
+	now := a.recorder.now()
+	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
+	a.unfinished, a.unstarted = a.cluster.Transactions()
+	a.recorder.line("%d connections opened", len(a.cluster.Connections()))
+	a.recorder.mu.Lock()
+	a.recorder.leaving = true
+	a.recorder.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	a.recorder.ended(0, "disconnect", nil, a.client.Disconnect(ctx))
+	a.cluster.SetLink(virtual.Up)
 }
 
 // work makes the calls.
@@ -339,9 +365,8 @@ func (a *application) trace() Trace {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	slices.SortFunc(a.outcomes, func(x, y Outcome) int { return x.ID - y.ID })
-	a.recorder.line("%d connections opened", len(a.cluster.Connections()))
 	t := a.recorder.trace()
-	t.Outcomes, t.Unfinished = a.outcomes, a.cluster.OpenTransactions()
+	t.Outcomes, t.Unfinished, t.Unstarted = a.outcomes, a.unfinished, a.unstarted
 	for i := range t.Outcomes {
 		t.Outcomes[i].Index = i
 		t.Outcomes[i].Attempts, t.Outcomes[i].Rejected = a.recorder.most(t.Outcomes[i].ID)

@@ -104,7 +104,7 @@ func (d Defect) copied(file string, data []byte, number int) (change, error) {
 		if !ok || start < offset(f.Pos()) || start+len(d.Text) > offset(f.End()) {
 			continue
 		}
-		name := fmt.Sprintf("%sPlanted%d", f.Name.Name, number)
+		name := fmt.Sprintf("planted%d%s", number, f.Name.Name) // not exported, as tests list the exported ones
 		call, c := name, change{at: offset(f.Body.Lbrace) + 1, in: parsed.Name.Name}
 		if f.Recv != nil && len(f.Recv.List[0].Names) == 0 {
 			c.unnamed, c.receiver = offset(f.Recv.List[0].Type.Pos()), "it "
