@@ -54,8 +54,9 @@ type RetryDecidedEvent struct {
 	ServerAddress address.Address
 	// Failure is the error of the attempt. It has the error's labels, see mongo.LabeledError.
 	Failure error
-	// WillRetry is whether another attempt follows, after the Backoff, which is 0 unless the server was overloaded. The
-	// Reason is one of the RetryReason constants.
+	// WillRetry is whether another attempt follows, after the Backoff. The Reason is one of the RetryReason constants.
+	// Without RetryReasonOverloaded or RetryReasonThrottled there is a backoff only if retries last until a timeout and each needs a
+	// connection.
 	WillRetry bool
 	Backoff   time.Duration
 	Reason    string

@@ -24,9 +24,9 @@ import (
 // WithTransaction would try in vain to commit a transaction that the server has aborted, and would not know that it has to run again.
 // Client.StartSession has an example.
 //
-// Before the transaction is run again there is a backoff: a random part of 7.5 milliseconds (5 on v2.5.0), which grow by half with each
-// attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that is not set
-// either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
+// Before the transaction or its commit is run again there is a backoff: a random part of 7.5 milliseconds (5 on v2.5.0), which grow by
+// half with each attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that
+// is not set either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
 //
 // Commands in the transaction, its commit and its abort are also retried individually after overload errors, like all commands.
 //
@@ -88,11 +88,13 @@ func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
 	_ = s.AbortTransaction(ctx)
 }
 
-// commitIn commits the transaction of a call.
+// commitIn commits the transaction of a call. Its backoffs end with the time of the call, after a grace: there may be further commits.
 func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) error {
 	ctx, cancel := s.endingContext(ctx, retries)
 	defer cancel()
-	return s.CommitTransaction(ctx)
+	purpose := backpressure.PurposeOf(ctx)
+	purpose.Until, purpose.Grace = retries.deadline, endingGrace
+	return s.CommitTransaction(backpressure.WithPurpose(ctx, purpose))
 }
 
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
@@ -108,9 +110,9 @@ func (s *Session) endingContext(ctx context.Context, retries *transactionRetries
 }
 
 // commitTransaction commits until the outcome is known. It does not insist on a commit that the overload retry policy gave up, and
-// waits before it repeats one that was not sent.
+// waits before it repeats one.
 func (s *Session) commitTransaction(ctx context.Context, res any, retries *transactionRetries) (any, error) {
-	for unsent := 0; ; {
+	for failed := 1; ; failed++ {
 		err := s.commitIn(ctx, retries)
 		if err == nil {
 			return res, nil
@@ -121,14 +123,11 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 			return res, err
 		case cmdErr.HasErrorLabel(driver.UnknownTransactionCommitResult) && !cmdErr.IsMaxTimeMSExpiredError() &&
 			!cmdErr.HasErrorLabel(driver.ErrSystemOverloadedError):
-			if retries.expired(0) {
-				return res, retries.timeout(err)
+			pause := ctx
+			if !errors.Is(err, backpressure.ErrNeverSent) { // whoever is no longer waiting for it may have what it did
+				pause = newBackgroundContext(ctx)
 			}
-			if !errors.Is(err, backpressure.ErrUnsent) {
-				continue
-			}
-			unsent++
-			if err := retries.wait(ctx, transactionBackoff(unsent, retries.jitter()), err); err != nil {
+			if err := retries.wait(pause, transactionBackoff(failed, retries.jitter()), err); err != nil {
 				return res, err
 			}
 		case cmdErr.HasErrorLabel(driver.TransientTransactionError):
@@ -193,7 +192,7 @@ func (r *transactionRetries) wait(ctx context.Context, d time.Duration, last err
 		return r.timeout(last)
 	}
 	if err := r.clock.Sleep(ctx, nil, d); err != nil {
-		return backpressure.Interruption{Err: last, When: notRunAgain, Cause: err}
+		return backpressure.Interruption{Err: last, When: "interrupted before another attempt", Cause: err}
 	}
 	return nil
 }
@@ -209,8 +208,5 @@ func (r *transactionRetries) timeout(last error) error {
 	if IsTimeout(last) {
 		return last
 	}
-	return backpressure.Interruption{Err: last, When: notRunAgain, Cause: context.DeadlineExceeded}
+	return backpressure.Interruption{Err: last, When: "no time to try the transaction again", Cause: context.DeadlineExceeded}
 }
-
-// notRunAgain says that time was up before another attempt at a transaction.
-const notRunAgain = "no time to try the transaction again"

@@ -63,13 +63,13 @@ func TestWithTransactionBackoff(t *testing.T) {
 		assert.Equal(t, 2, calls)
 		assert.Equal(t, halfTransactionBackoffs(1), s.Slept)
 	})
-	t.Run("does not precede another commit", func(t *testing.T) {
+	t.Run("precedes another commit", func(t *testing.T) {
 		unknown := scripted.Failure(1, driver.UnknownTransactionCommitResult)
 		s := scripted.New(t, scripted.OK(), unknown, unknown, scripted.OK())
 		calls, err := insertInTransaction(context.Background(), t, s)
 		require.NoError(t, err)
 		assert.Equal(t, 1, calls)
-		assert.Empty(t, s.Slept)
+		assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
 	})
 	t.Run("does not follow other errors", func(t *testing.T) {
 		s := scripted.New(t, scripted.Failure(1), scripted.OK() /* abort */)

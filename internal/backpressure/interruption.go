@@ -56,9 +56,5 @@ func (e Interruption) Around(err error) Interruption {
 	return e
 }
 
-// These are found by errors.Is in the error of a command whose last attempt was not sent, and of one that no server may have executed for
-// that reason.
-var (
-	ErrUnsent    = errors.New("the last attempt was not sent")
-	ErrNeverSent = errors.New("no attempt was sent that may have been executed")
-)
+// ErrNeverSent is found by errors.Is in the error of a command that no server may have executed, as its last attempt was not sent.
+var ErrNeverSent = errors.New("no attempt was sent that may have been executed")

@@ -59,10 +59,8 @@ func (e *Execution) decide(f Failure) Verdict {
 	}
 	if f.Cause == HeldBack && f.Spared && e.spared < mostSpared {
 		e.spared++
+		f.Lasts = false
 		return e.backOff(f, Backoff(BaseBackoff, e.spared, e.policy.Jitter()))
-	}
-	if f.Lasts {
-		return Verdict{Reason: Throttled}
 	}
 	e.attempt++
 	limited, backsOff := e.bound(f.Cause)
@@ -73,6 +71,12 @@ func (e *Execution) decide(f Failure) Verdict {
 		return tooLate
 	case !backsOff:
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
+	case f.Cause == ReadWrite:
+		pause := TransactionBackoff(e.attempt-int(Once), e.policy.Jitter())
+		if f.Left != NoDeadline && pause > f.Left { // there are retries until the timeout, which has to end them
+			pause = f.Left / 2
+		}
+		return e.backOff(f, pause)
 	}
 
 	first := e.policy.FirstBackoff
@@ -87,7 +91,9 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
 	case f.Left != NoDeadline && backoff+f.ReplyTime > f.Left:
 		return tooLate
-	case f.Cause == Unestablished:
+	case f.Lasts:
+		return Verdict{Reason: Throttled}
+	case f.Cause == Unestablished || f.Cause == ReadWrite:
 		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
 	case f.Cause == HeldBack:
 		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
@@ -100,12 +106,16 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 
 // bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
-// Until a timeout ends them, the older specifications would open a connection with each retry, without end or pause.
+// Until a timeout ends them, the older specifications would open a connection with each retry of the end of a transaction, or after which
+// there is none, without pause.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
+	endless := e.limit == Unlimited
 	switch {
-	case e.policy == nil || cause == ReadWrite:
+	case e.policy == nil:
 		return false, false
-	case cause == Unestablished && e.limit == Unlimited:
+	case cause == ReadWrite:
+		return false, endless && e.kind == TransactionEnd && e.attempt > int(Once)
+	case cause == Unestablished && endless:
 		e.unmade++
 		return Limit(e.unmade) > e.policy.MaxRetries && e.unmade > int(Once), true
 	case cause == Unestablished:

@@ -238,6 +238,24 @@ func TestExecutionFailed(t *testing.T) {
 		{name: "nor beyond the deadline", policy: both, kind: Read, limit: Unlimited, steps: []step{
 			{fails: within(unestablished, 49*time.Millisecond), want: refused(DeadlineTooClose)},
 		}},
+		{name: "the end of a transaction is retried once at once, and until a timeout only with pauses", policy: twice,
+			kind: TransactionEnd, limit: Unlimited, steps: []step{
+				{fails: readWrite, want: again},
+				{fails: readWrite, want: Verdict{Retry: true, Backoff: 2500 * time.Microsecond, Reason: RetryableReadWrite}},
+				{fails: readWrite, want: Verdict{Retry: true, Backoff: 3750 * time.Microsecond, Reason: RetryableReadWrite}},
+				{fails: within(readWrite, 5*time.Millisecond), want: Verdict{Retry: true, Backoff: 2500 * time.Microsecond,
+					Reason: RetryableReadWrite}},
+				{fails: within(readWrite, 0), want: refused(DeadlineTooClose)},
+			}},
+		{name: "without a timeout, once an overload error was seen, at once", policy: both, kind: TransactionEnd, limit: Once,
+			steps: []step{
+				{fails: overloaded, want: backoff(50)},
+				{fails: readWrite, want: again},
+				{fails: readWrite, want: again},
+			}},
+		{name: "an exempt one, too", policy: nil, kind: TransactionEnd, limit: Unlimited, steps: []step{
+			{fails: readWrite, want: again}, {fails: readWrite, want: again}, {fails: readWrite, want: again},
+		}},
 		{name: "one retry remains where overload errors are not retried", policy: none, kind: Read, limit: Once, steps: []step{
 			{fails: unestablished, want: again},
 			{fails: unestablished, want: refused(LimitReached)},

@@ -5,8 +5,17 @@ import (
 	"time"
 )
 
-// throttled is an attempt that was not sent.
-var throttled = Failure{Cause: HeldBack, Left: NoDeadline}
+// throttled is an attempt that was not sent, and lasting one in an overload that lasts.
+var (
+	throttled = Failure{Cause: HeldBack, Left: NoDeadline}
+	lasting   = Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true}
+)
+
+func newPolicyOf(retries Limit) *Policy {
+	policy := newPolicy(true, true)
+	policy.MaxRetries = retries
+	return policy
+}
 
 func TestExecutionThrottled(t *testing.T) {
 	both := newPolicy(true, true)
@@ -35,7 +44,23 @@ func TestExecutionThrottled(t *testing.T) {
 		}},
 		{name: "it is not retried in an overload that lasts", policy: both, kind: Write, limit: Once, steps: []step{
 			{fails: overloaded, want: backoff(50)},
-			{fails: Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true}, want: refused(Throttled)},
+			{fails: lasting, want: refused(Throttled)},
+		}},
+		{name: "nor in time", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: within(lasting, 50*time.Millisecond), want: refused(Throttled)},
+		}},
+		{name: "unless the deadline is the reason", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: within(lasting, 49*time.Millisecond), want: refused(DeadlineTooClose)},
+		}},
+		{name: "or the limit", policy: newPolicyOf(Never), kind: Write, limit: Once, steps: []step{
+			{fails: within(lasting, 49*time.Millisecond), want: refused(LimitReached)},
+		}},
+		{name: "or the option", policy: newPolicy(false, false), kind: Write, limit: Once, steps: []step{
+			{fails: lasting, want: refused(OptionOff)},
+		}},
+		{name: "or it is spared", policy: both, kind: Write, limit: Once, steps: []step{
+			{fails: Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true, Spared: true},
+				want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
 		}},
 	}
 	for _, tt := range tests {

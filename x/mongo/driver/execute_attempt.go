@@ -289,6 +289,6 @@ func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byt
 	}
 	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
 		_ = processor.ProcessError(a.err, a.conn)
-		ex.countAttempt(a, ex.policy.Now().Sub(began))
+		ex.countAttempt(a, began)
 	}
 }

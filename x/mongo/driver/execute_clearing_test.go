@@ -59,12 +59,4 @@ func TestExecuteMeetsItsOwnClearing(t *testing.T) {
 			}
 		})
 	}
-	t.Run("is no attempt", func(t *testing.T) {
-		s := scripted.New(t, one, clearedFor{one}, scripted.Overloaded(), scripted.Failure(1))
-		err := s.Execute(context.Background(), s.Read())
-		var retries *driver.RetryError
-		require.True(t, errors.As(err, &retries))
-		assert.Equal(t, 3, retries.Attempts)
-		assert.Equal(t, 2, retries.Retries)
-	})
 }

@@ -130,7 +130,7 @@ func (ex *operationRun) interrupted(ctx context.Context, a *attempt, cause error
 		return Error{
 			Message: err.Error() + ": " + when, Labels: labelsOf(err),
 			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
-			sending: ex.cmd.errs.sending(a),
+			unsent:  ex.cmd.errs.unsent(a),
 		}
 	}
 }

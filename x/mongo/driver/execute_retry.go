@@ -226,22 +226,15 @@ func (errs *attemptErrors) toReturn(last *attempt) error {
 		err = withLabel(err, TransientTransactionError)
 	}
 	if e, ok := err.(Error); ok {
-		e.sending = errs.sending(last)
+		e.unsent = errs.unsent(last)
 		err = e
 	}
 	return err
 }
 
-// sending returns what was sent of a command whose last attempt has failed.
-func (errs *attemptErrors) sending(last *attempt) sending {
-	switch {
-	case last.stage == sent:
-		return lastSent
-	case errs.attempted != nil:
-		return lastUnsent
-	default:
-		return neverSent
-	}
+// unsent reports whether a command whose last attempt has failed was not sent, as far as it may have been executed.
+func (errs *attemptErrors) unsent(last *attempt) bool {
+	return last.stage != sent && errs.attempted == nil
 }
 
 // relevant returns the error for toReturn, without what the last attempt adds.

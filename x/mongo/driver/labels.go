@@ -37,20 +37,8 @@ func withLabel(err error, label string) error {
 type Error struct {
 	account backpressure.Account
 	repeats bool // the message of the wrapped error
-	sending sending
+	unsent  bool // no attempt that may have been executed was sent
 }
-
-// sending is what was sent of a command that failed.
-type sending uint8
-
-const (
-	// lastSent: the last attempt, or that is not known.
-	lastSent sending = iota
-	// lastUnsent: not the last attempt, but one before it that may have been executed.
-	lastUnsent
-	// neverSent: no attempt that may have been executed.
-	neverSent
-)
 
 // A message that only repeats the wrapped error's is there once. Its end says how often the command was tried, if there was a backoff.
 //
@@ -62,10 +50,8 @@ func (e Error) Error() string {
 	return e.account.Message(e.upstreamError())
 }
 
-// Is lets errors.Is find whether the last attempt was not sent.
-func (e Error) Is(target error) bool {
-	return e.sending != lastSent && target == backpressure.ErrUnsent || e.sending == neverSent && target == backpressure.ErrNeverSent
-}
+// Is lets errors.Is find whether no attempt was sent.
+func (e Error) Is(target error) bool { return e.unsent && target == backpressure.ErrNeverSent }
 
 // withoutLabel returns the error without the label, if it has a type that driver code labels.
 func withoutLabel(err error, label string) error {

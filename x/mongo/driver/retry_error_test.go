@@ -136,6 +136,17 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 	})
 }
 
+// TestRetryErrorMeetsItsOwnClearing: a retry that meets the clearing of the pool for its own failure is no attempt.
+func TestRetryErrorMeetsItsOwnClearing(t *testing.T) {
+	failure := unauthenticated{1}
+	s := scripted.New(t, failure, clearedFor{failure}, scripted.Overloaded(), scripted.Failure(1))
+	err := s.Execute(context.Background(), s.Read())
+	var retries *driver.RetryError
+	require.True(t, errors.As(err, &retries))
+	assert.Equal(t, 3, retries.Attempts)
+	assert.Equal(t, 2, retries.Retries)
+}
+
 func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := scripted.New(t, scripted.Rejected())

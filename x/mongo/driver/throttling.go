@@ -73,8 +73,8 @@ func (op Operation) commandKey(known retry.Command) retry.Command {
 	return key
 }
 
-// countAttempt tells the server's throttle the end of an attempt that took so long, and the attempt what the throttle then knows.
-func (ex *operationRun) countAttempt(a *attempt, took time.Duration) {
+// countAttempt tells the server's throttle the end of an attempt that was sent at a time, and the attempt what the throttle then knows.
+func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
 	if !ex.policy.Rejected() {
 		return
 	}
@@ -85,9 +85,18 @@ func (ex *operationRun) countAttempt(a *attempt, took time.Duration) {
 	}
 	ex.key = ex.op.commandKey(ex.key)
 	ended := ex.throttledAttempt()
-	ended.Took = took
+	ended.Took = ex.replyTime(began)
 	throttle.Ended(ended, rejected)
 	a.replyTime = throttle.ReplyTime()
+}
+
+// replyTime returns how long the server took for the reply to what was sent at a time: zero if nobody looked at a clock then, because
+// nothing had been rejected, or if it may have waited for data or locks.
+func (ex *operationRun) replyTime(began time.Time) time.Duration {
+	if began.IsZero() || ex.op.goesOn() {
+		return 0
+	}
+	return ex.policy.Now().Sub(began)
 }
 
 // telling reports whether the server accepted the attempt, or rejected it because of its load: not if there is no reply, nor if it

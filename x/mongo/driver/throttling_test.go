@@ -75,16 +75,10 @@ func TestNeverThrottled(t *testing.T) {
 			op.Client.Aborting = true
 			return op
 		},
-		"the second command of a transaction": func(t *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Transaction()
-			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-			return op
+		"the second command of a transaction": func(_ *testing.T, s *scripted.Script) driver.Operation {
+			return laterInTransaction(s)
 		},
-		"getMore": func(_ *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Command()
-			op.Legacy = driver.LegacyGetMore
-			return op
-		},
+		"getMore": func(_ *testing.T, s *scripted.Script) driver.Operation { return nextBatch(s) },
 		"killCursors": func(_ *testing.T, s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Legacy = driver.LegacyKillCursors
@@ -286,20 +280,62 @@ func TestThrottleLearns(t *testing.T) {
 	}
 }
 
+// slowReply is a reply that takes time, in which something else may happen.
+type slowReply struct{ happens func() }
+
+// MarshalBSON implements the bson.Marshaler interface.
+func (r slowReply) MarshalBSON() ([]byte, error) {
+	r.happens()
+	return bson.Marshal(scripted.OK())
+}
+
+// TestThrottleReplyTime: how long a reply took counts, unless nobody looked at a clock when the command was sent, as nothing had been
+// rejected, or the server may have waited for data or locks.
+func TestThrottleReplyTime(t *testing.T) {
+	const took = 80 * time.Millisecond
+	for name, tt := range map[string]struct {
+		op       func(*scripted.Script) driver.Operation
+		rejected bool // something, before the command is sent
+		want     time.Duration
+	}{
+		"a read":                     {op: (*scripted.Script).Read, rejected: true, want: took},
+		"before the first rejection": {op: (*scripted.Script).Read},
+		"a getMore":                  {op: nextBatch, rejected: true},
+		"in a transaction":           {op: laterInTransaction, rejected: true},
+	} {
+		s := throttled(t, nil, nil, "a")
+		s.Policy.Jitter = func() float64 { return 0.999 }
+		s.Replies = []any{slowReply{func() {
+			s.Elapsed += took
+			reject(s, "a", 1)
+		}}}
+		if tt.rejected {
+			reject(s, "a", 1)
+		}
+		require.NoError(t, s.Execute(context.Background(), tt.op(s)), name)
+		assert.Equal(t, tt.want, s.Throttles["a:27017"].ReplyTime(), name)
+	}
+}
+
+func nextBatch(s *scripted.Script) driver.Operation {
+	op := s.Command()
+	op.Legacy = driver.LegacyGetMore
+	return op
+}
+
+// laterInTransaction returns a command of a transaction that the server knows.
+func laterInTransaction(s *scripted.Script) driver.Operation {
+	op := s.Transaction()
+	_ = op.Client.ApplyCommand(s.Servers[0])
+	return op
+}
+
 // TestThrottledRetriesOfWhatGoesOn: the first attempt of a command for which the server holds something is sent; its retries are held
 // back like others.
 func TestThrottledRetriesOfWhatGoesOn(t *testing.T) {
-	getMore := func(s *scripted.Script) driver.Operation {
-		op := s.Command()
-		op.Legacy = driver.LegacyGetMore
-		return op
-	}
-	later := func(s *scripted.Script) driver.Operation {
-		op := s.Transaction()
-		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-		return op
-	}
-	for name, op := range map[string]func(*scripted.Script) driver.Operation{"getMore": getMore, "in a transaction": later} {
+	for name, op := range map[string]func(*scripted.Script) driver.Operation{
+		"getMore": nextBatch, "in a transaction": laterInTransaction,
+	} {
 		s := throttled(t, []any{scripted.Overloaded()}, []string{"a"})
 		require.Error(t, s.Execute(context.Background(), op(s)), name)
 		assert.Len(t, s.Sent, 1, name)

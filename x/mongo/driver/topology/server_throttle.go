@@ -59,7 +59,7 @@ const herd = 10
 // refused records that a connection was refused. Commands that need another one are then held back like any other.
 func (s *Server) refused() {
 	if s.rejections.Count() > herd {
-		s.throttle.Ended(retry.Attempt{}, true)
+		s.throttle.Ended(retry.Attempt{First: true}, true)
 	}
 }
 
