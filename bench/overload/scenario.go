@@ -40,6 +40,8 @@ type Scenario struct {
 	Neighbours string
 	// Storm takes the place of the load.
 	Storm *Storm
+	// Jump is when the clients' clock jumps, as if their machine had stood still: nothing is due then, and replies come after it.
+	Jump Jump
 	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
 	Herd int
 	// Seeds is the number of runs with different arrivals, of which results are means.
@@ -71,6 +73,17 @@ type Storm struct {
 	Clients int
 	// PerSecond is the number of connections per second that the server accepts, Queue the number that may wait.
 	PerSecond, Queue int
+}
+
+// Jump is a part of the time.
+type Jump struct{ Start, Length time.Duration }
+
+// left returns how much of it is left at a time, if it has begun.
+func (j Jump) left(now time.Duration) time.Duration {
+	if now < j.Start {
+		return 0
+	}
+	return max(0, j.Start+j.Length-now)
 }
 
 // Load is the rate at which operations arrive.

@@ -21,15 +21,13 @@ type Throttling struct {
 	ShortestPatience, LongestPatience time.Duration
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration
-	// Brief is how long a burst takes. After that, a growing share of what is held back again fails, all after three times as long:
-	// if all failed at once, less would be attempted than what was counted, and less sent than the server accepts.
+	// Brief is how long a burst takes. After that, a growing share of what is held back again fails, all after three times as long.
 	Brief time.Duration
 	// Worth is the share of accepted attempts from which on refusals in a burst need not count, see Spares.
 	Worth float64
 	// Lasting is how long an overload takes until the floor learns from it.
 	Lasting time.Duration
-	// Little is the gap between commands above which a client knows too little to hold back first attempts, or to retry unless what is
-	// accepted pays for it; Some that for refusals in a burst to count.
+	// Little is the gap between commands above which retries need tokens and first attempts are sent; Some that for Spares.
 	Little, Some time.Duration
 	// Floor is the share of the first attempts of commands that is always sent.
 	Floor Floor
@@ -68,7 +66,7 @@ type Attempt struct {
 	First       bool // of its command
 	// Kept is whether it is sent in any case. It is counted, and what is too much is taken from the others.
 	Kept bool
-	// Took is how long the server took for its reply, once that is known.
+	// Took is how long the server took for its reply, once that is known; 0 if it says nothing of others.
 	Took time.Duration
 }
 
@@ -89,8 +87,9 @@ type Throttle struct {
 
 // throttleKnowledge is what a Throttle knows of its server since the first rejection.
 type throttleKnowledge struct {
-	classes  [classes]counts // the attempts that have ended, including those held back
-	kept     counts          // those that cannot be held back
+	all      counts          // the attempts that have ended, including those held back
+	firsts   counts          // of these, the first of their commands
+	classes  [classes]counts // of all, those that can be held back
 	rejected time.Time       // the last rejection
 	sent     time.Time       // the end of the last attempt that was sent
 	gap      time.Duration   // between these ends, recently
@@ -119,7 +118,7 @@ func (t *Throttle) HoldsBack(a Attempt, draw float64) bool {
 	if t.pace.gap > t.rule.Little {
 		return !a.First && !t.known.tokens.pay()
 	}
-	return draw < t.probability(now, a.Criticality) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
+	return draw < t.probability(now, a) && !t.known.commands.exempts(a.Command, now, t.rule.Exemption)
 }
 
 // Admits reports whether an attempt that is held back from all suitable servers is sent nevertheless, given the random number for which
@@ -140,7 +139,7 @@ func (t *Throttle) HeldBack(a Attempt) {
 	}
 	now := t.lock()
 	defer t.mu.Unlock()
-	t.known.countsOf(a).add(false)
+	t.known.count(a, false)
 	t.known.pressure.felt(now, t.known.gap)
 	if a.First {
 		t.pace.ended(now)
@@ -155,7 +154,8 @@ func (t *Throttle) lock() time.Time {
 		t.known = throttleKnowledge{}
 		t.active.Store(false)
 	}
-	t.known.kept.decay(now, t.rule.Memory)
+	t.known.all.decay(now, t.rule.Memory)
+	t.known.firsts.decay(now, t.rule.Memory)
 	for i := range t.known.classes {
 		t.known.classes[i].decay(now, t.rule.Memory)
 	}

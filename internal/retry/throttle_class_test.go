@@ -65,11 +65,43 @@ func TestThrottleClasses(t *testing.T) {
 				})
 			}
 			for c, want := range tt.want {
-				if got := throttle.probability(clock.time, c); math.Abs(got-want) > 1e-9 {
+				if got := throttle.probability(clock.time, Attempt{Criticality: c}); math.Abs(got-want) > 1e-9 {
 					t.Errorf("of what is %v %v is refused, want %v", c, got, want)
 				}
 			}
 		})
+	}
+}
+
+// TestThrottleFirstsAlone: first attempts are judged by first attempts, unless there are none, or other classes.
+func TestThrottleFirstsAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name                             string
+		accepted, rejected               int // first attempts
+		retriesAccepted, retriesRejected int
+		critical                         int // retries that are accepted
+		first, retry                     float64
+	}{
+		{name: "a few are always rejected", accepted: 93, rejected: 7, retriesRejected: 30, first: 0, retry: (130 - 1.1*93) / 131},
+		{name: "an overload", accepted: 50, rejected: 50, retriesAccepted: 20, retriesRejected: 20, first: (140 - 1.1*70) / 141.0,
+			retry: (140 - 1.1*70) / 141},
+		{name: "retries in vain", accepted: 50, rejected: 50, retriesRejected: 50, first: (150 - 1.1*75) / 151,
+			retry: (150 - 1.1*50) / 151},
+		{name: "no first ones are known", retriesAccepted: 10, retriesRejected: 10, first: 9.0 / 21, retry: 9.0 / 21},
+		{name: "classes", accepted: 50, rejected: 5, retriesRejected: 25, critical: 20, first: (100 - 1.1*70) / 81,
+			retry: (100 - 1.1*70) / 81},
+	} {
+		throttle, clock := newThrottle()
+		repeat(tt.rejected, func() { throttle.Ended(Attempt{First: true}, true) })
+		repeat(tt.retriesRejected, func() { throttle.Ended(Attempt{}, true) })
+		repeat(tt.accepted, func() { throttle.Ended(Attempt{First: true}, false) })
+		repeat(tt.retriesAccepted, func() { throttle.Ended(Attempt{}, false) })
+		repeat(tt.critical, func() { throttle.Ended(Attempt{Criticality: Critical}, false) })
+		for first, want := range map[bool]float64{true: tt.first, false: tt.retry} {
+			if got := throttle.probability(clock.time, Attempt{First: first}); math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: first is %v: %v is held back, want %v", tt.name, first, got, want)
+			}
+		}
 	}
 }
 
@@ -116,19 +148,25 @@ func TestThrottleReserve(t *testing.T) {
 	for _, tt := range []struct {
 		name                        string
 		sheddable, normal, critical int
+		risen                       float64                 // the floor
 		want                        map[Criticality]float64 // shares that are always sent
 	}{
-		{"a little is critical", 70, 15, 15, map[Criticality]float64{Critical: 1, Normal: 5.0 / 16, Sheddable: 0}},
-		{"much is critical", 60, 0, 40, map[Criticality]float64{Critical: 20.0 / 41, Sheddable: 0}},
-		{"no more than others give up", 5, 0, 95, map[Criticality]float64{Critical: 5.0 / 96}},
-		{"there are no others", 0, 0, 100, map[Criticality]float64{Critical: 0.01}},
-		{"nothing is marked", 0, 100, 0, map[Criticality]float64{Normal: 0.01}},
+		{"a little is critical", 70, 15, 15, 0, map[Criticality]float64{Critical: 1, Normal: 5.0 / 16, Sheddable: 0}},
+		{"much is critical", 60, 0, 40, 0, map[Criticality]float64{Critical: 20.0 / 41, Sheddable: 0}},
+		{"no more than others give up", 5, 0, 95, 0, map[Criticality]float64{Critical: 5.0 / 96}},
+		{"there are no others", 0, 0, 100, 0, map[Criticality]float64{Critical: 0.01}},
+		{"nothing is marked", 0, 100, 0, 0, map[Criticality]float64{Normal: 0.01}},
+		{"nothing is marked, and the floor has risen", 0, 100, 0, 0.6, map[Criticality]float64{Normal: 0.61}},
+		{"a floor that has risen is everybody's", 50, 0, 50, 0.6, map[Criticality]float64{Critical: 0.6 + 20.0/51, Sheddable: 0.6}},
+		{"it never exceeds all", 85, 0, 15, 0.6, map[Criticality]float64{Critical: 1, Sheddable: 0.6}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			throttle, clock := newThrottle()
 			throttle.known.floor = DefaultThrottling().Floor.start()
+			throttle.known.floor.share += tt.risen
 			for i, n := range []int{tt.sheddable, tt.normal, tt.critical} {
 				throttle.known.classes[i] = counts{attempts: float64(n), at: clock.time}
+				throttle.known.all.attempts += float64(n)
 			}
 			for c, want := range tt.want {
 				if got := throttle.spared(c); math.Abs(got-want) > 1e-4 {
@@ -136,5 +174,26 @@ func TestThrottleReserve(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestThrottleCriticalInVain: where what is critical is rejected whatever is sent, what is accepted is soon sent again.
+func TestThrottleCriticalInVain(t *testing.T) {
+	throttle, clock := newThrottle()
+	random := rand.New(rand.NewSource(1))
+	sent := make([]int, 30)
+	for i := range sent {
+		for j := 0; j < 100; j++ {
+			clock.advance(10 * time.Millisecond)
+			switch {
+			case random.Float64() < 0.3:
+				repeat(6, func() { attempt(throttle, random, Attempt{Criticality: Critical, First: true}, 0) })
+			case attempt(throttle, random, Attempt{First: true}, 1):
+				sent[i]++
+			}
+		}
+	}
+	if sent[3] > 10 || sent[15] < 50 || sent[29] < 50 {
+		t.Errorf("in each second %v of 70 were sent", sent)
 	}
 }

@@ -23,7 +23,7 @@ func defaultExemption() Exemption {
 	return Exemption{Share: 0.97, Chance: 0.01, Trials: 4, AllTrials: 16, Memory: 10 * time.Second}
 }
 
-// maxCommands bounds what is remembered. What is beyond it is counted together.
+// maxCommands bounds what is remembered. What is beyond it is counted together. Names alone have as many places of their own.
 const maxCommands = 256
 
 // commandCounts counts what was sent, by command.
@@ -41,7 +41,7 @@ type commandCount struct {
 // of returns the count of a command.
 func (c *commandCounts) of(command Command) *commandCount {
 	known := c.command[command]
-	if known == nil && len(c.command) >= maxCommands {
+	if n := len(c.command); known == nil && (n >= 2*maxCommands || n >= maxCommands && command.Database != "") {
 		command = Command{}
 		known = c.command[command]
 	}
@@ -55,8 +55,7 @@ func (c *commandCounts) of(command Command) *commandCount {
 	return known
 }
 
-// keys returns by what a command is counted: its name and collection, each of them, and both. With many collections, one alone says
-// too little of the kind that a server rejects.
+// keys returns by what a command is counted: both its name and collection, and each. Of many collections, one alone says too little.
 func (c Command) keys() [3]Command {
 	return [3]Command{c, {Name: c.Name}, {Database: c.Database, Collection: c.Collection}}
 }

@@ -89,9 +89,34 @@ func TestExemptionIsBounded(t *testing.T) {
 	if n := len(throttle.known.commands.command); n != 257 {
 		t.Errorf("%d commands are remembered, want 256 and one for the others", n)
 	}
+	repeat(2560, func() {
+		throttle.Ended(Attempt{Command: Command{Name: "find" + strconv.Itoa(len(throttle.known.commands.command))}}, true)
+	})
+	if n := len(throttle.known.commands.command); n != 2*maxCommands {
+		t.Errorf("%d commands are remembered, want %d, one for the others", n, 2*maxCommands)
+	}
 	known := &throttle.known.commands
 	if known.of(Command{"find", "db", "0"}) == known.of(Command{}) {
 		t.Error("a command that was known before is counted with the others")
+	}
+}
+
+// TestExemptionByNameAfterMany: what is accepted is soon sent, by its name, although too many collections to remember came before.
+func TestExemptionByNameAfterMany(t *testing.T) {
+	throttle, clock := newThrottle()
+	random := rand.New(rand.NewSource(1))
+	refused := 0
+	for i := 0; i < 4000; i++ {
+		clock.advance(2 * time.Millisecond)
+		collection := strconv.Itoa(random.Intn(300))
+		attempt(throttle, random, Attempt{Command: Command{"find", "db", collection}, First: true}, 0)
+		insert := Attempt{Command: Command{"insert", "db", collection}, First: true}
+		if i > 1000 && !attempt(throttle, random, insert, 1) && i > 3000 {
+			refused++
+		}
+	}
+	if refused > 10 {
+		t.Errorf("%d of 1000 inserts were refused", refused)
 	}
 }
 

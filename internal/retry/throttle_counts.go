@@ -16,6 +16,9 @@ func (t *Throttle) ended(a Attempt, rejected bool) {
 	now := t.lock()
 	defer t.mu.Unlock()
 	k := &t.known
+	if !rejected && !t.active.Load() {
+		return // it was forgotten meanwhile
+	}
 	usual := 1 - 1/t.slack(now)
 	if rejected {
 		if !t.active.Load() {
@@ -26,7 +29,7 @@ func (t *Throttle) ended(a Attempt, rejected bool) {
 		k.rejected = now
 		k.pressure.felt(now, k.gap)
 	}
-	k.countsOf(a).add(!rejected)
+	k.count(a, !rejected)
 	k.commands.add(a.Command, !rejected, now, t.rule.Exemption)
 	t.learn(a, !rejected, now)
 
@@ -49,9 +52,11 @@ func (t *Throttle) learn(a Attempt, accepted bool, now time.Time) {
 		return
 	}
 	t.known.tokens.accepted(a.First)
-	if k := &t.known; k.took == 0 {
+	switch k := &t.known; {
+	case a.Took <= 0:
+	case k.took == 0:
 		k.took = a.Took
-	} else {
+	default:
 		k.took += (a.Took - k.took) / tookSample
 	}
 }

@@ -31,7 +31,7 @@ type Floor struct {
 func defaultFloor() Floor {
 	return Floor{
 		Least: 0.01, Reserve: 0.2,
-		Margin: 0.02, Evidence: 8, Spacing: 25 * time.Millisecond,
+		Margin: 0.02, Evidence: 16, Spacing: 25 * time.Millisecond,
 		Much: 0.35, Quick: 4,
 		Most: 0.62, Unmoved: 0.87, Sample: 60, Pace: 0.5,
 	}

@@ -19,15 +19,15 @@ func TestFloorSteps(t *testing.T) {
 	}
 	const ms = time.Millisecond
 	// 10 % of rejections are usual. All rejected is 0.65 for the quick evidence, which 7 attempts give; a quarter rejected is 0.13 for
-	// the other, which 62 attempts give.
+	// the other, which 123 attempts give.
 	tests := []struct {
 		name  string
 		steps []step
 	}{
 		{name: "at first", steps: []step{{want: 0.01}}},
 		{name: "not while holding back helps", steps: []step{{attempts: 300, every: 100 * ms, accepted: 0.9, want: 0.01}}},
-		{name: "not by little evidence", steps: []step{{attempts: 52, every: 100 * ms, accepted: 0.75, want: 0.01}}},
-		{name: "by enough", steps: []step{{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}}},
+		{name: "not by little evidence", steps: []step{{attempts: 115, every: 100 * ms, accepted: 0.75, want: 0.01}}},
+		{name: "by enough", steps: []step{{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}}},
 		{name: "what is sent at once counts as one attempt",
 			steps: []step{{attempts: 1000, every: ms, accepted: 0.75, want: 0.01}}},
 		{name: "soon by much", steps: []step{{attempts: 6, every: 100 * ms, want: 0.01},
@@ -41,11 +41,11 @@ func TestFloorSteps(t *testing.T) {
 			{attempts: 10, every: 100 * ms, want: 0.79},
 		}},
 		{name: "not beyond if fewer are accepted than before", steps: []step{
-			{attempts: 68, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 60, every: 100 * ms, accepted: 0.4,
+			{attempts: 134, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 60, every: 100 * ms, accepted: 0.4,
 				want: 0.62},
 		}},
 		{name: "it falls once holding back helps again", steps: []step{
-			{attempts: 120, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 120, every: 100 * ms, accepted: 1,
+			{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 240, every: 100 * ms, accepted: 1,
 				want: 0.01},
 		}},
 		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []step{

@@ -163,6 +163,8 @@ func TestThrottleReplyTime(t *testing.T) {
 	throttle.Ended(Attempt{Took: time.Hour}, true)
 	throttle.Ended(Attempt{Took: 80 * time.Millisecond}, false)
 	throttle.Ended(Attempt{Took: 160 * time.Millisecond}, false)
+	throttle.Ended(Attempt{}, false) // nobody knows how long it took
+	throttle.Ended(Attempt{Took: -time.Hour}, false)
 	if got, want := throttle.ReplyTime(), 90*time.Millisecond; got != want {
 		t.Errorf("it is %v, want %v", got, want)
 	}
@@ -179,7 +181,7 @@ func TestThrottleKept(t *testing.T) {
 		t.Error("it is held back")
 	}
 	// 100 - 1.1*60 = 34 are too many, more than the 20 that can be held back.
-	if got := throttle.probability(clock.time, Normal); got != 1 {
+	if got := throttle.probability(clock.time, Attempt{Criticality: Normal}); got != 1 {
 		t.Errorf("of the rest %v is held back, want 1", got)
 	}
 	if got, want := throttle.State().Rejected, 0.4; got-want > 1e-9 || want-got > 1e-9 {

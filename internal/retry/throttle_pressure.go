@@ -19,8 +19,8 @@ func (p *pressure) felt(now time.Time, gap time.Duration) {
 	p.last = now
 }
 
-// Lasts reports whether to fail a command whose retry was held back, given a random number in [0, 1), because the overload has lasted,
-// and K does not grow, nor has it just begun to. Otherwise commands would pile up.
+// Lasts reports whether to fail a command whose retry was held back, given a random number in [0, 1): in an overload that lasts, unless
+// K has begun to grow. Otherwise commands would pile up; and if all failed at once, less would be sent than the server accepts.
 func (t *Throttle) Lasts(a Attempt, draw float64) bool {
 	if a.First || !t.Active() {
 		return false
@@ -43,8 +43,8 @@ func (t *Throttle) Spares(a Attempt, limit Limit) bool {
 	now := t.lock()
 	defer t.mu.Unlock()
 	brief := now.Sub(t.known.pressure.began) < t.rule.Brief
-	attempts, accepted := t.known.total()
-	return t.yields(a) || (brief && accepted >= t.rule.Worth*attempts && (limit < mostSpared || t.pace.gap > t.rule.Some))
+	worth := t.known.all.accepted >= t.rule.Worth*t.known.all.attempts
+	return t.yields(a) || (brief && worth && (limit < mostSpared || t.pace.gap > t.rule.Some))
 }
 
 // yields reports whether less critical work is there to give way to a critical attempt.

@@ -20,18 +20,22 @@ func (t *Throttle) State() ThrottleState {
 	}
 	now := t.lock()
 	defer t.mu.Unlock()
-	attempts, accepted := t.known.total()
-	if attempts == 0 {
+	all := t.known.all
+	if all.attempts == 0 {
 		return ThrottleState{}
 	}
-	return ThrottleState{Probability: t.excess(now) / (attempts + 1), Rejected: 1 - accepted/attempts}
+	return ThrottleState{Probability: t.excess(now, false) / (all.attempts + 1), Rejected: 1 - all.accepted/all.attempts}
 }
 
-// excess returns how many of the recent attempts are too many for the server.
-func (t *Throttle) excess(now time.Time) float64 {
-	attempts, accepted := t.known.total()
+// excess returns how many of the recent attempts are too many for the server. First attempts are judged by first attempts: of a few
+// commands that are always rejected, only the retries are too many. With classes, lower ones give way to retries, too.
+func (t *Throttle) excess(now time.Time, first bool) float64 {
+	attempts, accepted := t.known.all.attempts, t.known.all.accepted
 	if attempts == 0 {
 		return 0
+	}
+	if f := t.known.firsts; first && f.attempts > 0 && !t.known.inClasses() {
+		accepted = f.accepted * attempts / f.attempts
 	}
 	return math.Max(0, attempts-t.slack(now)*accepted)
 }
@@ -49,38 +53,32 @@ func (r Throttling) patience(gap time.Duration) time.Duration {
 	return time.Duration(math.Min(patience, float64(r.LongestPatience)))
 }
 
-// total returns the counts of all classes, and of what is kept.
-func (k *throttleKnowledge) total() (attempts, accepted float64) {
-	attempts, accepted = k.kept.attempts, k.kept.accepted
-	for _, c := range k.classes {
-		attempts += c.attempts
-		accepted += c.accepted
-	}
-	return attempts, accepted
-}
-
-// probability returns the probability of holding back an attempt of a class. What is too much is taken from the lowest class first.
-func (t *Throttle) probability(now time.Time, c Criticality) float64 {
-	own := c.class()
-	return share(t.excess(now), t.known.classes[:own], t.known.classes[own])
+// probability returns the probability of holding back an attempt. What is too much is taken from the lowest class first.
+func (t *Throttle) probability(now time.Time, a Attempt) float64 {
+	own := a.Criticality.class()
+	return share(t.excess(now, a.First), t.known.classes[:own], t.known.classes[own])
 }
 
 // spared returns the share of the first attempts of a class that is always sent. The floor is filled from the highest class, and so
 // is the reserve, as far as there is less critical work in its place.
 func (t *Throttle) spared(c Criticality) float64 {
-	attempts, _ := t.known.total()
+	attempts := t.known.all.attempts
 	own := c.class()
-	floor := t.known.floor.share * (attempts + 1)
+	floor := t.rule.Floor.Least * (attempts + 1)
 	reserve := math.Min(t.rule.Floor.Reserve*t.known.floor.reserve*attempts, attemptsOf(t.known.classes[:own]))
-	return share(math.Max(floor, reserve), t.known.classes[own+1:], t.known.classes[own])
+	risen := t.known.floor.share - t.rule.Floor.Least
+	return math.Min(1, risen+share(math.Max(floor, reserve), t.known.classes[own+1:], t.known.classes[own]))
 }
 
-// countsOf returns the counts for an attempt.
-func (k *throttleKnowledge) countsOf(a Attempt) *counts {
-	if a.Kept {
-		return &k.kept
+// count counts the end of an attempt.
+func (k *throttleKnowledge) count(a Attempt, accepted bool) {
+	k.all.add(accepted)
+	if a.First {
+		k.firsts.add(accepted)
 	}
-	return &k.classes[a.Criticality.class()]
+	if !a.Kept {
+		k.classes[a.Criticality.class()].add(accepted)
+	}
 }
 
 // inClasses reports whether there are recent attempts of several classes.

@@ -164,7 +164,8 @@ func TestThrottleProperties(t *testing.T) {
 			s := throttle.State()
 			ok = ok && s.Probability >= 0 && s.Probability < 1 && s.Rejected >= 0 && s.Rejected <= 1
 			for c := Sheddable; c < Critical; c++ {
-				ok = ok && throttle.probability(clock.time, c) >= throttle.probability(clock.time, c+1)
+				lower, higher := Attempt{Criticality: c}, Attempt{Criticality: c + 1}
+				ok = ok && throttle.probability(clock.time, lower) >= throttle.probability(clock.time, higher)
 				ok = ok && throttle.spared(c) <= throttle.spared(c+1)
 			}
 		})
@@ -318,6 +319,18 @@ func TestThrottleIsFair(t *testing.T) {
 	}
 	if jain := sum * sum / squares / clients; jain < 0.8 {
 		t.Errorf("Jain's index is %.3f, want 0.8: %v", jain, got)
+	}
+}
+
+// TestThrottleForgottenMeanwhile: an attempt that ends when everything is being forgotten is none to learn from.
+func TestThrottleForgottenMeanwhile(t *testing.T) {
+	throttle, clock := newThrottle()
+	throttle.Ended(Attempt{}, true)
+	clock.advance(24*time.Second + 1)
+	throttle.ended(Attempt{}, false) // it was active when that began
+	throttle.Ended(Attempt{}, true)
+	if got := throttle.known.gap; got != 0 {
+		t.Errorf("the gap between attempts is %v, want none", got)
 	}
 }
 

@@ -69,25 +69,27 @@ func (a arms) throttlingGoals() []goal {
 	brief, oneMember, storm := []int{1, 10, 100}, each(oneOfThree, 1.25, 2, 4), []string{"storm"}
 	neighbours := []string{besideNone, besideRetry}
 	return []goal{
-		{"goodput, %", "at least 95; 95; 96; 95; 92", "%.1f", goodput, throttled, each(cheap, 1.1, 1.5, 2, 4, 10)},
-		{"the same", "at least 95; 78", "%.1f", goodput, throttled, []string{lastingAt(10, 0.02), costly(2)}},
+		{"goodput, %", "at least 95; 95; 97; 97; 96.5", "%.1f", goodput, throttled, each(cheap, 1.1, 1.5, 2, 4, 10)},
+		{"the same", "at least 97; 97; 96.5", "%.1f", goodput, throttled, each(halfMinute, 2, 4, 10)},
+		{"the same", "at least 95; 87", "%.1f", goodput, throttled, []string{lastingAt(10, 0.02), costly(2)}},
 		{"commands per operation", "at most 0.7; 0.48; 0.36", "%.2f", commands, throttled, each(cheap, 2, 4, 10)},
-		{"goodput from the first second on, 2 ×, %", "at least 93", "%.1f", goodput, throttled, fleets},
+		{"goodput from the first second on, 2 ×, %", "at least 93; 93; 94; 93", "%.1f", goodput, throttled, fleets},
 		{"fairness in it", "at least 0.9", "%.2f", fairness, throttled, fleets},
-		{"errors, %", "at most 0.15 times as many", "%.1f", failures, throttled, each(bursts, brief...)},
-		{"errors, %", "at most 0.9 times as many", "%.1f", failures, throttled, each(spike, brief...)},
+		{"errors, %", "at most 2.6; 0.7, or 9.6 with two retries; 4, or 9", "%.1f", failures, throttled, each(bursts, brief...)},
+		{"errors, %", "at most 46", "%.1f", failures, throttled, each(spike, brief...)},
 		{"seconds after it until nine tenths succeed", "at most 1", "%.1f", recovery, throttled, each(spike, brief...)},
 		{"seconds after it until all succeed", "at most 1", "%.1f", lastError, throttled, each(spike, brief...)},
-		{"errors, %", "no more", "%.1f", failures, throttled, []string{"flap", "95 %"}},
-		{"goodput, %", "no less", "%.1f", goodput, throttled, []string{"flap"}},
-		{"median latency of what succeeds, s", "at most twice", "%.2f", p50, throttled, []string{cheap(2)}},
-		{"99th percentile, s", "at most 8 times", "%.2f", p99, throttled, []string{cheap(2)}},
+		{"errors, %", "no more", "%.1f", failures, throttled, []string{"flap", "95 %", jump}},
+		{"goodput, %", "at least 82; with two retries 70", "%.1f", goodput, throttled, []string{"flap"}},
+		{"median latency of what succeeds, s", "at most 0.13", "%.2f", p50, throttled, []string{cheap(2)}},
+		{"99th percentile, s", "at most 0.96", "%.2f", p99, throttled, []string{cheap(2)}},
 		{"commands per operation", "at most 1.15", "%.2f", commands, throttled, []string{"95 %"}},
 		{"goodput if the other half throttles, %", "at least the next row's", "%.1f", goodput, throttled, neighbours},
 		{"goodput if it retries, %", "-", "%.1f", goodput, retrying, neighbours},
-		{"own success, of the neighbours'", "at least 0.7; 0.85", "%.2f", ownShare, throttled, []string{besideNone, besideNone4}},
-		{"others that succeed, %, 100 a second", "at least 95; 80; 93", "%.1f", classSuccess(served), throttled,
-			[]string{hot15, hot30, random20}},
+		{"own success, of the neighbours'", "at least 0.6, at a goodput of 93; 0.65", "%.2f", ownShare, throttled,
+			[]string{besideNone, besideNone4}},
+		{"others that succeed, %, 100 a second", "at least 95; 95; 80; 93; 80", "%.1f", classSuccess(served), throttled,
+			[]string{hot7, hot15, hot30, random20, critical30}},
 		{"the same, 20 a second", "at least 85; 70; 83", "%.1f", classSuccess(served), throttled,
 			[]string{oneHot15, oneHot30, oneRandom20}},
 		{"others that succeed, %", "at least 99", "%.1f", classSuccess(served), throttled, []string{writes30, writes300}},
@@ -116,7 +118,8 @@ func (a arms) classGoals() []goal {
 	without := comparedInClasses()
 	within := each(marked, without...)
 	return []goal{
-		{critical + succeed, "at least 98.5; 95; 85; 98; 90", "%.1f", classSuccess(critical), throttled, overloadsInClasses()},
+		{critical + succeed, "at least 98.8; 99.5; 92.1; 98; 90.5, or with two retries 98.8; 97; 91; 98; 90", "%.1f",
+			classSuccess(critical), throttled, overloadsInClasses()},
 		{"their 99th percentile, s", "at most 1.2", "%.2f", classP99(critical), throttled, []string{classesTwice}},
 		{normal + succeed, "at least 60", "%.1f", classSuccess(normal), throttled, []string{classesThree}},
 		{"goodput, %", "at least 95.5; 94; 91", "%.1f", goodput, throttled, []string{classesTwice, classesFour, classesHundred}},
@@ -125,7 +128,7 @@ func (a arms) classGoals() []goal {
 		{"unmarked" + succeed, "-", "%.1f", func(r result) float64 { return r.Own }, throttled, without},
 		{critical + succeed, "at least as many", "%.1f", classSuccess(critical), throttled, within},
 		{normal + succeed, "at least as many", "%.1f", classSuccess(normal), throttled, within},
-		{"others that fail after the first second, %", "at most 1", "%.1f", others, throttled,
+		{"others that fail after the first second, %", "0", "%.1f", others, throttled,
 			each(rejectedShare.name, allRejectedShares()...)},
 	}
 }

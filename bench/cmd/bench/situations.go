@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"mongofork/bench/overload"
@@ -8,7 +9,8 @@ import (
 
 // The situations that once were worse with adaptiveThrottling than without retries.
 const (
-	hot15, hot30, random20          = "15 % of a collection's reads", "30 %", "20 % of everything, at random"
+	hot7, hot15, hot30, random20    = "7 % of a collection's reads", "15 %", "30 %", "20 % of everything, at random"
+	critical30                      = "30 %, critical"
 	oneHot15, oneHot30, oneRandom20 = "15 %, one client", "30 %, one client", "20 % at random, one client"
 	writes30, writes300             = "writes to 30 collections", "writes to 300 collections"
 	routers2, routers4              = "routers, 2 ×", "routers, 4 ×"
@@ -19,7 +21,7 @@ const (
 	unlabelled, limited    = "half of the rejections not retryable, 4 ×", "1000 clients at a limiter, 2 ×"
 	herd, idle             = "1000 reads, connections closed", "a burst after 40 s at 5 %"
 	besideLarge, together  = "nine clients beside one of 90 %, 2 ×", "everything together, 2 ×"
-	secondaries            = "overloaded primary, secondaryPreferred"
+	secondaries, jump      = "overloaded primary, secondaryPreferred", "spike, at the end of which the clock jumps by 10 s"
 )
 
 // others are those situations. A server with capacity to spare rejects what is named; what is measured begins after ten seconds, for
@@ -32,6 +34,7 @@ func (a arms) others() []entry {
 		clients int
 		classes []overload.Class
 	}{
+		{hot7, 10, rejecting(0.07, overload.Class{})}, {critical30, 10, rejecting(0.3, overload.Class{Criticality: 1})},
 		{hot15, 10, rejecting(0.15, overload.Class{})}, {hot30, 10, rejecting(0.3, overload.Class{})},
 		{random20, 10, atRandom(0.2)},
 		{oneHot15, 1, rejecting(0.15, overload.Class{})}, {oneHot30, 1, rejecting(0.3, overload.Class{})},
@@ -45,6 +48,9 @@ func (a arms) others() []entry {
 		}
 		entries = append(entries, entry{scenario(c.name, overload.Load{Base: 0.2}, duration, func(s *overload.Scenario) {
 			s.Clients, s.Capacity, s.Warmup, s.Classes = c.clients, 5*rate, warmup, c.classes
+			if c.clients == 1 {
+				s.Seeds = 3 * lastingSeeds // chance decides much
+			}
 		}), compared})
 	}
 	router := func(s *overload.Scenario) { s.Topology, s.Warmup = "sharded:1", 3*time.Second }
@@ -80,6 +86,13 @@ func (a arms) untried() []entry {
 			s.Warmup = 0
 			s.Load = overload.Load{Base: 0.05, Peak: 2, Start: time.Second, Burst: time.Second, Period: 41 * time.Second}
 		}},
+		{halfMinute(2), 2, 30, func(s *overload.Scenario) { s.Seeds = 1 }},
+		{halfMinute(4), 4, 30, func(s *overload.Scenario) { s.Seeds = 1 }},
+		{halfMinute(10), 10, 30, func(s *overload.Scenario) { s.Seeds = 1 }},
+		{jump, 0, 14, func(s *overload.Scenario) {
+			s.Warmup, s.Load, s.Jump = 0, spikeLoad, overload.Jump{Start: 7 * time.Second, Length: 10 * time.Second}
+			s.Duration += s.Jump.Length
+		}},
 		{besideLarge, 2, 10, func(s *overload.Scenario) { s.Large = 0.9 }},
 		{secondaries, 0.6, 8, func(s *overload.Scenario) {
 			s.Topology, s.Options, s.MemberLoad, s.Capacity = "replicaset:3", "readPreference=secondaryPreferred", 4, 3*capacity
@@ -95,6 +108,9 @@ func (a arms) untried() []entry {
 	}
 	return entries
 }
+
+// halfMinute is the name of an overload of half a minute.
+func halfMinute(load float64) string { return fmt.Sprintf("half a minute at %v ×", load) }
 
 // mostly returns seven tenths of a class beside reads.
 func mostly(command string) []overload.Class {
