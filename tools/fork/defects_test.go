@@ -34,7 +34,7 @@ func TestDefectProgramsCompile(t *testing.T) {
 }
 
 // namedCommit matches a commit of the series in a report.
-var namedCommit = regexp.MustCompile(`commits? "([^"]+)"`)
+var namedCommit = regexp.MustCompile(`commits?\s+"([^"]+)"`)
 
 // The reports name commits of the series by the titles that they have.
 func TestDefectReportsNameCommits(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/series"
+	"mongofork/tools/fork/upstream"
 )
 
 // author is who git is configured for, or else the builder.
@@ -40,6 +41,7 @@ func (c *patchCmd) Run(a *app) error {
 type seriesCmd struct {
 	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
 	Goal   string `placeholder:"DIR" help:"Write the tree that the series has to lead to, too: the fork, except for what it leaves out."`
+	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
@@ -49,6 +51,9 @@ func (c *seriesCmd) Run(a *app) error {
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
 		return err
+	}
+	if c.Fixes {
+		return c.fixes(a, plan.Module)
 	}
 	steps, err := series.New(a.project.Root, plan)
 	if err != nil {
@@ -73,6 +78,34 @@ func (c *seriesCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", out.Label,
 		len(patches)-1, out.Label)
+	return nil
+}
+
+// fixes writes the fixes for the base.
+func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
+	_, opt, err := series.ReadSteps(a.project.Root)
+	if err != nil {
+		return err
+	}
+	fixes, err := series.ReadFixes(a.project.Root, m.Version)
+	if err != nil {
+		return err
+	}
+	var patches []series.Patch
+	for _, fix := range fixes {
+		p, err := fix.Patch(a.ctx, a.run, a.author(), opt.Ticket, m)
+		if err != nil {
+			return err
+		}
+		patches = append(patches, p)
+	}
+	out := a.folder(c.Output, "series", a.project.Base, "fixes")
+	if err := series.Write(out.Dir, patches); err != nil {
+		return err
+	}
+	for _, p := range patches {
+		fmt.Fprintf(a.out, "%s/%s: %s\n", out.Label, p.Name, p.Lines())
+	}
 	return nil
 }
 

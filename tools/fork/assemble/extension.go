@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"bytes"
+	"go/ast"
 	"slices"
 
 	"mongofork/tools/fork/plan"
@@ -21,6 +22,14 @@ func extension(ours, theirs *syntax.Decl) Edit {
 	return Edit{Start: closing, End: closing, Text: slices.Concat([]byte("\n"), text, []byte("\n"))}
 }
 
+// longestKey returns how long the longest key of a literal is.
+func longestKey(lit *ast.CompositeLit) (longest int) {
+	for _, element := range lit.Elts {
+		longest = max(longest, len(plan.KeyOf(element)))
+	}
+	return longest
+}
+
 // literalExtension copies the elements of our literal to the end of upstream's. gofmt aligns them.
 func literalExtension(ours, theirs *syntax.Decl) Edit {
 	our, their := plan.ExtendedLiteral(ours, theirs)
@@ -29,6 +38,9 @@ func literalExtension(ours, theirs *syntax.Decl) Edit {
 	src, at := theirs.File.Src, theirs.File.Offset(their.Rbrace)
 	if start := syntax.LineStart(src, at); len(bytes.TrimSpace(src[start:at])) == 0 {
 		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(",")))
+		if longestKey(our) > longestKey(their) { // gofmt would align upstream's lines again
+			elements = append([]byte("\n"), elements...)
+		}
 		return Edit{Start: start, End: start, Text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}
 	}
 	if len(their.Elts) > 0 { // all on one line

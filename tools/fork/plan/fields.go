@@ -59,7 +59,7 @@ func keyedLiterals(d *syntax.Decl) []*ast.CompositeLit {
 	}
 	ast.Inspect(d.Func.Body, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
-		if ok && lit.Type != nil && !slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool { return keyOf(e) == "" }) {
+		if ok && lit.Type != nil && !slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool { return KeyOf(e) == "" }) {
 			all = append(all, lit)
 		}
 		return true
@@ -67,8 +67,8 @@ func keyedLiterals(d *syntax.Decl) []*ast.CompositeLit {
 	return all
 }
 
-// keyOf returns the field that an element of a composite literal sets, or "".
-func keyOf(element ast.Expr) string {
+// KeyOf returns the field that an element of a composite literal sets, or "".
+func KeyOf(element ast.Expr) string {
 	if kv, ok := element.(*ast.KeyValueExpr); ok {
 		if id, ok := kv.Key.(*ast.Ident); ok {
 			return id.Name
@@ -80,7 +80,7 @@ func keyOf(element ast.Expr) string {
 func keysOf(lit *ast.CompositeLit) []string {
 	var keys []string
 	for _, element := range lit.Elts {
-		keys = append(keys, keyOf(element))
+		keys = append(keys, KeyOf(element))
 	}
 	return keys
 }

@@ -1,7 +1,6 @@
 package series
 
 import (
-	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
@@ -25,16 +24,9 @@ func (s *Series) Goal() (filetree.Tree, error) {
 			o.Files = append(o.Files, f)
 		}
 	}
-	kept, problems, err := plan.Match(s.plan.Module, o)
+	kept, tree, err := lay(s.plan.Module, o)
 	if err != nil {
 		return nil, err
 	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	built, err := assemble.Build(kept)
-	if err != nil {
-		return nil, err
-	}
-	return s.named(kept, assemble.Licensed(assemble.Pristine(kept.Module), built))
+	return s.named(kept, tree)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
@@ -28,6 +29,12 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 	wrapped := map[string]map[string]bool{} // by folder, the former names
 	for _, touch := range p.Touches {
 		if touch.How != syntax.Wrap {
+			continue
+		}
+		if done, err := mergeWrapped(t, touch, p.Touches); done || err != nil {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if err := free(p, touch); err != nil {
@@ -78,4 +85,46 @@ func free(p *plan.Plan, touch plan.Touch) error {
 		return fmt.Errorf("the wrapped declaration %s cannot be named %s: there is one of this name", touch.Key, key.Name)
 	}
 	return nil
+}
+
+// mergeWrapped makes one function of a wrapper and of what it wraps, if nothing else calls that and the two can be one.
+func mergeWrapped(t filetree.Tree, touch plan.Touch, all []plan.Touch) (done bool, err error) {
+	name := touch.Theirs.File.Path
+	wrapped := plan.UpstreamName(touch.Ours.Bare())
+	once := regexp.MustCompile(`\b` + wrapped + `\b`)
+	found := 0
+	for _, other := range all { // each has the declaration and a call
+		if other.How == syntax.Wrap && other.Key.Package == touch.Key.Package && other.Ours.Bare() == touch.Ours.Bare() {
+			found -= 2
+		}
+	}
+	for file, data := range t {
+		if path.Dir(file) == path.Dir(name) {
+			found += len(once.FindAll(data, -1))
+		}
+	}
+	source, err := syntax.Parse(name, t[name])
+	if err != nil {
+		return false, err
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(source.Decls, func(d *syntax.Decl) bool { return d.Key.Name == name })
+	}
+	ours, theirs := at(touch.Key.Name), at(plan.WrappedKey(touch).Name)
+	if ours < 0 || theirs < 0 || found > 0 {
+		return false, nil
+	}
+	text, done := merged(source, source.Decls[ours].Func, source.Decls[theirs].Func)
+	if !done {
+		return false, nil
+	}
+	edit := assemble.Edit{Text: []byte(text)}
+	edit.Start, _ = source.Decls[ours].Extent()
+	_, edit.End = source.Decls[theirs].Extent()
+	spliced, err := assemble.Splice(source.Src, []assemble.Edit{edit})
+	if err != nil {
+		return false, err
+	}
+	t[name], err = format.Source(spliced)
+	return true, err
 }

@@ -14,6 +14,7 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/upstream"
 )
 
 // Patch is one patch of a series, or its cover letter.
@@ -41,7 +42,7 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 			continue
 		}
 		patches = append(patches, Patch{Changed: changes})
-		messages, trees = append(messages, step.message(s.Options.Ticket)), append(trees, next)
+		messages, trees = append(messages, step.message(s.Options.Ticket, s.plan.Module.Version)), append(trees, next)
 	}
 	if len(patches) == 0 {
 		return nil, nil, fmt.Errorf("the series changes nothing of %s", s.plan.Module.Version)
@@ -65,25 +66,36 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, problems, err := plan.Match(s.plan.Module, o)
+	p, tree, err := lay(s.plan.Module, o)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), err)
+	}
+	return s.named(p, tree)
+}
+
+// lay lays an overlay over a module, as it is in upstream's tree.
+func lay(m *upstream.Module, o *plan.Overlay) (*plan.Plan, filetree.Tree, error) {
+	p, problems, err := plan.Match(m, o)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), problems.OrNil())
+		return nil, nil, problems
 	}
-	a, err := assemble.Build(plan)
-	if err != nil {
-		return nil, err
-	}
-	return s.named(plan, assemble.Licensed(assemble.Pristine(plan.Module), a))
+	built, err := assemble.Build(p)
+	return p, assemble.Licensed(assemble.Pristine(m), built), err
+}
+
+// formatPatch returns the arguments by which git writes patches.
+func formatPatch(more ...string) []string {
+	return append([]string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
+		"--filename-max-length=80"}, more...)
 }
 
 // format writes the commits as patches, and the cover letter before them.
 func (s *Series) format(g *git.Repository, patches []Patch) ([]Patch, error) {
 	n := fmt.Sprint(len(patches))
-	list := strings.Fields(string(g.Run("format-patch", "-"+n, "-o", ".git/series", "--numbered", "--no-signature", "--zero-commit",
-		"--full-index", "--no-renames", "--stat-width=100", "--filename-max-length=80")))
+	list := strings.Fields(string(g.Run(formatPatch("-"+n, "-o", ".git/series", "--numbered")...)))
 	if g.Err != nil {
 		return nil, g.Err
 	}
@@ -126,7 +138,7 @@ func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) 
 
 // Write writes a series to a folder, in the place of the series that is there.
 func Write(dir string, patches []Patch) error {
-	old, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*.patch"))
+	old, err := filepath.Glob(filepath.Join(dir, "*.patch"))
 	if err != nil {
 		return err
 	}

@@ -56,10 +56,11 @@ func TestSeries(t *testing.T) {
 		require.NotContains(t, first, later)
 	}
 	for _, now := range []string{"+\tname = strings.ToUpper(name)\n", "-// limitName names the limit.\n", "+import \"strings\"\n",
-		"+\tshout string // what the second step wants\n", "+\treturn p.doGet(ctx, name)\n", "+func (p *Pool) doGet(ctx"} {
+		"+\tshout string // what the second step wants\n", "\n+\tcalls++\n+\n \t// Comments in a body have to go with it.\n"} {
 		require.Contains(t, second, now)
 	}
 	require.NotContains(t, letter+first+second, "upstream")
+	require.NotContains(t, second, "doGet")
 	require.NotContains(t, tree, "pool/own.go", "what is left out")
 	require.Contains(t, tree, "pool/count.go", "under its name in upstream's tree")
 	require.NotContains(t, tree, "pool/get.go")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 )
 
 // Folder holds the steps by which the overlay is told as a series of patches, one file for each, in the order of their names.
@@ -27,8 +29,9 @@ const Setup = "series.yaml"
 // Step is one commit of the series: what of the overlay it brings, and why. What a step says holds for every base; on a base where
 // it brings nothing it is left out.
 type Step struct {
-	// Name is that of the file, without its extension.
+	// Name is that of the file, without its extension, and from where that is.
 	Name string `yaml:"-"`
+	from string
 	// Title is the first line of the message, below the ticket's number.
 	Title string `yaml:"title"`
 	// Why says what is wrong or missing, Users what changes for applications, Specification which section wants it, and Tests what
@@ -82,7 +85,7 @@ func ReadSteps(from string) ([]Step, Options, error) {
 		if path.Base(name) == Setup {
 			err = decodeStrictly(name, data, &opt)
 		} else {
-			step := Step{Name: strings.TrimSuffix(path.Base(name), ".yaml"), Before: map[string][]byte{}}
+			step := Step{Name: strings.TrimSuffix(path.Base(name), ".yaml"), from: name, Before: map[string][]byte{}}
 			err = decodeStrictly(name, data, &step)
 			if archive, readErr := fs.ReadFile(root, Folder+"/"+step.Name+".txtar"); readErr == nil {
 				for _, file := range txtar.Parse(archive).Files {
@@ -113,19 +116,43 @@ func decodeStrictly(name string, data []byte, to any) error {
 }
 
 // File returns where the step is written.
-func (s Step) File() string { return Folder + "/" + s.Name + ".yaml" }
+func (s Step) File() string { return s.from }
 
-// message returns the commit message: the title, then why and what for.
-func (s Step) message(ticket string) string {
+// forVersion matches a paragraph that is only for some of upstream's versions, and their range.
+var forVersion = regexp.MustCompile(`^\[([^\]]+)\]\s`)
+
+// paragraphs returns the paragraphs of a text that are for a version, or all if it is empty.
+func paragraphs(text, version string) (list []string, err error) {
+	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if of := forVersion.FindStringSubmatch(p); of != nil {
+			versions, err := syntax.ParseBaseRange(strings.Fields(of[1]))
+			if err != nil {
+				return nil, err
+			}
+			if version != "" && !versions.Holds(version) {
+				continue
+			}
+			p = p[len(of[0]):]
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// message returns the commit message for a version: the title, then why and what for.
+func (s Step) message(ticket, version string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(ticket+" "+s.Title))
-	for paragraph := range strings.SplitSeq(strings.TrimSpace(s.Why), "\n\n") {
-		fmt.Fprintf(&b, "\n%s\n", fill(paragraph))
-	}
 	for _, part := range []struct{ head, text string }{
-		{"What changes for users: ", s.Users}, {"Specification: ", s.Specification}, {"Tests: ", s.Tests},
+		{"", s.Why}, {"What changes for users: ", s.Users}, {"Specification: ", s.Specification}, {"Tests: ", s.Tests},
 	} {
-		fmt.Fprintf(&b, "\n%s\n", fill(part.head+strings.TrimSpace(part.text)))
+		list, _ := paragraphs(part.text, version) // complete has looked for errors
+		for i, paragraph := range list {
+			if i == 0 {
+				paragraph = part.head + paragraph
+			}
+			fmt.Fprintf(&b, "\n%s\n", fill(paragraph))
+		}
 	}
 	return b.String()
 }
@@ -151,6 +178,9 @@ func (s Step) complete(ps *problem.List) {
 	} {
 		if strings.TrimSpace(field.text) == "" {
 			ps.Add(s.File(), 0, "write it: reviewers know nothing but the driver", "the step has no %s", field.name)
+		}
+		if _, err := paragraphs(field.text, ""); err != nil {
+			ps.Add(s.File(), 0, "write versions as //fork:base does", "%s: %v", field.name, err)
 		}
 	}
 	if len(s.Title) > 60 || strings.Contains(strings.TrimSpace(s.Title), "\n") {

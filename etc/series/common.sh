@@ -1,0 +1,36 @@
+# What verify.sh and fixes.sh share. They are in the repository's root when they read it.
+root=$PWD
+# With -trimpath all trees share what is compiled of the same files.
+export GOFLAGS='-mod=readonly -trimpath' GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GIT_COMMITTER_NAME=mongofork GIT_COMMITTER_EMAIL=mongofork@localhost
+vetted=(-composites=false -lostcancel=false) # upstream's own tests do not pass these two checks
+
+committed() { # FOLDER: upstream's tree as a repository in a new folder, in which the shell goes on
+	rm -rf "$1"
+	mkdir -p "$(dirname "$1")"
+	cp -r "build/pristine/$BASE" "$1"
+	cd "$1"
+	git init --quiet
+	git add --all --force
+	git commit --quiet --author="$GIT_COMMITTER_NAME <$GIT_COMMITTER_EMAIL>" --message=upstream
+	git tag upstream
+}
+
+tested() { # PACKAGE...: the tests of packages of the tree in this folder, which the rig provides with what they need
+	(cd "$root" && go run ./tools/cmd/rig packages "$tree" "$@") >.git/tests 2>&1 || { cat .git/tests; false; }
+}
+
+lint() { # PACKAGE...: what upstream's linters find that is new
+	go run "$GOLANGCI_LINT" run --new-from-rev=upstream --show-stats=false --allow-parallel-runners --max-issues-per-linter=0 \
+		--max-same-issues=0 "$@"
+}
+
+shows() { # PROGRAM WHEN: what a program of docs/upstream-defects prints with the driver in this folder
+	local module=go
+	[ ! -e "$root/docs/upstream-defects/$BASE.mod" ] || module=$BASE
+	cp "$root/docs/upstream-defects/$module.mod" .git/defects.mod
+	cp "$root/docs/upstream-defects/$module.sum" .git/defects.sum
+	go mod edit -replace="$UPSTREAM=$PWD" .git/defects.mod
+	echo "== $1, $2"
+	go -C "$root/docs/upstream-defects" run -modfile="$PWD/.git/defects.mod" "./$1" 2>&1 || true
+}

@@ -1,0 +1,117 @@
+package series
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// parameterNames returns the names in a list of parameters; none if they have none.
+func parameterNames(list *ast.FieldList) (all []string) {
+	if list == nil {
+		return nil
+	}
+	for _, field := range list.List {
+		for _, name := range field.Names {
+			all = append(all, name.Name)
+		}
+	}
+	return all
+}
+
+// fieldNames returns the identifiers that are names of fields or methods of a value.
+func fieldNames(in ast.Node) map[*ast.Ident]bool {
+	fields := map[*ast.Ident]bool{}
+	ast.Inspect(in, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			fields[n.Sel] = true
+		case *ast.KeyValueExpr:
+			if id, ok := n.Key.(*ast.Ident); ok {
+				fields[id] = true
+			}
+		}
+		return true
+	})
+	return fields
+}
+
+// identifiers returns the names in a node; with those of fields and methods, if they are wanted.
+func identifiers(in ast.Node, withFields bool) (all []string) {
+	fields := fieldNames(in)
+	ast.Inspect(in, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && (withFields || !fields[id]) {
+			all = append(all, id.Name)
+		}
+		return true
+	})
+	return all
+}
+
+// declared returns the names that statements declare, without those of blocks inside.
+func declared(list []ast.Stmt) (all []string) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if s.Tok == token.DEFINE {
+				for _, left := range s.Lhs {
+					all = append(all, identifiers(left, false)...)
+				}
+			}
+		case *ast.DeclStmt:
+			for _, spec := range s.Decl.(*ast.GenDecl).Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						all = append(all, name.Name)
+					}
+				case *ast.TypeSpec:
+					all = append(all, spec.Name.Name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// assignedIn returns the names that are assigned in a block, or whose address is taken.
+func assignedIn(in ast.Node) (all []string) {
+	ast.Inspect(in, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				if id, ok := left.(*ast.Ident); ok {
+					all = append(all, id.Name)
+				}
+			}
+		case *ast.IncDecStmt:
+			if id, ok := n.X.(*ast.Ident); ok {
+				all = append(all, id.Name)
+			}
+		case *ast.UnaryExpr:
+			if id, ok := n.X.(*ast.Ident); ok && n.Op == token.AND {
+				all = append(all, id.Name)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// usedAfter returns the names that ours uses after the call.
+func (m *merger) usedAfter() (all []string) {
+	for _, s := range m.after {
+		all = append(all, identifiers(s, false)...)
+	}
+	if s, ok := m.at.(*ast.ReturnStmt); ok && len(m.results) > 0 {
+		inCall := identifiers(m.call, false)
+		for _, name := range identifiers(s, false) {
+			if i := slices.Index(inCall, name); i >= 0 {
+				inCall = slices.Delete(inCall, i, i+1)
+				continue
+			}
+			all = append(all, name)
+		}
+	}
+	return all
+}

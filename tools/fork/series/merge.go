@@ -1,0 +1,189 @@
+package series
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"mongofork/tools/fork/syntax"
+)
+
+// merger makes one function of a wrapper and of what it wraps: what the wrapper does before stands at the beginning, and what it does
+// after is deferred there.
+type merger struct {
+	file         *syntax.File
+	ours, theirs *ast.FuncDecl
+	called       string // the name of what is wrapped
+
+	before   []ast.Stmt
+	call     *ast.CallExpr
+	at       ast.Stmt // the statement with the call
+	after    []ast.Stmt
+	guard    ast.Expr          // if it does not hold, nothing is called
+	results  []string          // what ours calls the call's results, if it does something with them
+	assigned map[string]string // parameters that the call passes on with other values
+	renamed  map[string]string // what is ours, to what it is called in upstream's function
+}
+
+// merged returns both functions as one; ok is false if they have to stay two.
+func merged(file *syntax.File, ours, theirs *ast.FuncDecl) (text string, ok bool) {
+	m := &merger{file: file, ours: ours, theirs: theirs, called: theirs.Name.Name,
+		assigned: map[string]string{}, renamed: map[string]string{}}
+	if !m.shape() || !m.arguments() || !m.nameResults() || !m.keepsMeaning() {
+		return "", false
+	}
+	body := m.file.Text(theirs.Body.Lbrace+1, theirs.Body.End())
+	return m.doc() + m.head() + "{" + m.start() + m.deferred() + string(body), true
+}
+
+// shape finds the call, what is before it and what is after.
+func (m *merger) shape() bool {
+	list := m.ours.Body.List
+	i := slices.IndexFunc(list, func(s ast.Stmt) bool { return m.calls(s) })
+	if i < 0 || slices.ContainsFunc(list[i+1:], func(s ast.Stmt) bool { return m.calls(s) }) {
+		return false
+	}
+	m.before, m.at, m.after = list[:i], list[i], list[i+1:]
+	last := len(m.after) == 0
+	switch s := m.at.(type) {
+	case *ast.ReturnStmt:
+		return len(s.Results) == 1 && (m.isCall(s.Results[0]) || m.around(s.Results[0]))
+	case *ast.ExprStmt:
+		return m.isCall(s.X)
+	case *ast.AssignStmt:
+		return m.defines(s)
+	case *ast.IfStmt:
+		if init, ok := s.Init.(*ast.AssignStmt); ok {
+			return s.Else == nil && m.defines(init)
+		}
+		if x, ok := s.Body.List[0].(*ast.ExprStmt); ok && last && s.Init == nil && s.Else == nil && len(s.Body.List) == 1 {
+			m.guard = s.Cond
+			return m.isCall(x.X)
+		}
+	}
+	return false
+}
+
+// calls reports whether what is wrapped is called somewhere in a node.
+func (m *merger) calls(n ast.Node) bool {
+	return slices.Contains(identifiers(n, true), m.called)
+}
+
+// isCall takes an expression as the call, if it is.
+func (m *merger) isCall(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		ok = fun.Name == m.called
+	case *ast.SelectorExpr:
+		receiver, plain := fun.X.(*ast.Ident)
+		ok = fun.Sel.Name == m.called && plain && slices.Contains(parameterNames(m.ours.Recv), receiver.Name)
+	default:
+		ok = false
+	}
+	if ok {
+		m.call = call
+	}
+	return ok
+}
+
+// around takes the call out of an expression that makes another value of its only result.
+func (m *merger) around(e ast.Expr) bool {
+	if len(m.ours.Type.Results.List) != 1 {
+		return false
+	}
+	ast.Inspect(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		return !ok || !m.isCall(call)
+	})
+	m.results = []string{"result"}
+	if id, ok := m.ours.Type.Results.List[0].Type.(*ast.Ident); ok && id.Name == "error" {
+		m.results = []string{"retErr"}
+	}
+	return m.call != nil && !slices.Contains(identifiers(m.ours.Body, false), m.results[0])
+}
+
+// defines takes the call whose results get names.
+func (m *merger) defines(s *ast.AssignStmt) bool {
+	for _, left := range s.Lhs {
+		id, ok := left.(*ast.Ident)
+		if !ok {
+			return false
+		}
+		m.results = append(m.results, id.Name)
+	}
+	return s.Tok == token.DEFINE && len(s.Rhs) == 1 && m.isCall(s.Rhs[0])
+}
+
+// arguments finds what is passed on with another value, and what parameters are called in upstream's function.
+func (m *merger) arguments() bool {
+	for _, list := range [][2]*ast.FieldList{{m.ours.Recv, m.theirs.Recv}, {m.ours.Type.Params, m.theirs.Type.Params}} {
+		ours, theirs := parameterNames(list[0]), parameterNames(list[1])
+		for i, name := range ours {
+			switch {
+			case i < len(theirs) && theirs[i] != "_":
+				m.renamed[name] = theirs[i]
+			case name != "_" && m.mentions(name):
+				return false
+			}
+		}
+	}
+	ours := parameterNames(m.ours.Type.Params)
+	for i, arg := range m.call.Args {
+		if id, ok := arg.(*ast.Ident); ok && id.Name == ours[i] {
+			continue
+		}
+		if m.renamed[ours[i]] == "" {
+			return false
+		}
+		m.assigned[ours[i]] = m.edited(arg.Pos(), arg.End(), nil)
+	}
+	return len(m.assigned) < 2
+}
+
+// mentions reports whether ours does more with a parameter than passing it on.
+func (m *merger) mentions(name string) bool {
+	for _, s := range slices.Concat(m.before, m.after) {
+		if slices.Contains(identifiers(s, false), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsMeaning reports whether no name means something else in one function than in two.
+func (m *merger) keepsMeaning() bool {
+	body := identifiers(m.theirs.Body, false)
+	parameters := slices.Concat(parameterNames(m.ours.Recv), parameterNames(m.ours.Type.Params))
+	for _, name := range m.results {
+		if slices.Contains(parameters, name) {
+			return false
+		}
+	}
+	for _, name := range declared(m.before) {
+		if !slices.Contains(parameters, name) && (slices.Contains(body, name) || slices.Contains(m.results, name)) {
+			return false
+		}
+	}
+	for _, name := range declared(m.after) {
+		if slices.Contains(slices.Concat(parameters, m.results, declared(m.before)), name) {
+			return false
+		}
+	}
+	changed := assignedIn(m.theirs.Body)
+	for _, name := range m.usedAfter() {
+		if m.assigned[name] != "" || slices.Contains(parameters, name) && slices.Contains(changed, m.renamed[name]) {
+			return false
+		}
+	}
+	used := identifiers(m.ours.Body, false)
+	for from, to := range m.renamed {
+		if from != to && slices.Contains(used, to) {
+			return false
+		}
+	}
+	return true
+}
