@@ -185,9 +185,6 @@ soak: rig ## Disturb applications with all drivers, and compare the drivers: mak
 # A module that "make compare" takes for the fork, instead of the one that it builds.
 FORK ?=
 
-# If it is given, "make compare" runs each plan so often with each driver, and names the seeds of those whose traces vary.
-EXACT ?=
-
 # If it is given, "make compare" takes the programs that it has built before.
 BUILT ?=
 FORKED = $(if $(FORK),forks$(abspath $(FORK)),$(BASE))
@@ -204,8 +201,7 @@ compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, wit
 	@$(if $(BUILT),,$(MONGOFORK) build --pristine >/dev/null)
 	@$(if $(BUILT),,$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE))))
 	@$(if $(BUILT),,$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE)))
-	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first) $(addprefix --exact ,$(EXACT)) \
-		$(if $(FORK),--traces build/with/pristine/$(BASE)/traces)
+	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first)
 
 # Names of defects in etc/planted.yaml; all by default.
 DEFECTS ?=
@@ -226,9 +222,15 @@ demo: fork rig ## Show the fork and upstream's driver on a replica set that shed
 series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
 	$(MONGOFORK) series
 
+VERIFY = APIDIFF=$(APIDIFF) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
+
+.PHONY: verify-fixes
+verify-fixes: trees ## Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after
+	$(VERIFY)fixes.sh
+
 .PHONY: verify-series
-verify-series: trees ## Apply the series; after each patch build, vet and test the tree
-	APIDIFF=$(APIDIFF) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/verify.sh
+verify-series: verify-fixes ## Apply the series; after each patch build, vet and test the tree
+	$(VERIFY)verify.sh
 
 .PHONY: api
 api: trees ## Report what the fork adds to upstream's exported API, and what it breaks
