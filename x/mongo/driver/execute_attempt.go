@@ -7,73 +7,10 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
-
-// stage is how far an attempt got.
-type stage uint8
-
-const (
-	// selecting: there was no server or no connection.
-	selecting stage = iota
-	// heldBack: the client did not send it, because the server would most likely have rejected it.
-	heldBack
-	// preparing: the command could not be built. No policy retries that.
-	preparing
-	// tooLate: there was no time to send it.
-	tooLate
-	// sent: the server may have received it.
-	sent
-)
-
-// attempt is the result of an attempt to send a command.
-type attempt struct {
-	err   error
-	stage stage
-	// late is whether it was not sent because the operation's context has ended or is about to. The selection of a server may end
-	// before that, by a timeout of its own, and so may a command for the keys of encryption.
-	late bool
-
-	requestID int32
-	link      // empty if there was no connection
-	address   address.Address
-	desc      description.SelectedServer
-	reply     bsoncore.Document
-
-	retryEnabled bool // by the operation's RetryMode, which building the command may set
-	moreToCome   bool // no reply will follow
-
-	lasts     bool          // it was held back in an overload that lasts
-	spared    bool          // it was held back and need not count
-	replyTime time.Duration // of the server, recently, if that is known
-}
-
-// mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.
-func (a *attempt) mayBeExecuted(read bool) bool {
-	return a.stage == sent && (read || !a.hasLabel(NoWritesPerformed))
-}
-
-// hasLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its own: if a
-// reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error while a command is
-// built never means a rejection.
-func (a *attempt) hasLabel(label string) bool {
-	return a.stage != preparing && backpressure.HasOwnLabel(a.err, label)
-}
-
-// interrupted reports whether the operation's context ended the attempt. A connection that was not established in time says nothing
-// about that context.
-func (a *attempt) interrupted() bool {
-	return a.stage >= tooLate && isContextError(a.err)
-}
-
-// isContextError reports whether an error comes from the operation's deadline or cancellation.
-func isContextError(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
 
 // attempt makes an attempt. Its err is nil if the server executed the command.
 func (ex *operationRun) attempt(ctx context.Context) attempt {

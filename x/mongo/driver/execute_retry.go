@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -171,80 +170,4 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 	}
 	ex.strengthenCommit() // an earlier attempt may have been executed
 	return true, nil
-}
-
-// attemptErrors holds the errors of a command's failed attempts that may still be returned.
-type attemptErrors struct {
-	kind      retry.Kind
-	inTxn     bool // the command is one of a transaction, other than its commit or abort
-	first     error
-	attempted error // the last after which the server may have executed the command
-	previous  error // that of the attempt before the present one
-}
-
-// record records the failure of an attempt that is followed by another.
-func (errs *attemptErrors) record(a *attempt) {
-	if a.stage == heldBack {
-		// The server's word counts more than the client's own decision.
-		return
-	}
-	errs.previous = a.err
-	if errs.first == nil {
-		errs.first = a.err
-	}
-	if a.mayBeExecuted(errs.kind == retry.Read) {
-		errs.attempted = a.err
-	}
-}
-
-// clearedPool is implemented by errors of a pool that was cleared before it had a connection.
-type clearedPool interface {
-	// ClearedFor reports whether that was for this failure to establish a connection.
-	ClearedFor(failure error) bool
-}
-
-// meetOwnClearing reports, once for each failure, whether the attempt after it found the pool being cleared for it. A pool tells who
-// waits for a connection of its failure first, and is cleared once the application's monitors know: until then it can be used, so that a
-// retry comes too early. The next waits until the server is known again.
-func (errs *attemptErrors) meetOwnClearing(a *attempt) bool {
-	var cleared clearedPool
-	met := errs.previous != nil && errors.As(a.err, &cleared) && cleared.ClearedFor(errs.previous)
-	errs.previous = nil
-	return met
-}
-
-// toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or
-// the first error if there is none. For writes, and commands that may be writes, it is the last error after which the server may
-// have executed the command (retryable-reads.md, "If a retry attempt fails"; retryable-writes.md, "Executing Retryable Write
-// Commands").
-//
-// If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
-// "TransientTransactionError").
-func (errs *attemptErrors) toReturn(last *attempt) error {
-	err := errs.relevant(last)
-	if errs.inTxn && last.hasLabel(TransientTransactionError) {
-		err = withLabel(err, TransientTransactionError)
-	}
-	if e, ok := err.(Error); ok {
-		e.unsent = errs.unsent(last)
-		err = e
-	}
-	return err
-}
-
-// unsent reports whether a command whose last attempt has failed was not sent, as far as it may have been executed.
-func (errs *attemptErrors) unsent(last *attempt) bool {
-	return last.stage != sent && errs.attempted == nil
-}
-
-// relevant returns the error for toReturn, without what the last attempt adds.
-func (errs *attemptErrors) relevant(last *attempt) error {
-	switch {
-	case last.mayBeExecuted(errs.kind == retry.Read) || errs.first == nil:
-		return last.err
-	case errs.attempted != nil:
-		return errs.attempted
-	default:
-		return errs.first
-	}
 }
