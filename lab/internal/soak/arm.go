@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/clock"
 )
@@ -30,7 +28,6 @@ const (
 
 // Assignment is what an application has to do.
 type Assignment struct {
-	Seed     uint64        `json:"seed"`
 	Duration time.Duration `json:"duration"`
 	Start    time.Time     `json:"start"`
 	// URI is the connection string of the application's fronts, Direct that of the members. The database is dropped.
@@ -46,23 +43,14 @@ type application struct {
 	client *mongo.Client
 	dialer dialer
 
-	jobs      []job
-	ledger    map[string]map[string]*stream // by collection and worker: what has to be there
-	inserter  *inserter
+	streams   map[string]*stream // by collection: what has to be there
 	watcher   *watcher
 	registers *registers
-	leave     []func(context.Context) // ends sessions
-}
-
-// job is a worker's repeated task.
-type job struct {
-	kind    string
-	operate func(context.Context) error
 }
 
 // Work does what is assigned, and returns the findings. The error is for a run that failed.
 func Work(ctx context.Context, work Assignment) (*Report, error) {
-	a := &application{Assignment: work, report: newReport(), ledger: make(map[string]map[string]*stream)}
+	a := &application{Assignment: work, report: newReport(), streams: make(map[string]*stream), registers: newRegisters()}
 	if err := a.direct(ctx, a.prepare); err != nil {
 		return nil, fmt.Errorf("prepare the members: %w", err)
 	}
@@ -87,9 +75,7 @@ func (a *application) prepare(ctx context.Context, db *mongo.Database) error {
 	if err := db.Drop(ctx); err != nil {
 		return err
 	}
-	for _, name := range []string{
-		"inserts", "updates", "bulks", "modified", "accounts", "transfers", "causal", "registers",
-	} {
+	for _, name := range []string{"inserts", "updates", "bulks", "modified", "accounts", "transfers", "registers"} {
 		if err := db.CreateCollection(ctx, name); err != nil {
 			return err
 		}
@@ -104,20 +90,24 @@ func (a *application) prepare(ctx context.Context, db *mongo.Database) error {
 
 // run lets the client work, and checks that nothing of the client is left.
 func (a *application) run(ctx context.Context) (err error) {
+	others := goleak.IgnoreCurrent()
 	if a.client, err = mongo.Connect(options.Client().ApplyURI(a.URI).SetDialer(&a.dialer)); err != nil {
 		return err
 	}
 	err = a.work(ctx)
 	err = errors.Join(err, a.client.Disconnect(context.WithoutCancel(ctx)))
-	a.awaitNothingLeft()
+	a.awaitNothingLeft(others)
 	return err
 }
 
 // work runs all workers for the duration of the run, and then lets them finish.
 func (a *application) work(ctx context.Context) error {
-	if err := a.assemble(); err != nil {
+	session, err := a.client.StartSession()
+	if err != nil {
 		return err
 	}
+	defer session.EndSession(context.WithoutCancel(ctx))
+	jobs := a.jobs(session)
 	stream, err := a.watcher.open(ctx)
 	if err != nil {
 		return fmt.Errorf("open the change stream: %w", err)
@@ -133,27 +123,24 @@ func (a *application) work(ctx context.Context) error {
 	working, stop := context.WithTimeout(ctx, a.Duration)
 	defer stop()
 	var workers sync.WaitGroup
-	for _, j := range a.jobs {
-		workers.Go(func() { a.repeat(working, j) })
+	for kind, operate := range jobs {
+		workers.Go(func() { a.repeat(working, kind, operate) })
 	}
 	workers.Wait()
-	for _, leave := range a.leave {
-		leave(ctx)
-	}
 	if err := a.last(ctx); err != nil {
 		return fmt.Errorf("insert the last document: %w", err)
 	}
 	timer := time.AfterFunc(patience, stopWatching)
 	defer timer.Stop()
 	if err := <-watched; err != nil {
-		a.report.violation(endedStreams, "%v", err)
+		a.report.violation("change streams that end early", "%v", err)
 	}
 	return nil
 }
 
 // repeat runs an operation until the context ends. The operation itself is not interrupted: a context with a deadline
 // would put the driver's retries under a client-side timeout.
-func (a *application) repeat(ctx context.Context, j job) {
+func (a *application) repeat(ctx context.Context, kind string, operate func(context.Context) error) {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	for {
@@ -161,7 +148,7 @@ func (a *application) repeat(ctx context.Context, j job) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			a.report.operation(j.kind, j.operate(context.WithoutCancel(ctx)))
+			a.report.operation(kind, operate(context.WithoutCancel(ctx)))
 		}
 	}
 }
@@ -171,8 +158,8 @@ func (a *application) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		_, err := a.client.Database(a.Database).Collection("inserts").UpdateOne(ctx, bson.D{{Key: "worker", Value: lastWorker}},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}, options.UpdateOne().SetUpsert(true))
+		_, err := a.client.Database(a.Database).Collection("inserts").UpdateOne(ctx, bson.D{{Key: "last", Value: true}},
+			change("$set", "last", true), options.UpdateOne().SetUpsert(true))
 		if err == nil || clock.Wait(ctx, pace) != nil {
 			return err
 		}
@@ -180,30 +167,17 @@ func (a *application) last(ctx context.Context) error {
 }
 
 // awaitNothingLeft waits for the driver's goroutines and the client's connections to end, which takes a moment.
-func (a *application) awaitNothingLeft() {
-	deadline := time.Now().Add(leavePatience)
-	for (len(driverGoroutines()) > 0 || a.dialer.open.Load() > 0) && time.Now().Before(deadline) {
-		time.Sleep(20 * time.Millisecond)
+func (a *application) awaitNothingLeft(others goleak.Option) {
+	left := goleak.Find(others)
+	for deadline := time.Now().Add(leavePatience); (left != nil || a.dialer.open.Load() > 0) && time.Now().Before(deadline); {
+		left = goleak.Find(others)
 	}
 	if connections := a.dialer.open.Load(); connections > 0 {
-		a.report.violation(leakedConns, "%d are open after Disconnect", connections)
+		a.report.violation("connections that were leaked", "%d are open after Disconnect", connections)
 	}
-	for _, stack := range driverGoroutines() {
-		a.report.violation(leakedGoroutines, "after Disconnect:\n%s", stack)
+	if left != nil {
+		a.report.violation("goroutines that were leaked", "after Disconnect: %v", left)
 	}
-}
-
-// driverGoroutines returns the stacks of the driver's goroutines.
-func driverGoroutines() []string {
-	stacks := make([]byte, 4<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	var found []string
-	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, "go.mongodb.org/mongo-driver/v2/x/mongo/driver") {
-			found = append(found, stack)
-		}
-	}
-	return found
 }
 
 // dialer counts the open connections of a client.
@@ -233,91 +207,18 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// worker does one kind of operation, over and over.
-type worker struct {
-	*application
-	name   string
-	stream *stream
-	calls  int64
-}
-
-// worker returns a worker. What its stream acknowledges has to be in that collection at the end, unless there is none.
-func (a *application) worker(name, collection string) worker {
-	w := worker{application: a, name: name, stream: &stream{}}
-	if collection != "" {
-		a.expect(collection, w.name, w.stream)
-	}
-	return w
-}
-
-func (a *application) expect(collection, name string, s *stream) {
-	if a.ledger[collection] == nil {
-		a.ledger[collection] = make(map[string]*stream)
-	}
-	a.ledger[collection][name] = s
-}
-
-func (w *worker) collection(name string, opts ...options.Lister[options.CollectionOptions]) *mongo.Collection {
-	return w.client.Database(w.Database).Collection(name, opts...)
-}
-
-// comment returns a comment that no operation had before.
-func (w *worker) comment() string {
-	w.calls++
-	return fmt.Sprintf("%s %d", w.name, w.calls)
-}
-
-func (a *application) hire(kind string, operate func(context.Context) error) {
-	a.jobs = append(a.jobs, job{kind, operate})
-}
-
-// assemble makes the workers.
-func (a *application) assemble() (err error) {
-	a.watcher = &watcher{worker: a.worker("watcher", ""), seen: make(map[string][]int64)}
-	a.registers = newRegisters()
-	insert := &inserter{worker: a.worker("inserter", "inserts")}
-	if insert.session, err = a.client.StartSession(); err != nil {
-		return err
-	}
-	a.inserter = insert
-	update := a.worker("updater", "updates")
-	read := &reader{worker: a.worker("reader", ""), writer: insert}
-	bulk := &bulker{worker: a.worker("bulker", "bulks"), pushes: &stream{}}
-	a.expect("bulks", bulk.array(), bulk.pushes)
-	modify := a.worker("modifier", "modified")
-	transfer := &transferrer{a.worker("transferrer", "transfers"), rand.New(rand.NewPCG(a.Seed, 0))}
-	audit, follow := a.worker("auditor", ""), &causal{worker: a.worker("causal", "")}
-	a.leave = append(a.leave, insert.session.EndSession, follow.end)
-
-	a.hire("insert", insert.insert)
-	a.hire("update", update.push)
-	a.hire("cursor", read.read)
-	a.hire("bulk write", bulk.write)
-	a.hire("findAndModify", modify.modify)
-	a.hire("transfer", transfer.transfer)
-	a.hire("snapshot", audit.audit)
-	a.hire("causal session", follow.step)
-	for i := range 2 {
-		use := &accessor{worker: a.worker(fmt.Sprintf("accessor %d", i), ""), number: i,
-			random: rand.New(rand.NewPCG(a.Seed+1, uint64(i)))}
-		a.hire("register", use.access)
-	}
-	return nil
-}
-
 // verify compares the data on the members with what the workers were told.
 func (a *application) verify(ctx context.Context, db *mongo.Database) error {
-	found := make(map[string]map[string][]int64)
-	for collection, streams := range a.ledger {
-		var err error
-		if found[collection], err = numbers(ctx, db.Collection(collection)); err != nil {
+	for collection, s := range a.streams {
+		found, err := numbers(ctx, db.Collection(collection))
+		if err != nil {
 			return err
 		}
-		for name, s := range streams {
-			s.check(collection+" of "+name, found[collection][name], a.report)
+		s.check(collection, found, a.report)
+		if collection == "inserts" {
+			a.watcher.check(s, found)
 		}
 	}
-	a.watcher.check(a.inserter, found["inserts"])
 	a.registers.check(a.report)
 	sum, count, err := addUp(ctx, db.Collection("accounts"))
 	if err != nil {
@@ -327,33 +228,21 @@ func (a *application) verify(ctx context.Context, db *mongo.Database) error {
 	return nil
 }
 
-// numbers returns each worker's numbers in a collection. There is a document for each number, or for each array of them, whose ID
-// is the worker's name, possibly followed by a number.
-func numbers(ctx context.Context, collection *mongo.Collection) (map[string][]int64, error) {
-	cursor, err := collection.Find(ctx, bson.D{})
+// numbers returns all numbers in a collection, whose documents have one or several.
+func numbers(ctx context.Context, collection *mongo.Collection) ([]int64, error) {
+	cursor, err := collection.Aggregate(ctx, mongo.Pipeline{{{Key: "$unwind", Value: "$n"}}})
 	if err != nil {
 		return nil, err
 	}
 	var documents []struct {
-		ID     bson.RawValue `bson:"_id"`
-		Worker string        `bson:"worker"`
-		N      bson.RawValue `bson:"n"`
+		N int64 `bson:"n"`
 	}
 	if err := cursor.All(ctx, &documents); err != nil {
 		return nil, err
 	}
-	found := make(map[string][]int64)
+	var found []int64
 	for _, d := range documents {
-		if n, ok := d.N.AsInt64OK(); ok {
-			found[d.Worker] = append(found[d.Worker], n)
-			continue
-		}
-		var array []int64
-		if err := d.N.Unmarshal(&array); err != nil {
-			return nil, err
-		}
-		name, _, _ := strings.Cut(d.ID.StringValue(), ",")
-		found[name] = append(found[name], array...)
+		found = append(found, d.N)
 	}
 	return found, nil
 }

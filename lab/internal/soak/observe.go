@@ -2,15 +2,12 @@ package soak
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/wire"
 )
 
@@ -45,11 +42,11 @@ func (a *attempts) check(report *Report) {
 	for operation, n := range a.count {
 		report.Most = max(report.Most, n)
 		if n > maxCommands {
-			report.violation(tooManyCommands, "%s: %d", operation, n)
+			report.violation("operations of more than 6 commands", "%s: %d", operation, n)
 		}
 	}
 	if len(a.count) == 0 {
-		report.violation(neverSeen, "it saw no comment at all")
+		report.violation("operations that the server never saw", "it saw no comment at all")
 	}
 }
 
@@ -93,21 +90,4 @@ func (g *commitGate) Handle(ctx context.Context, req *proxy.Request, reply proxy
 		}
 		return reply(m)
 	})
-}
-
-// rejectedShare is the share of requests that are rejected while rejection is on.
-const rejectedShare = 0.4
-
-// rejectedCommands are the workers' commands.
-var rejectedCommands = []string{"insert", "update", "findAndModify", "find", "getMore", "aggregate", "commitTransaction"}
-
-// rejection rejects a share of the requests while it is on.
-type rejection struct{ on atomic.Bool }
-
-// Handle implements proxy.Handler.
-func (r *rejection) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if r.on.Load() && rand.Float64() < rejectedShare && slices.Contains(rejectedCommands, req.Command) {
-		return servererror.RequestRate.Error().Send(req, reply)
-	}
-	return next(ctx, req, reply)
 }

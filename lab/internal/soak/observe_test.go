@@ -124,26 +124,3 @@ func TestCommitGate(t *testing.T) {
 		assert.True(t, got && answered && took == 0 && err == nil, "it is open again")
 	})
 }
-
-func TestRejection(t *testing.T) {
-	r := &rejection{}
-	passed := func(command string) int {
-		n := 0
-		for range 1000 {
-			req, err := proxy.NewRequest(&proxy.Client{}, &wire.Message{Body: commandNamed(t, command)})
-			require.NoError(t, err)
-			require.NoError(t, r.Handle(t.Context(), req, func(m *wire.Message) error {
-				assert.EqualValues(t, 462, m.Body.Lookup("code").AsInt64())
-				return nil
-			}, func(context.Context, *proxy.Request, proxy.ReplyFunc) error {
-				n++
-				return nil
-			}))
-		}
-		return n
-	}
-	assert.Equal(t, 1000, passed("insert"), "it is off")
-	r.on.Store(true)
-	assert.InDelta(t, 600, passed("insert"), 120)
-	assert.Equal(t, 1000, passed("hello"), "is none of the workers' commands")
-}

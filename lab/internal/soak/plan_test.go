@@ -10,20 +10,20 @@ import (
 func TestPlan(t *testing.T) {
 	for seed := range uint64(50) {
 		const duration, members = 90 * time.Second, 3
-		happened := map[Action]int{}
+		happened := map[*Action]int{}
 		var free time.Duration
 		for i, e := range Plan(seed, duration, members) {
 			happened[e.Action]++
 			assert.GreaterOrEqual(t, e.At, free, "seed %d: %v begins before a member is back", seed, e)
 			free = e.At + e.For
-			if e.ofMember() {
+			if e.Action.ofMember {
 				free += recovery
 			}
 			assert.LessOrEqual(t, e.At+e.For, duration-duration/10, "seed %d: %v", seed, e)
 			assert.True(t, e.Member >= 0 && e.Member < members, "seed %d: %v", seed, e)
-			assert.Equal(t, e.Action == Overload || e.Action == ConnectionLimit, e.Rate > 0, "seed %d: %v", seed, e)
-			assert.Equal(t, e.Action != StepDown, e.For > 0, "seed %d: %v", seed, e)
-			assert.True(t, e.Action != CommitKill || e.Primary && e.For > commitHold, "seed %d: %v", seed, e)
+			assert.Equal(t, e.Action == &overloaded || e.Action == &refusing, e.Rate > 0, "seed %d: %v", seed, e)
+			assert.Equal(t, e.Action != &stepDown, e.For > 0, "seed %d: %v", seed, e)
+			assert.True(t, e.Action != &commitKill || e.Primary && e.For > commitHold, "seed %d: %v", seed, e)
 			if i+1 == len(actions) {
 				assert.Len(t, happened, len(actions), "seed %d: each happens once before any does again", seed)
 			}

@@ -8,23 +8,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCausalSessions(t *testing.T) {
-	const unwritten, back = "sessions that do not read their writes", "sessions whose reads go back"
+func TestSessions(t *testing.T) {
+	const unwritten, back, repeats = "sessions that do not read their writes", "sessions whose reads go back",
+		"cursors that repeat themselves"
 	for name, test := range map[string]struct {
-		written int64
-		reads   []int64
-		want    map[string]int64
+		first int64
+		reads [][]int64
+		want  map[string]int64
 	}{
-		"its own write":           {3, []int64{3}, map[string]int64{}},
-		"somebody's late attempt": {3, []int64{5, 5}, map[string]int64{}},
-		"nothing yet":             {0, []int64{0}, map[string]int64{}},
-		"not its own write":       {3, []int64{2}, map[string]int64{unwritten: 1}},
-		"back in time":            {0, []int64{4, 3}, map[string]int64{back: 1}},
+		"its own writes":          {0, [][]int64{{1, 2}}, map[string]int64{}},
+		"somebody's late attempt": {0, [][]int64{{1, 2, 3}, {1, 2, 3}}, map[string]int64{}},
+		"what is not asked for":   {2, [][]int64{{2}}, map[string]int64{}},
+		"not its own write":       {0, [][]int64{{2}}, map[string]int64{unwritten: 1}},
+		"back in time":            {0, [][]int64{{1, 2, 3}, {1, 2}}, map[string]int64{back: 1}},
+		"twice":                   {0, [][]int64{{1, 2, 2}}, map[string]int64{repeats: 1}},
+		"out of order":            {0, [][]int64{{2, 1}}, map[string]int64{repeats: 1}},
 	} {
 		report := newReport()
-		c := &causal{worker: worker{application: &application{report: report}, name: "c"}, written: test.written}
-		for _, value := range test.reads {
-			c.judge(value)
+		c := &chain{worker: worker{application: &application{report: report}}, known: map[int64]bool{1: false, 2: false}}
+		for _, found := range test.reads {
+			c.judge(test.first, found)
 		}
 		assert.Equal(t, test.want, counted(report), name)
 	}
@@ -48,33 +51,20 @@ func TestSums(t *testing.T) {
 	}
 }
 
-func TestSnapshotsFromBeforeTheAccounts(t *testing.T) {
-	assert.True(t, tooEarly(0, 0))
-	assert.False(t, tooEarly(0, accounts), "the money is gone")
-	assert.False(t, tooEarly(0, 1))
-	assert.False(t, tooEarly(accounts*initialBalance, accounts))
-}
-
 func TestDialerCountsOpenConnections(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	d := &dialer{}
-	var open []net.Conn
-	for range 2 {
-		conn, err := d.DialContext(t.Context(), "tcp", listener.Addr().String())
-		require.NoError(t, err)
-		open = append(open, conn)
-	}
-	assert.EqualValues(t, 2, d.open.Load())
-	require.NoError(t, open[0].Close())
-	assert.Error(t, open[0].Close(), "a second time")
-	assert.EqualValues(t, 1, d.open.Load(), "is closed once")
-
+	conn, err := d.DialContext(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, d.open.Load())
+	require.NoError(t, conn.Close())
+	assert.Error(t, conn.Close(), "a second time")
+	assert.EqualValues(t, 0, d.open.Load(), "is closed once")
 	require.NoError(t, listener.Close())
 	_, err = d.DialContext(t.Context(), "tcp", listener.Addr().String())
 	assert.Error(t, err)
-	assert.EqualValues(t, 1, d.open.Load(), "was never open")
-	require.NoError(t, open[1].Close())
+	assert.EqualValues(t, 0, d.open.Load(), "was never open")
 }
 
 func TestWatcherCheck(t *testing.T) {
@@ -92,8 +82,8 @@ func TestWatcherCheck(t *testing.T) {
 		"none":                          {nil, []int64{1, 2, 3}, map[string]int64{without: 3}},
 	} {
 		report := newReport()
-		w := &watcher{worker: worker{application: &application{report: report}}, seen: map[string][]int64{"w": test.seen}}
-		w.check(&inserter{worker: worker{name: "w", stream: written()}}, map[string][]int64{"w": test.inserted})
+		w := &watcher{worker: worker{application: &application{report: report}}, seen: test.seen}
+		w.check(written(), test.inserted)
 		assert.Equal(t, test.want, counted(report), name)
 	}
 }

@@ -105,9 +105,9 @@ func (r *registers) check(report *Report) {
 	for register, history := range r.histories {
 		switch porcupine.CheckOperationsTimeout(registerModel, history, max(time.Until(deadline), time.Millisecond)) {
 		case porcupine.Illegal:
-			report.violation(notLinearizable, "register %d: %v", register, history)
+			report.violation("registers that are not linearizable", "register %d: %v", register, history)
 		case porcupine.Unknown:
-			report.violation(notChecked, "register %d with %d accesses", register, len(history))
+			report.violation("registers that took too long to check", "register %d with %d accesses", register, len(history))
 		case porcupine.Ok:
 		}
 	}
@@ -117,7 +117,6 @@ func (r *registers) check(report *Report) {
 type accessor struct {
 	worker
 	number int
-	random *rand.Rand
 	last   int64 // what it last read or wrote
 }
 
@@ -125,9 +124,9 @@ type accessor struct {
 func (a *accessor) access(ctx context.Context) error {
 	register, call := a.registers.take(), a.registers.now()
 	next := access{kind: "read"}
-	if a.random.IntN(5) > 1 {
+	if rand.IntN(5) > 1 {
 		next = access{kind: "write", new: a.stream.next()*100 + int64(a.number)}
-		if a.random.IntN(2) == 0 {
+		if rand.IntN(2) == 0 {
 			next.kind, next.old = "cas", a.last
 		}
 	}
@@ -151,7 +150,7 @@ func (a *accessor) at(register int) bson.D { return byID(fmt.Sprintf("register %
 // read is a linearizable read. A failed one does not matter.
 func (a *accessor) read(ctx context.Context, register int, call int64) error {
 	collection := a.collection("registers", options.Collection().SetReadConcern(readconcern.Linearizable()))
-	var found total
+	var found struct{ Value int64 }
 	err := collection.FindOne(ctx, a.at(register), options.FindOne().SetComment(a.comment())).Decode(&found)
 	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -15,42 +16,11 @@ import (
 	"mongofork/lab/internal/servererror"
 )
 
-// The kinds of violations.
-const (
-	lostWrites       = "acknowledged writes that are not there"
-	doubledWrites    = "writes that were done more than once"
-	foreignWrites    = "writes that nobody made"
-	wrongResults     = "results that are wrong"
-	wrongSums        = "sums that are wrong"
-	notLinearizable  = "registers that are not linearizable"
-	notChecked       = "registers that took too long to check"
-	unreadWrites     = "sessions that do not read their writes"
-	readsGoBack      = "sessions whose reads go back"
-	doubledEvents    = "events that came twice"
-	unorderedEvents  = "events out of order"
-	missingEvents    = "inserts without an event"
-	endedStreams     = "change streams that end early"
-	repeatingCursors = "cursors that repeat themselves"
-	lackingCursors   = "cursors that lack an acknowledged write"
-	tooManyCommands  = "operations of more than 6 commands"
-	neverSeen        = "operations that the server never saw"
-	undocumented     = "errors that are not documented"
-	leakedConns      = "connections that were leaked"
-	leakedGoroutines = "goroutines that were leaked"
-)
-
-// kinds are the kinds of violations, the gravest for an application first.
-var kinds = [...]string{
-	lostWrites, doubledWrites, foreignWrites, wrongResults, wrongSums, notLinearizable, notChecked, unreadWrites,
-	readsGoBack, doubledEvents, unorderedEvents, missingEvents, endedStreams, repeatingCursors, lackingCursors,
-	tooManyCommands, neverSeen, undocumented, leakedConns, leakedGoroutines,
-}
-
-// Report is the result of a run. It is safe for concurrent use.
+// Report is the result of a run, or of several. It is safe for concurrent use.
 type Report struct {
 	mu         sync.Mutex
 	Operations int64                `json:"operations"`
-	Errors     map[string]int64     `json:"errors"`     // by kind of error, documented ones
+	Errors     int64                `json:"errors"`     // that are documented
 	Violations map[string]Violation `json:"violations"` // by kind
 	// Most is the largest number of commands for one operation.
 	Most int `json:"most"`
@@ -64,39 +34,39 @@ type Violation struct {
 	Example string `json:"example"`
 }
 
-func newReport() *Report {
-	return &Report{Errors: make(map[string]int64), Violations: make(map[string]Violation)}
-}
+func newReport() *Report { return &Report{Violations: make(map[string]Violation)} }
 
 func (r *Report) violation(kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.add(kind, Violation{1, fmt.Sprintf(format, args...)})
+}
+
+// add keeps the first example of a kind.
+func (r *Report) add(kind string, more Violation) {
 	v := r.Violations[kind]
-	if v.Count++; v.Count == 1 {
-		v.Example = fmt.Sprintf(format, args...)
+	if v.Count == 0 {
+		v.Example = more.Example
 	}
+	v.Count += more.Count
 	r.Violations[kind] = v
 }
 
 // operation counts an operation and the error that the application saw.
 func (r *Report) operation(kind string, err error) {
-	class, documented := "", true
-	if err != nil {
-		class, documented = classify(err)
+	if err != nil && !documented(err) {
+		r.violation("errors that are not documented", "%s: %T %v", kind, err, err)
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.Operations++
-	if class != "" {
-		r.Errors[class]++
-	}
-	r.mu.Unlock()
-	if !documented {
-		r.violation(undocumented, "%s: %T %v", kind, err, err)
+	if err != nil && documented(err) {
+		r.Errors++
 	}
 }
 
-// labels are the error labels that tell an application what it may do, the most telling first.
-var labels = [...]string{
+// labels are the error labels that tell an application what it may do.
+var labels = []string{
 	"SystemOverloadedError", "TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError",
 	"RetryableWriteError", "RetryableError", "NetworkError",
 }
@@ -104,101 +74,139 @@ var labels = [...]string{
 // codes are the error codes of a member that is not, or no longer, in the role that the command needs; and what a server documents
 // for what is lost with a member or not there yet: cursors that were open there, and the time to read at, which a member that has
 // just started does not know.
-var codes = [...]int32{
+var codes = []int{
 	servererror.CodeShutdownInProgress, servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary,
 	servererror.CodeInterruptedAtShutdown, servererror.CodeInterruptedByStateChange, servererror.CodeNotPrimaryNoSecondaryOk,
 	servererror.CodeNotPrimaryOrSecondary,
 	43 /* CursorNotFound */, 237 /* CursorKilled */, 246, /* SnapshotUnavailable */
 }
 
-// classify names the kind of an error, and reports whether the driver's documentation names it for a deployment in trouble.
-func classify(err error) (class string, documented bool) {
-	var labelled mongo.LabeledError
-	if errors.As(err, &labelled) {
-		for _, label := range labels {
-			if labelled.HasErrorLabel(label) {
-				return label, true
-			}
-		}
-	}
-	var command mongo.ServerError
-	if errors.As(err, &command) {
-		for _, code := range codes {
-			if command.HasErrorCode(int(code)) {
-				return servererror.CodeName(code), true
-			}
-		}
-	}
+// documented reports whether the driver's documentation names an error for a deployment in trouble.
+func documented(err error) bool {
 	var (
+		labelled  mongo.LabeledError
+		command   mongo.ServerError
 		selection topology.ServerSelectionError
 		waiting   topology.WaitQueueTimeoutError
 		pool      driver.RetryablePoolError
 	)
-	switch {
-	case errors.As(err, &selection):
-		return "server selection", true
-	case errors.As(err, &waiting):
-		return "wait queue", true
-	case errors.As(err, &pool):
-		return "connection pool", true
-	case mongo.IsNetworkError(err):
-		return "network", true
-	case mongo.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
-		return "timeout", true
-	}
-	return "", false
+	return errors.As(err, &labelled) && slices.ContainsFunc(labels, labelled.HasErrorLabel) ||
+		errors.As(err, &command) && slices.ContainsFunc(codes, command.HasErrorCode) ||
+		errors.As(err, &selection) || errors.As(err, &waiting) || errors.As(err, &pool) ||
+		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// stream numbers one worker's writes from 1, and remembers which of them were acknowledged. It is safe for concurrent use,
-// because not only its writer reads it.
+// stream numbers one worker's writes from 1, and remembers which of them were acknowledged.
 type stream struct {
-	mu           sync.Mutex
 	attempted    int64
 	acknowledged map[int64]bool
 }
 
 // next returns the number of the next write.
 func (s *stream) next() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.attempted++
 	return s.attempted
 }
 
 func (s *stream) acknowledge(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.acknowledged == nil {
 		s.acknowledged = make(map[int64]bool)
 	}
 	s.acknowledged[n] = true
 }
 
-// snapshot returns the number of attempted writes, and which were acknowledged.
-func (s *stream) snapshot() (attempted int64, acknowledged map[int64]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.attempted, maps.Clone(s.acknowledged)
-}
-
 // check compares the numbers found, and how often, with the acknowledged ones.
 func (s *stream) check(name string, found []int64, report *Report) {
-	attempted, acknowledged := s.snapshot()
 	times := make(map[int64]int, len(found))
 	for _, n := range found {
 		times[n]++
 	}
-	for _, n := range slices.Sorted(maps.Keys(acknowledged)) {
+	for _, n := range slices.Sorted(maps.Keys(s.acknowledged)) {
 		if times[n] == 0 {
-			report.violation(lostWrites, "%s %d", name, n)
+			report.violation("acknowledged writes that are not there", "%s %d", name, n)
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(times)) {
 		if times[n] > 1 {
-			report.violation(doubledWrites, "%s %d: %d times", name, n, times[n])
+			report.violation("writes that were done more than once", "%s %d: %d times", name, n, times[n])
 		}
-		if n < 1 || n > attempted {
-			report.violation(foreignWrites, "%s %d", name, n)
+		if n < 1 || n > s.attempted {
+			report.violation("writes that nobody made", "%s %d", name, n)
 		}
 	}
+}
+
+// Tally adds up the applications' findings.
+type Tally struct {
+	arms []Arm
+	sums []*Report // by arm
+}
+
+// NewTally returns an empty tally.
+func NewTally(arms []Arm) *Tally {
+	t := &Tally{arms: arms}
+	for range arms {
+		t.sums = append(t.sums, newReport())
+	}
+	return t
+}
+
+// Add adds the reports of a seed, in the order of the arms.
+func (t *Tally) Add(seed uint64, reports []*Report) {
+	for i, r := range reports {
+		sum := t.sums[i]
+		sum.Operations += r.Operations
+		sum.Errors += r.Errors
+		sum.Most = max(sum.Most, r.Most)
+		sum.Held += r.Held
+		for kind, v := range r.Violations {
+			sum.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
+		}
+	}
+}
+
+// Failed reports whether an application that has to pass found a violation.
+func (t *Tally) Failed() bool {
+	for i, arm := range t.arms {
+		if !arm.Reference && len(t.sums[i].Violations) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Render returns the table, side by side, and the first example of each violation, as Markdown.
+func (t *Tally) Render() string {
+	var table, examples strings.Builder
+	row := func(title string, of func(arm Arm, sum *Report) any) {
+		fmt.Fprintf(&table, "| %s |", title)
+		for i, sum := range t.sums {
+			fmt.Fprintf(&table, " %v |", of(t.arms[i], sum))
+		}
+		table.WriteString("\n")
+	}
+	row("", func(arm Arm, _ *Report) any { return arm.Name })
+	row("---", func(Arm, *Report) any { return "---:" })
+	row("operations", func(_ Arm, sum *Report) any { return sum.Operations })
+	row("documented errors", func(_ Arm, sum *Report) any { return sum.Errors })
+	row("commands of one operation, at most", func(_ Arm, sum *Report) any { return sum.Most })
+	row("commits while the primary died", func(_ Arm, sum *Report) any { return sum.Held })
+	kinds := make(map[string]bool)
+	for i, sum := range t.sums {
+		for _, kind := range slices.Sorted(maps.Keys(sum.Violations)) {
+			kinds[kind] = true
+			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", t.arms[i].Name, kind, sum.Violations[kind].Example)
+		}
+	}
+	row("violations", func(_ Arm, sum *Report) any {
+		var all int64
+		for _, v := range sum.Violations {
+			all += v.Count
+		}
+		return all
+	})
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		row(kind, func(_ Arm, sum *Report) any { return sum.Violations[kind].Count })
+	}
+	return table.String() + "\n" + examples.String()
 }

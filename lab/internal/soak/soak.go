@@ -60,10 +60,9 @@ type Config struct {
 // station is an arm with its own fronts before the members.
 type station struct {
 	Arm
-	lab       *fronts.Lab
-	attempts  attempts
-	commits   commitGate
-	rejection rejection
+	lab      *fronts.Lab
+	attempts attempts
+	commits  commitGate
 }
 
 // Run runs all arms by the plan of a seed, and returns their reports in their order.
@@ -86,7 +85,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 		s := &station{Arm: arm}
 		s.lab, err = fronts.Open(fronts.Config{
 			Topology: topology.Spec{Kind: topology.Members}, Members: set,
-			Observers: []proxy.Handler{&s.attempts, &s.commits, &s.rejection},
+			Observers: []proxy.Handler{&s.attempts, &s.commits},
 		})
 		if err != nil {
 			return nil, err
@@ -100,7 +99,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 	for i, s := range d.stations {
 		group.Go(func() (err error) {
 			if reports[i], err = config.runArm(ctx, s, Assignment{
-				Seed: config.Seed, Duration: config.Duration, Start: start,
+				Duration: config.Duration, Start: start,
 				URI:    s.lab.Endpoints()[0].URI + impatient + "&" + s.Options,
 				Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 			}); err != nil {
