@@ -49,6 +49,14 @@ var Differences = []Difference{
 		Row:  "name of the operation in lines about server selection, before the command is built",
 		Hide: re(`\boperation: (create|ping|aggregate)?, `),
 	},
+	{
+		Row:   "option: the server closes the connection of a heartbeat before it is established",
+		Apart: true, Fits: func(i Instant) bool {
+			const started = `heartbeat \S+ started, awaited false`
+			return i.Plan.Has("adaptiveThrottling=true") && i.are(started, started) && len(i.Upstream)+len(i.Fork) == 1 &&
+				some(i.Before, `heartbeat \S+ failed after \S+, awaited false: .*\b(reset by peer|EOF)`)
+		},
+	},
 	{Row: "log lines", Hide: re(`^log "(Starting topology monitoring|The program requires a newer driver|Command retr(y|ies) ).*`)},
 	{Row: "a new pool", Apart: true, Fits: func(i Instant) bool { // minPoolSize connects to an unknown server
 		return i.At == 0 && i.Plan.Has("minPoolSize") && i.are(`pool \S+: ConnectionCreated|log "Connection created"`, ``)
@@ -122,8 +130,9 @@ var Differences = []Difference{
 			const failed = `Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`
 			e := i.ended()
 			return some(i.Upstream, failed) && some(i.Fork, failed+`.*SystemOverloadedError, RetryableError`) &&
-				e.one() && (e.call == "" || e.up.matches("error", `during connection handshake| incomplete read of message header`) &&
-				(len(e.fork) == 0 || e.fork.matches("error", `during connection handshake`))) &&
+				e.one() && (e.call == "" || e.up["error"] == "" && e.adds("SystemOverloadedError", "RetryableError") ||
+				e.up.matches("error", `during connection handshake| incomplete read of message header`) &&
+					(len(e.fork) == 0 || e.fork.matches("error", `during connection handshake`))) &&
 				e.rest(wentOn+clears+`|`+failed, tried+`|`+failed)
 		},
 	},
@@ -141,8 +150,10 @@ var Differences = []Difference{
 	{ // the newest upstream labels it, too, and returns it
 		Row: "errors of establishing a connection", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return e.one() && e.up.matches("error", `during connection handshake`) &&
-				e.up.isOne("SystemOverloadedError, RetryableError") &&
+			const overload = `SystemOverloadedError, RetryableError`
+			retry := some(i.All, `CheckOutFailed .*during connection handshake.* `+overload+`$`) // then it returns the error before
+			return e.one() && e.up["error"] != "" &&
+				(retry || e.up.matches("error", `during connection handshake`) && e.up.isOne(overload)) &&
 				len(e.fork) == 0 && e.rest(wentOn, wentOn)
 		},
 	},
@@ -157,9 +168,10 @@ var Differences = []Difference{
 		},
 	},
 	{Row: "pool cleared before the command asked for a connection", Apart: true, Fits: func(i Instant) bool {
+		const cleared = ` was cleared because another operation failed with: `
 		e := i.ended()
-		return e.one() && e.up.matches("error",
-			`^ (topology\.poolClearedError|\*errors\.joinError) ".* was cleared because another operation failed with: `) &&
+		retry := e.up["error"] != "" && some(i.All, `CheckOutFailed .*`+cleared) // then upstream returns the error before
+		return e.one() && (retry || e.up.matches("error", `^ (topology\.poolClearedError|\*errors\.joinError) ".*`+cleared)) &&
 			(len(e.fork) == 0 && some(i.ForkOn, `CheckOutStarted|Server selection started`) ||
 				e.fork.matches("is", `TransientTransactionError|RetryableWriteError|`+expired[0]+`|`+expired[1])) &&
 			e.rest(tried, wentOn)
@@ -182,12 +194,22 @@ var Differences = []Difference{
 	},
 	{ // upstream begins at once
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
+			const lost = `|event failed insert after 0s: .* network, TransientTransactionError$|heartbeat |server \S+: \w+ to Unknown|` +
+				`topology: |pool \S+: Connection(Closed error|PoolCleared)|log ` // its connection was closed meanwhile
 			e := i.ended()
 			return i.running() && len(e.up) == 0 && (len(e.fork) == 0 || e.onlyFork("withTransaction") &&
 				strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) &&
-				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain, ``) &&
+				len(i.Upstream)+len(e.fork) > 0 && e.rest(beginsAgain+lost, ``) &&
 				(len(e.fork) > 0 || i.later(i.ForkOn,
 					`event started insert of call CALL|call CALL error`, "withTransaction"))
+		},
+	},
+	{ // upstream waits, although nobody waits for it
+		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return i.running() && e.onlyFork("withTransaction") && e.rest(beginsAgain, ``) &&
+				strings.HasSuffix(e.fork["error"], `: interrupted before another attempt: context canceled"`) &&
+				e.fork.isOne("TransientTransactionError") && i.endsEarly("withTransaction")
 		},
 	},
 	{ // upstream begins again without time, and has its error
@@ -213,9 +235,16 @@ var Differences = []Difference{
 			return i.running() && i.are(begins, begins) && i.but(`maxTimeMS: \{"\$numberLong":"\d+"\}`)
 		},
 	},
+	{ // by another router: each driver draws numbers for its backoffs
+		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
+			const router = `\d{5}\b`
+			return i.running() && i.Plan.Topology == "sharded:2" && i.are(beginsAgain, beginsAgain) &&
+				some(i.Fork, `CheckOutStarted`) && i.but(router)
+		},
+	},
 	{ // or by about a microsecond
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
-			const begins = `server \S+ sees .* startTransaction: true`
+			const begins = `server \S+ sees (.* startTransaction: true|isMaster: )`
 			return i.running() && i.are(begins, begins) && some(i.UpstreamOn, begins) && some(i.ForkOn, begins) &&
 				(len(i.Upstream)+len(i.Fork) == 1 || i.but(`^ *[\d.]+ |maxTimeMS: \{"\$numberLong":"\d+"\}`))
 		},
@@ -287,16 +316,18 @@ var Differences = []Difference{
 		Row: "a commit of unknown result by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
 			const sends = `event started commitTransaction of call`
 			return i.running() && i.are(wentOn+`|log "Command started"|`+sends, ``) &&
-				some(slices.Concat(i.Before, i.All), `event failed commitTransaction`) &&
+				(i.unknown() || some(i.Before, `event failed commitTransaction`)) &&
 				i.later(i.ForkOn, sends+` CALL|call CALL error`, "withTransaction")
 		},
 	},
 	{ // upstream sends the third at once
 		Row: "retries of commit and abort under a deadline or `Timeout`", Apart: true, Fits: func(i Instant) bool {
 			const sends = `event started (commit|abort)Transaction of call`
-			return i.endsEarly(committing...) && i.are(wentOn+`|log "Command started"|`+sends, ``) && i.bound(committing...) &&
+			const fails = `^ *[\d.]* *(event failed abortTransaction|pool \S+: ConnectionPoolCleared|log) .*network, `
+			return i.endsEarly(transacting...) && i.bound(transacting...) && // and with another label, if its commit was not sent
+				i.are(wentOn+`|log "Command started"|`+sends+`|`+fails+`UnknownTransactionCommitResult$`, fails+`TransientTransactionError$`) &&
 				some(slices.Concat(i.Before, i.All), `event failed (commit|abort)Transaction`) &&
-				i.later(i.ForkOn, sends+` CALL|call CALL error`, committing...)
+				i.later(i.ForkOn, sends+` CALL|call CALL (error|returns)`, transacting...)
 		},
 	},
 	{ // upstream aborts it, by EndSession or because the application says so
@@ -364,9 +395,10 @@ var Differences = []Difference{
 	},
 	{ // upstream waits for the router that it is pinned to
 		Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Fits: func(i Instant) bool {
+			const sends = `event started commitTransaction of call`
 			asked := i.Plan.Monitor.On != "" && i.are(``, `ConnectionCheckedIn|"Connection checked in"`) // and took its time
-			return (i.Plan.Topology == "sharded:2" || strings.HasPrefix(i.Plan.Topology, "loadbalanced:")) &&
-				len(i.Upstream) == 0 && i.are(``, wentOn) &&
+			return (i.Plan.Topology == "sharded:2" && len(i.Upstream) == 0 || strings.HasPrefix(i.Plan.Topology, "loadbalanced:")) &&
+				i.are(sends, wentOn+`|`+sends) && len(i.Fork) > 0 &&
 				(i.unknown() || asked && i.Plan.commitsAgain()) && i.bound(committing...) &&
 				i.later(i.ForkOn, `event started commitTransaction of call CALL|call CALL error`, committing...)
 		},
@@ -390,6 +422,23 @@ var Differences = []Difference{
 			return (e.both("transaction") || e.both("commitAgain")) && e.fork.matches("is", unknown) &&
 				!e.up.matches("is", unknown) &&
 				some(i.All, `call \d+ (transaction|commitAgain) error`+unsent) && e.sameResult() && e.rest(``, ``)
+		},
+	},
+	{ // and so have the commands that their monitors run
+		Row: "that error of a commit; a commit that finds no server", Fits: func(i Instant) bool {
+			const unknown = `UnknownTransactionCommitResult`
+			e := i.ended()
+			return e.both("monitor") && i.under(committing...) != "" && e.adds(unknown) && e.fork.isOne(unknown) && e.sameText() &&
+				some(i.All, `call `+e.call+` error`+unsent) && e.sameResult() && e.rest(``, ``)
+		},
+	},
+	{ // and that there was no time for it
+		Row: "that error of a commit; a commit that finds no server", Fits: func(i Instant) bool {
+			e := i.ended()
+			commits := e.both("transaction") || e.both("withTransaction") || e.both("commitAgain")
+			return commits && strings.Contains(e.fork["error"], noTime+"server selection error: ") && e.interrupted() &&
+				e.adds(append(expired, "UnknownTransactionCommitResult")...) && e.up["returns"] == e.fork["returns"] &&
+				some(i.Before, `event failed commitTransaction`) && e.rest(tried, tried)
 		},
 	},
 	{Row: "write without a connection, `retryWrites` on", Fits: func(i Instant) bool {
@@ -417,8 +466,9 @@ var Differences = []Difference{
 	{ // and its write concern, if it is sent again
 		Row: "retried abortTransaction", Fits: func(i Instant) bool {
 			const aborts = `server \S+ sees abortTransaction: `
-			return len(i.Fork) > 0 && i.are(aborts+`.*writeConcern: \{"w": "majority"`, aborts) && !some(i.Fork, `"w": "majority"`) &&
-				i.but(writeConcern)
+			const majority, patience = `.*writeConcern: \{"w": "majority"`, `"wtimeout": `
+			less := !some(i.Fork, majority) || !some(i.Fork, patience) && some(i.Upstream, patience)
+			return len(i.Fork) > 0 && i.are(aborts+majority, aborts) && less && i.but(writeConcern)
 		},
 	},
 	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
@@ -430,13 +480,16 @@ var Differences = []Difference{
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
 			const sends = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`
 			const closes = `|pool \S+: ConnectionClosed stale|log "Connection closed"`
+			const cleared = ` \S+ "(bulk write exception: top level error: )?connection pool for \S+ was cleared`
 			const others = `|event started \w+ of call` // that waited for a connection
 			alone := len(i.Plan.Workers()) == 1
-			return (alone || i.asOften(`\w+ of call [1-9]`)) && i.are(wentOn+sends, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
+			e := i.ended()
+			return (alone || i.asOften(`\w+ of call [1-9]`) || len(i.Plan.Faults) > 0) &&
+				(e.call == "" || e.one() && slices.Contains(bulks, e.kind()) && e.up.matches("error", cleared)) &&
+				e.rest(wentOn+sends+closes, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
 				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`) &&
-				(i.endsEarly("clientBulkWriteMany") || i.asOften("bulkWrite") && i.asOften("getMore") ||
-					i.later(i.UpstreamOn, `call CALL error mongo.ClientBulkWriteException "bulk write exception: top level error: `+
-						`connection pool for \S+ was cleared`, "clientBulkWriteMany"))
+				(i.endsEarly(bulks...) || i.asOften(`bulkWrite of call \d+ clientBulk`) && i.asOften(`getMore of call \d+ clientBulk`) ||
+					i.later(i.UpstreamOn, `call CALL error`+cleared, bulks...))
 		},
 	},
 	{ // and returns its connection when the command's monitor has returned
@@ -450,7 +503,9 @@ var Differences = []Difference{
 		Row: "client bulk write, reading its results with getMore", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return e.one() && len(e.fork) == 0 && strings.HasPrefix(e.kind(), "clientBulkWrite") &&
-				e.up.matches("error", `an inserted document is too large`) &&
+				strings.HasPrefix(i.Plan.Topology, "loadbalanced:") && // where a write concern error hides the other
+				e.up.matches("error",
+					`an inserted document is too large|^ mongo.ClientBulkWriteException "bulk write exception: write concern errors: `) &&
 				e.rest(``,
 					wentOn+
 						`|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`)

@@ -782,7 +782,7 @@ var reasons = []example{
 	{
 		not: true, name: "another worker's, to another router",
 		plan: Plan{Topology: "sharded:2", Calls: []Call{{ID: 1, Kind: "transaction", Again: "commit"}, {ID: 2, Kind: "find"}}},
-		up:   []string{asks + "by 1"}, fork: []string{"pool b: ConnectionCheckOutStarted  0s by 1"},
+		up:   []string{asks + "by 1"}, fork: []string{"pool b: ConnectionCheckOutStarted  0s "},
 		laterFork: []string{"event started commitTransaction of call 1 transaction"},
 	},
 	{
@@ -974,11 +974,136 @@ var reasons = []example{
 		up: []string{"pool a: ConnectionCheckedIn  0s"}},
 	{
 		row: "client bulk write, reading its results with getMore", name: "its next batch behind a load balancer",
+		plan: Plan{Topology: "loadbalanced:1"},
 		up:   ended("1 clientBulkWriteMany", `E "an inserted document is too large"`, ""),
 		fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
 	},
 	{not: true, name: "another error of it", up: ended("1 clientBulkWriteMany", `E "x"`, ""),
 		fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"}},
+	{
+		row: "client bulk write, reading its results with getMore", name: "its next batch after a write concern error",
+		plan: Plan{Topology: "loadbalanced:2"},
+		up:   ended("1 clientBulkWriteMany", `mongo.ClientBulkWriteException "bulk write exception: write concern errors: [x]"`, ""),
+		fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+	},
+	{
+		not: true, name: "its next batch after a write concern error of a replica set",
+		up:   ended("1 clientBulkWriteMany", `mongo.ClientBulkWriteException "bulk write exception: write concern errors: [x]"`, ""),
+		fork: []string{"event started bulkWrite of call 1 clientBulkWriteMany"},
+	},
+	{
+		row: "client bulk write, reading its results with getMore", name: "upstream's ends because its pool is cleared",
+		plan: oneOf("clientBulkWriteMany"),
+		up:   ended("1 clientBulkWriteMany", `E "connection pool for a was cleared because another operation failed with: x"`, ""),
+		fork: []string{"event started getMore of call 1 clientBulkWriteMany"},
+	},
+	{
+		not: true, name: "it ends for another reason", plan: oneOf("clientBulkWriteMany"),
+		up:   ended("1 clientBulkWriteMany", `E "x"`, ""),
+		fork: []string{"event started getMore of call 1 clientBulkWriteMany"},
+	},
+	{
+		row:  "option: the server closes the connection of a heartbeat before it is established",
+		name: "it is checked at another time", plan: Plan{Options: []string{"adaptiveThrottling=true"}},
+		up:   []string{"heartbeat a[#] started, awaited false"},
+		both: []string{`heartbeat a[#] failed after 1ms, awaited false: E "EOF"`},
+	},
+	{
+		not: true, name: "without the option", up: []string{"heartbeat a[#] started, awaited false"},
+		both: []string{`heartbeat a[#] failed after 1ms, awaited false: E "EOF"`},
+	},
+	{
+		not: true, name: "an answered heartbeat", plan: Plan{Options: []string{"adaptiveThrottling=true"}},
+		up: []string{"heartbeat a[#] started, awaited false"},
+	},
+	{
+		row: "`WithTransaction`, between transactions", name: "nobody waits for the next",
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "withTransaction", Cancel: time.Millisecond}}},
+		fork: ended("1 withTransaction", `E "x: interrupted before another attempt: context canceled"`,
+			"context canceled, TransientTransactionError"),
+	},
+	{
+		not: true, name: "it runs once", plan: Plan{Calls: []Call{{ID: 1, Kind: "withTransaction", Cancel: time.Millisecond}}},
+		fork: ended("1 withTransaction", `E "x: interrupted before another attempt: context canceled"`, "context canceled"),
+	},
+	{
+		not: true, name: "nothing ends its context", plan: oneOf("withTransaction"),
+		fork: ended("1 withTransaction", `E "x: interrupted before another attempt: context canceled"`,
+			"context canceled, TransientTransactionError"),
+	},
+	{
+		row: "`WithTransaction`, between transactions", name: "by another router", plan: in("sharded:2", oneOf("withTransaction")),
+		up:   []string{"pool 127.0.0.1:27017: ConnectionCheckOutStarted  0s "},
+		fork: []string{"pool 127.0.0.1:27018: ConnectionCheckOutStarted  0s "},
+	},
+	{
+		not: true, name: "by another member", plan: in("replicaset:2", oneOf("withTransaction")),
+		up:   []string{"pool 127.0.0.1:27017: ConnectionCheckOutStarted  0s "},
+		fork: []string{"pool 127.0.0.1:27018: ConnectionCheckOutStarted  0s "},
+	},
+	{
+		row: "`WithTransaction`, between transactions", name: "upstream's connection was closed meanwhile", plan: oneOf("withTransaction"),
+		up: []string{inserts0, `event failed insert after 0s: E "EOF" network, TransientTransactionError`, "topology: x",
+			"heartbeat a[#] started, awaited false"},
+		laterFork: []string{inserts0},
+	},
+	{
+		row: "a commit of unknown result by `WithTransaction`", name: "a write concern error",
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "withTransaction"}}, Faults: []Fault{{What: Concern, Code: 64, On: "commitTransaction"}}},
+		up:   []string{commits}, both: []string{"event succeeded commitTransaction after 1ms"},
+		laterFork: []string{`call 1 withTransaction error E "x"`},
+	},
+	{
+		row: "retries of commit and abort under a deadline or `Timeout`", name: "an abort",
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "abortedTransaction", Deadline: time.Millisecond}}},
+		up:   []string{"pool a: ConnectionCreated  0s"}, both: []string{"event failed abortTransaction after 1ms"},
+		laterFork: []string{"call 1 abortedTransaction returns <nil>, no error"},
+	},
+	{
+		not: true, name: "the fork's abort never ends",
+		plan: Plan{Calls: []Call{{ID: 1, Kind: "abortedTransaction", Deadline: time.Millisecond}}},
+		up:   []string{"pool a: ConnectionCreated  0s"}, both: []string{"event failed abortTransaction after 1ms"},
+	},
+	{
+		row: "that error of a commit; a commit that finds no server", name: "there is no time for its retry", plan: oneOf("withTransaction"),
+		up: ended("1 withTransaction", `E "x"`, "RetryableWriteError"),
+		fork: ended("1 withTransaction", `E "x: no time for a retry: server selection error: y"`,
+			"timeout, RetryableWriteError, UnknownTransactionCommitResult"),
+		both: []string{"event failed commitTransaction after 1ms"},
+	},
+	{
+		not: true, name: "there is a server for its retry", plan: oneOf("withTransaction"),
+		up: ended("1 withTransaction", `E "x"`, "RetryableWriteError"),
+		fork: ended("1 withTransaction", `E "x: no time for a retry: y"`,
+			"timeout, RetryableWriteError, UnknownTransactionCommitResult"),
+		both: []string{"event failed commitTransaction after 1ms"},
+	},
+	{
+		row: "that error of a commit; a commit that finds no server", name: "a monitor's command", plan: oneOf("transaction"),
+		up:   ended("1001 monitor", `topology.ServerSelectionError "server selection error: x"`, ""),
+		fork: ended("1001 monitor", `mongo.CommandError "server selection error: x"`, "UnknownTransactionCommitResult"),
+	},
+	{
+		not: true, name: "a command beside it", plan: oneOf("transaction"),
+		up:   ended("2 find", `topology.ServerSelectionError "server selection error: x"`, ""),
+		fork: ended("2 find", `mongo.CommandError "server selection error: x"`, "UnknownTransactionCommitResult"),
+	},
+	{
+		row: "errors of establishing a connection", name: "upstream returns the error before it", plan: oneOf("find"),
+		up: ended("1 find", `mongo.CommandError "x"`, "network"),
+		both: []string{`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network, ` +
+			`SystemOverloadedError, RetryableError`},
+	},
+	{
+		not: true, name: "an error without a refused connection", plan: oneOf("find"),
+		up: ended("1 find", `mongo.CommandError "x"`, "network"),
+	},
+	{
+		row: "pool cleared before the command asked for a connection", name: "upstream returns the error before it", plan: oneOf("find"),
+		up:        ended("1 find", `mongo.CommandError "x"`, "network"),
+		both:      []string{`pool a: ConnectionCheckOutFailed connectionError 0s E "pool was cleared because another operation failed with: x"`},
+		laterFork: []string{asks},
+	},
 	{
 		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit",
 		plan: Plan{Options: []string{"timeoutMS=50"}},

@@ -91,6 +91,7 @@ func (i Instant) running() bool {
 var (
 	committing  = []string{"transaction", "withTransaction"}
 	transacting = append(committing, "abortedTransaction")
+	bulks       = []string{"clientBulkWrite", "clientBulkWriteMany"}
 )
 
 // under matches the numbers and kinds of the calls under way that are of some kinds; it is empty if there are none.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,8 +87,8 @@ func (o Outcome) Overrun() time.Duration {
 	return max(o.Ending-deadline, o.End-max(deadline, o.Held))
 }
 
-// Single reports whether the call is one command.
-func (o Outcome) Single() bool { return kinds[o.Kind].single }
+// Single reports whether the call is one command. A document that is there twice needs a second batch.
+func (o Outcome) Single() bool { return kinds[o.Kind].single && !strings.Contains(o.Error, "E11000") }
 
 // Reads reports whether the call is a read of one command that nothing ends early.
 func (o Outcome) Reads() bool {
