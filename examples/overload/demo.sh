@@ -10,16 +10,15 @@ replace="$driver=$(cd ../.. && pwd)/build/$BASE"
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 
-build() { # NAME TAGS [EDIT OF GO.MOD]
+build() { # NAME [EDIT OF GO.MOD]
 	cp go.mod "$temp/$1.mod" && cp go.sum "$temp/$1.sum"
-	go mod edit -require="$driver@$BASE" "${@:3}" "$temp/$1.mod"
-	go build -tags="$2" -mod=mod -modfile="$temp/$1.mod" -o "$temp/$1" .
+	go mod edit -require="$driver@$BASE" "${@:2}" "$temp/$1.mod"
+	go build -mod=mod -modfile="$temp/$1.mod" -o "$temp/$1" .
 }
 echo "building the shop with $driver $BASE, and with the fork by one more line in its go.mod:" >&2
 echo "  replace ${replace/=/ => }" >&2
-build upstream ""
-build fork "" -replace="$replace"
-build marked criticality -replace="$replace"
+build upstream
+build fork -replace="$replace"
 go version -m "$temp/fork" | grep -q '=>' || { echo "the fork was not built in" >&2; exit 1; }
 
 field() { sed -E "s/.*\"$1\":([0-9.]+).*/\1/" <<<"$result"; }
@@ -40,21 +39,6 @@ done
 echo "$table"
 echo "upstream: ${errors[0]} errors, ${lost[0]} lost writes; the fork: ${errors[1]} errors, ${lost[1]} lost writes"
 
-export MONGODB_URI+=$([[ $MONGODB_URI == *\?* ]] && echo "&" || echo "?")adaptiveThrottling=true
-table="every member sheds load, adaptiveThrottling=true  operations  errors  reports  errors of reports"
-failed=()
-for arm in fork marked; do
-	name=$([[ $arm == fork ]] && echo "nothing is marked" || echo "reports are sheddable")
-	echo "every member sheds load; eight writers of reports beside the customers, $name:" >&2
-	result=$("$temp/$arm" -rate=60 -for=6s -reports=8 -operations=800)
-	table+=$(printf '\n%-48s %11s  %6s  %7s  %17s' "$name" "$(field operations)" "$(field errors)" "$(field reports)" "$(field reportErrors)")
-	failed+=("$(field errors)")
-done
-echo "$table"
-if ((failed[1] > failed[0])); then
-	echo "The customers did not do better with sheddable reports."
-	exit 1
-fi
 if ((lost[1] > 0)); then
 	echo "The fork lost writes."
 	exit 1

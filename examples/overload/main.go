@@ -12,28 +12,25 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand"
 	"os"
 	"os/signal"
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 const (
-	appName = "overload-shop"
-	workers = 8
+	appName    = "overload-shop"
+	workers    = 8
+	operations = 1200
+	// pause is how long everybody pauses after an operation.
+	pause = 20 * time.Millisecond
 )
-
-// settings are the command line's.
-type settings struct {
-	uri        string
-	operations int
-	reports    int
-	limit      limit
-}
 
 // counts is what the shop counts, and the program's output.
 type counts struct {
@@ -46,9 +43,6 @@ type counts struct {
 	// Errors is how many of them returned an error, OverloadErrors how many of those said that the server is overloaded.
 	Errors         int `json:"errors"`
 	OverloadErrors int `json:"overloadErrors"`
-	// Reports is how many reports were written beside them, ReportErrors how many of those failed.
-	Reports      int `json:"reports"`
-	ReportErrors int `json:"reportErrors"`
 	// LostWrites is how many writes were acknowledged and did not take place.
 	LostWrites int64 `json:"lostWrites"`
 	// Commands is how many commands went to the server for them, without what ends sessions.
@@ -83,28 +77,15 @@ func (c *counts) operation(name string, err error) {
 	}
 }
 
-// report counts a report and what it returned.
-func (c *counts) report(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.Reports++
-	if err != nil {
-		c.ReportErrors++
-	}
-}
-
 func main() {
-	s := settings{uri: os.Getenv("MONGODB_URI")}
-	flag.IntVar(&s.operations, "operations", 1200, "how many operations the customers do in all")
-	flag.IntVar(&s.reports, "reports", 0,
-		"how many writers of reports read at the same time; with -tags=criticality the driver holds them back first")
-	flag.IntVar(&s.limit.rate, "rate", 0, "let each member admit so many requests a second, and reject all others")
-	flag.DurationVar(&s.limit.lasts, "for", 3*time.Second, "how long")
-	flag.BoolVar(&s.limit.oneSecondary, "one-secondary", false, "only one secondary sheds load")
+	uri := os.Getenv("MONGODB_URI")
+	var l limit
+	flag.IntVar(&l.rate, "rate", 0, "let each member admit so many requests a second for three seconds, and reject all others")
+	flag.BoolVar(&l.oneSecondary, "one-secondary", false, "only one secondary sheds load")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	result, err := run(ctx, s)
+	result, err := run(ctx, uri, l)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(result)
 	}
@@ -115,78 +96,102 @@ func main() {
 	}
 }
 
-// run opens the office and the shop, and checks the books when the customers have left.
-func run(ctx context.Context, s settings) (_ *counts, err error) {
-	if s.uri == "" {
+// run sets the shop up by a client of its own, which limits spare, and checks its books when the customers have left.
+func run(ctx context.Context, uri string, l limit) (result *counts, err error) {
+	if uri == "" {
 		return nil, errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as " +
 			"mongodb://127.0.0.1:27017/?replicaSet=rs0")
 	}
-	office, err := openOffice(ctx, s.uri)
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(appName + "-office"))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, office.close()) }()
+	office := client.Database("overload_" + bson.NewObjectID().Hex())
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, office.Drop(ctx), client.Disconnect(ctx))
+	}()
+	index := mongo.IndexModel{Keys: bson.D{{Key: "customer", Value: 1}}}
+	if _, err := office.Collection("orders").Indexes().CreateOne(ctx, index); err != nil {
+		return nil, fmt.Errorf("set up the shop: %w", err)
+	}
+	if err := office.CreateCollection(ctx, "sales"); err != nil {
+		return nil, fmt.Errorf("set up the shop: %w", err)
+	}
 	recovered := func() error { return nil }
-	if s.limit.rate > 0 {
-		if recovered, err = s.limit.shed(ctx, s.uri); err != nil {
+	if l.rate > 0 {
+		if recovered, err = l.shed(ctx, uri); err != nil {
 			return nil, err
 		}
 	}
-	result, books, err := open(ctx, s, office.database.Name())
+	result, customers, err := open(ctx, uri, office.Name())
 	if err = errors.Join(err, recovered()); err != nil {
 		return nil, err
 	}
-	result.LostWrites, err = office.lostWrites(ctx, books)
+	result.LostWrites, err = lostWrites(ctx, office, customers)
 	return result, err
 }
 
 // open opens the shop, and returns what was counted when all customers have left. It disconnects then, which ends the
 // transactions that an overload has left open.
-func open(ctx context.Context, s settings, database string) (*counts, []*book, error) {
+func open(ctx context.Context, uri, database string) (*counts, []*customer, error) {
 	counts := &counts{seen: make(map[string]bool)}
 	monitor := &event.CommandMonitor{Started: counts.command}
-	client, err := mongo.Connect(options.Client().ApplyURI(s.uri).SetAppName(appName).SetMonitor(monitor))
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(appName).SetMonitor(monitor))
 	if err != nil {
 		return nil, nil, err
 	}
 	start := time.Now()
-	books := work(ctx, s, client.Database(database), counts)
-	counts.Seconds = time.Since(start).Seconds()
-	_ = client.Disconnect(context.Background())
-	return counts, books, ctx.Err()
-}
-
-// work lets the customers do the operations, and returns what they were told about their writes.
-func work(ctx context.Context, s settings, database *mongo.Database, counts *counts) []*book {
 	// Whoever is free does the next operation, so that all are busy until the end.
-	remaining := make(chan struct{}, s.operations)
-	for i := 0; i < s.operations; i++ {
+	remaining := make(chan struct{}, operations)
+	for i := 0; i < operations; i++ {
 		remaining <- struct{}{}
 	}
 	close(remaining)
-
-	reporting, stopReports := context.WithCancel(ctx)
-	var customers, clerks sync.WaitGroup
-	books := make([]*book, workers)
-	for i := 0; i < workers+s.reports; i++ {
-		c := newCustomer(database, i)
-		if i >= workers {
-			clerks.Add(1)
-			go func() {
-				defer clerks.Done()
-				c.writeReports(reporting, counts)
-			}()
-			continue
-		}
-		books[i] = &c.book
-		customers.Add(1)
+	var customers []*customer
+	var working sync.WaitGroup
+	for i := 0; i < workers; i++ {
+		c := newCustomer(client.Database(database), i)
+		customers = append(customers, c)
+		working.Add(1)
 		go func() {
-			defer customers.Done()
+			defer working.Done()
 			c.shop(ctx, remaining, counts)
 		}()
 	}
-	customers.Wait()
-	stopReports()
-	clerks.Wait()
-	return books
+	working.Wait()
+	counts.Seconds = time.Since(start).Seconds()
+	_ = client.Disconnect(context.Background())
+	return counts, customers, ctx.Err()
+}
+
+// lostWrites compares what customers were told with the database and returns how many acknowledged writes are not in it. More may be
+// in it: a failed operation may have done its write nevertheless.
+func lostWrites(ctx context.Context, office *mongo.Database, customers []*customer) (lost int64, err error) {
+	for _, c := range customers {
+		lost += int64(len(c.orders))
+		present, err := office.Collection("orders").CountDocuments(ctx,
+			bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: c.orders}}}})
+		if err != nil {
+			return 0, fmt.Errorf("count the orders: %w", err)
+		}
+		var sales struct{ Sold int64 }
+		err = office.Collection("sales").FindOne(ctx, bson.D{{Key: "_id", Value: c.name}}).Decode(&sales)
+		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+			return 0, fmt.Errorf("read the sales: %w", err)
+		}
+		if lost -= present; sales.Sold < c.sold {
+			lost += c.sold - sales.Sold
+		}
+	}
+	return lost, nil
+}
+
+// newCustomer returns a customer, whose choices are always the same.
+func newCustomer(database *mongo.Database, number int) *customer {
+	return &customer{
+		database: database, name: fmt.Sprintf("customer %d", number), random: rand.New(rand.NewSource(int64(number))),
+		orders: bson.A{},
+	}
 }

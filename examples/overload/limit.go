@@ -11,79 +11,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// closeTimeout bounds what is cleaned up, also after an interrupt.
-const closeTimeout = 10 * time.Second
-
-// office sets the shop up and checks its books. It has a client of its own, with a name that limits spare.
-type office struct {
-	database *mongo.Database
-}
-
-// openOffice makes a database with what the shop needs.
-func openOffice(ctx context.Context, uri string) (*office, error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(appName + "-office"))
-	if err != nil {
-		return nil, err
-	}
-	o := &office{database: client.Database("overload_" + bson.NewObjectID().Hex())}
-	index := mongo.IndexModel{Keys: bson.D{{Key: "customer", Value: 1}}}
-	_, err = o.database.Collection("orders").Indexes().CreateOne(ctx, index)
-	var stock []interface{}
-	for i := 0; i < products; i++ {
-		stock = append(stock, bson.D{{Key: "_id", Value: i}, {Key: "sold", Value: 0}})
-	}
-	if err == nil {
-		_, err = o.database.Collection("stock").InsertMany(ctx, stock)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("set up the shop: %w", err), o.close())
-	}
-	return o, nil
-}
-
-// lostWrites compares the customers' books with the database and returns how many acknowledged writes are not in it. More may be
-// in it: a failed operation may have done its write nevertheless.
-func (o *office) lostWrites(ctx context.Context, books []*book) (int64, error) {
-	orders, sold := bson.A{}, int64(0)
-	for _, b := range books {
-		sold += b.sold
-		for _, id := range b.orders {
-			orders = append(orders, id)
-		}
-	}
-	acknowledged := bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: orders}}}}
-	present, err := o.database.Collection("orders").CountDocuments(ctx, acknowledged)
-	if err != nil {
-		return 0, fmt.Errorf("count the orders: %w", err)
-	}
-	cursor, err := o.database.Collection("stock").Find(ctx, bson.D{})
-	if err != nil {
-		return 0, fmt.Errorf("read the stock: %w", err)
-	}
-	var stock []struct{ Sold int64 }
-	if err := cursor.All(ctx, &stock); err != nil {
-		return 0, fmt.Errorf("read the stock: %w", err)
-	}
-	for _, product := range stock {
-		sold -= product.Sold
-	}
-	if sold < 0 {
-		sold = 0
-	}
-	return int64(len(orders)) - present + sold, nil
-}
-
-// close drops the database.
-func (o *office) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	return errors.Join(o.database.Drop(ctx), o.database.Client().Disconnect(ctx))
-}
+const (
+	// lasts is how long members shed load.
+	lasts = 3 * time.Second
+	// closeTimeout bounds what is cleaned up, also after an interrupt.
+	closeTimeout = 10 * time.Second
+)
 
 // limit lets members shed load, by the request limiter that MongoDB has from 8.2 on and the overload lab imitates.
 type limit struct {
-	rate  int
-	lasts time.Duration
+	rate int
 	// oneSecondary spares all other members.
 	oneSecondary bool
 }
@@ -110,7 +47,7 @@ func (l limit) shed(ctx context.Context, uri string) (recovered func() error, er
 		return nil, errors.Join(err, off())
 	}
 	over := make(chan error, 1)
-	timer := time.AfterFunc(l.lasts, func() { over <- off() })
+	timer := time.AfterFunc(lasts, func() { over <- off() })
 	return func() error {
 		if timer.Stop() {
 			return off()
