@@ -62,7 +62,7 @@ func TestDriftFromReleases(t *testing.T) {
 			tree[d.File.Path] = bytes.Replace(tree[d.File.Path], head, append(bytes.Clone(head), "\n_ = 1\n"...), 1)
 		}
 	})
-	require.Regexp(t, `(?m)^mongofork: 3 of \d{4} need review`, other)
+	require.Regexp(t, `(?m)^mongofork: 3 of \d{3,} need review`, other)
 	for _, name := range []string{"retryable", "roundTrip", "createWireMessage"} {
 		require.Contains(t, other, "changed   x/mongo/driver Operation."+name+"\n          used by x/mongo/driver ")
 	}
@@ -75,8 +75,8 @@ func TestDriftFromReleases(t *testing.T) {
 			tree[strings.Replace(name, from+"/", to+"/", 1)] = data
 		}
 	})
-	require.Regexp(t, `(?m)^moved     \d{3} of x/mongo/driver to internal/driver$`, moved)
-	require.Regexp(t, `(?m)^moved     \d{3} of x/mongo/driver/topology to internal/driver/topology$`, moved)
+	require.Regexp(t, `(?m)^moved     \d+ of x/mongo/driver to internal/driver$`, moved)
+	require.Regexp(t, `(?m)^moved     \d+ of x/mongo/driver/topology to internal/driver/topology$`, moved)
 	require.Regexp(t, `moved     x/mongo/driver Operation.Execute
           replace of x/mongo/driver/.*\.go:\d+
           was in x/mongo/driver/operation.go:\d+

@@ -22,8 +22,8 @@ type Class string
 const (
 	Same     Class = "same"     // token for token, wherever it stands in its package
 	Changed  Class = "changed"  // it says something else
-	Moved    Class = "moved"    // another package, or another name, has it
-	Gone     Class = "gone"     // nothing resembles it any more
+	Moved    Class = "moved"    // another package has it
+	Gone     Class = "gone"     // none has
 	Collides Class = "collides" // upstream now has a name that is ours
 )
 
@@ -41,7 +41,7 @@ type Row struct {
 	// How is the directive's verb, or Added, Used or Calls.
 	How   string
 	Class Class
-	// Ours is "file:line" in the overlay, or the way from ours to what is used or calls it.
+	// Ours is "file:line" in the overlay, or the key of what uses it or is called.
 	Ours string
 	// Was and Now are "file:line" in the two versions.
 	Was string
@@ -81,7 +81,7 @@ func Compare(ctx context.Context, run command.RunFunc, p *plan.Plan, target *ups
 	if len(fork.Errors) > 0 {
 		return nil, fmt.Errorf("the fork of %s does not compile: %s", p.Module.Version, fork.Errors[0].Message)
 	}
-	d := drifter{plan: p, target: target, report: &Report{}}
+	d := drifter{plan: p, target: target, report: &Report{}, gone: map[int]gone{}}
 	d.touched()
 	used, err := uses.Of(p, fork)
 	if err != nil {
@@ -103,8 +103,8 @@ type drifter struct {
 	plan   *plan.Plan
 	target *upstream.Module
 	report *Report
-	gone   map[int][]*syntax.Decl // what the rows that need a twin are about
-	err    error                  // the first one, from parsing the other version
+	gone   map[int]gone // by the number of the row
+	err    error        // the first one, from parsing the other version
 }
 
 func (d *drifter) add(row Row) { d.report.Rows = append(d.report.Rows, row) }
@@ -136,14 +136,11 @@ func (d *drifter) touched() {
 
 // used compares a declaration that the fork uses.
 func (d *drifter) used(use uses.Use) {
-	how, way := Used, use.Way[0].String()
+	how := Used
 	if use.Calls {
 		how = Calls
 	}
-	for i, key := range use.Way[1:] {
-		way += map[bool]string{true: ", through ", false: ", "}[i == 0] + key.String()
-	}
-	d.declaration(use.Key, how, way, d.must(d.plan.Module.Lookup(use.Key)), d.lookup(use.Key))
+	d.declaration(use.Key, how, use.Ours.String(), d.must(d.plan.Module.Lookup(use.Key)), d.lookup(use.Key))
 }
 
 func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {
@@ -164,10 +161,7 @@ func (d *drifter) declaration(key syntax.Key, how, ours string, was, now []*synt
 	switch {
 	case len(now) == 0:
 		row.Class = Gone
-		if d.gone == nil {
-			d.gone = map[int][]*syntax.Decl{}
-		}
-		d.gone[len(d.report.Rows)] = was
+		d.gone[len(d.report.Rows)] = gone{key, was}
 	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
 		row.Class, row.Diff = Changed, difference(row.Was, was, row.Now, now)
 	}

@@ -4,120 +4,45 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"mongofork/tools/fork/syntax"
-	"mongofork/tools/fork/upstream"
 )
 
-// A declaration is the twin of one that is gone if they share this part of their words; or less, if they also share the name.
-const (
-	alike     = 0.8
-	namesakes = 0.4
-	// Fewer words than this say nothing without the name.
-	telling = 12
-)
+// gone is a declaration that the other version does not have in its place.
+type gone struct {
+	key syntax.Key
+	was []*syntax.Decl
+}
 
-// findTwins looks for where the declarations that are gone may have moved: among those that the other version has and this one has not.
+// findTwins looks for where the declarations that are gone have moved: to another package, which had none of the name. Of several it is
+// the one whose folder has the most in common.
 func (d *drifter) findTwins() error {
-	if len(d.gone) == 0 {
-		return nil
-	}
-	fresh, err := newDecls(d.plan.Module, d.target)
-	if err != nil {
-		return err
-	}
-	for i := range d.report.Rows {
-		was := d.gone[i]
-		if len(was) == 0 {
-			continue
-		}
-		if twin := twinOf(was[0], fresh); twin != nil {
-			row := &d.report.Rows[i]
-			row.Class, row.Now, row.From, row.To = Moved, twin.At(), was[0].Key.Package, twin.Key.Package
-			if syntax.FingerprintOf(was...) != syntax.FingerprintOf(twin) {
-				row.Diff = difference(row.Was, was, row.Now, []*syntax.Decl{twin})
-			}
+	var folders []string
+	for name := range d.target.Tree {
+		if syntax.IsGoFile(name) && !slices.Contains(folders, path.Dir(name)) {
+			folders = append(folders, path.Dir(name))
 		}
 	}
-	return nil
-}
-
-// candidate is a declaration that may be a twin.
-type candidate struct {
-	*syntax.Decl
-	words map[string]int
-	count int
-}
-
-// newDecls returns the declarations of a module under keys that another has not.
-func newDecls(old, module *upstream.Module) ([]candidate, error) {
-	var fresh []candidate
-	folders := map[string]bool{}
-	for _, name := range module.Tree.Paths() {
-		folder := path.Dir(name)
-		if folders[folder] || !syntax.IsGoFile(name) {
-			continue
-		}
-		folders[folder] = true
-		p, err := module.Package(folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range p.Keys() {
-			had, err := old.Lookup(key)
+	slices.Sort(folders)
+	for i, gone := range d.gone {
+		row := &d.report.Rows[i]
+		for _, folder := range folders {
+			key := syntax.Key{Package: folder, Name: gone.key.Name}
+			had, err := d.plan.Module.Lookup(key)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if len(had) == 0 {
-				fresh = append(fresh, newCandidate(p.Lookup(key)[0]))
+			now := d.lookup(key)
+			if len(had) > 0 || len(now) == 0 || row.To != "" && inCommon(folder, gone.key.Package) <= inCommon(row.To, gone.key.Package) {
+				continue
+			}
+			row.Class, row.Now, row.From, row.To = Moved, syntax.Places(now), gone.key.Package, folder
+			if row.Diff = ""; syntax.FingerprintOf(gone.was...) != syntax.FingerprintOf(now...) {
+				row.Diff = difference(row.Was, gone.was, row.Now, now)
 			}
 		}
 	}
-	return fresh, nil
-}
-
-func newCandidate(d *syntax.Decl) candidate {
-	c := candidate{Decl: d, words: map[string]int{}}
-	for _, word := range strings.FieldsFunc(string(syntax.Text(d)), func(r rune) bool {
-		return r != '_' && !unicode.IsLetter(r) &&
-			!unicode.IsDigit(r)
-	}) {
-		c.words[word]++
-		c.count++
-	}
-	return c
-}
-
-// twinOf returns the declaration that is most like one that is gone, if it is like enough: of the same sort, and where several are
-// equally like it, that whose folder has the most in common.
-func twinOf(gone *syntax.Decl, fresh []candidate) *syntax.Decl {
-	was := newCandidate(gone)
-	var best *syntax.Decl
-	var most float64
-	for _, c := range fresh {
-		named := c.Bare() == was.Bare()
-		if (c.Func == nil) != (was.Func == nil) || c.Func == nil && c.Kind != was.Kind || !named &&
-			min(c.count, was.count) < telling {
-			continue
-		}
-		same := 0
-		for word, n := range was.words {
-			same += min(n, c.words[word])
-		}
-		part := 2 * float64(same) / float64(c.count+was.count)
-		if part < alike && !(named && part >= namesakes) {
-			continue
-		}
-		if named {
-			part++
-		}
-		if best == nil || part > most || part == most && inCommon(c.Key.Package, gone.Key.Package) > inCommon(best.Key.Package,
-			gone.Key.Package) {
-			best, most = c.Decl, part
-		}
-	}
-	return best
+	return d.err
 }
 
 // inCommon counts the last elements that two folders share.

@@ -33,7 +33,6 @@ type Program struct {
 	folders []string               // those with files, in order
 	files   map[string][]*ast.File // by folder
 	info    *types.Info
-	named   []types.Type // but for interfaces
 }
 
 // Check type-checks a module.
@@ -56,11 +55,9 @@ func Check(ctx context.Context, run command.RunFunc, m *upstream.Module) (*Progr
 	}
 	c.version = "go" + version
 	for _, folder := range c.folders {
-		declared, err := c.check(folder)
-		if err != nil {
+		if _, err := c.check(folder); err != nil {
 			return nil, err
 		}
-		p.name(declared)
 	}
 	return p, nil
 }
