@@ -246,12 +246,19 @@ drift: ## Show what upstream's newest release changed under the overlay of the n
 RELEASE ?=
 
 .PHONY: release
-release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve, and what is published, twice, and compare the bytes
-	@rm -rf build/goproxy build/assets build/again
-	$(MONGOFORK) release --assets build/assets $(addprefix --final ,$(RELEASE)) -o build/goproxy
-	@$(MONGOFORK) release --assets build/again/assets $(addprefix --final ,$(RELEASE)) -o build/again/release >/dev/null
-	cmp build/assets/SHA256SUMS build/again/assets/SHA256SUMS
-	cmp build/goproxy/SHA256SUMS build/again/release/SHA256SUMS
+release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve, twice, and compare the bytes
+	@rm -rf build/goproxy build/again
+	$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/goproxy
+	@$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/again >/dev/null
+	cmp build/goproxy/SHA256SUMS build/again/SHA256SUMS
+
+# What the workflow publishes of build/goproxy: an archive of it, the lines for go.sum, and the documents. It needs GNU's tar.
+.PHONY: assets
+assets:
+	@rm -rf build/assets && mkdir build/assets && cp build/goproxy/go.sum build/goproxy/$(UPSTREAM)/@v/*.json build/assets
+	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C build/goproxy -c . | \
+		gzip -9n >build/assets/$$(basename build/assets/*.cdx.json .cdx.json).tar.gz
+	cd build/assets && sha256sum * >SHA256SUMS
 
 .PHONY: lock
 lock: ## Record upstream's present declarations in the locks of all bases

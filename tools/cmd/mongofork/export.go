@@ -110,10 +110,8 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 }
 
 type releaseCmd struct {
-	Output    string `short:"o" placeholder:"DIR" help:"Add to this folder instead of build/release."`
-	Assets    string `placeholder:"DIR" help:"Write what is published beside it, too: an archive, the documents, SHA256SUMS."`
-	Final     string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
-	Overwrite bool   `help:"Change a version that the folder has with different content, which breaks whoever uses it."`
+	Output string `short:"o" placeholder:"DIR" help:"Add to this folder instead of build/release."`
+	Final  string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
 }
 
 func (releaseCmd) Help() string {
@@ -139,7 +137,7 @@ func (c *releaseCmd) Run(a *app) error {
 		}
 	}
 	dir := a.folder(c.Output, "release").Dir
-	r, err := a.project.Release(a.ctx, output.ReleaseOptions{Dir: dir, Assets: c.Assets, Final: c.Final != "", Overwrite: c.Overwrite})
+	r, err := a.project.Release(a.ctx, output.ReleaseOptions{Dir: dir, Final: c.Final != ""})
 	if err != nil {
 		return err
 	}

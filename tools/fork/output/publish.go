@@ -23,8 +23,8 @@ const (
 )
 
 // publish adds the files of a release to a folder. Applications are pinned to what the folder has, so a version that it has with another
-// content, or that was taken away or changed since, is a problem, unless overwrite is set.
-func publish(dir string, files filetree.Tree, goSum string, overwrite bool) error {
+// content is a problem.
+func publish(dir string, files filetree.Tree, goSum string) error {
 	have, err := filetree.Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -35,21 +35,12 @@ func publish(dir string, files filetree.Tree, goSum string, overwrite bool) erro
 			Mend: "choose another folder with -o"}}
 	}
 	var ps problem.List
-	for line := range strings.Lines(string(have[sumsFile])) {
-		digest, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if data, ok := have[name]; isVersion(name) && (!ok || filetree.Digest(data) != digest) {
-			ps.Add(path.Join(label, name), 0, "restore it, or give up the version for ever with --overwrite",
-				"the file is no longer what was released")
-		}
-	}
 	for name, data := range files {
 		if was, ok := have[name]; ok && !bytes.Equal(was, data) {
-			ps.Add(path.Join(label, name), 0,
-				"raise Fork in version/fork.go, or replace the version for everybody with --overwrite",
-				"this version was released with different content")
+			ps.Add(path.Join(label, name), 0, "raise Fork in version/fork.go", "this version was released with different content")
 		}
 	}
-	if err := ps.OrNil(); err != nil && !overwrite {
+	if err := ps.OrNil(); err != nil {
 		return err
 	}
 	all := filetree.Tree{}

@@ -19,12 +19,10 @@ import (
 
 // ReleaseOptions says where a release goes.
 type ReleaseOptions struct {
-	// Dir is the folder that serves as a GOPROXY, Assets, if not empty, the one for what is published beside it.
-	Dir, Assets string
+	// Dir is the folder that serves as a GOPROXY.
+	Dir string
 	// Final records the version in ReleasedFile, so that nothing else is ever released under its name.
 	Final bool
-	// Overwrite accepts a folder whose versions are not what they were, and changes them.
-	Overwrite bool
 }
 
 // Release is a version of the fork in a folder that serves as a GOPROXY.
@@ -78,16 +76,8 @@ func WriteRelease(root string, f Fork, advisories advisory.List, o ReleaseOption
 	if err != nil {
 		return nil, err
 	}
-	if err := publish(o.Dir, all, goSum, o.Overwrite); err != nil {
-		return nil, err
-	}
-	if o.Assets != "" {
-		if err := writeAssets(o.Assets, r.Version, withIndex(all, goSum), documents); err != nil {
-			return nil, err
-		}
-	}
-	if !o.Final {
-		return r, nil
+	if err := publish(o.Dir, all, goSum); err != nil || !o.Final {
+		return r, err
 	}
 	return r, filetree.Replace(filepath.Join(root, filepath.FromSlash(ReleasedFile)), released)
 }

@@ -54,9 +54,6 @@ func (mt *matcher) wrapped(t Touch) error {
 	if !uses(d.Func, renamed) {
 		mt.fail(d, "call "+renamed+", or use //fork:replace", "ours never uses %s", newKey.Name)
 	}
-	if ours, up := syntax.Signature(d.Decl), syntax.Signature(t.Theirs); ours != up {
-		mt.fail(d, "give ours upstream's signature", "ours is %s, upstream's is %s (%s)", ours, up, t.Theirs.At())
-	}
 	return nil
 }
 
@@ -115,9 +112,6 @@ func (mt *matcher) literal(t Touch) {
 	}
 	for _, key := range commonKeys(our, their) {
 		mt.fail(d, "use //fork:wrap or //fork:replace", "upstream's sets %s already (%s)", key, t.Theirs.At())
-	}
-	if ours, up := syntax.Signature(d.Decl), syntax.Signature(t.Theirs); ours != up {
-		mt.fail(d, "give ours upstream's signature", "ours is %s, upstream's is %s (%s)", ours, up, t.Theirs.At())
 	}
 }
 

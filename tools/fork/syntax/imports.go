@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"go/ast"
-	"go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -90,32 +89,4 @@ func ImportNamed(refs []Import, name string) (Import, bool) {
 		return Import{}, false
 	}
 	return refs[i], true
-}
-
-// Signature returns a function's receiver, parameter and result types without the parameters' names, so that equal signatures from
-// different files read alike.
-func Signature(d *Decl) string {
-	text := "func"
-	if d.Func.Recv != nil {
-		text += "(" + fieldTypes(d.Func.Recv) + ")"
-	}
-	if d.Func.Type.TypeParams != nil {
-		text += "[" + fieldTypes(d.Func.Type.TypeParams) + "]"
-	}
-	text += "(" + fieldTypes(d.Func.Type.Params) + ")"
-	if results := d.Func.Type.Results; results != nil {
-		text += " (" + fieldTypes(results) + ")"
-	}
-	return text
-}
-
-// fieldTypes lists the types of a parameter list, one per parameter.
-func fieldTypes(list *ast.FieldList) string {
-	var out []string
-	for _, field := range list.List {
-		for range max(1, len(field.Names)) {
-			out = append(out, types.ExprString(field.Type))
-		}
-	}
-	return strings.Join(out, ", ")
 }
