@@ -1,11 +1,9 @@
 package dashboard
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-// TestAlerts checks that the adapter's rules are rules, ask for metrics, labels and values that there are, and lead to the runbook.
+// TestAlerts checks that the adapter's rules are rules, ask for metrics and labels that there are, and lead to the runbook.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	file, problems := rulefmt.ParseFile(filepath.Join("..", "prometheus", "alerts.yaml"), false, model.UTF8Validation)
@@ -29,7 +27,7 @@ func TestAlerts(t *testing.T) {
 		described = append(described, heading[1])
 	}
 	var alerts []string
-	exported, values := exportedMetrics(t), exportedValues(t)
+	exported := exportedMetrics(t)
 	for _, rule := range file.Groups[0].Rules {
 		alerts = append(alerts, rule.Alert)
 		used, err := metricsOf(rule.Expr)
@@ -38,10 +36,7 @@ func TestAlerts(t *testing.T) {
 		for name, wanted := range used {
 			assert.Subset(t, exported[name], wanted, "%s: labels of %s", rule.Alert, name)
 		}
-		for _, matcher := range regexp.MustCompile(`\w+=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
-			assert.Subset(t, values, strings.Split(matcher[1], "|"), rule.Alert)
-		}
-		assert.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
+		assert.NotEmpty(t, rule.Labels["severity"], rule.Alert)
 		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 		assert.Equal(t, "docs/runbook.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
 	}
@@ -87,17 +82,6 @@ func initialDecisions(t *testing.T) (decisions []string) {
 		}
 	}
 	return decisions
-}
-
-// exportedValues returns the label values of the series that are there from the start.
-func exportedValues(t *testing.T) (values []string) {
-	t.Helper()
-	for _, family := range gather(t, nil) {
-		for _, metric := range family.GetMetric() {
-			values = slices.AppendSeq(values, maps.Values(labelsOf(metric)))
-		}
-	}
-	return values
 }
 
 func labelsOf(metric *dto.Metric) map[string]string {

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -41,15 +40,6 @@ func metricsOf(query string) (map[string][]string, error) {
 		used[name] = append(used[name], grouping...)
 	}
 	return used, nil
-}
-
-// placeholders returns the labels in a legend such as "{{instance}} {{server}}".
-func placeholders(legend string) []string {
-	var found []string
-	for _, match := range regexp.MustCompile(`{{\s*(\w+)\s*}}`).FindAllStringSubmatch(legend, -1) {
-		found = append(found, match[1])
-	}
-	return found
 }
 
 // exportedMetrics returns the names of the adapter's metrics, as queries name them, with their labels and those that Prometheus adds.
