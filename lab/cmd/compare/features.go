@@ -89,7 +89,7 @@ var features = []rule{
 	{"the error does not say that the server is overloaded", func(plan trial.Plan, _, fork traces) bool {
 		return plan.Reachable() && !plan.Has("timeoutMS") && fork.oftenACall(func(_ int, o trial.Outcome) bool {
 			return o.Single() && o.Deadline+o.Cancel == 0 && o.Overloaded && !o.OK() &&
-				!strings.Contains(o.Error, "SystemOverloadedError")
+				!strings.Contains(o.Error, "SystemOverloadedError") && !strings.Contains(o.Error, "the write concern fails")
 		})
 	}},
 }

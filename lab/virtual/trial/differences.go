@@ -31,7 +31,7 @@ const (
 	beginsAgain = wentOn + `|event started (insert|abortTransaction) of call \d+ withTransaction|` +
 		`server \S+ sees insert: .*startTransaction: true|log "Command started"|event started count of call \d+ monitor|` +
 		`pool \S+: ConnectionClosed idle|log "Connection closed" reason: Connection has been available but unused|` +
-		`event failed insert after 0s: .* context (canceled|deadline exceeded)`
+		`(event failed insert after 0s|log "Command failed" commandName: insert).* context (canceled|deadline exceeded)`
 	// unsent are the errors of such attempts: the pool was cleared, no server was found, no connection was established.
 	unsent = ` ?\S+ " ?(connection pool for \S+ was cleared because another operation failed|server selection error: |` +
 		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
@@ -244,9 +244,7 @@ var Differences = []Difference{
 	},
 	{ // or by about a microsecond
 		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
-			const begins = `server \S+ sees (.* startTransaction: true|isMaster: )`
-			return i.running() && i.are(begins, begins) && some(i.UpstreamOn, begins) && some(i.ForkOn, begins) &&
-				(len(i.Upstream)+len(i.Fork) == 1 || i.but(`^ *[\d.]+ |maxTimeMS: \{"\$numberLong":"\d+"\}`))
+			return i.Plan.Has("withTransaction") && soon(i.Upstream, i.ForkOn) && soon(i.Fork, i.UpstreamOn)
 		},
 	},
 	{ // only the fork's have the client's Timeout
@@ -267,8 +265,10 @@ var Differences = []Difference{
 	{ // and ends them
 		Row: "commit and abort by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
-			return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() && i.running() && e.onlyFork("withTransaction") &&
-				e.rest(``, wentOn+`|pool \S+: ConnectionClosed|log |event failed (commit|abort)Transaction .* context deadline exceeded`) &&
+			const fails = `event failed (commit|abort)Transaction .* context deadline exceeded`
+			return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() && i.running() && len(e.up) == 0 &&
+				(e.onlyFork("withTransaction") || some(i.Fork, fails)) &&
+				e.rest(``, wentOn+`|pool \S+: ConnectionClosed|log |`+fails) &&
 				some(i.Before, `event started (commit|abort)Transaction`)
 		},
 	},
@@ -315,7 +315,9 @@ var Differences = []Difference{
 	{ // upstream commits again at once
 		Row: "a commit of unknown result by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
 			const sends = `event started commitTransaction of call`
-			return i.running() && i.are(wentOn+`|log "Command started"|`+sends, ``) &&
+			e := i.ended()
+			return i.running() && e.rest(wentOn+`|log "Command started"|`+sends, ``) && len(e.up) == 0 &&
+				(len(e.fork) == 0 || strings.Contains(e.fork["error"], ": no time to try the transaction again: ")) &&
 				(i.unknown() || some(i.Before, `event failed commitTransaction`)) &&
 				i.later(i.ForkOn, sends+` CALL|call CALL error`, "withTransaction")
 		},
@@ -473,7 +475,7 @@ var Differences = []Difference{
 	},
 	{Row: "`retryWrites=false`, client bulk write in an explicit session", Fits: func(i Instant) bool {
 		const numbered = `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`
-		return i.Plan.Has("retryWrites=false") && i.Plan.Has("clientBulkWrite") && i.are(numbered, numbered) &&
+		return i.Plan.Has("retryWrites=false") && slices.ContainsFunc(bulks, i.Plan.Has) && i.are(numbered, numbered) &&
 			i.but(`txnNumber: [^,]*|no transaction \d+`)
 	}},
 	{ // upstream's getMore does without a connection of its own, or needs a second one
@@ -489,7 +491,8 @@ var Differences = []Difference{
 				e.rest(wentOn+sends+closes, wentOn+sends+closes+map[bool]string{false: others}[alone]) &&
 				some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`) &&
 				(i.endsEarly(bulks...) || i.asOften(`bulkWrite of call \d+ clientBulk`) && i.asOften(`getMore of call \d+ clientBulk`) ||
-					i.later(i.UpstreamOn, `call CALL error`+cleared, bulks...))
+					i.later(i.UpstreamOn, `call CALL error`+cleared, bulks...) || i.later(i.ForkOn, `call CALL error`+unsent, bulks...) ||
+					i.Plan.failsConcern("bulkWrite") && i.later(i.ForkOn, `call CALL error .* write concern errors: `, bulks...))
 		},
 	},
 	{ // and returns its connection when the command's monitor has returned

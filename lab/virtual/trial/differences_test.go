@@ -589,12 +589,28 @@ var reasons = []example{
 	},
 	{
 		row: "`WithTransaction`, between transactions", name: "a microsecond", plan: oneOf("withTransaction"),
-		up:        []string{"server a sees insert: c, startTransaction: true"},
-		laterFork: []string{"server a sees insert: c, startTransaction: true"},
+		up:        []string{"       1.234 server a sees insert: c, startTransaction: true"},
+		laterFork: []string{"       1.235 server a sees insert: c, startTransaction: true"},
 	},
 	{
-		not: true, name: "it does not begin again", plan: oneOf("withTransaction"),
-		up: []string{"server a sees insert: c, startTransaction: true"},
+		not: true, name: "more than that", plan: oneOf("withTransaction"),
+		up:        []string{"       1.234 server a sees insert: c, startTransaction: true"},
+		laterFork: []string{"       1.238 server a sees insert: c, startTransaction: true"},
+	},
+	{
+		not: true, name: "what only one driver does", plan: oneOf("withTransaction"),
+		up: []string{"       1.234 server a sees insert: c, startTransaction: true"},
+	},
+	{
+		row: "a commit of unknown result by `WithTransaction`", name: "no time for another", plan: oneOf("withTransaction"),
+		up:   []string{commits},
+		fork: ended("1 withTransaction", `E "x: no time to try the transaction again: context deadline exceeded"`, "timeout"),
+		both: []string{"event failed commitTransaction after 1ms"},
+	},
+	{
+		not: true, name: "there is time for another", plan: oneOf("withTransaction"),
+		up: []string{commits}, fork: ended("1 withTransaction", `E "x"`, "timeout"),
+		both: []string{"event failed commitTransaction after 1ms"},
 	},
 	{
 		row: "a commit of unknown result that was sent", name: "what a monitor runs after it",

@@ -63,6 +63,17 @@ func every(lines []string, pattern string) bool {
 	return !slices.ContainsFunc(lines, func(line string) bool { return pattern == "" || !re(pattern).MatchString(line) })
 }
 
+// soon reports whether the other driver has the lines within two microseconds, but for the time that a transaction begins with.
+func soon(lines, others []string) bool {
+	begins := re(`(startTransaction: true.*)maxTimeMS: \{"\$numberLong":"\d+"\}`)
+	timeless := func(line string) string { return begins.ReplaceAllString(line[timeWidth:], "$1") }
+	return !slices.ContainsFunc(lines, func(line string) bool {
+		return len(line) < timeWidth || !slices.ContainsFunc(others, func(other string) bool {
+			return (At(other)-At(line)).Abs() <= 2*time.Microsecond && timeless(other) == timeless(line)
+		})
+	})
+}
+
 // are reports whether the lines are of these kinds.
 func (i Instant) are(upstream, fork string) bool {
 	return every(i.Upstream, upstream) && every(i.Fork, fork)
