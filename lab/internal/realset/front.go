@@ -18,7 +18,7 @@ const versionField = "topologyVersion"
 // Handler returns what makes a front a member, for clients of fronts at these addresses, in the order of the members.
 func (s *Set) Handler(hosts []string) proxy.Handler {
 	f := &front{names: make(map[string]string)}
-	for i, m := range s.deployment.Members() {
+	for i, m := range s.Members() {
 		f.names[m.Host()], f.names[m.Address()] = hosts[i], hosts[i]
 	}
 	return f

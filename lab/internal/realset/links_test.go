@@ -53,7 +53,7 @@ func echo(t *testing.T) string {
 // start returns a set of so many members with links between them, where these listen and what they are to be called.
 func start(t *testing.T, count int) (s *Set, addresses, hosts []string) {
 	t.Helper()
-	s = &Set{deployment: &server.Deployment{}, links: newLinks(t.Context(), count)}
+	s = &Set{Deployment: &server.Deployment{}, links: newLinks(t.Context(), count)}
 	t.Cleanup(s.links.close)
 	for i := range count {
 		addresses = append(addresses, echo(t))

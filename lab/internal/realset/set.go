@@ -4,11 +4,13 @@ package realset
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/rig/server"
 )
@@ -20,19 +22,92 @@ const (
 	catchUp = 5 * time.Second
 )
 
+// SetName is the name of a replica set that the lab starts.
+const SetName = "lab"
+
 // Set is a replica set that the lab started. It is safe for concurrent use.
 type Set struct {
-	deployment *server.Deployment
-	links      *links
+	*server.Deployment
+	links *links
 }
 
-// URI returns the connection string of the members themselves, past all fronts.
-func (s *Set) URI() string { return s.deployment.URI() }
+// Start starts that many members of a mongod, which talk to each other through links. Their files are in a new folder below dir,
+// and are removed by Stop.
+func Start(ctx context.Context, binary, dir string, count int) (*Set, error) {
+	links := newLinks(ctx, count)
+	deployment, err := server.Start(ctx, server.Options{
+		Binary: binary, Dir: dir, Form: server.ReplicaSet(count), ReplicaSet: SetName, Host: links.serve,
+	})
+	if err != nil {
+		links.close()
+		return nil, err
+	}
+	return &Set{deployment, links}, nil
+}
+
+// Stop ends the members that the lab started, and leaves nothing of them.
+func (s *Set) Stop() error {
+	err := s.Deployment.Stop()
+	s.links.close()
+	return err
+}
+
+// What can happen to a member.
+const (
+	Kill      = "kill"      // SIGKILL
+	Restart   = "restart"   // on the same data; it is killed first where it runs
+	Pause     = "pause"     // SIGSTOP
+	Resume    = "resume"    // SIGCONT
+	Partition = "partition" // everything between it and the others is silent; all other ways between members are healed
+	Heal      = "heal"      // of all ways between members
+)
+
+// Disturb lets something happen to a member. A partition heals by itself after a time, unless that is 0.
+func (s *Set) Disturb(ctx context.Context, what string, number int, after time.Duration) error {
+	members := s.Members()
+	if number < 0 || number >= len(members) {
+		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(members)-1)
+	}
+	switch process := members[number]; what {
+	case Kill:
+		process.Kill()
+		return nil
+	case Restart:
+		return process.Restart(ctx)
+	case Pause:
+		return process.Pause()
+	case Resume:
+		return process.Resume()
+	case Partition:
+		s.partition(number, after)
+		return nil
+	case Heal:
+		s.partition(nobody, 0)
+		return nil
+	default:
+		return fmt.Errorf("%q is unknown; give %q, %q, %q, %q, %q or %q", what, Kill, Restart, Pause, Resume, Partition, Heal)
+	}
+}
+
+// nobody is no member's number.
+const nobody = -1
+
+func (s *Set) partition(number int, after time.Duration) {
+	for from, ways := range s.links.ways {
+		for to := range ways {
+			kind := fault.Off
+			if (from == number) != (to == number) {
+				kind = fault.Silent
+			}
+			ways[to].Set(kind, after)
+		}
+	}
+}
 
 // Backends returns the members' own addresses.
 func (s *Set) Backends() []string {
 	var addresses []string
-	for _, m := range s.deployment.Members() {
+	for _, m := range s.Members() {
 		addresses = append(addresses, m.Address())
 	}
 	return addresses
@@ -40,9 +115,9 @@ func (s *Set) Backends() []string {
 
 // Roles asks all members for their roles.
 func (s *Set) Roles() []topology.Role {
-	roles := make([]topology.Role, len(s.deployment.Members()))
+	roles := make([]topology.Role, len(s.Members()))
 	var asked sync.WaitGroup
-	for i, m := range s.deployment.Members() {
+	for i, m := range s.Members() {
 		asked.Go(func() { roles[i] = role(m) })
 	}
 	asked.Wait()
@@ -66,7 +141,7 @@ func (s *Set) StepDown(period time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stepDownTimeout)
 	defer cancel()
 	seconds := max(int64((period+time.Second-1)/time.Second), 1)
-	return s.deployment.RunAdmin(ctx, bson.D{
+	return s.RunAdmin(ctx, bson.D{
 		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
 		{Key: "secondaryCatchUpPeriodSecs", Value: min(seconds-1, int64(catchUp/time.Second))},
 	})

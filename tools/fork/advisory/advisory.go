@@ -24,32 +24,33 @@ const File = "etc/advisories.yaml"
 
 // Advisory is a published vulnerability of upstream, or an upstream fix without an advisory.
 type Advisory struct {
-	// ID is the advisory's ID, the fix's ticket, or a short name.
-	ID    string `yaml:"id"`
-	Title string `yaml:"title"`
+	// ID is the advisory's ID, the fix's ticket, or a short name. Impact says what an attacker can do, or what goes wrong, Fixed which
+	// of upstream's versions have a fix.
+	ID, Title, Impact, Fixed string
 	// Aliases are the names of other databases, such as GO-2026-1234, by which scanners report it.
-	Aliases []string `yaml:"aliases"`
+	Aliases []string
 	// Affected holds the ranges of upstream's versions that have the defect. A version is affected if it is in one of them; the
 	// terms of a range are those of //fork:base.
-	Affected []string `yaml:"affected"`
-	// Impact says what an attacker can do, or what goes wrong.
-	Impact string `yaml:"impact"`
-	// Fixed names upstream's versions with a fix.
-	Fixed string `yaml:"fixed"`
+	Affected []affected
 	// Mended says how the fork fixes what upstream did not; nil if it does not.
-	Mended *Mending `yaml:"mended"`
+	Mended *Mending
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
-	Accepted map[string]string `yaml:"accepted"`
+	Accepted map[string]string
+}
 
-	ranges []syntax.BaseRange
+// affected is a range of versions.
+type affected struct{ syntax.BaseRange }
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (a *affected) UnmarshalYAML(node *yaml.Node) (err error) {
+	a.BaseRange, err = syntax.ParseBaseRange(strings.Fields(node.Value))
+	return err
 }
 
 // Mending names the parts of the overlay that fix a defect.
 type Mending struct {
-	// By are the keys of declarations that the overlay touches or adds.
-	By []string `yaml:"by"`
-	// Tests are the keys of test functions that fail without them.
-	Tests []string `yaml:"tests"`
+	// By are the keys of declarations that the overlay touches or adds, Tests those of test functions that fail without them.
+	By, Tests []string
 }
 
 // State is the state of a base with regard to an advisory.
@@ -64,14 +65,14 @@ const (
 
 // State returns the advisory's state for a version of upstream.
 func (a Advisory) State(version string) State {
-	affected := slices.ContainsFunc(a.ranges, func(r syntax.BaseRange) bool { return r.Holds(version) })
-	if !affected {
+	switch {
+	case !slices.ContainsFunc(a.Affected, func(r affected) bool { return r.Holds(version) }):
 		return MendedUpstream
-	}
-	if a.Mended != nil {
+	case a.Mended != nil:
 		return MendedHere
+	default:
+		return Open
 	}
-	return Open
 }
 
 // List are the known advisories, in the order of the file.
@@ -100,9 +101,8 @@ func Parse(data []byte) (List, error) {
 	}
 	var problems problem.List
 	seen := map[string]bool{}
-	for i := range list {
-		a := &list[i]
-		for _, lack := range a.complete() {
+	for _, a := range list {
+		for _, lack := range a.lacks() {
 			problems.Add(File, 0, "complete the entry", "advisory %s: %s", a.ID, lack)
 		}
 		if seen[a.ID] {
@@ -113,23 +113,10 @@ func Parse(data []byte) (List, error) {
 	return list, problems.OrNil()
 }
 
-// complete reads the ranges and returns what is missing or wrong.
-func (a *Advisory) complete() []string {
-	var lacks []string
-	for name, value := range map[string]string{"id": a.ID, "title": a.Title, "impact": a.Impact, "fixed": a.Fixed} {
-		if strings.TrimSpace(value) == "" {
-			lacks = append(lacks, name+" is missing")
-		}
-	}
-	if len(a.Affected) == 0 {
-		lacks = append(lacks, "affected is missing")
-	}
-	for _, terms := range a.Affected {
-		r, err := syntax.ParseBaseRange(strings.Fields(terms))
-		if err != nil {
-			lacks = append(lacks, err.Error())
-		}
-		a.ranges = append(a.ranges, r)
+// lacks returns what is missing or wrong.
+func (a Advisory) lacks() (lacks []string) {
+	if slices.Contains([]string{a.ID, a.Title, a.Impact, a.Fixed}, "") || len(a.Affected) == 0 {
+		lacks = append(lacks, "want an id, a title, what is affected, the impact, and what is fixed")
 	}
 	if m := a.Mended; m != nil && (len(m.By) == 0 || len(m.Tests) == 0) {
 		lacks = append(lacks, "mended: want at least one declaration in by and one in tests")
@@ -172,22 +159,18 @@ func (as List) Check(plan *plan.Plan) problem.List {
 	return ps
 }
 
-// ids returns the IDs of those in a state for a version.
-func (as List) ids(version string, state State) []string {
-	var ids []string
-	for _, a := range as {
-		if a.State(version) == state {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
 // Summary summarizes in a line the advisories' states for a version.
 func (as List) Summary(version string) string {
-	open := as.ids(version, Open)
+	count := map[State]int{}
+	var open []string
+	for _, a := range as {
+		state := a.State(version)
+		if count[state]++; state == Open {
+			open = append(open, a.ID)
+		}
+	}
 	text := fmt.Sprintf("advisories: %d known, %d fixed by upstream, %d by the fork, %d open",
-		len(as), len(as.ids(version, MendedUpstream)), len(as.ids(version, MendedHere)), len(open))
+		len(as), count[MendedUpstream], count[MendedHere], len(open))
 	if len(open) > 0 {
 		text += ": " + strings.Join(open, ", ")
 	}
