@@ -1,13 +1,10 @@
 package fork
 
 import (
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -68,58 +65,6 @@ func TestReadmeNamesTheBases(t *testing.T) {
 	for _, base := range bases {
 		require.Regexp(t, `(?m)^\|[^|]* `+regexp.QuoteMeta(base)+` \| `+regexp.QuoteMeta(base)+` \|`, string(readme))
 	}
-}
-
-// TestPackagesAreInLayers holds the list in docs/builder.md, the folders and the imports together: each package is listed, and imports
-// only those before it.
-func TestPackagesAreInLayers(t *testing.T) {
-	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "builder.md"))
-	require.NoError(t, err)
-	_, after, found := strings.Cut(string(docs), "\n## The packages\n")
-	require.True(t, found, "docs/builder.md does not list the packages")
-	section, _, _ := strings.Cut(after, "\n## ")
-	above := map[string]bool{}
-	for _, row := range packageInList.FindAllStringSubmatch(section, -1) {
-		for _, imported := range importsBelow(t, row[1]) {
-			require.True(t, above[imported], "%s imports %s, which is not before it in the list", row[1], imported)
-		}
-		above[row[1]] = true
-	}
-	names, err := filepath.Glob("*/*.go")
-	require.NoError(t, err)
-	for _, name := range names {
-		if folder := filepath.Dir(name); folder != "forktest" {
-			require.True(t, above[folder], "the list lacks %s", folder)
-		}
-	}
-}
-
-var packageInList = regexp.MustCompile("`([a-z]+)`")
-
-// importsBelow returns the builder's packages that one of them imports, its tests apart.
-func importsBelow(t *testing.T, folder string) []string {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	require.NoError(t, err)
-	require.NotEmpty(t, names, "the list has %s", folder)
-	var imports []string
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		require.NoError(t, err)
-		for _, spec := range file.Imports {
-			path, err := strconv.Unquote(spec.Path.Value)
-			require.NoError(t, err)
-			require.NotEqual(t, "mongofork/tools/fork", path, "%s imports the front", name)
-			if below, ok := strings.CutPrefix(path, "mongofork/tools/fork/"); ok {
-				imports = append(imports, below)
-			}
-		}
-	}
-	return imports
 }
 
 var folderInTable = regexp.MustCompile("`([a-z/]+)/`")

@@ -91,29 +91,6 @@ func foldersOf(m *upstream.Module) map[string]bool {
 	return folders
 }
 
-// Every declaration has a fingerprint, and no two of a package share one.
-func TestRealFingerprints(t *testing.T) {
-	t.Parallel()
-	m := realModule(t)
-	count := 0
-	for folder := range foldersOf(m) {
-		p, err := m.Package(folder)
-		require.NoError(t, err)
-		seen := map[string]syntax.Key{} // by package, since the external tests' is another one
-		for _, key := range p.Keys() {
-			decls := p.Lookup(key)
-			f := syntax.FingerprintOf(decls...)
-			id := key.Package + string(f)
-			if other, twice := seen[id]; twice && !decls[0].ImpliedValue() && decls[0].Shared == 1 {
-				t.Errorf("%s and %s have the same fingerprint", key, other)
-			}
-			seen[id] = key
-			count++
-		}
-	}
-	require.Greater(t, count, 5000, "declarations of %s", realBase)
-}
-
 // Replacing declarations by themselves in place changes no byte of upstream's
 // files: extents, imports and directives are cut exactly.
 func TestRealSelfReplacement(t *testing.T) {

@@ -2,9 +2,6 @@ package failpoint
 
 import (
 	"context"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,54 +195,4 @@ func TestRefused(t *testing.T) {
 	_, err = b.run(t, "d", `{"configureFailPoint": "failCommand", "mode": "off"}`)
 	require.NoError(t, err)
 	assert.Len(t, b.forwarded, 2, "they are the backend's")
-}
-
-// Every fail point of the specifications' unified tests is taken, but for those that are none of the lab's.
-func TestFailPointsOfTheSpecifications(t *testing.T) {
-	root := os.Getenv("SPECIFICATIONS")
-	if root == "" {
-		t.Skip("SPECIFICATIONS is not set; point it to a checkout of mongodb/specifications")
-	}
-	taken := 0
-	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if filepath.Ext(path) != ".json" || err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		var doc bson.D
-		if err != nil || bson.UnmarshalExtJSON(text, false, &doc) != nil {
-			return err // some of the files hold what is no extended JSON on purpose
-		}
-		failPoints(doc, func(command bson.D) {
-			if name := command[0].Value; name == failCommand {
-				text, err := bson.MarshalExtJSON(command, false, false)
-				require.NoError(t, err)
-				reply, err := newBench().run(t, "admin", string(text))
-				require.NoError(t, err)
-				assert.Contains(t, reply, `"ok":1.0`, path)
-				taken++
-			}
-		})
-		return nil
-	}))
-	assert.NotZero(t, taken, "there is no fail point under %s", root)
-	t.Logf("%d fail points", taken)
-}
-
-// failPoints calls visit with every document, however deep, that configures a fail point.
-func failPoints(value any, visit func(bson.D)) {
-	switch value := value.(type) {
-	case bson.D:
-		if len(value) > 0 && value[0].Key == "configureFailPoint" {
-			visit(value)
-			return
-		}
-		for _, element := range value {
-			failPoints(element.Value, visit)
-		}
-	case bson.A:
-		for _, item := range value {
-			failPoints(item, visit)
-		}
-	}
 }

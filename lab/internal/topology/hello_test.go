@@ -1,15 +1,12 @@
 package topology
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/wire"
 )
 
 // backendHello is what a replica set of one answers.
@@ -97,42 +94,4 @@ func TestFailedHelloIsPassedOn(t *testing.T) {
 	failure := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 91}, {Key: "errmsg", Value: "no"}}
 	b := &backend{reply: document(t, failure)}
 	assert.Equal(t, fields(t, b.reply), b.send(t, newCluster(t, ReplicaSet, 1), 0, bson.E{Key: "hello", Value: 1}))
-}
-
-func TestLegacyHello(t *testing.T) {
-	c := newCluster(t, ReplicaSet, 1)
-	req := request(t, 1, bson.D{{Key: "isMaster", Value: 1}, {Key: "loadBalanced", Value: true}}, 0)
-	req.Message.Legacy = true
-	b := &backend{reply: backendHello(t)}
-	var got *wire.Message
-	require.NoError(t, c.Handler(0).Handle(context.Background(), req, func(m *wire.Message) error {
-		got = m
-		return nil
-	}, b.next))
-	assert.True(t, got.Legacy)
-	assert.Equal(t, "lab", got.Body.Lookup("setName").StringValue())
-	assert.False(t, bsondoc.Has(b.requests[0].Body, "loadBalanced"))
-	assert.True(t, bsondoc.Has(req.Message.Body, "loadBalanced"), "the request itself is not touched")
-}
-
-func TestConnectionsAreSpreadOverServices(t *testing.T) {
-	c := newCluster(t, LoadBalanced, 3)
-	b := &backend{reply: backendHello(t)}
-	services := func(front int) []bson.ObjectID {
-		var got []bson.ObjectID
-		for id := uint64(1); id <= 4; id++ {
-			req := request(t, id, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, 0)
-			require.NoError(t, c.Handler(front).Handle(context.Background(), req, func(m *wire.Message) error {
-				got = append(got, m.Body.Lookup("serviceId").ObjectID())
-				return nil
-			}, b.next))
-		}
-		return got
-	}
-	single, multi := services(0), services(1)
-	assert.Equal(t, []bson.ObjectID{single[0], single[0], single[0], single[0]}, single)
-	assert.NotEqual(t, multi[0], multi[1])
-	assert.NotEqual(t, multi[1], multi[2])
-	assert.Equal(t, multi[0], multi[3])
-	assert.Equal(t, single[0], multi[0], "is one of the services of all")
 }
