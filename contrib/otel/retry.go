@@ -28,6 +28,7 @@ package mongootel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -128,31 +129,22 @@ func (r *Retries) startAtZero() {
 	}
 }
 
-func (r *Retries) createInstruments() (err error) {
-	if r.decisions, err = r.meter.Int64Counter("mongodb.driver.retry.decisions", metric.WithUnit("{decision}"),
-		metric.WithDescription("Decisions whether to retry a command whose attempt failed.")); err != nil {
-		return err
-	}
-	if r.backoff, err = r.meter.Float64Histogram("mongodb.driver.retry.backoff", metric.WithUnit("s"),
+func (r *Retries) createInstruments() error {
+	var errs [6]error
+	r.decisions, errs[0] = r.meter.Int64Counter("mongodb.driver.retry.decisions", metric.WithUnit("{decision}"),
+		metric.WithDescription("Decisions whether to retry a command whose attempt failed."))
+	r.backoff, errs[1] = r.meter.Float64Histogram("mongodb.driver.retry.backoff", metric.WithUnit("s"),
 		metric.WithDescription("Backoffs before retries after overload errors."),
-		metric.WithExplicitBucketBoundaries(backoffBoundaries...)); err != nil {
-		return err
-	}
-	if r.operations, err = r.meter.Int64Counter("mongodb.driver.retried.operations", metric.WithUnit("{operation}"),
-		metric.WithDescription("Operations that ended after retries.")); err != nil {
-		return err
-	}
-	if r.outcomes, err = r.meter.Int64Counter("mongodb.driver.operations", metric.WithUnit("{operation}"),
-		metric.WithDescription("Commands that succeeded, and operations that failed.")); err != nil {
-		return err
-	}
-	if r.tokens, err = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
-		metric.WithDescription("Tokens left for retries after overload errors.")); err != nil {
-		return err
-	}
-	r.throttling, err = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
+		metric.WithExplicitBucketBoundaries(backoffBoundaries...))
+	r.operations, errs[2] = r.meter.Int64Counter("mongodb.driver.retried.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Operations that ended after retries."))
+	r.outcomes, errs[3] = r.meter.Int64Counter("mongodb.driver.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Commands that succeeded, and operations that failed."))
+	r.tokens, errs[4] = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
+		metric.WithDescription("Tokens left for retries after overload errors."))
+	r.throttling, errs[5] = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
 		metric.WithDescription("Share of attempts that adaptiveThrottling holds back from a server."))
-	return err
+	return errors.Join(errs[:]...)
 }
 
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.

@@ -10,45 +10,28 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// AcceptOptions chooses what Accept records in the lock.
-type AcceptOptions struct {
-	// Keys are the declarations whose present fingerprints are accepted.
-	Keys []syntax.Key
-	// All accepts every touched declaration.
-	All bool
-	// Module is the path of upstream's module, for a base that has no lock yet.
-	Module string
-}
-
-// Accepted is the lock after Accept.
-type Accepted struct {
-	*plan.Lock
-	// Open are the disagreements with the overlay that remain.
-	Open problem.List
-}
-
-// Accept records upstream's present declarations. An entry that no directive names any more is removed
-// when it is accepted. A base that has no lock gets one.
-func (p *Project) Accept(ctx context.Context, opt AcceptOptions) (*Accepted, error) {
+// Accept records upstream's present declarations of some keys, or all, and returns the lock and what still disagrees with the overlay. An
+// entry that no directive names any more is removed when it is accepted. A base that has no lock gets one, for which the path of upstream's
+// module is needed.
+func (p *Project) Accept(ctx context.Context, module string, keys []syntax.Key, all bool) (lock *plan.Lock, open problem.List, err error) {
 	read := p.ReadLock
 	if !p.hasLock() {
-		read = func() (*plan.Lock, error) { return p.newLock(ctx, opt.Module) }
+		read = func() (*plan.Lock, error) { return p.newLock(ctx, module) }
 	}
-	lock, err := read()
-	if err != nil {
-		return nil, err
+	if lock, err = read(); err != nil {
+		return nil, nil, err
 	}
 	plan, problems, err := p.match(ctx, lock)
+	if err == nil {
+		err = problems.OrNil()
+	}
+	if err == nil {
+		err = lock.Accept(plan, keys, all)
+	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := problems.OrNil(); err != nil {
-		return nil, err
-	}
-	if err := lock.Accept(plan, opt.Keys, opt.All); err != nil {
-		return nil, err
-	}
-	return &Accepted{lock, lock.Check(plan, p.LockFile(), true)}, p.writeLock(lock)
+	return lock, lock.Check(plan, p.LockFile(), true), p.writeLock(lock)
 }
 
 // newLock returns the lock of a base that has none yet: the hashes and the go directive of the module at that version.

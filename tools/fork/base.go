@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/plan"
 )
 
@@ -60,5 +61,11 @@ func FindRoot(start string) (string, error) {
 	}
 }
 
-// Folders reads the list of overlay folders.
-func (p *Project) Folders() ([]string, error) { return plan.ReadFolders(p.Root) }
+// RefuseOpen returns a problem.List if the base has open advisories, other than the accepted ones.
+func (p *Project) RefuseOpen() error {
+	list, err := advisory.Read(p.Root)
+	if err != nil {
+		return err
+	}
+	return list.RefuseOpen(p.Base)
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"mongofork/tools/fork/plan"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +24,7 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	driver, rest, found := strings.Cut(after, "**What builds and tests it.**")
 	require.True(t, found, "the map has no second table")
 
-	overlay, err := (&Project{Root: repositoryRoot}).Folders()
+	overlay, err := plan.ReadFolders(repositoryRoot)
 	require.NoError(t, err)
 	covers := func(shown, folder string) bool { return shown == folder || strings.HasPrefix(shown, folder+"/") }
 	for _, folder := range overlay {

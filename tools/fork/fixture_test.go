@@ -54,7 +54,7 @@ func acceptMatched(t testing.TB, p *Project) {
 func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
-	_, err := p.Accept(t.Context(), AcceptOptions{All: true})
+	_, _, err := p.Accept(t.Context(), "", nil, true)
 	require.NoError(t, err)
 	return p
 }

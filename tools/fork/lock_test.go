@@ -45,10 +45,10 @@ func TestLockDisagrees(t *testing.T) {
 	require.ErrorContains(t, err, p.LockFile()+":6: replace pool single is locked, but no directive of the overlay names it\n"+
 		"  fix: go run ./tools/cmd/mongofork accept 'pool single'")
 
-	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "single"}}})
+	_, _, err = p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "single"}}, false)
 	require.NoError(t, err)
 	require.NotContains(t, p.read(t, p.LockFile()), "single")
-	_, err = p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "retryable"}}})
+	_, _, err = p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "retryable"}}, false)
 	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()), "accepting both restores the lock")
 	require.NoError(t, build(t, p, false))
@@ -75,7 +75,7 @@ func TestAcceptUnknownKey(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
 	before := p.read(t, p.LockFile())
-	_, err := p.Accept(t.Context(), AcceptOptions{Keys: []syntax.Key{{Package: "pool", Name: "Close"}}})
+	_, _, err := p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "Close"}}, false)
 	require.ErrorContains(t, err, "[pool Close]: neither touched nor in the lock")
 	require.Equal(t, before, p.read(t, p.LockFile()))
 }
@@ -88,7 +88,7 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 		want := fmt.Sprintf("base %q is not a version such as v2.5.0", base)
 		_, err := p.ReadLock()
 		require.EqualError(t, err, want)
-		_, err = p.Accept(t.Context(), AcceptOptions{Module: forktest.Module})
+		_, _, err = p.Accept(t.Context(), forktest.Module, nil, false)
 		require.EqualError(t, err, want)
 	}
 }
@@ -103,6 +103,6 @@ func TestNewLock(t *testing.T) {
 	lock, err := next.newLock(t.Context(), forktest.Module)
 	require.NoError(t, err)
 	require.Empty(t, lock.Entries, "all of it has to be accepted")
-	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), AcceptOptions{Module: forktest.Module})
+	_, _, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), forktest.Module, nil, false)
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

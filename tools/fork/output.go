@@ -5,22 +5,13 @@ import (
 	"errors"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 )
-
-// Patch returns the overlay as one commit on top of the upstream module, in
-// the format of git format-patch.
-func (p *Project) Patch(ctx context.Context, run command.RunFunc, opt output.PatchOptions) ([]byte, error) {
-	plan, err := p.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return output.Patch(ctx, run, plan, opt)
-}
 
 // Level returns how the fork calls itself. What is released for good has the level that the overlay names, everything else that is not
 // tagged as released the commit in its name.
@@ -33,13 +24,13 @@ func (p *Project) Level(ctx context.Context, final bool) (string, error) {
 	return level, err
 }
 
-func (p *Project) level(ctx context.Context, plan *plan.Plan, final bool) (string, git.State, error) {
-	folders, err := p.Folders()
+func (p *Project) level(ctx context.Context, of *plan.Plan, final bool) (string, git.State, error) {
+	folders, err := plan.ReadFolders(p.Root)
 	if err != nil {
 		return "", git.State{}, err
 	}
 	folders = append(folders, "etc/overlay", "etc/module", "contrib", "tools/fork/assemble")
-	return output.Level(plan, func(tag string) (s git.State, err error) {
+	return output.Level(of, func(tag string) (s git.State, err error) {
 		if p.State != nil {
 			s, err = p.State(ctx, p.Root, tag, folders)
 		}
@@ -63,17 +54,17 @@ func (p *Project) Fork(ctx context.Context, final bool) (f output.Fork, err erro
 	return f, output.Described(p.Root, f)
 }
 
-// Release adds the fork to a folder that serves as a GOPROXY, and the adapters with it.
-func (p *Project) Release(ctx context.Context, o output.ReleaseOptions) (*output.Release, error) {
-	fork, err := p.Fork(ctx, o.Final)
+// Release adds the fork to a folder that serves as a GOPROXY, and the adapters with it, for good if it is final.
+func (p *Project) Release(ctx context.Context, dir string, final bool) (*output.Release, error) {
+	fork, err := p.Fork(ctx, final)
 	if err != nil {
 		return nil, err
 	}
-	advisories, err := p.ReadAdvisories()
+	advisories, err := advisory.Read(p.Root)
 	if err != nil {
 		return nil, err
 	}
-	return output.WriteRelease(p.Root, fork, advisories, o)
+	return output.WriteRelease(p.Root, fork, advisories, dir, final)
 }
 
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay

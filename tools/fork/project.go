@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
@@ -75,7 +76,7 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	// only repeat its problem.
 	known := len(problems) == 0
 	problems = append(problems, lock.Check(plan, p.LockFile(), known)...)
-	advisories, err := p.ReadAdvisories()
+	advisories, err := advisory.Read(p.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (p *Project) module(ctx context.Context, lock *plan.Lock) (*upstream.Module
 }
 
 func (p *Project) overlay() (*plan.Overlay, problem.List, error) {
-	folders, err := p.Folders()
+	folders, err := plan.ReadFolders(p.Root)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,7 @@ func TestLockIsAboutUpstream(t *testing.T) {
 	p := builtProject(t, overlayOf("func added() {}\n"))
 	lock := p.read(t, p.LockFile())
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
-	_, err := p.Accept(t.Context(), AcceptOptions{All: true})
+	_, _, err := p.Accept(t.Context(), "", nil, true)
 	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()), "not about what is ours")
 }

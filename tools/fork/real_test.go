@@ -50,7 +50,7 @@ func realProject(t *testing.T, files filetree.Tree) *Project {
 	root := t.TempDir()
 	require.NoError(t, all.Write(root))
 	p := &Project{Root: root, Base: realBase, Source: forktest.Source{realBase: m.Tree}}
-	_, err := p.Accept(t.Context(), AcceptOptions{All: true, Module: realModulePath})
+	_, _, err := p.Accept(t.Context(), realModulePath, nil, true)
 	require.NoError(t, err)
 	return p
 }
@@ -205,10 +205,12 @@ const sameClusterTime = false
 func TestRealPatch(t *testing.T) {
 	t.Parallel()
 	p := realProject(t, patchOverlay)
-	opt := output.PatchOptions{Subject: "Label sessions", Author: "A Tester <tester@localhost>"}
-	patch, err := p.Patch(t.Context(), command.Output, opt)
+	const author = "A Tester <tester@localhost>"
+	patched, err := p.Plan(t.Context())
 	require.NoError(t, err)
-	again, err := p.Patch(t.Context(), command.Output, opt)
+	patch, err := output.Patch(t.Context(), command.Output, patched, "Label sessions", author)
+	require.NoError(t, err)
+	again, err := output.Patch(t.Context(), command.Output, patched, "Label sessions", author)
 	require.NoError(t, err)
 	require.Equal(t, string(patch), string(again), "the same sources give the same patch")
 	require.Contains(t, string(patch), "\nFrom: A Tester <tester@localhost>\n")
@@ -219,7 +221,7 @@ func TestRealPatch(t *testing.T) {
 
 	pristine, err := p.Pristine(t.Context())
 	require.NoError(t, err)
-	g, done, err := git.New(t.Context(), command.Output, opt.Author)
+	g, done, err := git.New(t.Context(), command.Output, author)
 	require.NoError(t, err)
 	t.Cleanup(done)
 	dir := g.Dir
@@ -230,9 +232,7 @@ func TestRealPatch(t *testing.T) {
 	g.Run("am", "--quiet", file)
 	require.NoError(t, g.Err)
 
-	plan, err := p.Plan(t.Context())
-	require.NoError(t, err)
-	inPlace, err := assemble.Build(plan)
+	inPlace, err := assemble.Build(patched)
 	require.NoError(t, err)
 	for name, data := range assemble.Headed(pristine, assemble.Noticed(pristine, inPlace)) {
 		applied, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
@@ -252,12 +252,14 @@ func requireCompiles(t *testing.T, dir string) {
 
 func TestPatchRefused(t *testing.T) {
 	t.Parallel()
-	empty := builtProject(t, filetree.Tree{})
-	_, err := empty.Patch(t.Context(), command.Output, output.PatchOptions{Subject: "s", Author: "a <b>"})
-	require.ErrorContains(t, err, "the overlay changes nothing, so there is no patch to write")
-	p := builtProject(t, overlayOf("func added() {}\n"))
-	_, err = p.Patch(t.Context(), command.Output, output.PatchOptions{Subject: "s", Author: "nobody"})
-	require.ErrorContains(t, err, "want 'Name <address>'")
-	_, err = p.Patch(t.Context(), command.Output, output.PatchOptions{Author: "a <b>"})
-	require.ErrorContains(t, err, "the patch has no subject")
+	patch := func(files filetree.Tree, subject, author string) error {
+		p, err := builtProject(t, files).Plan(t.Context())
+		require.NoError(t, err)
+		_, err = output.Patch(t.Context(), command.Output, p, subject, author)
+		return err
+	}
+	added := func() filetree.Tree { return overlayOf("func added() {}\n") }
+	require.ErrorContains(t, patch(filetree.Tree{}, "s", "a <b>"), "the overlay changes nothing, so there is no patch to write")
+	require.ErrorContains(t, patch(added(), "s", "nobody"), "want 'Name <address>'")
+	require.ErrorContains(t, patch(added(), "", "a <b>"), "the patch has no subject")
 }

@@ -45,7 +45,7 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	r, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
 	require.Equal(t, []string{base + ".cdx.json", base + ".info", base + ".mod", base + ".openvex.json", base + ".zip"}, r.Files)
@@ -63,14 +63,14 @@ func TestRelease(t *testing.T) {
 		require.Contains(t, string(first["SHA256SUMS"]), filetree.Digest(first[name])+"  "+name+"\n")
 	}
 
-	_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	_, err = p.Release(t.Context(), dir, false)
 	require.NoError(t, err, "the same again is no change")
 	second, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 
 	p.put(t, "version/fork.go", forkFile("fork.10"))
-	_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	_, err = p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	third, err := filetree.Read(dir)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestRelease(t *testing.T) {
 
 	other := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(other, "thesis.txt"), nil, 0o600))
-	_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: other})
+	_, err = p.Release(t.Context(), other, false)
 	require.ErrorContains(t, err, "the folder has something else than releases")
 }
 
@@ -94,16 +94,16 @@ func TestRelease(t *testing.T) {
 func TestPublishedVersionStays(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
-	o := output.ReleaseOptions{Dir: t.TempDir()}
-	_, err := p.Release(t.Context(), o)
+	dir := t.TempDir()
+	_, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
-	before, err := filetree.Read(o.Dir)
+	before, err := filetree.Read(dir)
 	require.NoError(t, err)
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
-	_, err = p.Release(t.Context(), o)
+	_, err = p.Release(t.Context(), dir, false)
 	require.ErrorContains(t, err,
 		"v2.0.0-fork.2.zip: this version was released with different content\n  fix: raise Fork in version/fork.go")
-	after, err := filetree.Read(o.Dir)
+	after, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
@@ -130,11 +130,11 @@ func TestReleaseDocuments(t *testing.T) {
 	p.State = func(context.Context, string, string, []string) (git.State, error) {
 		return git.State{Tagged: true, Time: time.Unix(1700000000, 0).UTC()}, nil
 	}
-	o := output.ReleaseOptions{Dir: t.TempDir()}
-	r, err := p.Release(t.Context(), o)
+	dir := t.TempDir()
+	r, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	document := func(kind string) string {
-		data, err := os.ReadFile(filepath.Join(o.Dir, "example.com/driver/v2/@v/v2.0.0-fork.2."+kind+".json"))
+		data, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/v2.0.0-fork.2."+kind+".json"))
 		require.NoError(t, err)
 		return string(data)
 	}
@@ -221,7 +221,7 @@ func TestForkSaysThatItIsOne(t *testing.T) {
 	}
 	require.Equal(t, 1, changed)
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	r, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	archive, err := zip.OpenReader(filepath.Join(dir, filepath.FromSlash(r.Files[4])))
 	require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	changed := "package pool\n\nfunc added() { taken() }\n"
 	release := func(final bool) error {
-		_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: t.TempDir(), Final: final})
+		_, err := p.Release(t.Context(), t.TempDir(), final)
 		return err
 	}
 	require.NoError(t, release(false))
@@ -278,12 +278,12 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("acme.3", overlayOf("func added() {}\n")))
-	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: t.TempDir()})
+	r, err := p.Release(t.Context(), t.TempDir(), false)
 	require.NoError(t, err)
 	require.Equal(t, "v2.0.0-acme.3", r.Version)
 	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
 		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
-		_, err = p.Release(t.Context(), output.ReleaseOptions{Dir: t.TempDir()})
+		_, err = p.Release(t.Context(), t.TempDir(), false)
 		require.ErrorIs(t, err, output.ErrUnnamed, code)
 	}
 }
@@ -298,7 +298,7 @@ func TestReleaseOfAdapters(t *testing.T) {
 		"contrib/otel/a.go": []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
 	dir := t.TempDir()
-	r, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	r, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
 	require.Contains(t, r.Files, base+".zip")
@@ -395,7 +395,7 @@ func releaseOfRepository(t *testing.T, base string) string {
 	t.Helper()
 	dir := t.TempDir()
 	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
-	_, err := p.Release(t.Context(), output.ReleaseOptions{Dir: dir})
+	_, err := p.Release(t.Context(), dir, false)
 	require.NoError(t, err)
 	return dir
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/output"
 )
 
@@ -83,7 +84,7 @@ func (*checkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	advisories, err := a.project.ReadAdvisories()
+	advisories, err := advisory.Read(a.project.Root)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"mongofork/tools/fork"
+	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/syntax"
 )
@@ -34,7 +34,7 @@ func (c *driftCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	advisories, err := a.project.ReadAdvisories()
+	advisories, err := advisory.Read(a.project.Root)
 	if err != nil {
 		return err
 	}
@@ -109,21 +109,21 @@ func (acceptCmd) Help() string {
 }
 
 func (c *acceptCmd) Run(a *app) error {
-	opt := fork.AcceptOptions{All: c.All, Module: modulePath}
+	var keys []syntax.Key
 	for _, s := range c.Keys {
 		key, err := syntax.ParseKey(s)
 		if err != nil {
 			return err
 		}
-		opt.Keys = append(opt.Keys, key)
+		keys = append(keys, key)
 	}
-	lock, err := a.project.Accept(a.ctx, opt)
+	lock, open, err := a.project.Accept(a.ctx, modulePath, keys, c.All)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: %d entries", a.project.LockFile(), len(lock.Entries))
-	if open := len(lock.Open); open > 0 {
-		fmt.Fprintf(a.out, "; %d more to accept (mongofork check lists them)", open)
+	if len(open) > 0 {
+		fmt.Fprintf(a.out, "; %d more to accept (mongofork check lists them)", len(open))
 	}
 	fmt.Fprintln(a.out)
 	return nil

@@ -30,7 +30,11 @@ func (c *patchCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	text, err := a.project.Patch(a.ctx, a.run, output.PatchOptions{Subject: c.Subject, Author: a.author()})
+	plan, err := a.project.Plan(a.ctx)
+	if err != nil {
+		return err
+	}
+	text, err := output.Patch(a.ctx, a.run, plan, c.Subject, a.author())
 	if err != nil {
 		return err
 	}
@@ -137,7 +141,7 @@ func (c *releaseCmd) Run(a *app) error {
 		}
 	}
 	dir := a.folder(c.Output, "release").Dir
-	r, err := a.project.Release(a.ctx, output.ReleaseOptions{Dir: dir, Final: c.Final != ""})
+	r, err := a.project.Release(a.ctx, dir, c.Final != "")
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,9 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// PatchOptions describes the commit that a patch holds.
-type PatchOptions struct {
-	// Subject is the first line of the message.
-	Subject string
-	// Author has the form "Name <address>".
-	Author string
-}
-
-// Patch returns a plan's overlay as one commit on top of the upstream module, in
-// the format of git format-patch.
-func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOptions) ([]byte, error) {
+// Patch returns a plan's overlay as one commit on top of the upstream module, in the format of git format-patch. The author has the form
+// "Name <address>".
+func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, subject, author string) ([]byte, error) {
 	a, err := assemble.Build(p)
 	if err != nil {
 		return nil, err
@@ -33,16 +25,16 @@ func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, opt PatchOpti
 	if len(filetree.Changed(before, a)) == 0 {
 		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
 	}
-	if opt.Subject == "" {
+	if subject == "" {
 		return nil, errors.New("the patch has no subject: give --subject a line of text")
 	}
-	g, done, err := git.New(ctx, run, opt.Author)
+	g, done, err := git.New(ctx, run, author)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	g.Commit(before, p.Module.String())
-	g.Commit(assemble.Headed(before, assemble.Noticed(before, a)), opt.Subject+"\n\n"+commitMessage(p))
+	g.Commit(assemble.Headed(before, assemble.Noticed(before, a)), subject+"\n\n"+commitMessage(p))
 	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.Err

@@ -17,14 +17,6 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// ReleaseOptions says where a release goes.
-type ReleaseOptions struct {
-	// Dir is the folder that serves as a GOPROXY.
-	Dir string
-	// Final records the version in ReleasedFile, so that nothing else is ever released under its name.
-	Final bool
-}
-
 // Release is a version of the fork in a folder that serves as a GOPROXY.
 type Release struct {
 	Path, Version string
@@ -36,8 +28,8 @@ type Release struct {
 
 // WriteRelease adds a fork and the adapters of the repository in root to a folder in the layout of the module proxy protocol, with an SBOM
 // and a VEX document, the lines for go.sum, and SHA256SUMS. A version that ReleasedFile or the folder has with another content is a
-// problem.
-func WriteRelease(root string, f Fork, advisories advisory.List, o ReleaseOptions) (*Release, error) {
+// problem. A final one is recorded in ReleasedFile, so that nothing else is ever released under its name.
+func WriteRelease(root string, f Fork, advisories advisory.List, dir string, final bool) (*Release, error) {
 	if f.Level == "" {
 		return nil, ErrUnnamed
 	}
@@ -76,7 +68,7 @@ func WriteRelease(root string, f Fork, advisories advisory.List, o ReleaseOption
 	if err != nil {
 		return nil, err
 	}
-	if err := publish(o.Dir, all, goSum); err != nil || !o.Final {
+	if err := publish(dir, all, goSum); err != nil || !final {
 		return r, err
 	}
 	return r, filetree.Replace(filepath.Join(root, filepath.FromSlash(ReleasedFile)), released)

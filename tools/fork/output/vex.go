@@ -9,59 +9,31 @@ import (
 	"mongofork/tools/fork/advisory"
 )
 
-// vexDocument is a document in the format of OpenVEX v0.2.0, as far as advisories of one product need it. The library for that format
-// brings protocol buffers and attestations along, which are many times what is written here.
-type vexDocument struct {
-	Context    string         `json:"@context"`
-	ID         string         `json:"@id"`
-	Author     string         `json:"author"`
-	Timestamp  string         `json:"timestamp"`
-	Version    int            `json:"version"`
-	Statements []vexStatement `json:"statements"`
-}
-
-type vexStatement struct {
-	Vulnerability vexVulnerability `json:"vulnerability"`
-	Products      []vexProduct     `json:"products"`
-	Status        string           `json:"status"`
-	StatusNotes   string           `json:"status_notes,omitempty"`
-	// Action is required of what is affected.
-	Action string `json:"action_statement,omitempty"`
-}
-
-type vexVulnerability struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Aliases     []string `json:"aliases,omitempty"`
-}
-
-type vexProduct struct {
-	ID string `json:"@id"`
-}
-
 // vex says of each advisory whether a release has it. What upstream fixed in the base counts, too: the release is a pre-release of its
 // base, so scanners believe it to be older.
+// The format is OpenVEX v0.2.0, as far as advisories of one product need it. The library for that brings protocol buffers and attestations
+// along, which are many times what is written here.
 func vex(advisories advisory.List, at time.Time, base string, fork module.Version) ([]byte, error) {
-	document := vexDocument{
-		Context: "https://openvex.dev/ns/v0.2.0", ID: "urn:mongofork:" + fork.Version, Author: "mongofork",
-		Timestamp: at.Format(time.RFC3339),
-		Version:   1, Statements: []vexStatement{},
-	}
+	type object map[string]any
+	statements := []object{}
 	for _, a := range advisories {
-		s := vexStatement{
-			Vulnerability: vexVulnerability{Name: a.ID, Description: a.Title, Aliases: a.Aliases},
-			Products:      []vexProduct{{ID: purl(fork)}},
-			Status:        "fixed",
+		vulnerability := object{"name": a.ID, "description": a.Title}
+		if len(a.Aliases) > 0 {
+			vulnerability["aliases"] = a.Aliases
 		}
+		s := object{"vulnerability": vulnerability, "products": []object{{"@id": purl(fork)}}, "status": "fixed"}
 		switch a.State(base) {
 		case advisory.MendedUpstream:
-			s.StatusNotes = "Upstream's " + base + " does not have it."
+			s["status_notes"] = "Upstream's " + base + " does not have it."
 		case advisory.MendedHere:
-			s.StatusNotes = "Fixed in the fork, with a test that fails without the fix."
+			s["status_notes"] = "Fixed in the fork, with a test that fails without the fix."
 		case advisory.Open:
-			s.Status, s.Action = "affected", a.Accepted[base]
+			s["status"], s["action_statement"] = "affected", a.Accepted[base]
 		}
-		document.Statements = append(document.Statements, s)
+		statements = append(statements, s)
 	}
-	return json.MarshalIndent(document, "", "  ")
+	return json.MarshalIndent(object{
+		"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:mongofork:" + fork.Version, "author": "mongofork",
+		"timestamp": at.Format(time.RFC3339), "version": 1, "statements": statements,
+	}, "", "  ")
 }
