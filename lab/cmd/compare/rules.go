@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"mongofork/lab/virtual/trial"
@@ -107,8 +108,10 @@ var rules = []rule{
 	}},
 	{"a transaction is left open", func(plan trial.Plan, up, fork traces) bool {
 		open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
-		if fork.inACall(1, func(_ int, o trial.Outcome) bool { return o.EndsItself() && o.Deadline+o.Cancel > 0 && !o.OK() }) {
-			return false // the application has aborted with a context that was over
+		if fork.inACall(1, func(_ int, o trial.Outcome) bool {
+			return o.EndsItself() && o.Deadline+o.Cancel > 0 && !o.OK() || strings.Contains(o.Error, "UnknownTransactionCommitResult")
+		}) {
+			return false // the application has aborted with a context that was over; a commit of unknown result is not aborted
 		}
 		// Upstream v2.5.0 may give up before the transaction has begun.
 		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent) &&

@@ -125,6 +125,14 @@ var Differences = []Difference{
 		return i.Plan.Has("retryReads=false") && i.Plan.deadline(e.call) && e.onlyFork("watch") &&
 			e.fork["error"] != "" && e.rest(wentOn+`|event started aggregate of call \d+ watch`, ``)
 	}},
+	{ // upstream avoids the last router only, and so takes turns
+		Row: "deprioritized servers", Apart: true, Fits: func(i Instant) bool {
+			const picks = wentOn + `|event started \w+ of call|log "Command started"`
+			failures := strings.Count(strings.Join(i.Before, "\n"), " event failed ")
+			return i.Plan.Topology == "sharded:2" && failures > 2 && i.are(picks, picks) &&
+				some(i.Upstream, `CheckOutStarted`) && some(i.Fork, `CheckOutStarted`)
+		},
+	},
 	{ // both fail to establish a connection; only the fork labels it, and goes on
 		Row: "network error while a connection is established", Apart: true, Fits: func(i Instant) bool {
 			const failed = `Connection(CheckOutFailed connectionE|Closed e)rror .*during connection handshake`

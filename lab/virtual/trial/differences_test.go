@@ -1121,6 +1121,18 @@ var reasons = []example{
 		laterFork: []string{asks},
 	},
 	{
+		row: "deprioritized servers", name: "the second retry", plan: in("sharded:2", oneOf("find")),
+		up:   []string{"pool 127.0.0.1:27017: ConnectionCheckOutStarted  0s "},
+		fork: []string{"pool 127.0.0.1:27018: ConnectionCheckOutStarted  0s "},
+		both: []string{"1 event failed find", "2 event failed find", "3 event failed find"},
+	},
+	{
+		not: true, name: "the first retry", plan: in("sharded:2", oneOf("find")),
+		up:   []string{"pool 127.0.0.1:27017: ConnectionCheckOutStarted  0s "},
+		fork: []string{"pool 127.0.0.1:27018: ConnectionCheckOutStarted  0s "},
+		both: []string{"1 event failed find", "2 event failed find"},
+	},
+	{
 		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit",
 		plan: Plan{Options: []string{"timeoutMS=50"}},
 		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},
