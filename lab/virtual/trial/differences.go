@@ -221,7 +221,7 @@ var Differences = []Difference{
 		},
 	},
 	{ // upstream begins again without time, and has its error
-		Row: "`WithTransaction`, between transactions", Fits: func(i Instant) bool {
+		Row: "`WithTransaction`, between transactions", Apart: true, Fits: func(i Instant) bool {
 			e := i.ended()
 			return e.both("withTransaction") && e.up.isOne(expired...) && e.fork.isOne(expired...) &&
 				e.up["returns"] == e.fork["returns"] &&
@@ -285,6 +285,13 @@ var Differences = []Difference{
 			const counts = `server \S+ sees count: .*, maxTimeMS: `
 			return i.Plan.timeout() > 0 && i.Plan.Monitor.Asks > 0 && i.running() && i.are(counts, counts) &&
 				i.but(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
+		},
+	},
+	{ // which then end, too
+		Row: "commit and abort by `WithTransaction`", Apart: true, Fits: func(i Instant) bool {
+			e := i.ended()
+			return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() && i.under("withTransaction") != "" && e.onlyFork("monitor") &&
+				e.fork.isOne(expired[0]) && e.rest(``, wentOn+`|pool \S+: ConnectionClosed|log `)
 		},
 	},
 	{ // which only the fork says

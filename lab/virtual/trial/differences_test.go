@@ -1133,6 +1133,14 @@ var reasons = []example{
 		both: []string{"1 event failed find", "2 event failed find"},
 	},
 	{
+		row: "commit and abort by `WithTransaction`", name: "it ends what a monitor runs", at: time.Second,
+		plan: oneOf("withTransaction", "timeoutMS=50"), fork: ended("1001 monitor", `E "x"`, "timeout, context deadline exceeded"),
+	},
+	{
+		not: true, name: "it ends what a monitor runs too early", at: time.Millisecond,
+		plan: oneOf("withTransaction", "timeoutMS=50"), fork: ended("1001 monitor", `E "x"`, "timeout, context deadline exceeded"),
+	},
+	{
 		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit",
 		plan: Plan{Options: []string{"timeoutMS=50"}},
 		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},
