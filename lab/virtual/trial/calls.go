@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -342,11 +343,7 @@ func (c calling) end(session *mongo.Session) {
 
 // returns notes that the call is over, but for what ends its session.
 func (c calling) returns() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, returned := c.returned[c.ID]; !returned {
-		c.returned[c.ID] = c.recorder.now()
-	}
+	c.note(func() { c.of(c.ID).returned = cmp.Or(c.of(c.ID).returned, c.now()) })
 }
 
 // again ends a transaction once more after a failed commit, as the application may whose context is over. It returns the commit's error.
@@ -362,15 +359,13 @@ func (c calling) again(ctx context.Context, session *mongo.Session, err error) e
 	if c.Again == "abort" {
 		end = session.AbortTransaction
 	}
-	c.recorder.ended(c.ID, c.Again+"Again", nil, end(ctx))
+	c.ended(c.ID, c.Again+"Again", nil, end(ctx))
 	return err
 }
 
 // endsNow notes that nothing but the transaction's end is left, if the callback does not run again.
 func (c calling) endsNow() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ending[c.ID] = c.recorder.now()
+	c.note(func() { c.of(c.ID).ending = c.now() })
 }
 
 // pause waits for a second, and beyond the context's end only if it must.

@@ -755,7 +755,7 @@ var reasons = []example{
 		fork: ended("1 transaction", `E "x"`, "timeout, context deadline exceeded, UnknownTransactionCommitResult"),
 	},
 	{
-		row: "a commit of unknown result that was sent", name: "the application's abort",
+		row: "a commit of unknown result that was sent", name: "the application's abort", plan: oneOf("transaction"),
 		up:   []string{"event started abortTransaction of call 1 transaction"},
 		fork: ended("1 abortAgain", `E "cannot call abortTransaction after calling commitTransaction"`, ""),
 		both: ended("1 transaction", `E "x"`, "timeout, UnknownTransactionCommitResult"),
@@ -1216,7 +1216,7 @@ func TestEveryReasonIsTried(t *testing.T) {
 // TestNewPool is about the events of pools whose server is not yet known.
 func TestNewPool(t *testing.T) {
 	t.Parallel()
-	r := newRecorder(nil, true, true)
+	r := newRecorder(true, true)
 	assert.True(t, r.isNew("a:1"))
 	r.meets("a:1", "Unknown")
 	assert.True(t, r.isNew("a:1"))

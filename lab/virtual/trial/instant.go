@@ -54,15 +54,6 @@ func (t Trace) Of(call int) (lines []string) {
 	return lines
 }
 
-func some(lines []string, pattern string) bool {
-	return slices.ContainsFunc(lines, re(pattern).MatchString)
-}
-
-// every reports whether all lines match a pattern; none do if it is empty.
-func every(lines []string, pattern string) bool {
-	return !slices.ContainsFunc(lines, func(line string) bool { return pattern == "" || !re(pattern).MatchString(line) })
-}
-
 // soon reports whether the other driver has the lines within two microseconds, but for the time that a transaction begins with.
 func soon(lines, others []string) bool {
 	begins := re(`(startTransaction: true.*)maxTimeMS: \{"\$numberLong":"\d+"\}`)
@@ -72,11 +63,6 @@ func soon(lines, others []string) bool {
 			return (At(other)-At(line)).Abs() <= 2*time.Microsecond && timeless(other) == timeless(line)
 		})
 	})
-}
-
-// are reports whether the lines are of these kinds.
-func (i Instant) are(upstream, fork string) bool {
-	return every(i.Upstream, upstream) && every(i.Fork, fork)
 }
 
 // but reports whether the lines are the same but for what the pattern matches.
@@ -91,22 +77,8 @@ func (i Instant) but(pattern string) bool {
 	return slices.Equal(without(i.Upstream), without(i.Fork))
 }
 
-// running reports whether the plan has a call of WithTransaction, and no line is of the end of another one.
-func (i Instant) running() bool {
-	const kind = "withTransaction"
-	e := i.ended()
-	return i.under(kind) != "" && (e.call == "" && e.one() || e.kind() == kind && e.one()) && i.bound(kind)
-}
-
-// committing are the kinds of calls that commit, and transacting those of transactions.
-var (
-	committing  = []string{"transaction", "withTransaction"}
-	transacting = append(committing, "abortedTransaction")
-	bulks       = []string{"clientBulkWrite", "clientBulkWriteMany"}
-)
-
 // under matches the numbers and kinds of the calls under way that are of some kinds; it is empty if there are none.
-func (i Instant) under(kinds ...string) string {
+func (i Instant) under(kinds []string) string {
 	var calls []string
 	for _, c := range i.Under {
 		if slices.Contains(kinds, c.Kind) {
@@ -119,7 +91,7 @@ func (i Instant) under(kinds ...string) string {
 var asking = regexp.MustCompile(`ConnectionCheckOutStarted .*?(?:by (\d+))?$`)
 
 // bound reports whether no call asks for a connection but those of some kinds.
-func (i Instant) bound(kinds ...string) bool {
+func (i Instant) bound(kinds []string) bool {
 	return !slices.ContainsFunc(slices.Concat(i.Upstream, i.Fork), func(line string) bool {
 		match := asking.FindStringSubmatch(line)
 		if match == nil {
@@ -130,11 +102,13 @@ func (i Instant) bound(kinds ...string) bool {
 	})
 }
 
-// later reports whether one of these lines is of a call under way that is of some kinds, which stands for CALL.
-func (i Instant) later(lines []string, pattern string, kinds ...string) bool {
-	calls := i.under(kinds...)
-	return calls != "" && some(lines, strings.ReplaceAll(pattern, "CALL", "("+calls+")"))
+// later reports whether one of these lines matches, and is of a call under way of these kinds if the pattern has CALL.
+func (i Instant) later(lines []string, pattern string, kinds []string) bool {
+	return some(lines, strings.ReplaceAll(pattern, "CALL", "("+i.under(kinds)+")"))
 }
+
+// limited reports whether the client has a Timeout.
+func (i Instant) limited() bool { return i.Plan.timeout() > 0 }
 
 // unknown reports whether a commit ends of which it is not known whether it took place, or has ended if its monitor takes its time.
 func (i Instant) unknown() bool {
@@ -183,11 +157,6 @@ func (e end) matches(what, pattern string) bool {
 	return e[what] != "" && re(pattern).MatchString(e[what])
 }
 
-// isOne reports whether the error is one of some.
-func (e end) isOne(of ...string) bool {
-	return slices.ContainsFunc(of, func(one string) bool { return strings.Contains(e["is"], one) })
-}
-
 // ends are how a call ends with both drivers, as far as that differs.
 type ends struct {
 	call     string // its number and kind
@@ -219,8 +188,8 @@ func (i Instant) ended() (e ends) {
 	return e
 }
 
-// Parts are the instant's differences by the call that ends. What ends none is in the first.
-func (i Instant) Parts() (parts []Instant) {
+// parts are the instant's differences by the call that ends. What ends none is in the first.
+func (i Instant) parts() (parts []Instant) {
 	var calls []string
 	for _, line := range slices.Concat(i.Upstream, i.Fork) {
 		if match := endLine.FindStringSubmatch(line); match != nil && !slices.Contains(calls, match[1]) {
@@ -245,49 +214,37 @@ func (e ends) kind() string {
 	return kind
 }
 
-// one reports whether no two calls end.
-func (e ends) one() bool { return !e.several }
-
-// both reports whether one call of a kind, or of any, ends with both drivers.
-func (e ends) both(kind string) bool {
-	return e.one() && len(e.up) > 0 && len(e.fork) > 0 && (kind == "" || e.kind() == kind)
+// which says what ends, and with which drivers.
+func (e ends) which() string {
+	switch {
+	case e.several:
+		return "several"
+	case e.call == "":
+		return "none"
+	case len(e.fork) == 0:
+		return "up " + e.kind()
+	case len(e.up) == 0:
+		return "fork " + e.kind()
+	}
+	return "both " + e.kind()
 }
 
-// onlyFork reports whether one call of a kind ends with the fork, and not yet with upstream.
-func (e ends) onlyFork(kind string) bool {
-	return e.one() && e.kind() == kind && len(e.up) == 0 && len(e.fork) > 0
-}
-
-// rest reports whether the other lines are of these kinds.
-func (e ends) rest(upstream, fork string) bool {
-	return every(e.restUp, upstream) && every(e.restFork, fork)
-}
-
-// expired is what a timeout, or a cancellation, adds to an error.
-var expired = []string{"context deadline exceeded", "context canceled", "timeout"}
-
-const noTime = ": no time for a retry: "
-
-// interrupted reports whether the fork's error is upstream's, and why there was no time for a retry.
-func (e ends) interrupted() bool {
+// interrupted reports whether the fork's error is upstream's, and why there was no time for a retry, which may add more to it.
+func (e ends) interrupted(more string) bool {
 	upType, up, _ := strings.Cut(strings.TrimSpace(e.up["error"]), " ")
 	forkType, fork, _ := strings.Cut(strings.TrimSpace(e.fork["error"]), " ")
 	before, _, ok := strings.Cut(fork, noTime)
-	return ok && strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption")
+	return ok && strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") && e.adds(more)
 }
 
-// adds reports whether the fork's error is what upstream's is, and some of these, too.
-func (e ends) adds(more ...string) bool {
+// adds reports whether the fork's error is what upstream's is, and what matches, too.
+func (e ends) adds(more string) bool {
 	up, fork := strings.Split(strings.TrimSpace(e.up["is"]), ", "), strings.Split(strings.TrimSpace(e.fork["is"]), ", ")
-	for _, one := range up {
-		if one != "" && !slices.Contains(fork, one) {
-			return false
-		}
+	new := func(one string) bool {
+		return one != "" && !slices.Contains(up, one) && !re(`^(`+more+`)$`).MatchString(one)
 	}
-	return !slices.ContainsFunc(fork, func(one string) bool {
-		return one != "" && !slices.Contains(up, one) &&
-			!slices.Contains(more, one)
-	})
+	lost := func(one string) bool { return one != "" && !slices.Contains(fork, one) }
+	return !slices.ContainsFunc(up, lost) && !slices.ContainsFunc(fork, new)
 }
 
 // sameText reports whether the errors have the same text.
@@ -307,9 +264,4 @@ func (p Plan) deadline(call string) bool {
 	return p.timeout() > 0 || slices.ContainsFunc(p.Calls, func(c Call) bool {
 		return fmt.Sprintf("%d %s", c.ID, c.Kind) == call && c.Deadline > 0
 	})
-}
-
-// writes reports whether the call is a write outside of transactions.
-func (e ends) writes() bool {
-	return re(`^(insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite)`).MatchString(e.kind())
 }

@@ -69,7 +69,7 @@ func (a *application) react(ctx context.Context, event string) {
 		defer cancel()
 		time.AfterFunc(m.Asks, cancel)
 		n, err := a.coll.EstimatedDocumentCount(ctx)
-		a.recorder.ended(c.ID, c.Kind, n, err)
+		a.ended(c.ID, c.Kind, n, err)
 	}
 }
 

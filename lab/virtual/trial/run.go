@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,135 +19,16 @@ import (
 	"mongofork/lab/virtual"
 )
 
-// Trace is what happened in a trial.
-type Trace struct {
-	Digest   string   // of the lines
-	Lines    []string `json:",omitempty"`
-	Outcomes []Outcome
-	// Opened are the times at which connections were opened.
-	Opened      []time.Duration
-	Commands    int
-	Cut         int           // connections that the plan closed because of a command of a call
-	Unfinished  int           // transactions that are left when all calls have returned
-	Unstarted   int           // commands of transactions that have not been started
-	Early       int           // pools that are ready before their server can be known
-	Selections  int           // the most server selections of an operation that the log tells of
-	Cleared     int           // pools
-	Unpaired    int           // events of commands whose counterpart is not there, or there twice
-	Held        int           // connections that were checked out, or asked for, and no more
-	Minted      float64       // tokens that the log tells of, beyond those that are due
-	Lost, Twice []int         `json:",omitempty"`
-	Limit       int           // of retries after overload errors
-	Backoff     time.Duration // the longest before the first of them; it doubles with each
-	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
-	Crash       string        `json:",omitempty"` // why there is no trace
-}
-
-// String describes how the calls ended.
-func (t Trace) String() string {
-	text := fmt.Sprintf("\t%d commands, %d connections, %d in a second, %d open transactions, lost %v, twice %v\n",
-		t.Commands, len(t.Opened), t.Burst(), t.Unfinished, t.Lost, t.Twice)
-	for _, o := range t.Outcomes[:min(len(t.Outcomes), 10)] {
-		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts,
-			cmp.Or(o.Error, "no error"))
-	}
-	return text
-}
-
-// Outcome is how a call ended.
-type Outcome struct {
-	Call
-	Start, End time.Duration
-	Error      string `json:",omitempty"`
-	Index      int
-	Attempts   int  // the most of one command
-	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
-	Panicked   bool
-	Refused    bool // its last command was rejected
-	Wrong      bool // it returned something else than is there
-	Done       bool // the servers did what it asked for
-	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
-	Overloaded bool
-	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
-	Ending time.Duration `json:",omitempty"`
-	// Held is until when the call may last, whatever its deadline.
-	Held time.Duration `json:",omitempty"`
-}
-
-// OK reports whether the call succeeded.
-func (o Outcome) OK() bool { return o.Error == "" }
-
-// Overrun is how long the call outlived its deadline, or its cancellation.
-func (o Outcome) Overrun() time.Duration {
-	if o.Deadline+o.Cancel == 0 {
-		return 0
-	}
-	deadline := o.Start + o.Deadline + o.Cancel
-	return max(o.Ending-deadline, o.End-max(deadline, o.Held))
-}
-
-// Single reports whether the call is one command. A document that is there twice needs a second batch.
-func (o Outcome) Single() bool { return kinds[o.Kind].single && !strings.Contains(o.Error, "E11000") }
-
-// Reads reports whether the call is a read of one command that nothing ends early.
-func (o Outcome) Reads() bool {
-	return o.Single() && o.Deadline+o.Cancel == 0 && slices.Contains([]string{"find", "count", "distinct"}, kinds[o.Kind].commands[0])
-}
-
-// ReadsAll reports whether the call reads a whole cursor, which then closes itself.
-func (o Outcome) ReadsAll() bool { return o.Kind == "find" || o.Kind == "aggregate" }
-
-// Ends reports whether the call ends a transaction.
-func (o Outcome) Ends() bool {
-	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
-}
-
-// EndsItself reports whether the application ends the call's transaction.
-func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind == "abortedTransaction" }
-
-// BeyondLimit reports whether a command was retried more often than a limit allows.
-func (t Trace) BeyondLimit(limit int) bool {
-	return slices.ContainsFunc(t.Outcomes, func(o Outcome) bool {
-		const many = 100 // other kinds may send a command several times
-		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1 || o.Attempts > many
-	})
-}
-
-// Well reports whether the first n calls succeeded, and so did what they asked for.
-func (t Trace) Well(n int) bool {
-	return !slices.ContainsFunc(t.Outcomes[:n], func(o Outcome) bool { return !o.OK() || o.Rejected })
-}
-
-// Burst is the largest number of connections opened within a second.
-func (t Trace) Burst() int {
-	most := 0
-	for first, last := 0, 0; last < len(t.Opened); last++ {
-		for t.Opened[last]-t.Opened[first] > time.Second {
-			first++
-		}
-		most = max(most, last-first+1)
-	}
-	return most
-}
-
 // application is what a plan runs.
 type application struct {
-	plan     Plan
-	cluster  *virtual.Cluster
-	client   *mongo.Client
-	coll     *mongo.Collection
-	recorder *recorder
-	*workers
+	*recorder
+	plan    Plan
+	cluster *virtual.Cluster
+	client  *mongo.Client
+	coll    *mongo.Collection
 
-	mu       sync.Mutex
-	arrived  map[int]int           // commands that a fault concerned, by its number
-	returned map[int]time.Duration // when calls returned that then ended their session
-	ending   map[int]time.Duration // when callbacks of WithTransaction last returned
-	cut      int                   // connections that were closed because of a command
-	silences [][2]time.Duration    // from when to when hosts did not answer
-	outcomes []Outcome
-
-	unfinished, unstarted int // as in the trace
+	arrived  map[int]int        // commands that a fault concerned, by its number
+	silences [][2]time.Duration // from when to when hosts did not answer
 }
 
 // aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
@@ -169,12 +49,10 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
-	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, returned: map[int]time.Duration{},
-		ending: map[int]time.Duration{}, recorder: newRecorder(cluster.Hosts(), lines, len(plan.Workers()) < 2)}
-	a.workers, a.recorder.workers = chance.workers, chance.workers
+	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(lines, len(plan.Workers()) < 2)}
+	a.workers, a.recorder.react = chance.workers, a.react
 	cluster.Intercept(a.intercept)
-	a.recorder.react = a.react
-	client, err := mongo.Connect(a.recorder.watch(plan.client(cluster.Client(plan.Options...)), plan.Logs))
+	client, err := mongo.Connect(a.watch(plan.client(cluster.Client(plan.Options...)), plan.Logs))
 	if err != nil {
 		return Trace{Digest: err.Error()}
 	}
@@ -197,16 +75,14 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 func (a *application) leave() {
 	const grace = 2 * time.Second          // for what the driver does in the background
 	const between = 750 * time.Millisecond // two heartbeats
-	now := a.recorder.now()
+	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
-	a.unfinished, a.unstarted = a.cluster.Transactions()
-	a.recorder.line("%d connections opened", len(a.cluster.Connections()))
-	a.recorder.mu.Lock()
-	a.recorder.leaving = true
-	a.recorder.mu.Unlock()
+	a.note(func() { a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions() })
+	a.line("%d connections opened", len(a.cluster.Connections()))
+	a.note(func() { a.leaving = true })
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	a.recorder.ended(0, "disconnect", nil, a.client.Disconnect(ctx))
+	a.ended(0, "disconnect", nil, a.client.Disconnect(ctx))
 	a.cluster.SetLink(virtual.Up)
 }
 
@@ -220,7 +96,7 @@ func (a *application) work() {
 	for i, worker := range slices.Sorted(maps.Keys(workers)) {
 		calls := workers[worker]
 		working.Go(func() {
-			a.enter(i + 1)
+			a.workers.enter(i + 1)
 			for _, c := range calls {
 				time.Sleep(c.Pause)
 				a.call(c)
@@ -242,46 +118,41 @@ func (a *application) call(c Call) {
 		time.AfterFunc(c.Cancel, cancel)
 	}
 	defer cancel()
-	start := a.recorder.now()
+	start := a.now()
 	result, err := a.caught(ctx, c)
-	o := Outcome{Call: c, Start: start, End: a.recorder.now()}
+	o := Outcome{Call: c, Start: start, End: a.now()}
 	if err != nil {
 		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
 	}
 	o.Wrong = err == nil && a.plan.onlyReads() && a.plan.results()[c.Kind] != fmt.Sprint(result)
-	a.recorder.ended(c.ID, c.Kind, result, err)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if at, ok := a.returned[c.ID]; ok {
-		o.End = at
-	}
-	a.outcomes = append(a.outcomes, o)
+	a.ended(c.ID, c.Kind, result, err)
+	a.note(func() {
+		o.End = cmp.Or(a.of(c.ID).returned, o.End)
+		a.result.Outcomes = append(a.result.Outcomes, o)
+	})
 }
+
+// links are the faults that change the network.
+var links = map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing,
+	Breaking: virtual.Breaking, Away: virtual.Closing}
 
 // inflict carries out a fault of servers or the network.
 func (a *application) inflict(f Fault) {
-	a.recorder.line("fault %s", f.What)
+	a.line("fault %s", f.What)
 	var hosts []int
 	if f.Host > 0 {
 		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))
 	}
 	over := func() {}
-	links := map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing,
-		Breaking: virtual.Breaking, Away: virtual.Closing}
-	switch f.What {
-	case Silent, Refusing, Closing, Breaking, Away:
-		a.cluster.SetLink(links[f.What], hosts...)
-		if f.What == Away {
-			a.cluster.Reset(hosts...)
-		}
+	if link, ok := links[f.What]; ok {
+		a.cluster.SetLink(link, hosts...)
 		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
-		if f.What == Silent {
-			now := a.recorder.now()
-			a.mu.Lock()
-			a.silences = append(a.silences, [2]time.Duration{now, now + f.For})
-			a.mu.Unlock()
-		}
-	case Reset:
+	}
+	switch f.What {
+	case Silent:
+		now := a.now()
+		a.note(func() { a.silences = append(a.silences, [2]time.Duration{now, now + f.For}) })
+	case Reset, Away:
 		a.cluster.Reset(hosts...)
 	case Stop:
 		a.cluster.Stop(0)
@@ -303,16 +174,17 @@ func (a *application) inflict(f Fault) {
 
 // intercept carries out the faults of commands.
 func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw {
-	a.recorder.command(c)
+	a.command(c)
 	var failing *Fault
 	for i, f := range a.plan.Faults {
 		if f.On != c.Name || f.onCommands() && f.Host > 0 && c.Host != a.cluster.Hosts()[f.Host-1] {
 			continue
 		}
-		a.mu.Lock()
-		a.arrived[i]++
-		n := a.arrived[i] - f.Nth
-		a.mu.Unlock()
+		n := -f.Nth
+		a.note(func() {
+			a.arrived[i]++
+			n += a.arrived[i]
+		})
 		switch {
 		case !f.onCommands() && n == 0:
 			time.AfterFunc(time.Millisecond+asideOf(i), func() { a.inflict(f) })
@@ -328,9 +200,7 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 
 func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
 	if f.cuts() {
-		a.mu.Lock()
-		a.cut++
-		a.mu.Unlock()
+		a.note(func() { a.result.Cut++ })
 	}
 	switch f.What {
 	case Error:
@@ -363,23 +233,14 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 
 // trace returns what has been recorded.
 func (a *application) trace() Trace {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	slices.SortFunc(a.outcomes, func(x, y Outcome) int { return x.ID - y.ID })
 	t := a.recorder.trace()
-	t.Outcomes, t.Unfinished, t.Unstarted = a.outcomes, a.unfinished, a.unstarted
 	for i := range t.Outcomes {
-		t.Outcomes[i].Index = i
-		t.Outcomes[i].Attempts, t.Outcomes[i].Rejected = a.recorder.most(t.Outcomes[i].ID)
-		t.Outcomes[i].Refused = a.recorder.refused[t.Outcomes[i].ID]
-		t.Outcomes[i].Overloaded = a.recorder.overloaded(t.Outcomes[i].ID)
-		t.Outcomes[i].Ending = a.ending[t.Outcomes[i].ID]
 		t.Outcomes[i].Held = a.held(t.Outcomes[i])
 	}
 	for _, c := range a.cluster.Connections() {
-		t.Opened = append(t.Opened, c.At.Sub(a.recorder.start))
+		t.Opened = append(t.Opened, c.At.Sub(a.start))
 	}
-	t.Commands, t.Cut, t.Limit = len(a.cluster.Commands()), a.cut, a.plan.limit()
+	t.Commands, t.Limit = len(a.cluster.Commands()), a.plan.limit()
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2
 	}

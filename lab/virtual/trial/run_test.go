@@ -94,7 +94,7 @@ func TestOutcomes(t *testing.T) {
 	trace = run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "estimatedDocumentCount"}}, Faults: []Fault{rejected}})
 	assert.True(t, trace.Outcomes[0].Refused, "%+v", trace.Outcomes[0])
 
-	r := newRecorder(nil, false, true)
+	r := newRecorder(false, true)
 	for _, what := range []string{event.ConnectionCheckOutStarted, event.ConnectionCheckedOut, event.ConnectionCheckOutStarted} {
 		r.hold(what)
 	}

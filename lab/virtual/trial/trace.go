@@ -1,0 +1,120 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Trace is what happened in a trial.
+type Trace struct {
+	Digest   string   // of the lines
+	Lines    []string `json:",omitempty"`
+	Outcomes []Outcome
+	// Opened are the times at which connections were opened.
+	Opened      []time.Duration
+	Commands    int
+	Cut         int           // connections that the plan closed because of a command of a call
+	Unfinished  int           // transactions that are left when all calls have returned
+	Unstarted   int           // commands of transactions that have not been started
+	Early       int           // pools that are ready before their server can be known
+	Selections  int           // the most server selections of an operation that the log tells of
+	Cleared     int           // pools
+	Unpaired    int           // events of commands whose counterpart is not there, or there twice
+	Held        int           // connections that were checked out, or asked for, and no more
+	Minted      float64       // tokens that the log tells of, beyond those that are due
+	Lost, Twice []int         `json:",omitempty"`
+	Limit       int           // of retries after overload errors
+	Backoff     time.Duration // the longest before the first of them; it doubles with each
+	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
+	Crash       string        `json:",omitempty"` // why there is no trace
+}
+
+// String describes how the calls ended.
+func (t Trace) String() string {
+	text := fmt.Sprintf("\t%d commands, %d connections, %d in a second, %d open transactions, lost %v, twice %v\n",
+		t.Commands, len(t.Opened), t.Burst(), t.Unfinished, t.Lost, t.Twice)
+	for _, o := range t.Outcomes[:min(len(t.Outcomes), 10)] {
+		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts,
+			cmp.Or(o.Error, "no error"))
+	}
+	return text
+}
+
+// Outcome is how a call ended.
+type Outcome struct {
+	Call
+	Start, End time.Duration
+	Error      string `json:",omitempty"`
+	Index      int
+	Attempts   int  // the most of one command
+	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
+	Panicked   bool
+	Refused    bool // its last command was rejected
+	Wrong      bool // it returned something else than is there
+	Done       bool // the servers did what it asked for
+	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
+	Overloaded bool
+	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
+	Ending time.Duration `json:",omitempty"`
+	// Held is until when the call may last, whatever its deadline.
+	Held time.Duration `json:",omitempty"`
+}
+
+// OK reports whether the call succeeded.
+func (o Outcome) OK() bool { return o.Error == "" }
+
+// Overrun is how long the call outlived its deadline, or its cancellation.
+func (o Outcome) Overrun() time.Duration {
+	if o.Deadline+o.Cancel == 0 {
+		return 0
+	}
+	deadline := o.Start + o.Deadline + o.Cancel
+	return max(o.Ending-deadline, o.End-max(deadline, o.Held))
+}
+
+// Single reports whether the call is one command. A document that is there twice needs a second batch.
+func (o Outcome) Single() bool { return kinds[o.Kind].single && !strings.Contains(o.Error, "E11000") }
+
+// Reads reports whether the call is a read of one command that nothing ends early.
+func (o Outcome) Reads() bool {
+	return o.Single() && o.Deadline+o.Cancel == 0 && slices.Contains([]string{"find", "count", "distinct"}, kinds[o.Kind].commands[0])
+}
+
+// ReadsAll reports whether the call reads a whole cursor, which then closes itself.
+func (o Outcome) ReadsAll() bool { return o.Kind == "find" || o.Kind == "aggregate" }
+
+// Ends reports whether the call ends a transaction.
+func (o Outcome) Ends() bool {
+	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
+}
+
+// EndsItself reports whether the application ends the call's transaction.
+func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind == "abortedTransaction" }
+
+// BeyondLimit reports whether a command was retried more often than a limit allows.
+func (t Trace) BeyondLimit(limit int) bool {
+	return slices.ContainsFunc(t.Outcomes, func(o Outcome) bool {
+		const many = 100 // other kinds may send a command several times
+		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1 || o.Attempts > many
+	})
+}
+
+// Well reports whether the first n calls succeeded, and so did what they asked for.
+func (t Trace) Well(n int) bool {
+	return !slices.ContainsFunc(t.Outcomes[:n], func(o Outcome) bool { return !o.OK() || o.Rejected })
+}
+
+// Burst is the largest number of connections opened within a second.
+func (t Trace) Burst() int {
+	most := 0
+	for first, last := 0, 0; last < len(t.Opened); last++ {
+		for t.Opened[last]-t.Opened[first] > time.Second {
+			first++
+		}
+		most = max(most, last-first+1)
+	}
+	return most
+}
