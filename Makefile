@@ -277,7 +277,7 @@ cross: ## Compile the fork of every base for other platforms, and test it and th
 	@for adapter in contrib/otel contrib/prometheus; do (cd $$adapter && $(OLDEST) test ./...) || exit; done
 
 # Packages that only tests import; they count as tests.
-TESTING := tools/fork/forktest
+TESTING := tools/fork/forktest lab/internal/handlertest
 
 SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' 'contrib/*.go' 'examples/*.go' 'docs/*.go' ':!**/testdata/**' | \
 	grep $(1) '_test.go' $(patsubst %,-e '^%/',$(TESTING)) | xargs cat | wc -l

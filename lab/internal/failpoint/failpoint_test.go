@@ -1,7 +1,6 @@
 package failpoint
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/handlertest"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 // bench is a handler before a backend that answers {ok: 1}.
@@ -23,39 +22,14 @@ type bench struct {
 
 func newBench() *bench { return &bench{Handler: New(false), backend: bson.D{{Key: "ok", Value: 1}}} }
 
-func marshal(t testing.TB, doc bson.D) bson.Raw {
-	t.Helper()
-	raw, err := bson.Marshal(doc)
-	require.NoError(t, err)
-	return raw
-}
-
-func request(t testing.TB, db, extJSON string) *proxy.Request {
-	t.Helper()
-	var doc bson.D
-	require.NoError(t, bson.UnmarshalExtJSON([]byte(extJSON), false, &doc))
-	req, err := proxy.NewRequest(&proxy.Client{AppName: "app"},
-		&wire.Message{Body: marshal(t, append(doc, bson.E{Key: "$db", Value: db}))})
-	require.NoError(t, err)
-	return req
-}
-
 // run returns the reply, which is empty where the connection ended with the error.
 func (b *bench) run(t testing.TB, db, extJSON string) (string, error) {
 	t.Helper()
-	var doc bson.D
-	err := b.Handle(t.Context(), request(t, db, extJSON), func(m *wire.Message) error {
-		return bson.Unmarshal(m.Body, &doc)
-	}, func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-		b.forwarded = append(b.forwarded, req.Command)
-		return reply(req.Answer(marshal(t, b.backend)))
-	})
-	if doc == nil {
-		return "", err
+	passed, reply, err := handlertest.Handle(t, b, handlertest.Request(t, db, extJSON), b.backend)
+	if passed != nil {
+		b.forwarded = append(b.forwarded, passed.Command)
 	}
-	text, marshalErr := bson.MarshalExtJSON(doc, false, false)
-	require.NoError(t, marshalErr)
-	return string(text), err
+	return reply, err
 }
 
 // set configures a fail point.

@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -11,29 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/handlertest"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 // send passes a command to the observer, and returns whether it went on.
 func send(t *testing.T, a *attempts, command, comment string) bool {
 	t.Helper()
-	doc := bson.D{{Key: command, Value: 1}, {Key: "$db", Value: "soak"}}
-	if comment != "" {
-		doc = append(doc, bson.E{Key: "comment", Value: comment})
-	}
-	raw, err := bson.Marshal(doc)
+	passed, _, err := handlertest.Handle(t, a, handlertest.Request(t, "soak", `{"`+command+`": 1`+comment+`}`), bson.D{})
 	require.NoError(t, err)
-	req, err := proxy.NewRequest(&proxy.Client{}, &wire.Message{Body: raw})
-	require.NoError(t, err)
-	passed := false
-	err = a.Handle(t.Context(), req, nil, func(context.Context, *proxy.Request, proxy.ReplyFunc) error {
-		passed = true
-		return nil
-	})
-	require.NoError(t, err)
-	return passed
+	return passed != nil
 }
+
+func comment(text string) string { return `, "comment": "` + text + `"` }
 
 func TestAttempts(t *testing.T) {
 	const tooMany, unseen = "operations of more than 6 commands", "operations that the server never saw"
@@ -42,10 +31,10 @@ func TestAttempts(t *testing.T) {
 		times            int
 		want             map[string]int64
 	}{
-		"once":                    {"insert", "x", 1, map[string]int64{}},
-		"with all retries":        {"insert", "x", maxCommands, map[string]int64{}},
-		"once more":               {"insert", "x", maxCommands + 1, map[string]int64{tooMany: 1}},
-		"batches are no attempts": {"getMore", "x", 20, map[string]int64{unseen: 1}},
+		"once":                    {"insert", comment("x"), 1, map[string]int64{}},
+		"with all retries":        {"insert", comment("x"), maxCommands, map[string]int64{}},
+		"once more":               {"insert", comment("x"), maxCommands + 1, map[string]int64{tooMany: 1}},
+		"batches are no attempts": {"getMore", comment("x"), 20, map[string]int64{unseen: 1}},
 		"no comment":              {"insert", "", 20, map[string]int64{unseen: 1}},
 	} {
 		a, report := &attempts{}, newReport()
@@ -60,40 +49,23 @@ func TestAttempts(t *testing.T) {
 func TestAttemptsTellOperationsApart(t *testing.T) {
 	a, report := &attempts{}, newReport()
 	for i := range 20 {
-		send(t, a, "insert", fmt.Sprintf("worker %d", i))
+		send(t, a, "insert", comment(fmt.Sprintf("worker %d", i)))
 	}
 	for range maxCommands {
-		send(t, a, "update", "worker 1")
+		send(t, a, "update", comment("worker 1"))
 	}
 	a.check(report)
 	assert.Empty(t, report.Violations)
 	assert.Equal(t, maxCommands, report.Most)
 }
 
-func commandNamed(t *testing.T, name string) bson.Raw {
-	t.Helper()
-	raw, err := bson.Marshal(bson.D{{Key: name, Value: 1}, {Key: "$db", Value: "admin"}})
-	require.NoError(t, err)
-	return raw
-}
-
 // passGate passes a command through the gate to a member that answers. It tells whether the member got it, whether the client got
 // the answer, and how long that took.
 func passGate(t *testing.T, g *commitGate, command string) (got, answered bool, took time.Duration, err error) {
 	t.Helper()
-	raw := commandNamed(t, command)
-	req, requestErr := proxy.NewRequest(&proxy.Client{}, &wire.Message{Body: raw})
-	require.NoError(t, requestErr)
 	start := time.Now()
-	reply := func(*wire.Message) error {
-		answered = true
-		return nil
-	}
-	err = g.Handle(t.Context(), req, reply, func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-		got = true
-		return reply(req.Answer(raw))
-	})
-	return got, answered, time.Since(start), err
+	passed, reply, err := handlertest.Handle(t, g, handlertest.Request(t, "admin", `{"`+command+`": 1}`), bson.D{})
+	return passed != nil, reply != "", time.Since(start), err
 }
 
 func TestCommitGate(t *testing.T) {
