@@ -28,10 +28,8 @@ func WithConcern(command Command, reply bson.Raw, code int32) bson.Raw {
 	if reply == nil {
 		return nil
 	}
-	fields := bson.D{{Key: "writeConcernError", Value: bson.D{
-		{Key: "code", Value: code}, {Key: "codeName", Value: servererror.CodeName(code)},
-		{Key: "errmsg", Value: "the write concern fails by plan"},
-	}}}
+	fields := doc("writeConcernError",
+		doc("code", code, "codeName", servererror.CodeName(code), "errmsg", "the write concern fails by plan"))
 	if labels := servererror.Labels(command.Body, 0, code, false); len(labels) > 0 {
 		fields = append(fields, bson.E{Key: "errorLabels", Value: labels})
 	}

@@ -59,7 +59,7 @@ func newAuthentication(options *Auth) *authentication {
 }
 
 // refuse returns the error of a command that needs authentication.
-func (a *authentication) refuse(q *query) *servererror.Error {
+func (a *authentication) refuse(q *query) *failure {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.options == nil || a.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
@@ -82,7 +82,7 @@ func (a *authentication) hello(q *query) (fields bson.D) {
 }
 
 // step carries out a step of a conversation. A server without credentials takes every first one for the last.
-func (a *authentication) step(q *query, command bson.Raw) (result, *servererror.Error) {
+func (a *authentication) step(q *query, command bson.Raw) (result, *failure) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, payload, _ := command.Lookup("payload").BinaryOK()
@@ -108,10 +108,7 @@ func (a *authentication) step(q *query, command bson.Raw) (result, *servererror.
 		return nil, servererror.Errorf(18, "Authentication failed.")
 	}
 	a.authenticated[q.connection] = done
-	return result{
-		{Key: "conversationId", Value: int32(1)}, {Key: "done", Value: done},
-		{Key: "payload", Value: bson.Binary{Data: []byte(text)}},
-	}, nil
+	return doc("conversationId", int32(1), "done", done, "payload", bson.Binary{Data: []byte(text)}), nil
 }
 
 // take takes the client's message of a SCRAM conversation.

@@ -27,7 +27,7 @@ const (
 )
 
 // inSession runs a command by the rules for transactions and retryable writes: a write that is sent again is not executed again.
-func (s *store) inSession(q *query) (result, *servererror.Error) {
+func (s *store) inSession(q *query) (result, *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	number, numbered := q.doc.Lookup("txnNumber").AsInt64OK()
@@ -62,7 +62,7 @@ func (s *store) inSession(q *query) (result, *servererror.Error) {
 }
 
 // inTransaction runs a command of a transaction of several commands. The store is locked.
-func (s *store) inTransaction(q *query, current *session, number int64) (result, *servererror.Error) {
+func (s *store) inTransaction(q *query, current *session, number int64) (result, *failure) {
 	if bsondoc.IsTrue(q.doc.Lookup("startTransaction")) {
 		if number == current.number && current.state != none {
 			return nil, servererror.Errorf(117, "transaction %d has already been started", number)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +89,16 @@ func number(doc bson.Raw, key string, otherwise int64) int64 {
 // result is the reply to a command that succeeded, without ok.
 type result = bson.D
 
+type failure = servererror.Error
+
+// doc returns the document of some keys, each before its value.
+func doc(keysAndValues ...any) (doc bson.D) {
+	for i := 0; i < len(keysAndValues); i += 2 {
+		doc = append(doc, bson.E{Key: keysAndValues[i].(string), Value: keysAndValues[i+1]})
+	}
+	return doc
+}
+
 // run answers a command. The error is the context's.
 func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.Raw, error) {
 	q := &query{
@@ -117,8 +128,7 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 	}
 	if s.logical {
 		now := s.now()
-		reply = append(reply, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}},
-			bson.E{Key: "operationTime", Value: now})
+		reply = append(reply, doc("$clusterTime", doc("clusterTime", now), "operationTime", now)...)
 	}
 	return bson.Marshal(reply)
 }
@@ -126,71 +136,60 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 // now is the logical time.
 func (s *store) now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now().Unix()), I: 1} }
 
-// execute runs a command that neither begins nor ends a transaction. The store is locked.
-func (s *store) execute(q *query) (result, *servererror.Error) {
-	switch q.name {
-	case "hello", "isMaster", "ismaster":
-		return s.hello(q), nil
-	case "find":
-		return s.find(q)
-	case "aggregate":
-		return s.aggregate(q)
-	case "count":
-		found, failed := s.matching(q.namespace(), document(q.doc, "query"))
-		return result{{Key: "n", Value: int32(len(found))}}, failed
-	case "distinct":
-		return s.distinct(q)
-	case "insert":
-		return s.insert(q)
-	case "update":
-		return s.update(q)
-	case "delete":
-		return s.delete(q)
-	case "findAndModify":
-		return s.findAndModify(q)
-	case "bulkWrite":
-		return s.bulkWrite(q)
-	case "killCursors":
-		return s.killCursors(q)
-	case "listDatabases":
-		return result{{Key: "databases",
-			Value: bson.A{bson.D{{Key: "name", Value: "db"}, {Key: "sizeOnDisk", Value: int64(1)},
-				{Key: "empty", Value: false}}}}, {Key: "totalSize", Value: int64(1)}}, nil
-	case "listCollections", "listIndexes":
-		return s.open(q, q.database+".$cmd."+q.name,
-			[]bson.Raw{marshal(bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}},
-				{Key: "v", Value: 2}})}, false), nil
-	case "drop":
-		delete(s.collections, q.namespace())
-		return nil, nil
-	case "saslStart", "saslContinue":
-		return s.auth.step(q, q.doc)
-	case "ping", "create", "createIndexes", "dropIndexes", "dropDatabase", "collMod", "buildInfo", "serverStatus", "endSessions",
-		"killAllSessions":
-		return nil, nil
-	default:
-		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "no such command: '%s'", q.name)
-	}
+// commands are what servers execute. The table is read only.
+var commands = map[string]func(*store, *query) (result, *failure){
+	"hello": (*store).hello, "isMaster": (*store).hello, "ismaster": (*store).hello, "find": (*store).find, "count": (*store).count,
+	"aggregate": (*store).aggregate, "distinct": (*store).distinct, "insert": (*store).inserts, "update": (*store).updates,
+	"delete": (*store).deletes, "findAndModify": (*store).findAndModify, "bulkWrite": (*store).bulkWrite,
+	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list, "drop": (*store).drop,
+	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
+	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
+	"dropDatabase": (*store).succeed, "endSessions": (*store).succeed, "killAllSessions": (*store).succeed,
 }
 
-// hello returns what does not depend on the server's place in the deployment.
-func (s *store) hello(q *query) result {
-	reply := result{
-		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
-		{Key: "maxWriteBatchSize", Value: int32(cmp.Or(s.batch, 100_000))}, {Key: "localTime", Value: time.Now()},
-		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "connectionId", Value: int32(1)},
-		{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(27)}, {Key: "readOnly", Value: false},
+// execute runs a command that neither begins nor ends a transaction. The store is locked.
+func (s *store) execute(q *query) (result, *failure) {
+	if run := commands[q.name]; run != nil {
+		return run(s, q)
 	}
+	return nil, servererror.Errorf(servererror.CodeCommandNotFound, "no such command: '%s'", q.name)
+}
+
+func (s *store) succeed(*query) (result, *failure) { return nil, nil }
+
+func (s *store) count(q *query) (result, *failure) {
+	found, failed := s.matching(q.namespace(), document(q.doc, "query"))
+	return doc("n", int32(len(found))), failed
+}
+
+func (s *store) listDatabases(*query) (result, *failure) {
+	return doc("databases", bson.A{doc("name", "db", "sizeOnDisk", int64(1), "empty", false)}, "totalSize", int64(1)), nil
+}
+
+func (s *store) list(q *query) (result, *failure) {
+	return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{marshal(doc("name", "_id_", "key", doc("_id", 1), "v", 2))}, false), nil
+}
+
+func (s *store) drop(q *query) (result, *failure) {
+	delete(s.collections, q.namespace())
+	return nil, nil
+}
+
+func (s *store) authenticate(q *query) (result, *failure) { return s.auth.step(q, q.doc) }
+
+// hello returns what does not depend on the server's place in the deployment.
+func (s *store) hello(q *query) (result, *failure) {
+	reply := doc("maxBsonObjectSize", int32(16<<20), "maxMessageSizeBytes", int32(48_000_000),
+		"maxWriteBatchSize", int32(cmp.Or(s.batch, 100_000)), "localTime", time.Now(), "logicalSessionTimeoutMinutes", int32(30),
+		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27), "readOnly", false)
 	if s.logical {
-		reply = append(reply, bson.E{Key: "lastWrite", Value: bson.D{
-			{Key: "opTime", Value: bson.D{{Key: "ts", Value: s.now()}, {Key: "t", Value: int64(1)}}},
-			{Key: "lastWriteDate", Value: time.Now()},
-		}})
+		reply = append(reply, bson.E{Key: "lastWrite",
+			Value: doc("opTime", doc("ts", s.now(), "t", int64(1)), "lastWriteDate", time.Now())})
 	}
 	if supported := wire.Compressors(q.compressors); len(supported) > 0 {
 		reply = append(reply, bson.E{Key: "compression", Value: supported[:1]})
 	}
-	return append(reply, s.auth.hello(q)...)
+	return append(reply, s.auth.hello(q)...), nil
 }
 
 // cursor is what is left of a query's result, or a change stream, or a tailable cursor, which stays open without any.
@@ -229,12 +228,11 @@ func batch(name string, id int64, namespace string, docs []bson.Raw, more ...bso
 	if docs == nil {
 		docs = []bson.Raw{}
 	}
-	fields := bson.D{{Key: "id", Value: id}, {Key: "ns", Value: namespace}, {Key: name, Value: docs}}
-	return result{{Key: "cursor", Value: append(fields, more...)}}
+	return doc("cursor", append(doc("id", id, "ns", namespace, name, docs), more...))
 }
 
 // getMore returns the next batch of a cursor. A change stream waits for events.
-func (s *store) getMore(ctx context.Context, q *query) (result, *servererror.Error, error) {
+func (s *store) getMore(ctx context.Context, q *query) (result, *failure, error) {
 	id := number(q.doc, "getMore", 0)
 	size := int(number(q.doc, "batchSize", 1<<20))
 	patience := time.NewTimer(time.Duration(number(q.doc, "maxTimeMS", 1000)) * time.Millisecond)
@@ -273,7 +271,7 @@ func (s *store) getMore(ctx context.Context, q *query) (result, *servererror.Err
 	}
 }
 
-func (s *store) killCursors(q *query) (result, *servererror.Error) {
+func (s *store) killCursors(q *query) (result, *failure) {
 	killed, missing := bson.A{}, bson.A{}
 	for _, value := range q.array("cursors") {
 		id, _ := bsondoc.Int64(value)
@@ -284,10 +282,7 @@ func (s *store) killCursors(q *query) (result, *servererror.Error) {
 		delete(s.cursors, id)
 		killed = append(killed, id)
 	}
-	return result{
-		{Key: "cursorsKilled", Value: killed}, {Key: "cursorsNotFound", Value: missing}, {Key: "cursorsAlive", Value: bson.A{}},
-		{Key: "cursorsUnknown", Value: bson.A{}},
-	}, nil
+	return doc("cursorsKilled", killed, "cursorsNotFound", missing, "cursorsAlive", bson.A{}, "cursorsUnknown", bson.A{}), nil
 }
 
 // event is a change that change streams report.
@@ -296,17 +291,13 @@ type event struct {
 	doc       bson.Raw
 }
 
-func resumeToken(next int) bson.D { return bson.D{{Key: "next", Value: int64(next)}} }
+func resumeToken(next int) bson.D { return doc("next", int64(next)) }
 
 // report adds an event. The store is locked.
 func (s *store) report(namespace, kind string, id bson.RawValue) {
-	database, collection, _ := splitNamespace(namespace)
-	s.events = append(s.events, event{namespace, marshal(bson.D{
-		{Key: "_id", Value: resumeToken(len(s.events) + 1)}, {Key: "operationType", Value: kind},
-		{Key: "clusterTime", Value: s.now()},
-		{Key: "ns", Value: bson.D{{Key: "db", Value: database}, {Key: "coll", Value: collection}}},
-		{Key: "documentKey", Value: bson.D{{Key: "_id", Value: id}}},
-	})})
+	database, collection, _ := strings.Cut(namespace, ".")
+	s.events = append(s.events, event{namespace, marshal(doc("_id", resumeToken(len(s.events)+1), "operationType", kind,
+		"clusterTime", s.now(), "ns", doc("db", database, "coll", collection), "documentKey", doc("_id", id)))})
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -323,7 +314,7 @@ func (c *cursor) poll(events []event, size int) []bson.Raw {
 }
 
 // watch opens a change stream.
-func (s *store) watch(q *query, stage bson.Raw) (result, *servererror.Error) {
+func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
 	c := &cursor{host: q.host, namespace: q.namespace(), stream: true, next: len(s.events)}
 	for _, key := range []string{"resumeAfter", "startAfter"} {
 		if token, ok := stage.Lookup(key).DocumentOK(); ok {
@@ -378,29 +369,28 @@ func (s *store) transactions() (open, unstarted int) {
 }
 
 // aggregate runs the pipelines of change streams and of counts; other stages let all documents pass.
-func (s *store) aggregate(q *query) (result, *servererror.Error) {
+func (s *store) aggregate(q *query) (result, *failure) {
 	var filter bson.Raw
 	stages := q.array("pipeline")
-	for i, stage := range stages {
-		doc, _ := stage.DocumentOK()
-		switch bsondoc.FirstKey(doc) {
+	for i, value := range stages {
+		stage, _ := value.DocumentOK()
+		switch bsondoc.FirstKey(stage) {
 		case "$changeStream":
-			return s.watch(q, document(doc, "$changeStream"))
+			return s.watch(q, document(stage, "$changeStream"))
 		case "$match":
-			filter = document(doc, "$match")
+			filter = document(stage, "$match")
 		case "$group":
 			found, failed := s.matching(q.namespace(), filter)
 			if failed != nil || len(found) == 0 {
 				return s.open(q, q.namespace(), nil, true), failed
 			}
-			return s.open(q, q.namespace(),
-				[]bson.Raw{marshal(bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: int32(len(found))}})}, true), nil
+			return s.open(q, q.namespace(), []bson.Raw{marshal(doc("_id", 1, "n", int32(len(found))))}, true), nil
 		case "$out":
 			found, failed := s.matching(q.namespace(), filter)
 			if failed != nil || i != len(stages)-1 {
 				return nil, failed
 			}
-			into, _ := doc.Lookup("$out").StringValueOK()
+			into, _ := stage.Lookup("$out").StringValueOK()
 			s.collections[q.database+"."+into] = newCollection(found)
 			return s.open(q, q.namespace(), nil, true), nil
 		}
@@ -409,7 +399,7 @@ func (s *store) aggregate(q *query) (result, *servererror.Error) {
 	return s.open(q, q.namespace(), found, false), failed
 }
 
-func (s *store) find(q *query) (result, *servererror.Error) {
+func (s *store) find(q *query) (result, *failure) {
 	found, failed := s.matching(q.namespace(), document(q.doc, "filter"))
 	if limit := int(number(q.doc, "limit", 0)); limit > 0 && limit < len(found) {
 		found = found[:limit]
@@ -417,7 +407,7 @@ func (s *store) find(q *query) (result, *servererror.Error) {
 	return s.open(q, q.namespace(), found, bsondoc.IsTrue(q.doc.Lookup("singleBatch"))), failed
 }
 
-func (s *store) distinct(q *query) (result, *servererror.Error) {
+func (s *store) distinct(q *query) (result, *failure) {
 	found, failed := s.matching(q.namespace(), document(q.doc, "query"))
 	distinct := []bson.RawValue{}
 	for _, doc := range found {
@@ -426,5 +416,5 @@ func (s *store) distinct(q *query) (result, *servererror.Error) {
 			distinct = append(distinct, value)
 		}
 	}
-	return result{{Key: "values", Value: distinct}}, failed
+	return doc("values", distinct), failed
 }

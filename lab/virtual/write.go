@@ -61,12 +61,8 @@ func (c *collection) put(id bson.RawValue, doc bson.Raw) {
 	}
 }
 
-func splitNamespace(namespace string) (database, collection string, ok bool) {
-	return strings.Cut(namespace, ".")
-}
-
 // matching returns the documents whose fields have the filter's values.
-func (s *store) matching(namespace string, filter bson.Raw) ([]bson.Raw, *servererror.Error) {
+func (s *store) matching(namespace string, filter bson.Raw) ([]bson.Raw, *failure) {
 	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
 	for _, field := range wanted {
@@ -126,29 +122,33 @@ func changed(doc, update bson.Raw) bson.Raw {
 }
 
 // one inserts a document, or returns the error of a duplicate.
-func (s *store) one(q *query, namespace string, doc bson.Raw) *servererror.Error {
-	id := doc.Lookup("_id")
+func (s *store) one(q *query, namespace string, inserted bson.Raw) *failure {
+	id := inserted.Lookup("_id")
 	if s.collection(namespace).get(id) != nil {
-		return &servererror.Error{
-			Code: 11000, Message: fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }",
-				namespace, id),
-			Extra: bson.D{{Key: "keyPattern", Value: bson.D{{Key: "_id", Value: 1}}},
-				{Key: "keyValue", Value: bson.D{{Key: "_id", Value: id}}}},
-		}
+		return &failure{Code: 11000, Message: fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }",
+			namespace, id), Extra: doc("keyPattern", doc("_id", 1), "keyValue", doc("_id", id))}
 	}
-	s.write(q, namespace, "insert", id, doc)
+	s.write(q, namespace, "insert", id, inserted)
 	return nil
 }
 
 // outcome is what a statement did.
 type outcome struct {
-	matched, modified, deleted int32
-	upserted                   *bson.RawValue
-	before, after              bson.Raw // of the last document
+	inserted, matched, modified, deleted int32
+	upserted                             *bson.RawValue
+	before, after                        bson.Raw // of the last document
+}
+
+// upserts are the fields that tell of a document that was inserted by an update.
+func (o outcome) upserts(fields ...any) bson.D {
+	if o.upserted == nil {
+		return nil
+	}
+	return doc(append(fields, "_id", o.upserted)...)
 }
 
 // modify runs an update statement.
-func (s *store) modify(q *query, namespace string, filter, update bson.Raw, multi, upsert bool) (outcome, *servererror.Error) {
+func (s *store) modify(q *query, namespace string, filter, update bson.Raw, multi, upsert bool) (outcome, *failure) {
 	found, failed := s.matching(namespace, filter)
 	if failed != nil {
 		return outcome{}, failed
@@ -162,11 +162,8 @@ func (s *store) modify(q *query, namespace string, filter, update bson.Raw, mult
 		id := doc.Lookup("_id")
 		return outcome{upserted: &id, after: doc}, s.one(q, namespace, doc)
 	}
-	if !multi {
-		found = found[:min(1, len(found))]
-	}
 	var o outcome
-	for _, doc := range found {
+	for _, doc := range first(found, multi) {
 		o.before, o.after = doc, changed(doc, update)
 		o.matched++
 		if string(o.after) != string(doc) {
@@ -177,13 +174,9 @@ func (s *store) modify(q *query, namespace string, filter, update bson.Raw, mult
 	return o, nil
 }
 
-func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) (outcome, *servererror.Error) {
+func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) (o outcome, failed *failure) {
 	found, failed := s.matching(namespace, filter)
-	if !multi {
-		found = found[:min(1, len(found))]
-	}
-	var o outcome
-	for _, doc := range found {
+	for _, doc := range first(found, multi) {
 		o.before = doc
 		o.deleted++
 		s.write(q, namespace, "delete", doc.Lookup("_id"), nil)
@@ -191,22 +184,28 @@ func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) 
 	return o, failed
 }
 
+// first returns the first document, or all of them.
+func first(found []bson.Raw, multi bool) []bson.Raw {
+	if multi {
+		return found
+	}
+	return found[:min(1, len(found))]
+}
+
 // statements runs a write's statements until one fails, or all of them if they are not ordered.
-func (s *store) statements(q *query, field string, run func(bson.Raw, int) *servererror.Error) (writeErrors bson.A,
-	failed *servererror.Error) {
+func (s *store) statements(q *query, field string, run func(bson.Raw, int) *failure) (writeErrors bson.A, failed *failure) {
 	ordered, given := q.doc.Lookup("ordered").BooleanOK()
 	for i, value := range q.array(field) {
 		statement, _ := value.DocumentOK()
-		failure := run(statement, i)
-		if failure == nil {
+		failed := run(statement, i)
+		if failed == nil {
 			continue
 		}
 		if q.transaction != nil {
-			return nil, failure
+			return nil, failed
 		}
-		writeErrors = append(writeErrors, append(bson.D{
-			{Key: "index", Value: int32(i)}, {Key: "code", Value: failure.Code}, {Key: "errmsg", Value: failure.Message},
-		}, failure.Extra...))
+		writeErrors = append(writeErrors,
+			append(doc("index", int32(i), "code", failed.Code, "errmsg", failed.Message), failed.Extra...))
 		if ordered || !given {
 			break
 		}
@@ -214,139 +213,122 @@ func (s *store) statements(q *query, field string, run func(bson.Raw, int) *serv
 	return writeErrors, nil
 }
 
-func withErrors(reply result, writeErrors bson.A) result {
-	if len(writeErrors) > 0 {
-		reply = append(reply, bson.E{Key: "writeErrors", Value: writeErrors})
-	}
-	return reply
-}
-
-func (s *store) insert(q *query) (result, *servererror.Error) {
-	n := int32(0)
-	writeErrors, failed := s.statements(q, "documents", func(doc bson.Raw, _ int) *servererror.Error {
-		failure := s.one(q, q.namespace(), doc)
-		if failure == nil {
-			n++
-		}
-		return failure
+// inserts, updates and deletes run the statements of such a command.
+func (s *store) inserts(q *query) (result, *failure) {
+	return s.many(q, "documents", func(statement bson.Raw) (outcome, *failure) {
+		return outcome{inserted: 1}, s.one(q, q.namespace(), statement)
 	})
-	return withErrors(result{{Key: "n", Value: n}}, writeErrors), failed
 }
 
-func (s *store) update(q *query) (result, *servererror.Error) {
+func (s *store) updates(q *query) (result, *failure) {
+	return s.many(q, "updates", func(statement bson.Raw) (outcome, *failure) {
+		multi, upsert := bsondoc.IsTrue(statement.Lookup("multi")), bsondoc.IsTrue(statement.Lookup("upsert"))
+		return s.modify(q, q.namespace(), document(statement, "q"), document(statement, "u"), multi, upsert)
+	})
+}
+
+func (s *store) deletes(q *query) (result, *failure) {
+	return s.many(q, "deletes", func(statement bson.Raw) (outcome, *failure) {
+		return s.remove(q, q.namespace(), document(statement, "q"), number(statement, "limit", 0) == 0)
+	})
+}
+
+func (s *store) many(q *query, field string, run func(bson.Raw) (outcome, *failure)) (reply result, failed *failure) {
 	var n, modified int32
 	var upserted bson.A
-	writeErrors, failed := s.statements(q, "updates", func(statement bson.Raw, i int) *servererror.Error {
-		multi, upsert := bsondoc.IsTrue(statement.Lookup("multi")), bsondoc.IsTrue(statement.Lookup("upsert"))
-		o, failure := s.modify(q, q.namespace(), document(statement, "q"), document(statement, "u"), multi, upsert)
-		n, modified = n+o.matched, modified+o.modified
-		if o.upserted != nil && failure == nil {
-			n++
-			upserted = append(upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: o.upserted}})
+	writeErrors, failed := s.statements(q, field, func(statement bson.Raw, i int) *failure {
+		o, failed := run(statement)
+		if failed != nil {
+			return failed
 		}
-		return failure
+		n, modified = n+o.inserted+o.matched+o.deleted, modified+o.modified
+		if fields := o.upserts("index", int32(i)); fields != nil {
+			n, upserted = n+1, append(upserted, fields)
+		}
+		return nil
 	})
-	reply := result{{Key: "n", Value: n}, {Key: "nModified", Value: modified}}
+	if reply = doc("n", n); q.name == "update" {
+		reply = append(reply, bson.E{Key: "nModified", Value: modified})
+	}
 	if len(upserted) > 0 {
 		reply = append(reply, bson.E{Key: "upserted", Value: upserted})
 	}
-	return withErrors(reply, writeErrors), failed
+	if len(writeErrors) > 0 {
+		reply = append(reply, bson.E{Key: "writeErrors", Value: writeErrors})
+	}
+	return reply, failed
 }
 
-func (s *store) delete(q *query) (result, *servererror.Error) {
-	n := int32(0)
-	writeErrors, failed := s.statements(q, "deletes", func(statement bson.Raw, _ int) *servererror.Error {
-		o, failure := s.remove(q, q.namespace(), document(statement, "q"), number(statement, "limit", 0) == 0)
-		n += o.deleted
-		return failure
-	})
-	return withErrors(result{{Key: "n", Value: n}}, writeErrors), failed
-}
-
-func (s *store) findAndModify(q *query) (result, *servererror.Error) {
+func (s *store) findAndModify(q *query) (result, *failure) {
+	var o outcome
+	var failed *failure
 	filter := document(q.doc, "query")
 	if bsondoc.IsTrue(q.doc.Lookup("remove")) {
-		o, failed := s.remove(q, q.namespace(), filter, false)
-		return modified(o.deleted, o.before, nil), failed
+		o, failed = s.remove(q, q.namespace(), filter, false)
+	} else {
+		o, failed = s.modify(q, q.namespace(), filter, document(q.doc, "update"), false, bsondoc.IsTrue(q.doc.Lookup("upsert")))
 	}
-	o, failed := s.modify(q, q.namespace(), filter, document(q.doc, "update"), false, bsondoc.IsTrue(q.doc.Lookup("upsert")))
-	value, n := o.before, o.matched
+	n, value := o.matched+o.deleted, o.before
 	if bsondoc.IsTrue(q.doc.Lookup("new")) {
 		value = o.after
 	}
+	last := doc("n", n, "updatedExisting", n > 0)
 	if o.upserted != nil {
-		n = 1
+		last = doc("n", int32(1), "updatedExisting", false, "upserted", o.upserted)
 	}
-	return modified(n, value, o.upserted), failed
-}
-
-func modified(n int32, value bson.Raw, upserted *bson.RawValue) result {
-	last := bson.D{{Key: "n", Value: n}, {Key: "updatedExisting", Value: n > 0 && upserted == nil}}
-	if upserted != nil {
-		last = append(last, bson.E{Key: "upserted", Value: upserted})
+	if value == nil {
+		return doc("lastErrorObject", last, "value", nil), failed
 	}
-	reply := result{{Key: "lastErrorObject", Value: last}, {Key: "value", Value: nil}}
-	if value != nil {
-		reply[1].Value = value
-	}
-	return reply
+	return doc("lastErrorObject", last, "value", value), failed
 }
 
 // bulkWrite runs statements for several collections.
-func (s *store) bulkWrite(q *query) (result, *servererror.Error) {
+func (s *store) bulkWrite(q *query) (result, *failure) {
 	var namespaces []string
 	for _, value := range q.array("nsInfo") {
 		info, _ := value.DocumentOK()
 		namespace, _ := info.Lookup("ns").StringValueOK()
 		namespaces = append(namespaces, namespace)
 	}
-	counts := map[string]int32{}
+	var sum outcome
+	var upserts, failures int32
 	var results []bson.Raw
 	onlyErrors := bsondoc.IsTrue(q.doc.Lookup("errorsOnly"))
-	_, failed := s.statements(q, "ops", func(op bson.Raw, i int) *servererror.Error {
+	_, failed := s.statements(q, "ops", func(op bson.Raw, i int) *failure {
 		kind := bsondoc.FirstKey(op)
 		at, _ := op.Index(0).Value().AsInt64OK()
 		if int(at) >= len(namespaces) {
 			return servererror.Errorf(servererror.CodeBadValue, "%s names namespace %d of %d", kind, at, len(namespaces))
 		}
-		o, failure := s.bulkStatement(q, kind, namespaces[at], op)
-		reply := bson.D{{Key: "ok", Value: 1.0}, {Key: "idx", Value: int32(i)}, {Key: "n", Value: o.matched + o.deleted}}
-		switch {
-		case failure != nil:
-			counts["nErrors"]++
-			reply = bson.D{
-				{Key: "ok", Value: 0.0}, {Key: "idx", Value: int32(i)}, {Key: "code", Value: failure.Code},
-				{Key: "errmsg", Value: failure.Message}, {Key: "n", Value: int32(0)},
-			}
-		case kind == "update":
-			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
-			if o.upserted != nil {
-				reply = append(reply, bson.E{Key: "upserted", Value: bson.D{{Key: "_id", Value: o.upserted}}})
-				counts["nUpserted"]++
-			}
-			counts["nMatched"], counts["nModified"] = counts["nMatched"]+o.matched, counts["nModified"]+o.modified
-		case kind == "insert":
-			counts["nInserted"]++
-		default:
-			counts["nDeleted"] += o.deleted
+		o, failed := s.bulkStatement(q, kind, namespaces[at], op)
+		if failed != nil {
+			failures++
+			results = append(results, marshal(doc("ok", 0.0, "idx", int32(i), "code", failed.Code, "errmsg", failed.Message, "n", int32(0))))
+			return failed
 		}
-		if failure != nil || !onlyErrors {
+		reply := doc("ok", 1.0, "idx", int32(i), "n", o.inserted+o.matched+o.deleted)
+		if kind == "update" {
+			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
+		}
+		if fields := o.upserts(); fields != nil {
+			upserts, reply = upserts+1, append(reply, bson.E{Key: "upserted", Value: fields})
+		}
+		sum.inserted, sum.matched = sum.inserted+o.inserted, sum.matched+o.matched
+		sum.modified, sum.deleted = sum.modified+o.modified, sum.deleted+o.deleted
+		if !onlyErrors {
 			results = append(results, marshal(reply))
 		}
-		return failure
+		return nil
 	})
-	reply := s.open(q, "admin.$cmd.bulkWrite", results, false)
-	for _, name := range []string{"nErrors", "nInserted", "nMatched", "nModified", "nUpserted", "nDeleted"} {
-		reply = append(reply, bson.E{Key: name, Value: counts[name]})
-	}
-	return reply, failed
+	return append(s.open(q, "admin.$cmd.bulkWrite", results, false), doc("nErrors", failures, "nInserted", sum.inserted,
+		"nMatched", sum.matched, "nModified", sum.modified, "nUpserted", upserts, "nDeleted", sum.deleted)...), failed
 }
 
-func (s *store) bulkStatement(q *query, kind, namespace string, op bson.Raw) (outcome, *servererror.Error) {
+func (s *store) bulkStatement(q *query, kind, namespace string, op bson.Raw) (outcome, *failure) {
 	multi := bsondoc.IsTrue(op.Lookup("multi"))
 	switch kind {
 	case "insert":
-		return outcome{matched: 1}, s.one(q, namespace, document(op, "document"))
+		return outcome{inserted: 1}, s.one(q, namespace, document(op, "document"))
 	case "update":
 		return s.modify(q, namespace, document(op, "filter"), document(op, "updateMods"), multi,
 			bsondoc.IsTrue(op.Lookup("upsert")))
