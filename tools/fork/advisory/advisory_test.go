@@ -52,7 +52,7 @@ func TestAdvisoryMistakes(t *testing.T) {
 		{"no list", "id: x\n", "etc/advisories.yaml: the list cannot be read: "},
 		{"unknown field", entry(map[string]string{"severity": "high"}), "field severity not found"},
 		{"no id", entry(map[string]string{"id": ""}), "etc/advisories.yaml: advisory : want an id, a title"},
-		{"no range", entry(map[string]string{"affected": "", "mended": ""}), "advisory CVE-1: want an id, a title, what is affected"},
+		{"no range", entry(map[string]string{"affected": "", "mended": ""}), "advisory CVE-1: want an id, a title, what"},
 		{"no term", entry(map[string]string{"affected": `[""]`}), "needs at least one term"},
 		{"no version", entry(map[string]string{"affected": `["<2.0"]`}), `"2.0" is not a version`},
 		{"no test", entry(map[string]string{"mended": "{by: [pool added]}"}),

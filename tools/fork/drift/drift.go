@@ -20,25 +20,23 @@ type Class string
 
 // The classes of drift, from none to the worst.
 const (
-	Same     Class = "same"     // token for token, wherever it stands in its package
-	Changed  Class = "changed"  // it says something else
-	Moved    Class = "moved"    // another package has it
-	Gone     Class = "gone"     // none has
-	Collides Class = "collides" // upstream now has a name that is ours
+	Same    Class = "same"    // token for token, wherever it stands in its package
+	Changed Class = "changed" // it says something else
+	Moved   Class = "moved"   // another package has it
+	Gone    Class = "gone"    // none has
 )
 
-// The relations of declarations that no directive names, beside those that are ours, which are added.
+// The relations of declarations that no directive names.
 const (
-	Added = "add"
 	Used  = "use"
 	Calls = "call"
 )
 
-// Row is the drift of one declaration or file.
+// Row is the drift of one declaration.
 type Row struct {
-	// Subject is the declaration's key, or the path of an overlay file.
+	// Subject is the declaration's key.
 	Subject string
-	// How is the directive's verb, or Added, Used or Calls.
+	// How is the directive's verb, or Used or Calls.
 	How   string
 	Class Class
 	// Ours is "file:line" in the overlay, or the key of what uses it or is called.
@@ -109,11 +107,10 @@ type drifter struct {
 
 func (d *drifter) add(row Row) { d.report.Rows = append(d.report.Rows, row) }
 
-// touched compares what the overlay's directives and names assert.
+// touched compares what the overlay's directives name. Names that upstream now has are misfits.
 func (d *drifter) touched() {
 	for _, t := range d.plan.Touches {
 		d.declaration(t.Key, string(t.How), at(t), []*syntax.Decl{t.Theirs}, d.lookup(t.Key))
-		d.newNames(t)
 	}
 	for _, r := range d.plan.Removed {
 		now := d.lookup(r.Key)
@@ -121,16 +118,6 @@ func (d *drifter) touched() {
 			now = d.must(d.target.LookupWhole(r.Key))
 		}
 		d.declaration(r.Key, string(syntax.Remove), r.At(), r.Theirs, now)
-	}
-	for _, a := range d.plan.Added {
-		if !a.Unnamed() {
-			d.collision(a.Key.String(), Added, a.At(), d.lookup(a.Key))
-		}
-	}
-	for _, f := range d.plan.Overlay.Files {
-		if _, taken := d.target.Tree[f.Path]; taken {
-			d.add(Row{Subject: f.Path, How: Added, Class: Collides, Ours: f.Path, Now: f.Path})
-		}
 	}
 }
 
@@ -172,30 +159,8 @@ func difference(from string, was []*syntax.Decl, to string, now []*syntax.Decl) 
 	return filetree.Diff(from, texts(was), to, texts(now))
 }
 
-// newNames checks the names that a directive adds: those of wrapped
-// declarations and of added fields.
-func (d *drifter) newNames(t plan.Touch) {
-	switch t.How {
-	case syntax.Wrap:
-		key := plan.WrappedKey(t)
-		d.collision(key.String(), string(syntax.Wrap), at(t), d.lookup(key))
-	case syntax.Extend:
-		for _, now := range d.lookup(t.Key) {
-			for _, name := range plan.CommonFields(t.Ours.Decl, now) {
-				d.collision(fmt.Sprintf("%s.%s", t.Key, name), string(syntax.Extend), at(t), []*syntax.Decl{now})
-			}
-		}
-	}
-}
-
 // at returns "file:line" of a directive.
 func at(t plan.Touch) string { return fmt.Sprintf("%s:%d", t.Ours.File.Path, t.Ours.Line) }
-
-func (d *drifter) collision(subject, how, ours string, now []*syntax.Decl) {
-	if len(now) > 0 {
-		d.add(Row{Subject: subject, How: how, Class: Collides, Ours: ours, Now: syntax.Places(now)})
-	}
-}
 
 // texts returns declarations with their comments, one after the other.
 func texts(decls []*syntax.Decl) []byte {

@@ -33,7 +33,8 @@ func (d *drifter) findTwins() error {
 				return err
 			}
 			now := d.lookup(key)
-			if len(had) > 0 || len(now) == 0 || row.To != "" && inCommon(folder, gone.key.Package) <= inCommon(row.To, gone.key.Package) {
+			if len(had) > 0 || len(now) == 0 ||
+				row.To != "" && inCommon(folder, gone.key.Package) <= inCommon(row.To, gone.key.Package) {
 				continue
 			}
 			row.Class, row.Now, row.From, row.To = Moved, syntax.Places(now), gone.key.Package, folder

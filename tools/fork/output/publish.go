@@ -37,7 +37,8 @@ func publish(dir string, files filetree.Tree, goSum string) error {
 	var ps problem.List
 	for name, data := range files {
 		if was, ok := have[name]; ok && !bytes.Equal(was, data) {
-			ps.Add(path.Join(label, name), 0, "raise Fork in version/fork.go", "this version was released with different content")
+			ps.Add(path.Join(label, name), 0, "raise Fork in version/fork.go",
+				"this version was released with different content")
 		}
 	}
 	if err := ps.OrNil(); err != nil {

@@ -10,25 +10,16 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// CommonFields returns the names of our struct's fields that theirs has too, or of our literal's keys.
-func CommonFields(ours, theirs *syntax.Decl) []string {
-	if ours.Func != nil {
-		our, their := ExtendedLiteral(ours, theirs)
-		if their == nil {
-			return nil
-		}
-		return commonKeys(our, their)
-	}
+// commonFields returns the names of our struct's fields that theirs has too.
+func commonFields(ours, theirs *ast.StructType) []string {
 	has := map[string]bool{}
-	if st := theirs.StructType(); st != nil {
-		for _, field := range st.Fields.List {
-			for _, name := range fieldNames(field) {
-				has[name] = true
-			}
+	for _, field := range theirs.Fields.List {
+		for _, name := range fieldNames(field) {
+			has[name] = true
 		}
 	}
 	var common []string
-	for _, field := range ours.StructType().Fields.List {
+	for _, field := range ours.Fields.List {
 		for _, name := range fieldNames(field) {
 			if has[name] {
 				common = append(common, name)

@@ -91,7 +91,7 @@ func (mt *matcher) extended(t Touch) {
 				fieldNames(field)[0])
 		}
 	}
-	for _, name := range CommonFields(d.Decl, t.Theirs) {
+	for _, name := range commonFields(ours, theirs) {
 		mt.fail(d, "rename the field", "upstream already has the field %s (%s)", name, t.Theirs.At())
 	}
 }

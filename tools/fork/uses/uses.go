@@ -42,7 +42,8 @@ func Of(p *plan.Plan, fork *Program) ([]Use, error) {
 		default:
 			continue
 		}
-		if was, known := found[use.Key]; !known || was.Calls && !use.Calls || was.Calls == use.Calls && use.Ours.Compare(was.Ours) < 0 {
+		was, known := found[use.Key]
+		if !known || was.Calls && !use.Calls || was.Calls == use.Calls && use.Ours.Compare(was.Ours) < 0 {
 			found[use.Key] = use
 		}
 	}
