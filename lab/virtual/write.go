@@ -125,8 +125,8 @@ func changed(doc, update bson.Raw) bson.Raw {
 func (s *store) one(q *query, namespace string, inserted bson.Raw) *failure {
 	id := inserted.Lookup("_id")
 	if s.collection(namespace).get(id) != nil {
-		return &failure{Code: 11000, Message: fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }",
-			namespace, id), Extra: doc("keyPattern", doc("_id", 1), "keyValue", doc("_id", id))}
+		message := fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }", namespace, id)
+		return &failure{Code: 11000, Message: message, Extra: doc("keyPattern", doc("_id", 1), "keyValue", doc("_id", id))}
 	}
 	s.write(q, namespace, "insert", id, inserted)
 	return nil
@@ -303,7 +303,8 @@ func (s *store) bulkWrite(q *query) (result, *failure) {
 		o, failed := s.bulkStatement(q, kind, namespaces[at], op)
 		if failed != nil {
 			failures++
-			results = append(results, marshal(doc("ok", 0.0, "idx", int32(i), "code", failed.Code, "errmsg", failed.Message, "n", int32(0))))
+			results = append(results,
+				marshal(doc("ok", 0.0, "idx", int32(i), "code", failed.Code, "errmsg", failed.Message, "n", int32(0))))
 			return failed
 		}
 		reply := doc("ok", 1.0, "idx", int32(i), "n", o.inserted+o.matched+o.deleted)

@@ -39,9 +39,6 @@ type verdict struct {
 	finding, detail string
 }
 
-// traces are those of a plan's runs with one driver.
-type traces []trial.Trace
-
 const (
 	different = "the traces differ"
 	seldom    = "the traces differ in some runs"

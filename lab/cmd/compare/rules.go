@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -8,9 +9,47 @@ import (
 	"mongofork/lab/virtual/trial"
 )
 
+// rule is what the fork has to keep under overload, where it need not do the same as upstream.
+type rule struct {
+	text string
+	// of are the plans that it is for; nil stands for all.
+	of func(trial.Plan) bool
+	// One of these says that it is broken: by a run of the fork; by a call, in a run; by one in more than a third of the runs; or by
+	// all runs.
+	run    func(trial.Trace) bool
+	call   func(trial.Outcome) bool
+	often  func(i int, o trial.Outcome, up traces) bool
+	broken func(plan trial.Plan, up, fork traces) bool
+}
+
+// isBroken reports whether the fork breaks the rule.
+func (r rule) isBroken(plan trial.Plan, up, fork traces) bool {
+	switch {
+	case r.of != nil && !r.of(plan):
+		return false
+	case r.run != nil:
+		return fork.any(r.run)
+	case r.call != nil:
+		return fork.inACall(1, func(_ int, o trial.Outcome) bool { return r.call(o) })
+	case r.often != nil:
+		return fork.oftenACall(func(i int, o trial.Outcome) bool { return r.often(i, o, up) })
+	default:
+		return r.broken(plan, up, fork)
+	}
+}
+
+// brokenOf returns the first of some rules that the fork breaks, or nil.
+func brokenOf(some []rule, plan trial.Plan, up, fork traces) *rule {
+	i := slices.IndexFunc(some, func(r rule) bool { return r.isBroken(plan, up, fork) })
+	if i < 0 {
+		return nil
+	}
+	return &some[i]
+}
+
 // broken returns the rule that the fork breaks under overload, and how its calls ended, or nothing.
 func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
-	if r := brokenOf(slices.Concat(rules, features, outcomes), plan, up, fork); r != nil {
+	if r := brokenOf(slices.Concat(rules, features), plan, up, fork); r != nil {
 		return r.text, ends(up, fork)
 	}
 	return "", ""
@@ -19,12 +58,6 @@ func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
 // ends describes how the calls ended in the last runs.
 func ends(up, fork traces) string {
 	return "upstream:\n" + up[len(up)-1].String() + "the fork:\n" + fork[len(fork)-1].String()
-}
-
-// rule is what the fork has to keep under overload, where it need not do the same as upstream.
-type rule struct {
-	text   string
-	broken func(plan trial.Plan, up, fork traces) bool
 }
 
 const (
@@ -39,171 +72,204 @@ const (
 	crowd = 5
 )
 
+// always are rules that the fork has to keep under any plan, whatever upstream does.
+var always = []rule{
+	{text: "a call panics", often: func(_ int, o trial.Outcome, _ traces) bool { return o.Panicked }},
+	{text: "far more processor time than upstream's", broken: func(plan trial.Plan, up, fork traces) bool {
+		busy := func(t trial.Trace) int { return int(t.Busy) }
+		return !plan.Endless() && fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
+	}},
+	{text: "a pool is ready before its server is known", of: func(p trial.Plan) bool { return !p.Proxied() },
+		run: func(t trial.Trace) bool { return t.Early > 0 }},
+	{text: "a command is of a transaction that has not been started", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
+		run: func(t trial.Trace) bool { return t.Unstarted > 0 }},
+}
+
 var rules = []rule{
-	{"an acknowledged write is lost", func(_ trial.Plan, _, fork traces) bool {
-		return fork.any(func(t trial.Trace) bool { return len(t.Lost) > 0 })
+	{text: "an acknowledged write is lost", run: func(t trial.Trace) bool { return len(t.Lost) > 0 }},
+	{text: "a write took place twice", run: func(t trial.Trace) bool { return len(t.Twice) > 0 }},
+	{text: "more commands than attempts are allowed", of: trial.Plan.OnlyOverloads, run: func(t trial.Trace) bool {
+		return slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool { return o.Single() && o.Attempts > t.Limit+1 })
 	}},
-	{"a write took place twice", func(_ trial.Plan, _, fork traces) bool {
-		return fork.any(func(t trial.Trace) bool { return len(t.Twice) > 0 })
-	}},
-	{"more commands than attempts are allowed", func(plan trial.Plan, _, fork traces) bool {
-		return plan.OnlyOverloads() && fork.any(func(t trial.Trace) bool {
-			return slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool { return o.Single() && o.Attempts > t.Limit+1 })
-		})
-	}},
-	{"a call outlives its deadline", func(plan trial.Plan, up, fork traces) bool {
-		return fork.oftenACall(func(i int, f trial.Outcome) bool {
-			allowed := max(up.longest(i, trial.Outcome.Overrun), 0) + roundTrip
-			if f.Ends() {
-				allowed += abortTime
-				if plan.Has("adaptiveThrottling") {
-					allowed += time.Second // until the next check of a server
-				}
-			}
-			return f.Overrun() > allowed
-		})
-	}},
-	{"recovery is later than upstream's", func(plan trial.Plan, up, fork traces) bool {
-		end, allowed := plan.End(), heartbeatPause+100*time.Millisecond
-		if end == 0 || plan.Limits() {
-			return false // what retries cost a server at its limit is for the benchmarks
-		}
-		if plan.Has("adaptiveThrottling") {
-			allowed += time.Second
-		}
-		after := func(o trial.Outcome) time.Duration {
-			if !o.Single() || o.Start > end || o.End < end {
-				return 0
-			}
-			return o.End - end
-		}
-		var waiting []trial.Outcome
-		for _, o := range fork[0].Outcomes {
-			if up.longest(o.Index, after) > 0 {
-				waiting = append(waiting, o)
-			}
-		}
-		of := traces.longest
-		switch { // a call may be in a backoff when the fault ends
-		case len(fork) == runs && len(waiting) < crowd:
-			of = traces.shortest
-		case len(fork) == runs:
-			of = traces.often
-		}
-		return slices.ContainsFunc(waiting, func(o trial.Outcome) bool {
-			return of(fork, o.Index, after) > max(up.longest(o.Index, after), allowed)
-		})
-	}},
-	{"a storm of connections", func(plan trial.Plan, up, fork traces) bool {
-		// Where upstream gives up, the fork's later commands may lose their connection, and the monitor then its own.
-		cut := func(t trial.Trace) int { return t.Cut }
-		allowed := 8*(1+len(plan.Workers())) + 2*max(0, fork.least(cut)-up.most(cut))
-		if plan.FailsAuthentication() {
-			allowed += len(plan.Calls) // each is retried
-		}
-		if plan.Has("withTransaction") {
-			allowed += 16 // its first backoffs are of milliseconds
-		}
-		return fork.least(trial.Trace.Burst) > up.most(trial.Trace.Burst)+allowed
-	}},
-	{"a transaction is left open", func(plan trial.Plan, up, fork traces) bool {
-		open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
-		if fork.inACall(1, func(_ int, o trial.Outcome) bool {
-			return o.EndsItself() && o.Deadline+o.Cancel > 0 && !o.OK() || strings.Contains(o.Error, "UnknownTransactionCommitResult")
-		}) {
-			return false // the application has aborted with a context that was over; a commit of unknown result is not aborted
-		}
-		// Upstream v2.5.0 may give up before the transaction has begun.
-		return plan.Reachable() && fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent) &&
-			!up.any(func(t trial.Trace) bool { return t.BeyondLimit(fork[0].Limit) })
-	}},
-	{"a call fails that succeeds with upstream", func(plan trial.Plan, up, fork traces) bool {
-		if plan.Has("adaptive") || plan.Has("retry") || plan.Monitor.Asks > 0 || plan.Limits() || !plan.Reachable() ||
-			plan.Lacks() || plan.Batch > 0 || plan.Has("timeoutMS") && plan.Has("withTransaction") {
-			return false // by chance; or by what differences.md has about connections and WithTransaction
-		}
-		const endless = 100 // attempts, as upstream's newest may have after code 391
-		return fork.oftenACall(func(i int, f trial.Outcome) bool {
-			timed := f.ReadsAll() && plan.Has("timeoutMS") // which limits the fork's backoffs
-			return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
-				// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
-				// wrong.
-				return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected &&
-					!t.BeyondLimit(fork[0].Limit) &&
-					t.Outcomes[i].Attempts < endless
-			})
-		})
-	}},
-	{"tokens are minted", func(plan trial.Plan, _, fork traces) bool {
+	{text: "a call outlives its deadline", broken: outlives},
+	{text: "recovery is later than upstream's", broken: recoversLater},
+	{text: "a storm of connections", broken: storms},
+	{text: "a transaction is left open", of: trial.Plan.Reachable, broken: leavesOpen},
+	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
+		// else by chance; or by what differences.md has about connections and WithTransaction
+		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && !p.Limits() && p.Reachable() && !p.Lacks() &&
+			p.Batch == 0 && (!p.Has("timeoutMS") || !p.Has("withTransaction"))
+	}, broken: failsAlone},
+	{text: "tokens are minted", broken: func(plan trial.Plan, _, fork traces) bool {
 		underWay := float64(max(3, len(plan.Workers())))
 		return fork.any(func(t trial.Trace) bool { return t.Minted > underWay })
 	}},
-	{"servers are selected in a busy loop", func(plan trial.Plan, up, fork traces) bool {
+	{text: "servers are selected in a busy loop", of: trial.Plan.OnlyOverloads, broken: func(_ trial.Plan, up, fork traces) bool {
 		selections := func(t trial.Trace) int { return t.Selections }
-		// one for each attempt, one to look elsewhere
-		return plan.OnlyOverloads() && fork.least(selections) > up.most(selections)+2*(fork[0].Limit+1)
+		return fork.least(selections) > up.most(selections)+2*(fork[0].Limit+1) // one for each attempt, one to look elsewhere
 	}},
 }
 
-func (t traces) any(is func(trial.Trace) bool) bool { return slices.ContainsFunc(t, is) }
-
-func (t traces) all(is func(trial.Trace) bool) bool {
-	return !slices.ContainsFunc(t, func(t trial.Trace) bool { return !is(t) })
+// features are rules for what plans may have beside calls and faults, for what calls return, and for what events tell.
+var features = []rule{
+	{text: "the command of a monitor changes the result of its call", of: func(p trial.Plan) bool {
+		return p.OnlyMonitored() && (!p.Proxied() || !p.Has("clientBulkWriteMany")) // which fails with upstream
+	}, often: func(i int, o trial.Outcome, up traces) bool {
+		return o.Unhurried() && up.all(func(t trial.Trace) bool { return i < len(t.Outcomes) && t.Outcomes[i].Error != o.Error })
+	}},
+	{text: "a retry that would do is not made", broken: func(plan trial.Plan, _, fork traces) bool {
+		return (plan.OneRetry() || plan.Refuses()) && fork.oftenACall(func(_ int, o trial.Outcome) bool {
+			return (o.Reads() || plan.Refuses() && o.Single()) && o.Unhurried() && !o.OK()
+		})
+	}},
+	{text: "a pool is cleared for an overload", of: trial.Plan.Refuses, run: func(t trial.Trace) bool { return t.Cleared > 0 }},
+	{text: "fewer retries than the limit allows", of: trial.Plan.Rejects, broken: func(_ trial.Plan, _, fork traces) bool {
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Shed() && o.Attempts <= fork[0].Limit })
+	}},
+	{text: "a retry goes to the overloaded router again", of: trial.Plan.OneRouter, broken: func(plan trial.Plan, _, fork traces) bool {
+		return fork.inACall(1, func(_ int, o trial.Outcome) bool {
+			aborts := o.Kind == "abortedTransaction" && plan.Faults[0].On == "abortTransaction"
+			return (o.Single() || aborts) && o.Attempts > 2
+		})
+	}},
+	{text: "closing a cursor keeps its caller waiting", of: trial.Plan.Closes, broken: func(_ trial.Plan, up, fork traces) bool {
+		took := func(o trial.Outcome) time.Duration { return o.End - o.Start }
+		return fork.inACall(1, func(i int, o trial.Outcome) bool { return o.ReadsAll() && took(o) > up.longest(i, took)+roundTrip })
+	}},
+	{text: "backoffs are not what they should be", broken: func(plan trial.Plan, _, fork traces) bool {
+		allowed := map[bool]float64{true: 5, false: 1}[len(fork) == runs]
+		return (plan.Rejects() || plan.Conflicts() > 0) && math.Abs(fork.backoffs(plan.Conflicts())) > allowed
+	}},
+	{text: "a write took place of which the error says that it did not", of: func(p trial.Plan) bool { return p.Batch == 0 },
+		call: func(o trial.Outcome) bool {
+			return o.Single() && o.Done && strings.Contains(o.Error, "NoWritesPerformed")
+		}},
+	{text: "the error does not say that the server is overloaded",
+		of: func(p trial.Plan) bool { return p.Reachable() && !p.Has("timeoutMS") },
+		often: func(_ int, o trial.Outcome, _ traces) bool {
+			return o.Shed() && !strings.Contains(o.Error, "SystemOverloadedError") &&
+				!strings.Contains(o.Error, "the write concern fails")
+		}},
+	{text: "a call succeeds whose last attempt was rejected",
+		call: func(o trial.Outcome) bool { return o.Single() && o.OK() && o.Refused }},
+	{text: "a command's event has not exactly one counterpart", run: func(t trial.Trace) bool { return t.Unpaired > 0 }},
+	{text: "a connection is not returned", broken: func(_ trial.Plan, up, fork traces) bool {
+		held := func(t trial.Trace) int { return t.Held }
+		return fork.most(held) > up.most(held) // upstream keeps that of a cursor whose reply has a write concern error
+	}},
+	{text: "a read returns what is not there", call: func(o trial.Outcome) bool { return o.Wrong }},
 }
 
-func (t traces) numbers(of func(trial.Trace) int) []int {
-	numbers := make([]int, 0, len(t))
-	for _, one := range t {
-		numbers = append(numbers, of(one))
-	}
-	return numbers
-}
-
-func (t traces) least(of func(trial.Trace) int) int { return slices.Min(t.numbers(of)) }
-func (t traces) most(of func(trial.Trace) int) int  { return slices.Max(t.numbers(of)) }
-
-// oftenACall reports whether there is a call that is so in more than a third of the runs: what a driver does now and then counts, too.
-func (t traces) oftenACall(is func(i int, o trial.Outcome) bool) bool {
-	return t.inACall(len(t)/3+1, is)
-}
-
-// inACall reports whether there is a call that is so in that many runs.
-func (t traces) inACall(least int, is func(i int, o trial.Outcome) bool) bool {
-	for i := range t[0].Outcomes {
-		times := 0
-		for _, one := range t {
-			if i < len(one.Outcomes) && is(i, one.Outcomes[i]) {
-				times++
+func outlives(plan trial.Plan, up, fork traces) bool {
+	return fork.oftenACall(func(i int, f trial.Outcome) bool {
+		allowed := max(up.longest(i, trial.Outcome.Overrun), 0) + roundTrip
+		if f.Ends() {
+			allowed += abortTime
+			if plan.Has("adaptiveThrottling") {
+				allowed += time.Second // until the next check of a server
 			}
 		}
-		if times >= least {
-			return true
-		}
-	}
-	return false
+		return f.Overrun() > allowed
+	})
 }
 
-func (t traces) times(i int, of func(trial.Outcome) time.Duration) []time.Duration {
-	var times []time.Duration
+func recoversLater(plan trial.Plan, up, fork traces) bool {
+	end, allowed := plan.End(), heartbeatPause+100*time.Millisecond
+	if end == 0 || plan.Limits() {
+		return false // what retries cost a server at its limit is for the benchmarks
+	}
+	if plan.Has("adaptiveThrottling") {
+		allowed += time.Second
+	}
+	after := func(o trial.Outcome) time.Duration {
+		if !o.Single() || o.Start > end || o.End < end {
+			return 0
+		}
+		return o.End - end
+	}
+	var waiting []trial.Outcome
+	for _, o := range fork[0].Outcomes {
+		if up.longest(o.Index, after) > 0 {
+			waiting = append(waiting, o)
+		}
+	}
+	of := traces.longest
+	switch { // a call may be in a backoff when the fault ends
+	case len(fork) == runs && len(waiting) < crowd:
+		of = traces.shortest
+	case len(fork) == runs:
+		of = traces.often
+	}
+	return slices.ContainsFunc(waiting, func(o trial.Outcome) bool {
+		return of(fork, o.Index, after) > max(up.longest(o.Index, after), allowed)
+	})
+}
+
+func storms(plan trial.Plan, up, fork traces) bool {
+	// Where upstream gives up, the fork's later commands may lose their connection, and the monitor then its own.
+	cut := func(t trial.Trace) int { return t.Cut }
+	allowed := 8*(1+len(plan.Workers())) + 2*max(0, fork.least(cut)-up.most(cut))
+	if plan.FailsAuthentication() {
+		allowed += len(plan.Calls) // each is retried
+	}
+	if plan.Has("withTransaction") {
+		allowed += 16 // its first backoffs are of milliseconds
+	}
+	return fork.least(trial.Trace.Burst) > up.most(trial.Trace.Burst)+allowed
+}
+
+func leavesOpen(_ trial.Plan, up, fork traces) bool {
+	open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
+	if fork.inACall(1, func(_ int, o trial.Outcome) bool {
+		return o.EndsItself() && o.Deadline+o.Cancel > 0 && !o.OK() || strings.Contains(o.Error, "UnknownTransactionCommitResult")
+	}) {
+		return false // the application has aborted with a context that was over; a commit of unknown result is not aborted
+	}
+	// Upstream v2.5.0 may give up before the transaction has begun.
+	return fork.least(open) > up.most(open) && up.most(sent) >= fork.least(sent) &&
+		!up.any(func(t trial.Trace) bool { return t.BeyondLimit(fork[0].Limit) })
+}
+
+func failsAlone(plan trial.Plan, up, fork traces) bool {
+	const endless = 100 // attempts, as upstream's newest may have after code 391
+	return fork.oftenACall(func(i int, f trial.Outcome) bool {
+		timed := f.ReadsAll() && plan.Has("timeoutMS") // which limits the fork's backoffs
+		return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
+			// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
+			// wrong.
+			return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected &&
+				!t.BeyondLimit(fork[0].Limit) &&
+				t.Outcomes[i].Attempts < endless
+		})
+	})
+}
+
+// backoffs returns by how many standard deviations the sum of all backoffs is too long, of calls that had all retries, or of
+// transactions that had so many conflicts.
+func (t traces) backoffs(conflicts int) float64 {
+	var sum, variance float64
 	for _, one := range t {
-		if i < len(one.Outcomes) {
-			times = append(times, of(one.Outcomes[i]))
+		for _, o := range one.Outcomes {
+			longest, factor, n := one.Backoff.Seconds(), 2.0, one.Limit
+			switch {
+			case conflicts > 0: // the newer specification's first is half as long again
+				longest, factor, n = 0.005, 1.5, conflicts
+				if one.Backoff > 100*time.Millisecond {
+					longest *= 1.5
+				}
+				sum -= (transactionTime + time.Duration(n)*conflictTime).Seconds()
+			case !o.Single() || o.OK() || !o.Overloaded || o.Deadline+o.Cancel > 0 || o.Attempts != one.Limit+1:
+				continue
+			}
+			sum += (o.End - o.Start).Seconds()
+			for ; n > 0; n-- { // equally likely up to that
+				sum, variance = sum-longest/2, variance+longest*longest/12
+				longest *= factor
+			}
 		}
 	}
-	slices.Sort(times)
-	return append(times, 0)[:max(1, len(times))]
-}
-
-func (t traces) longest(i int, of func(trial.Outcome) time.Duration) time.Duration {
-	return slices.Max(t.times(i, of))
-}
-
-func (t traces) shortest(i int, of func(trial.Outcome) time.Duration) time.Duration {
-	return slices.Min(t.times(i, of))
-}
-
-// often returns the time that a fifth of the runs reach.
-func (t traces) often(i int, of func(trial.Outcome) time.Duration) time.Duration {
-	times := t.times(i, of)
-	return times[len(times)-1-len(times)/5]
+	if variance == 0 {
+		return 0
+	}
+	return sum / math.Sqrt(variance)
 }

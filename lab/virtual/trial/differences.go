@@ -15,8 +15,8 @@ type Difference struct {
 	Hide *regexp.Regexp
 	// Apart is whether the drivers go on differently with the call.
 	Apart bool
-	// Ends matches which call ends: "none", or "several", or the drivers and its kind: "up find", "fork find", "both find". Without it, a call
-	// ends only if the lines of the sides say so.
+	// Ends matches which call ends: "none", or "several", or the drivers and its kind: "up find", "fork find", "both find". Without it,
+	// a call ends only if the lines of the sides say so.
 	Ends string
 	// Kinds are those of calls of which one is under way, and no other call asks for a connection.
 	Kinds []string
@@ -55,7 +55,8 @@ func (d *Difference) explains(i seen) bool {
 	}
 	return d.Up.fits(d, own, own.up, own.restUp, i.Upstream, i.UpstreamOn) &&
 		d.Fork.fits(d, own, own.fork, own.restFork, i.Fork, i.ForkOn) &&
-		(len(d.Kinds) == 0 || i.under(d.Kinds) != "" && i.bound(d.Kinds)) && (d.But == "" || i.but(d.But)) && (d.When == nil || d.When(i))
+		(len(d.Kinds) == 0 || i.under(d.Kinds) != "" && i.bound(d.Kinds)) && (d.But == "" || i.but(d.But)) &&
+		(d.When == nil || d.When(i))
 }
 
 // fits reports whether the driver does it: how the call ends with it, the other lines, all, and those from then on.

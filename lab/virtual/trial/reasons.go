@@ -59,7 +59,8 @@ const (
 	maxTime      = `maxTimeMS: \{"\$numberLong":"\d+"\}`
 	writeConcern = `, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`
 	bulkCleared  = ` \S+ "(bulk write exception: top level error: )?connection pool for \S+ was cleared`
-	bulkSends    = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|log "Command started" commandName: (bulkWrite|getMore)`
+	bulkSends    = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|` +
+		`log "Command started" commandName: (bulkWrite|getMore)`
 
 	beforeRetry = "the deadline passes, or the context is cancelled, before a retry is sent"
 	manyWrites  = "an interrupted write of many documents"

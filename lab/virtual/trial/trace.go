@@ -78,6 +78,12 @@ func (o Outcome) Overrun() time.Duration {
 // Single reports whether the call is one command. A document that is there twice needs a second batch.
 func (o Outcome) Single() bool { return kinds[o.Kind].single && !strings.Contains(o.Error, "E11000") }
 
+// Unhurried reports whether nothing ends the call early.
+func (o Outcome) Unhurried() bool { return o.Deadline+o.Cancel == 0 }
+
+// Shed reports whether a call of one command, which nothing ends early, fails because of nothing but overloads.
+func (o Outcome) Shed() bool { return o.Single() && o.Unhurried() && o.Overloaded && !o.OK() }
+
 // Reads reports whether the call is a read of one command that nothing ends early.
 func (o Outcome) Reads() bool {
 	return o.Single() && o.Deadline+o.Cancel == 0 && slices.Contains([]string{"find", "count", "distinct"}, kinds[o.Kind].commands[0])

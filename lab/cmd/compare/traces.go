@@ -1,0 +1,74 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"mongofork/lab/virtual/trial"
+)
+
+// traces are those of a plan's runs with one driver.
+type traces []trial.Trace
+
+func (t traces) any(is func(trial.Trace) bool) bool { return slices.ContainsFunc(t, is) }
+
+func (t traces) all(is func(trial.Trace) bool) bool {
+	return !slices.ContainsFunc(t, func(t trial.Trace) bool { return !is(t) })
+}
+
+func (t traces) numbers(of func(trial.Trace) int) []int {
+	numbers := make([]int, 0, len(t))
+	for _, one := range t {
+		numbers = append(numbers, of(one))
+	}
+	return numbers
+}
+
+func (t traces) least(of func(trial.Trace) int) int { return slices.Min(t.numbers(of)) }
+func (t traces) most(of func(trial.Trace) int) int  { return slices.Max(t.numbers(of)) }
+
+// oftenACall reports whether there is a call that is so in more than a third of the runs: what a driver does now and then counts, too.
+func (t traces) oftenACall(is func(i int, o trial.Outcome) bool) bool {
+	return t.inACall(len(t)/3+1, is)
+}
+
+// inACall reports whether there is a call that is so in that many runs.
+func (t traces) inACall(least int, is func(i int, o trial.Outcome) bool) bool {
+	for i := range t[0].Outcomes {
+		times := 0
+		for _, one := range t {
+			if i < len(one.Outcomes) && is(i, one.Outcomes[i]) {
+				times++
+			}
+		}
+		if times >= least {
+			return true
+		}
+	}
+	return false
+}
+
+func (t traces) times(i int, of func(trial.Outcome) time.Duration) []time.Duration {
+	var times []time.Duration
+	for _, one := range t {
+		if i < len(one.Outcomes) {
+			times = append(times, of(one.Outcomes[i]))
+		}
+	}
+	slices.Sort(times)
+	return append(times, 0)[:max(1, len(times))]
+}
+
+func (t traces) longest(i int, of func(trial.Outcome) time.Duration) time.Duration {
+	return slices.Max(t.times(i, of))
+}
+
+func (t traces) shortest(i int, of func(trial.Outcome) time.Duration) time.Duration {
+	return slices.Min(t.times(i, of))
+}
+
+// often returns the time that a fifth of the runs reach.
+func (t traces) often(i int, of func(trial.Outcome) time.Duration) time.Duration {
+	times := t.times(i, of)
+	return times[len(times)-1-len(times)/5]
+}
