@@ -54,7 +54,9 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 }
 
 // Close closes the cursor, also at the server unless it is exhausted. After that, neither Next nor TryNext may be called; further calls
-// of Close do nothing. The context's deadline or, if it has none, the client's Timeout ends the backoffs.
+// of Close do nothing.
+//
+// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
 //
 //fork:replace the client's Timeout does not apply to it
 func (c *Cursor) Close(ctx context.Context) error {
@@ -94,8 +96,9 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	return cs.upstreamClose(limitBackoffs(ctx, cs.client.timeout))
 }
 
-// Close closes the download stream. The deadline of the context with which it was opened or, if that has none, the client's
-// Timeout ends the backoffs.
+// Close closes the download stream.
+//
+// The deadline of the context with which it was opened or, if that has none, the client's Timeout ends the backoffs.
 //
 //fork:replace the cursor was closed with a context unrelated to the stream's
 func (ds *GridFSDownloadStream) Close() error {

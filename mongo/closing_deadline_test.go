@@ -31,19 +31,6 @@ func newImpatientScript(t *testing.T, replies ...any) *scripted.Script {
 	return s
 }
 
-// commandNames returns the names of the commands that came to the servers.
-func commandNames(t *testing.T, s *scripted.Script) []string {
-	t.Helper()
-
-	var names []string
-	for _, sent := range s.Sent {
-		elements, err := sent.Command.Elements()
-		require.NoError(t, err)
-		names = append(names, elements[0].Key())
-	}
-	return names
-}
-
 // foundFile is the reply to a find of a file of GridFS, which has one chunk.
 var foundFile = scripted.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}}))
 

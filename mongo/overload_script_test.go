@@ -18,3 +18,16 @@ func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOpti
 	require.NoError(t, err)
 	return client
 }
+
+// commandNames returns the names of the commands that came to the servers.
+func commandNames(t *testing.T, s *scripted.Script) []string {
+	t.Helper()
+
+	var names []string
+	for _, sent := range s.Sent {
+		elements, err := sent.Command.Elements()
+		require.NoError(t, err)
+		names = append(names, elements[0].Key())
+	}
+	return names
+}

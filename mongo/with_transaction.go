@@ -24,7 +24,7 @@ import (
 // WithTransaction would try in vain to commit a transaction that the server has aborted, and would not know that it has to run again.
 // Client.StartSession has an example.
 //
-// Before the transaction or its commit is run again there is a backoff: a random part of 7.5 milliseconds (5 on v2.5.0), which grow by
+// Before the transaction or its commit is run again there is a backoff: a random part of some milliseconds, which grow by
 // half with each attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that
 // is not set either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
 //

@@ -20,7 +20,7 @@ tested() { # PACKAGE...: the tests of packages of the tree in this folder, which
 	(cd "$root" && go run ./tools/cmd/rig packages "$tree" "$@") >.git/tests 2>&1 || { cat .git/tests; false; }
 }
 
-lint() { # PACKAGE...: what upstream's linters find that is new
+lint() { # PACKAGE OR FLAG...: what upstream's linters find that is new
 	go run "$GOLANGCI_LINT" run --new-from-rev=upstream --show-stats=false --allow-parallel-runners --max-issues-per-linter=0 \
 		--max-same-issues=0 "$@"
 }

@@ -6,18 +6,18 @@ package options
 // Overload: an overloaded server may reject any command, with an error that has the labels SystemOverloadedError and
 // RetryableError. All writes are retried after such an error, on all topologies, including writes of many documents (UpdateMany,
 // DeleteMany, bulk writes), aggregations with a $out or $merge stage, and commands that create or drop databases, collections and
-// indexes. They are retried as often as SetMaxAdaptiveRetries says, by default 5 times on v2.5.0 and twice on later versions, each
-// time after a random backoff that may be twice as long as the previous one.
+// indexes. They are retried as often as SetMaxAdaptiveRetries says, each time after a random backoff that may be twice as long as the
+// previous one.
 //
 // Retryable writes: on replica sets and sharded clusters, InsertOne, InsertMany, UpdateOne, ReplaceOne, DeleteOne,
 // FindOneAndUpdate, FindOneAndReplace, FindOneAndDelete, and bulk writes without models that update or delete many documents, are
 // also retried after network errors and when the primary changes: at once, and only once or, if the operation has a timeout,
 // until it ends. Unacknowledged writes are not.
 //
-// Once a command has met an overload error, the number of retries of the first policy is the limit of both together.
+// Once a command has met an overload error, that number is the limit of all its retries.
 //
-// RunCommand is retried only under the first policy, and only if SetRetryReads is true as well. CommitTransaction and
-// AbortTransaction are retried under both policies, regardless of this option.
+// RunCommand is retried only after overload errors, and only if SetRetryReads is true as well. CommitTransaction and
+// AbortTransaction are retried regardless of this option.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Writes specification.
 //
@@ -33,16 +33,15 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 //
 // Overload: an overloaded server may reject any command, with an error that has the labels SystemOverloadedError and
 // RetryableError. All reads are retried after such an error, including getMore for the next batch of a cursor. They are retried as
-// often as SetMaxAdaptiveRetries says, by default 5 times on v2.5.0 and twice on later versions, each time after a random backoff
-// that may be twice as long as the previous one.
+// often as SetMaxAdaptiveRetries says, each time after a random backoff that may be twice as long as the previous one.
 //
 // Retryable reads: Find, FindOne, Aggregate without a $out or $merge stage, Distinct, CountDocuments, EstimatedDocumentCount,
 // Watch, and the methods that list databases, collections and indexes, are also retried after network errors and when the primary
 // changes: at once, and only once or, if the operation has a timeout, until it ends.
 //
-// Once a command has met an overload error, the number of retries of the first policy is the limit of both together.
+// Once a command has met an overload error, that number is the limit of all its retries.
 //
-// RunCommand is retried only under the first policy, and only if SetRetryWrites is true as well.
+// RunCommand is retried only after overload errors, and only if SetRetryWrites is true as well.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Reads specification.
 //

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
@@ -14,34 +15,37 @@ import (
 	"mongofork.internal/defects/server"
 )
 
-const runs = 5000
+const (
+	callers = 32
+	pings   = 3200 // of each caller
+)
 
 func main() {
-	canceled, network := 0, 0
-	for range runs {
-		switch err := ping(); {
-		case errors.Is(err, context.Canceled):
-			canceled++
-		case mongo.IsNetworkError(err):
-			network++
-		}
-	}
-	fmt.Printf("%d pings, network errors: %d, context.Canceled: %d\n", runs, network, canceled)
-}
-
-// ping returns the error of a ping for which no connection can be established, to a server that is known.
-func ping() error {
 	s := server.Start(func(int64, string) bson.D { return server.OK() })
 	known, once := make(chan struct{}), sync.Once{}
 	monitor := &event.ServerMonitor{ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) {
 		once.Do(func() { close(known) })
 	}}
-	client, err := mongo.Connect(s.Options().SetServerMonitor(monitor))
+	client, err := mongo.Connect(s.Options().SetServerMonitor(monitor).SetMaxConnecting(callers).SetMaxAdaptiveRetries(0))
 	if err != nil {
 		panic(err)
 	}
 	<-known
 	s.RefuseHello.Store(true)
-	defer func() { _ = client.Disconnect(context.Background()) }()
-	return client.Database("db").RunCommand(context.Background(), bson.D{{Key: "ping", Value: 1}}).Err()
+	var network, canceled atomic.Int64
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range pings {
+				switch err := client.Ping(context.Background(), nil); {
+				case errors.Is(err, context.Canceled):
+					canceled.Add(1)
+				case mongo.IsNetworkError(err):
+					network.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Printf("%d pings, network errors: %d, context.Canceled: %d\n", callers*pings, network.Load(), canceled.Load())
 }

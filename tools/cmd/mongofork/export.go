@@ -46,11 +46,15 @@ type seriesCmd struct {
 	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
 	Goal   string `placeholder:"DIR" help:"Write the tree that the series has to lead to, too: the fork, except for what it leaves out."`
 	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
+	Tests  bool   `help:"Write the unified tests for the specifications' repository instead, to its checkout that --output names."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
+	}
+	if c.Tests {
+		return c.tests(a)
 	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
@@ -111,6 +115,21 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 		fmt.Fprintf(a.out, "%s/%s: %s\n", out.Label, p.Name, p.Lines())
 	}
 	return nil
+}
+
+// tests writes the change request for the specifications.
+func (c *seriesCmd) tests(a *app) error {
+	_, opt, err := series.ReadSteps(a.project.Root)
+	if err != nil {
+		return err
+	}
+	out := a.folder(c.Output, "series", "specifications")
+	if err := opt.Tests.Write(a.project.Root, out.Dir); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
+		out.Label, opt.Tests.Folder, len(opt.Tests.Files))
+	return err
 }
 
 type releaseCmd struct {

@@ -1,12 +1,14 @@
 package series
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"path"
 	"slices"
 
 	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
@@ -66,6 +68,38 @@ func (s *Series) lateFields(source *syntax.File, last int) []assemble.Edit {
 		}
 	}
 	return cuts
+}
+
+// keepComments gives the functions that replace upstream's the comments that they had.
+func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
+	for _, touch := range p.Touches {
+		if touch.How != syntax.Replace || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil {
+			continue
+		}
+		name := touch.Theirs.File.Path
+		source, err := syntax.Parse(name, t[name])
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(source.Decls, func(d *syntax.Decl) bool { return d.Key.Name == touch.Key.Name })
+		if at < 0 || source.Decls[at].Func.Doc == nil {
+			return fmt.Errorf("%s has no %s with a comment", name, touch.Key)
+		}
+		theirs, ours := touch.Theirs.Func.Doc, source.Decls[at].Func.Doc
+		edit := assemble.Edit{Start: source.Offset(ours.Pos()), End: source.Offset(ours.End())}
+		edit.Text = slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
+		paragraphs := bytes.Split(source.Src[edit.Start:edit.End], []byte("\n//\n"))
+		for _, n := range s.Options.Comments[touch.Key.String()] {
+			if n > len(paragraphs) {
+				return fmt.Errorf("%s/%s: the comment of %s has no paragraph %d", Folder, Setup, touch.Key, n)
+			}
+			edit.Text = append(append(edit.Text, "\n//\n"...), paragraphs[n-1]...)
+		}
+		if t[name], err = assemble.Splice(source.Src, []assemble.Edit{edit}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cutField(source *syntax.File, field *ast.Field) assemble.Edit {

@@ -3,6 +3,7 @@ package series
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -133,7 +134,7 @@ func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) 
 			out[to] = data
 		}
 	}
-	return out, nameWrapped(plan, out)
+	return out, errors.Join(nameWrapped(plan, out), s.keepComments(plan, out))
 }
 
 // Write writes a series to a folder, in the place of the series that is there.

@@ -131,12 +131,15 @@ func TestSeriesOfEveryBase(t *testing.T) {
 			if len(filetree.Changed(before, next)) > 0 {
 				commits++
 			}
-			require.LessOrEqual(t, added(before, next), 1500, "lines of code in %s", s.Steps[i].Name)
+			code, all := added(before, next)
+			require.LessOrEqual(t, code, 1000, "lines of code in %s", s.Steps[i].Name)
+			require.LessOrEqual(t, all, 2500, "lines in %s", s.Steps[i].Name)
 			before = next
 		}
 		require.GreaterOrEqual(t, commits, 8)
-		require.LessOrEqual(t, commits, 13)
+		require.LessOrEqual(t, commits, 17)
 		requireNoTrace(t, assemble.Pristine(p.Module), before)
+		requireComments(t, assemble.Pristine(p.Module), before)
 
 		whole, err := s.Tree(s.never())
 		require.NoError(t, err)
@@ -148,16 +151,50 @@ func TestSeriesOfEveryBase(t *testing.T) {
 	})
 }
 
-// added counts the lines that a tree has and another had not, without those of tests and data.
-func added(before, now filetree.Tree) (lines int) {
+// added counts the lines that a tree has and another had not: those of code, and all.
+func added(before, now filetree.Tree) (code, all int) {
 	for _, name := range filetree.Changed(before, now) {
-		if !syntax.IsGoFile(name) || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/scripted/") {
+		diff := filetree.Diff(name, before[name], name, now[name])
+		lines := strings.Count(diff, "\n+") - strings.Count(diff, "\n+++ ")
+		if all += lines; !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "internal/scripted/") {
+			code += lines
+		}
+	}
+	return code, all
+}
+
+// requireComments checks that functions keep their comments, and that at most ten are divided into two: one of these has the comment.
+func requireComments(t *testing.T, before, tree filetree.Tree) {
+	t.Helper()
+	had, have, divided := comments(t, before), comments(t, tree), 0
+	for key, comment := range have {
+		at := strings.LastIndexAny(key, " .") + 1
+		if _, is := have[key[:at]+"do"+strings.ToUpper(key[at:at+1])+key[at+1:]]; is {
+			divided++
+		} else {
+			require.True(t, strings.HasPrefix(comment, had[key]), "%s\n%s", key, comment)
+		}
+	}
+	require.LessOrEqual(t, divided, 10)
+}
+
+// comments returns the comments of a tree's functions.
+func comments(t *testing.T, tree filetree.Tree) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name, data := range tree {
+		if !syntax.IsGoFile(name) {
 			continue
 		}
-		diff := filetree.Diff(name, before[name], name, now[name])
-		lines += strings.Count(diff, "\n+") - strings.Count(diff, "\n+++ ")
+		source, err := syntax.Parse(name, data)
+		require.NoError(t, err)
+		for _, d := range source.Decls {
+			if d.Func != nil {
+				all[name+" "+d.Key.Name] = d.Func.Doc.Text()
+			}
+		}
 	}
-	return lines
+	return all
 }
 
 // requireNoTrace checks that nothing tells how the series was made: no text, and no name of a file or in a file.

@@ -60,6 +60,10 @@ type Options struct {
 	Left []LeftOut `yaml:"left"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
+	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1.
+	Comments map[string][]int `yaml:"comments"`
+	// Tests are what the specifications' repository gets.
+	Tests Tests `yaml:"tests"`
 }
 
 // LeftOut is what stays out of the series.

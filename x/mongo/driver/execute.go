@@ -6,8 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 //fork:remove labeledError only the former Execute asked errors for it
@@ -48,40 +46,6 @@ func (op Operation) Execute(ctx context.Context) error {
 		}
 		return ex.finish(ctx, err)
 	}
-}
-
-// operationRun is one call of Operation.Execute.
-type operationRun struct {
-	op      Operation // a copy: its name and write concern change with the attempts
-	policy  *backpressure.Policy
-	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
-	class   retry.Criticality
-	limit   retry.Limit   // by the Retryable Reads and Writes specifications, for each command
-	key     retry.Command // once a throttle had to know it, see Operation.commandKey
-
-	held link // the connection, until it is returned
-	retrySupported,
-	begun bool // the first server has been found and retrySupported determined
-
-	cmd       command
-	record    record
-	currIndex int // of the batch's first document
-	failed    WriteCommandError
-}
-
-// command is the command that is being executed, by any number of attempts.
-type command struct {
-	execution     retry.Execution
-	deprioritized []description.Server
-	errs          attemptErrors
-	startsTxn     bool // it is the first of a transaction
-	documents     int  // of op.Batches in it, once it has been built
-}
-
-// link is a connection and its server.
-type link struct {
-	server Server
-	conn   *mnet.Connection
 }
 
 // start prepares for the first command.

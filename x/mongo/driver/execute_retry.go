@@ -11,11 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
-// retryEnabled reports whether the caller asked for retries by the Retryable Reads and Retryable Writes specifications.
-func (op Operation) retryEnabled() bool {
-	return op.RetryMode != nil && op.RetryMode.Enabled()
-}
-
 // readWriteLimit returns how often the Retryable Reads and Retryable Writes specifications retry a command of this operation:
 // once, or under a client-side timeout as often as time allows.
 func (op Operation) readWriteLimit(timeout bool) retry.Limit {

@@ -18,8 +18,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
-
 func TestThrottledOperations(t *testing.T) {
 	for name, op := range map[string]func(*scripted.Script) driver.Operation{
 		"read":                   (*scripted.Script).Read,

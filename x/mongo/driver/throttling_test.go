@@ -22,6 +22,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
+// all are the backoffs of five retries.
+var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
+
 // throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
 // known to accept everything. The jitter of 0.5 is what is drawn, so that the first refuse each attempt.
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {

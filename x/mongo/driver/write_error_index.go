@@ -27,3 +27,35 @@ func errorsOfBatch(reported WriteErrors, documents int) (WriteErrors, error) {
 	}
 	return kept, nil
 }
+
+// writeFailed handles a write that the server executed with errors. It returns nil if they are to be collected.
+func (ex *operationRun) writeFailed(e WriteCommandError) error {
+	if ex.op.Batches != nil && len(e.WriteErrors) > 0 {
+		writeErrors, err := errorsOfBatch(e.WriteErrors, ex.cmd.documents)
+		if err != nil {
+			return Error{Message: "malformed reply", Labels: e.Labels, Raw: e.Raw, Wrapped: err}
+		}
+		e.WriteErrors = writeErrors
+		for i := range e.WriteErrors {
+			e.WriteErrors[i].Index += int64(ex.currIndex)
+		}
+		if ordered := ex.op.Batches.IsOrdered(); ordered == nil || *ordered {
+			return e
+		}
+	}
+	if e.WriteConcernError != nil {
+		ex.failed.WriteConcernError = e.WriteConcernError
+	}
+	ex.failed.WriteErrors = append(ex.failed.WriteErrors, e.WriteErrors...)
+	ex.failed.Labels = union(ex.failed.Labels, e.Labels)
+	ex.failed.Raw = e.Raw
+	return nil
+}
+
+// batchErrors returns the write errors and write concern errors of all batches.
+func (ex *operationRun) batchErrors() error {
+	if len(ex.failed.WriteErrors) == 0 && ex.failed.WriteConcernError == nil {
+		return nil
+	}
+	return ex.failed
+}
