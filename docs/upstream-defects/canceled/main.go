@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -17,10 +18,13 @@ import (
 
 const (
 	callers = 32
-	pings   = 3200 // of each caller
+	pings   = 1600 // of each caller
+	threads = 16
 )
 
 func main() {
+	// The error is lost if its goroutine is interrupted for a moment, as happens with more threads than processors.
+	runtime.GOMAXPROCS(threads)
 	s := server.Start(func(int64, string) bson.D { return server.OK() })
 	known, once := make(chan struct{}), sync.Once{}
 	monitor := &event.ServerMonitor{ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) {

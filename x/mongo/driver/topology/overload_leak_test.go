@@ -55,7 +55,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 	)
 	before := runtime.NumGoroutine()
 	l := scripted.Listen(t, scripted.Overloaded(), nil)
-	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2).SetMaxAdaptiveRetries(2))
+	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
 
 	var wg sync.WaitGroup
 	for i := 0; i < goroutines; i++ {
@@ -72,7 +72,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	assert.Equal(t, int64(3*operations), l.Commands.Load())
+	assert.Equal(t, (1+int64(topology.cfg.overload.MaxRetries))*operations, l.Commands.Load())
 
 	for _, server := range topology.servers {
 		assert.Equal(t, server.pool.totalConnectionCount(), server.pool.availableConnectionCount(), "connections are checked out")
