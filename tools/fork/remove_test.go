@@ -28,7 +28,8 @@ func TestRemovedChanges(t *testing.T) {
 	for _, row := range report.Rows {
 		got[row.Subject] = row.Class
 	}
-	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone}, got)
+	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone},
+		got)
 
 	source := forktest.Versions(t)
 	source[forktest.Base]["pool/pool.go"] = append(source[forktest.Base]["pool/pool.go"], "\nfunc more() {}\n"...)

@@ -30,20 +30,13 @@ type front struct {
 	version atomic.Pointer[bson.RawValue] // what the member last said of the version of its state
 }
 
-// Handle implements proxy.Handler.
+// Handle implements proxy.Handler. The member answers hellos itself, and waits for changes if asked to.
 func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if proxy.IsHello(req.Command) {
-		return f.hello(ctx, req, reply, next)
-	}
-	return next(ctx, req, func(got *wire.Message) error {
-		f.addVersion(got)
-		return reply(got)
-	})
-}
-
-// hello has the member answer, which also waits for changes if asked to.
-func (f *front) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	return next(ctx, req, func(got *wire.Message) (err error) {
+		if !proxy.IsHello(req.Command) {
+			f.addVersion(got)
+			return reply(got)
+		}
 		if got.Body, err = rename(got.Body, f.names); err != nil {
 			return err
 		}
