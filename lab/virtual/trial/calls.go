@@ -25,12 +25,13 @@ type kind struct {
 	run      runner
 }
 
-type runner = func(context.Context, calling) (any, error)
+type runner = func(calling) (any, error)
 
 // calling is a call of an application.
 type calling struct {
 	*application
 	Call
+	ctx context.Context
 }
 
 // one, several and inSet are kinds of one command, of several, and of several that a standalone does not have.
@@ -114,165 +115,135 @@ func (p Plan) onlyReads() bool {
 
 // kinds are the kinds of calls, by name. The table is read only.
 var kinds = map[string]kind{
-	"insertOne": one("insert", inserts, func(ctx context.Context, c calling) (any, error) {
+	"insertOne": one("insert", inserts, func(c calling) (any, error) {
 		c.N = 1
-		return c.coll.InsertOne(ctx, c.document(0))
+		return c.coll.InsertOne(c.ctx, c.document(0))
 	}),
-	"insertMany": one("insert", inserts, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.InsertMany(ctx, c.documents())
+	"insertMany": one("insert", inserts, func(c calling) (any, error) { return c.coll.InsertMany(c.ctx, c.documents()) }),
+	"updateOne": one("update", increases, func(c calling) (any, error) {
+		return c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
 	}),
-	"updateOne": one("update", increases, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.UpdateOne(ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
+	"updateMany": one("update", nothing, func(c calling) (any, error) {
+		return c.coll.UpdateMany(c.ctx, d("call", 0), d("$set", d("x", 1)))
 	}),
-	"updateMany": one("update", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.UpdateMany(ctx, d("call", 0), d("$set", d("x", 1)))
+	"replaceOne": one("update", nothing, func(c calling) (any, error) {
+		return c.coll.ReplaceOne(c.ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
 	}),
-	"replaceOne": one("update", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.ReplaceOne(ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
-	}),
-	"deleteOne": one("delete", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.DeleteOne(ctx, d("_id", 2))
-	}),
-	"deleteMany": one("delete", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.DeleteMany(ctx, d("call", -1))
-	}),
-	"findOne": one("find", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.FindOne(ctx, d("_id", 3)).Raw()
-	}),
-	"find": several(nothing, func(ctx context.Context, c calling) (any, error) {
-		return all(ctx)(c.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(2)))
+	"deleteOne":  one("delete", nothing, func(c calling) (any, error) { return c.coll.DeleteOne(c.ctx, d("_id", 2)) }),
+	"deleteMany": one("delete", nothing, func(c calling) (any, error) { return c.coll.DeleteMany(c.ctx, d("call", -1)) }),
+	"findOne":    one("find", nothing, func(c calling) (any, error) { return c.coll.FindOne(c.ctx, d("_id", 3)).Raw() }),
+	"find": several(nothing, func(c calling) (any, error) {
+		return all(c.ctx)(c.coll.Find(c.ctx, d("call", 0), options.Find().SetBatchSize(2)))
 	}, "find", "getMore"),
-	"findClose": several(nothing, func(ctx context.Context, c calling) (any, error) {
-		cursor, err := c.coll.Find(ctx, d("call", 0), options.Find().SetBatchSize(1))
+	"findClose": several(nothing, func(c calling) (any, error) {
+		cursor, err := c.coll.Find(c.ctx, d("call", 0), options.Find().SetBatchSize(1))
 		if err != nil {
 			return nil, err
 		}
-		return cursor.Next(ctx), errors.Join(cursor.Err(), cursor.Close(ctx))
+		return cursor.Next(c.ctx), errors.Join(cursor.Err(), cursor.Close(c.ctx))
 	}, "find", "killCursors"),
-	"findOneAndUpdate": one("findAndModify", increases, func(ctx context.Context, c calling) (any, error) {
-		return none(c.coll.FindOneAndUpdate(ctx, d("_id", c.id(0)), increase(), options.FindOneAndUpdate().SetUpsert(true)).Raw())
+	"findOneAndUpdate": one("findAndModify", increases, func(c calling) (any, error) {
+		return none(c.coll.FindOneAndUpdate(c.ctx, d("_id", c.id(0)), increase(), options.FindOneAndUpdate().SetUpsert(true)).Raw())
 	}),
-	"findOneAndReplace": one("findAndModify", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.FindOneAndReplace(ctx, d("_id", 4), d("call", 0)).Raw()
+	"findOneAndReplace": one("findAndModify", nothing, func(c calling) (any, error) {
+		return c.coll.FindOneAndReplace(c.ctx, d("_id", 4), d("call", 0)).Raw()
 	}),
-	"findOneAndDelete": one("findAndModify", nothing, func(ctx context.Context, c calling) (any, error) {
-		return none(c.coll.FindOneAndDelete(ctx, d("_id", 5)).Raw())
+	"findOneAndDelete": one("findAndModify", nothing, func(c calling) (any, error) {
+		return none(c.coll.FindOneAndDelete(c.ctx, d("_id", 5)).Raw())
 	}),
-	"countDocuments": one("aggregate", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.CountDocuments(ctx, d("call", 0))
-	}),
-	"estimatedDocumentCount": one("count", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.EstimatedDocumentCount(ctx)
-	}),
-	"distinct": one("distinct", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.Distinct(ctx, "call", bson.D{}).Raw()
-	}),
-	"aggregate": several(nothing, func(ctx context.Context, c calling) (any, error) {
-		return all(ctx)(c.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
+	"countDocuments":         one("aggregate", nothing, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }),
+	"estimatedDocumentCount": one("count", nothing, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }),
+	"distinct":               one("distinct", nothing, func(c calling) (any, error) { return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw() }),
+	"aggregate": several(nothing, func(c calling) (any, error) {
+		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
 	}, "aggregate", "getMore"),
-	"aggregateOut": one("aggregate", nothing, func(ctx context.Context, c calling) (any, error) {
-		return all(ctx)(c.coll.Aggregate(ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
+	"aggregateOut": one("aggregate", nothing, func(c calling) (any, error) {
+		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
 	}),
-	"bulkWrite": several(increases, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.BulkWrite(ctx, []mongo.WriteModel{
+	"bulkWrite": several(increases, func(c calling) (any, error) {
+		return c.coll.BulkWrite(c.ctx, []mongo.WriteModel{
 			mongo.NewInsertOneModel().SetDocument(c.document(1)),
 			mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
 			mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
 			mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
 		}, options.BulkWrite().SetOrdered(c.N%2 == 0))
 	}, "insert", "update", "delete"),
-	"clientBulkWrite": several(increases, func(ctx context.Context, c calling) (any, error) {
-		return c.client.BulkWrite(ctx, []mongo.ClientBulkWrite{c.insertion(1), c.increase()},
+	"clientBulkWrite": several(increases, func(c calling) (any, error) {
+		return c.client.BulkWrite(c.ctx, []mongo.ClientBulkWrite{c.insertion(1), c.increase()},
 			options.ClientBulkWrite().SetVerboseResults(c.N > 1))
 	}, "bulkWrite"),
-	"clientBulkWriteMany": several(increases, func(ctx context.Context, c calling) (any, error) {
+	"clientBulkWriteMany": several(increases, func(c calling) (any, error) {
 		writes := []mongo.ClientBulkWrite{c.increase()}
 		for i := range 4 {
 			writes = append(writes, c.insertion(1+i%(2+c.N)))
 		}
-		return c.client.BulkWrite(ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
+		return c.client.BulkWrite(c.ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
 	}, "bulkWrite", "getMore"),
-	"listCollections": one("listCollections", nothing, func(ctx context.Context, c calling) (any, error) {
-		return all(ctx)(c.coll.Database().ListCollections(ctx, bson.D{}))
+	"listCollections": one("listCollections", nothing, func(c calling) (any, error) {
+		return all(c.ctx)(c.coll.Database().ListCollections(c.ctx, bson.D{}))
 	}),
-	"listDatabases": one("listDatabases", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.client.ListDatabaseNames(ctx, bson.D{})
+	"listDatabases": one("listDatabases", nothing, func(c calling) (any, error) { return c.client.ListDatabaseNames(c.ctx, bson.D{}) }),
+	"listIndexes":   one("listIndexes", nothing, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }),
+	"createIndex": one("createIndexes", nothing, func(c calling) (any, error) {
+		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
 	}),
-	"listIndexes": one("listIndexes", nothing, func(ctx context.Context, c calling) (any, error) {
-		return all(ctx)(c.coll.Indexes().List(ctx))
+	"dropIndex": one("dropIndexes", nothing, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }),
+	"createCollection": one("create", nothing, func(c calling) (any, error) {
+		return nil, c.coll.Database().CreateCollection(c.ctx, "other")
 	}),
-	"createIndex": one("createIndexes", nothing, func(ctx context.Context, c calling) (any, error) {
-		return c.coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: d("x", 1)})
+	"dropCollection": one("drop", nothing, func(c calling) (any, error) {
+		return nil, c.coll.Database().Collection("other").Drop(c.ctx)
 	}),
-	"dropIndex": one("dropIndexes", nothing, func(ctx context.Context, c calling) (any, error) {
-		return nil, c.coll.Indexes().DropOne(ctx, "x_1")
+	"runCommand": one("ping", nothing, func(c calling) (any, error) {
+		return nil, c.coll.Database().RunCommand(c.ctx, d("ping", 1)).Err()
 	}),
-	"createCollection": one("create", nothing, func(ctx context.Context, c calling) (any, error) {
-		return nil, c.coll.Database().CreateCollection(ctx, "other")
-	}),
-	"dropCollection": one("drop", nothing, func(ctx context.Context, c calling) (any, error) {
-		return nil, c.coll.Database().Collection("other").Drop(ctx)
-	}),
-	"runCommand": one("ping", nothing, func(ctx context.Context, c calling) (any, error) {
-		return nil, c.coll.Database().RunCommand(ctx, d("ping", 1)).Err()
-	}),
-	"ping": one("ping", nothing, func(ctx context.Context, c calling) (any, error) { return nil, c.client.Ping(ctx, nil) }),
-	"watch": inSet(inserts, func(ctx context.Context, c calling) (any, error) {
-		stream, err := c.coll.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
+	"ping": one("ping", nothing, func(c calling) (any, error) { return nil, c.client.Ping(c.ctx, nil) }),
+	"watch": inSet(inserts, func(c calling) (any, error) {
+		stream, err := c.coll.Watch(c.ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
 		if err != nil {
 			return nil, err
 		}
-		_, err = c.coll.InsertMany(ctx, c.documents())
-		seen := 0
-		for range 20 {
-			if err == nil && stream.TryNext(ctx) {
-				seen++
-			}
+		if _, err = c.coll.InsertMany(c.ctx, c.documents()); err != nil {
+			return 0, errors.Join(err, stream.Err(), stream.Close(c.ctx))
 		}
-		return seen, errors.Join(err, stream.Err(), stream.Close(ctx))
+		return polled(c.ctx, stream, 20)
 	}, "aggregate", "getMore"),
-	"causal": inSet(inserts, inSession(options.Session().SetCausalConsistency(true), func(ctx context.Context, c calling) (any, error) {
-		if _, err := c.coll.InsertOne(ctx, c.document(0)); err != nil {
+	"causal": inSet(inserts, inSession(options.Session().SetCausalConsistency(true), func(c calling) (any, error) {
+		if _, err := c.coll.InsertOne(c.ctx, c.document(0)); err != nil {
 			return nil, err
 		}
-		return c.coll.FindOne(ctx, d("_id", c.id(0))).Raw()
+		return c.coll.FindOne(c.ctx, d("_id", c.id(0))).Raw()
 	}), "insert", "find"),
-	"snapshot": inSet(nothing, inSession(options.Session().SetSnapshot(true), func(ctx context.Context, c calling) (any, error) {
-		if _, err := c.coll.FindOne(ctx, d("_id", 3)).Raw(); err != nil {
+	"snapshot": inSet(nothing, inSession(options.Session().SetSnapshot(true), func(c calling) (any, error) {
+		if _, err := c.coll.FindOne(c.ctx, d("_id", 3)).Raw(); err != nil {
 			return nil, err
 		}
-		return c.coll.Distinct(ctx, "call", bson.D{}).Raw()
+		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
 	}), "find", "distinct"),
-	"tailable": several(nothing, func(ctx context.Context, c calling) (any, error) {
-		cursor, err := c.coll.Find(ctx, d("call", 0),
+	"tailable": several(nothing, func(c calling) (any, error) {
+		cursor, err := c.coll.Find(c.ctx, d("call", 0),
 			options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
 		if err != nil {
 			return nil, err
 		}
-		seen := 0
-		for range 10 {
-			if cursor.TryNext(ctx) {
-				seen++
-			}
-		}
-		return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
+		return polled(c.ctx, cursor, 10)
 	}, "find", "getMore", "killCursors"),
-	"transaction": inSet(increases, inSession(nil, func(ctx context.Context, c calling) (any, error) {
-		return nil, c.transaction(ctx, true)
+	"transaction": inSet(increases, inSession(nil, func(c calling) (any, error) {
+		return nil, c.transaction(c.ctx, true)
 	}), "insert", "update", "commitTransaction"),
-	"abortedTransaction": inSet(nothing, inSession(nil, func(ctx context.Context, c calling) (any, error) {
-		return nil, c.transaction(ctx, false)
+	"abortedTransaction": inSet(nothing, inSession(nil, func(c calling) (any, error) {
+		return nil, c.transaction(c.ctx, false)
 	}), "insert", "update", "abortTransaction"),
-	"withTransaction": inSet(increases, inSession(nil, func(ctx context.Context, c calling) (any, error) {
-		times, session := 0, mongo.SessionFromContext(ctx)
-		result, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+	"withTransaction": inSet(increases, inSession(nil, func(c calling) (any, error) {
+		times, session := 0, mongo.SessionFromContext(c.ctx)
+		result, err := session.WithTransaction(c.ctx, func(ctx context.Context) (any, error) {
 			if times++; times > 10 { // or a driver that begins again without a pause would never end
 				pause(ctx, times > 20)
 			}
 			defer c.endsNow()
 			return nil, c.writes(ctx)
 		})
-		return result, c.again(ctx, session, err)
+		return result, c.again(c.ctx, session, err)
 	}), "insert", "update", "commitTransaction", "abortTransaction"),
 }
 
@@ -281,13 +252,14 @@ var featured = []string{"causal", "clientBulkWriteMany", "snapshot", "tailable"}
 
 // inSession makes a call in a session of its own.
 func inSession(opts options.Lister[options.SessionOptions], run runner) runner {
-	return func(ctx context.Context, c calling) (any, error) {
+	return func(c calling) (any, error) {
 		session, err := c.client.StartSession(opts)
 		if err != nil {
 			return nil, err
 		}
 		defer c.end(session)
-		return run(mongo.NewSessionContext(ctx, session), c)
+		c.ctx = mongo.NewSessionContext(c.ctx, session)
+		return run(c)
 	}
 }
 
@@ -297,6 +269,20 @@ func none(doc bson.Raw, err error) (any, error) {
 		err = nil
 	}
 	return doc, err
+}
+
+// polled asks so many times for a next document, and returns how often there was one.
+func polled(ctx context.Context, cursor interface {
+	TryNext(ctx context.Context) bool
+	Err() error
+	Close(ctx context.Context) error
+}, times int) (seen int, err error) {
+	for range times {
+		if cursor.TryNext(ctx) {
+			seen++
+		}
+	}
+	return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
 }
 
 // all returns the number of documents of a cursor.

@@ -107,8 +107,11 @@ const (
 	Connections = "connections"
 )
 
+// is reports whether the fault is one of these.
+func (f Fault) is(whats ...string) bool { return slices.Contains(whats, f.What) }
+
 func (f Fault) onCommands() bool {
-	return slices.Contains([]string{Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack, Huge, Labels}, f.What)
+	return f.is(Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack, Huge, Labels)
 }
 
 // establishes reports whether the fault meets the commands by which a connection is established.
@@ -117,40 +120,30 @@ func (f Fault) establishes() bool {
 }
 
 // cuts reports whether the fault closes connections that calls use.
-func (f Fault) cuts() bool {
-	return slices.Contains([]string{Close, Lose, Drop, Abort, Tear}, f.What) && !f.establishes()
-}
+func (f Fault) cuts() bool { return f.is(Close, Lose, Drop, Abort, Tear) && !f.establishes() }
 
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
 
 // overloads reports whether drivers with backpressure treat the fault as an overload.
 func (f Fault) overloads() bool {
-	switch f.What {
-	case Silent, Refusing, Closing, Breaking, Away, Stop, Capacity, Requests, Connections:
-		return true
-	case Reject:
+	if f.What == Reject {
 		return f.Code != interrupted
 	}
-	return f.establishes()
+	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop, Capacity, Requests, Connections) || f.establishes()
 }
 
 // Overloads reports whether the plan has retryable overload errors, so that drivers may differ.
-func (p Plan) Overloads() bool { return slices.ContainsFunc(p.Faults, Fault.overloads) }
+func (p Plan) Overloads() bool { return p.faulty(Fault.overloads) }
 
 // Limits reports whether servers have limits, so that it is by chance which commands they reject.
 func (p Plan) Limits() bool {
-	return slices.ContainsFunc(p.Faults, func(f Fault) bool {
-		return f.What == Capacity || f.What == Requests ||
-			f.What == Connections
-	})
+	return p.faulty(func(f Fault) bool { return f.is(Capacity, Requests, Connections) })
 }
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
 func (p Plan) OnlyOverloads() bool {
-	return p.Batch == 0 && !slices.ContainsFunc(p.Faults, func(f Fault) bool {
-		return f.What == Stop || f.What == Away || f.What == Silent || !f.overloads() && f.What != Slow
-	})
+	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Silent) || !f.overloads() && f.What != Slow })
 }
 
 // OnlyMonitored reports whether overload errors concern no command but those of monitors, and nothing else can make a call last.
@@ -216,8 +209,8 @@ func (p Plan) Refuses() bool {
 	f, proxy := p.Faults[0], p.Topology == "loadbalanced:1"
 	switch {
 	case f.On == "":
-		return proxy && slices.Contains([]string{Breaking, Closing, Refusing}, f.What) && f.At == 0 && f.For <= refusal
-	case !slices.Contains([]string{Close, Abort, Tear}, f.What) || f.Times > 2:
+		return proxy && f.is(Breaking, Closing, Refusing) && f.At == 0 && f.For <= refusal
+	case !f.is(Close, Abort, Tear) || f.Times > 2:
 		return false
 	}
 	return proxy && f.On == "hello" || p.Topology == "replicaset:1" && f.On == "isMaster" && f.Nth == 3
@@ -228,16 +221,14 @@ const refusal = 20 * time.Millisecond
 
 // OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
 func (p Plan) OneRetry() bool {
-	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && slices.Contains([]string{Close, Abort, Tear}, p.Faults[0].What) &&
+	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && p.Faults[0].is(Close, Abort, Tear) &&
 		strings.HasPrefix(p.Faults[0].On, "sasl") && len(p.Workers()) == 1 && !p.Has("retry") && !p.Has("adaptive") &&
 		!p.Has("max") && !p.Has("timeoutMS")
 }
 
 // Reachable reports whether a server that exists can be reached at any time.
 func (p Plan) Reachable() bool {
-	return !slices.ContainsFunc(p.Faults, func(f Fault) bool {
-		return f.overloads() && f.What != Reject && f.What != Capacity && f.What != Requests
-	})
+	return !p.faulty(func(f Fault) bool { return f.overloads() && !f.is(Reject, Capacity, Requests) })
 }
 
 // Endless reports whether a call that meets closed connections has a deadline, until which both drivers send it again.
@@ -287,23 +278,20 @@ func newest() bool {
 
 // limit returns the number of retries after overload errors that the driver in this program allows.
 func (p Plan) limit() int {
-	limit := 5
-	if newest() {
-		limit = 2
-	}
-	for _, option := range p.Options {
-		_, _ = fmt.Sscanf(option, "maxAdaptiveRetries=%d", &limit)
-	}
-	return limit
+	return p.number("maxAdaptiveRetries", map[bool]int{false: 5, true: 2}[newest()])
 }
 
 // timeout returns the client's Timeout, or 0.
 func (p Plan) timeout() time.Duration {
-	ms := 0
-	for _, option := range p.Options {
-		_, _ = fmt.Sscanf(option, "timeoutMS=%d", &ms)
+	return time.Duration(p.number("timeoutMS", 0)) * time.Millisecond
+}
+
+// number returns an option's number, or another one if the plan has not that option.
+func (p Plan) number(option string, otherwise int) int {
+	for _, o := range p.Options {
+		_, _ = fmt.Sscanf(o, option+"=%d", &otherwise)
 	}
-	return time.Duration(ms) * time.Millisecond
+	return otherwise
 }
 
 // Has reports whether the plan has an option, or a call of a kind.

@@ -80,7 +80,7 @@ func (a *application) caught(ctx context.Context, c Call) (result any, err error
 			err = fmt.Errorf("%w: %v", errPanic, reason)
 		}
 	}()
-	return kinds[c.Kind].run(ctx, calling{a, c})
+	return kinds[c.Kind].run(calling{a, c, ctx})
 }
 
 const (
