@@ -151,9 +151,13 @@ var kinds = map[string]kind{
 	"findOneAndDelete": one("findAndModify", nothing, func(c calling) (any, error) {
 		return none(c.coll.FindOneAndDelete(c.ctx, d("_id", 5)).Raw())
 	}),
-	"countDocuments":         one("aggregate", nothing, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }),
+	"countDocuments": one("aggregate", nothing, func(c calling) (any, error) {
+		return c.coll.CountDocuments(c.ctx, d("call", 0))
+	}),
 	"estimatedDocumentCount": one("count", nothing, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }),
-	"distinct":               one("distinct", nothing, func(c calling) (any, error) { return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw() }),
+	"distinct": one("distinct", nothing, func(c calling) (any, error) {
+		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
+	}),
 	"aggregate": several(nothing, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
 	}, "aggregate", "getMore"),

@@ -136,7 +136,8 @@ var Differences = []Difference{
 			return (i.up["error"] != "" || i.adds(`SystemOverloadedError|RetryableError`)) &&
 				(i.up["error"] == "" || len(i.fork) == 0 || i.fork["error"] != "")
 		},
-		Up: side{one: fails, lines: wentOn + clears + `|` + fails, error: `^$|during connection handshake| incomplete read of message header`},
+		Up: side{one: fails, lines: wentOn + clears + `|` + fails,
+			error: `^$|during connection handshake| incomplete read of message header`},
 		Fork: side{one: fails + `.*SystemOverloadedError, RetryableError`, lines: tried + `|` + fails,
 			error: `^$|during connection handshake`}},
 	// The newest labels it whatever its own labels are.
@@ -246,9 +247,9 @@ var Differences = []Difference{
 		Fork: side{lines: abortFails + transient + `$`, later: endOn + ` CALL|call CALL (error|returns)`}},
 	// It aborts it, by EndSession or because the application says so.
 	{Row: wasSent, Apart: true, Kinds: committing, When: func(i seen) bool { return some(i.All, lost) },
-		Up: side{one: `ConnectionCheckOutStarted|event started abortTransaction`, later: `event started abortTransaction|CheckOutFailed`,
-			lines: wentOn +
-				`|pool \S+: ConnectionClosed idle|event started abortTransaction|log "Command started" commandName: abortTransaction`},
+		Up: side{one: `ConnectionCheckOutStarted|event started abortTransaction`,
+			later: `event started abortTransaction|CheckOutFailed`, lines: wentOn + `|pool \S+: ConnectionClosed idle|` +
+				`event started abortTransaction|log "Command started" commandName: abortTransaction`},
 		Fork: side{one: lost + `|abortAgain error .*after calling commitTransaction`, lines: wentOn + `|` + ending}},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, When: func(i seen) bool {
@@ -303,7 +304,8 @@ var Differences = []Difference{
 	}},
 	// And that there was no time for it.
 	{Row: thatError, Ends: `both (transaction|withTransaction|commitAgain)`, When: func(i seen) bool {
-		return i.interrupted(expired+`|`+unknown) && i.up["returns"] == i.fork["returns"] && some(i.Before, `event failed commitTransaction`)
+		return i.interrupted(expired+`|`+unknown) && i.up["returns"] == i.fork["returns"] &&
+			some(i.Before, `event failed commitTransaction`)
 	}, Up: side{lines: tried}, Fork: side{lines: tried, error: noTime + `server selection error: `}},
 	{Row: "write without a connection, `retryWrites` on",
 		Ends: `both (insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite).*`, When: func(i seen) bool {
@@ -353,8 +355,9 @@ var Differences = []Difference{
 		}, Fork: side{lines: wentOn}},
 	// Behind a load balancer, where a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Ends: `up clientBulkWrite.*`, When: func(i seen) bool { return i.Plan.Proxied() },
-		Up:   side{error: `an inserted document is too large|^ mongo.ClientBulkWriteException "bulk write exception: write concern errors: `},
-		Fork: side{lines: wentOn + `|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`}},
+		Up: side{error: `an inserted document is too large|^ mongo.ClientBulkWriteException "bulk write exception: write concern errors: `},
+		Fork: side{lines: wentOn +
+			`|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`}},
 	// Its is still under way when the fork's application commits again.
 	{Row: "`WithTransaction`, client-level timeout without a deadline", Apart: true, When: seen.limited,
 		Up:   side{lines: commitSeen + `.*"w": "majority","wtimeout"`},
