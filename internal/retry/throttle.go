@@ -7,11 +7,8 @@ import (
 )
 
 // Throttling is the rule by which a client holds back attempts from a server that would most likely reject them. It counts the attempts
-// and those that the server accepted, with weights that decay, and holds back the share
-//
-//	(attempts - K*accepted) / (attempts + 1)
-//
-// the least critical first. docs/throttling.md says why.
+// and those that the server accepted, with weights that decay, and holds back the share (attempts - K*accepted) / (attempts + 1), the
+// least critical first. docs/throttling.md says why.
 type Throttling struct {
 	// Slack is K after a rejection, above 1: the client sends that many times what is accepted, to notice when more is.
 	Slack float64
@@ -39,7 +36,7 @@ type Throttling struct {
 func DefaultThrottling() Throttling {
 	return Throttling{
 		Slack:            1.1,
-		Patience:         6,
+		Patience:         4,
 		ShortestPatience: 300 * time.Millisecond,
 		LongestPatience:  time.Second,
 		Memory:           3 * time.Second,
@@ -53,11 +50,12 @@ func DefaultThrottling() Throttling {
 	}
 }
 
-// forgottenAfter is how many times the Memory it takes to forget a rejection: a weight of e^-8 holds nothing back.
-const forgottenAfter = 8
-
-// gapSample is the number of attempts after which the weight of the gap before one falls to 1/e.
-const gapSample = 20
+const (
+	forgottenAfter = 8           // times the Memory, a rejection is forgotten: a weight of e^-8 holds nothing back
+	gapSample      = 20          // attempts after it, the weight of the gap before one falls to 1/e
+	tookSample     = 8           // accepted attempts after it, that of one's reply time does
+	shortestCalm   = time.Second // without pressure, an overload has ended, unless two gaps between attempts are longer
+)
 
 // Attempt is an attempt to send a command, as a Throttle sees it.
 type Attempt struct {

@@ -95,12 +95,9 @@ func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) 
 func (c *commandCounts) proven(known *commandCount, now time.Time, rule Exemption) bool {
 	known.decay(now, rule.Memory)
 	c.all.decay(now, rule.Memory)
-	if known.accepted < rule.Share*known.attempts {
-		return false
-	}
 	others := counts{attempts: c.all.attempts - known.attempts, accepted: c.all.accepted - known.accepted}
-	if others.attempts < 1 {
-		return false // there is nothing to compare with
+	if known.accepted < rule.Share*known.attempts || others.attempts < 1 { // there is nothing to compare with
+		return false
 	}
 	accepted := (others.accepted + 0.5) / (others.attempts + 1)
 	return math.Pow(accepted, known.attempts) < rule.Chance

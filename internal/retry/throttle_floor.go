@@ -17,13 +17,16 @@ type Floor struct {
 	// numbers of a cumulative sum. Attempts within Spacing of each other count as one, because they share their fate.
 	Margin, Evidence float64
 	Spacing          time.Duration
-	// Much is the share of rejections above which Quick evidence is enough, which also counts before the overload Lasts.
+	// Much is the share of rejections above which Quick evidence is enough. It counts from the start, until holding back has helped:
+	// what is rejected later, the floors of others may have caused.
 	Much, Quick float64
-	// Most is where the floor rises to. It rises further, to 1, while first attempts are accepted nearly as often as before, the share
-	// Unmoved: those of neighbours would answer with rejections.
-	Most, Unmoved float64
-	// Sample is the number of first attempts that this is known by.
-	Sample float64
+	// Most is where the floor rises to, and further, to 1, while first attempts are accepted nearly as often as before, the share
+	// Unmoved, of what is known by a Sample of them.
+	Most, Unmoved, Sample float64
+	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause. The floor falls, and from
+	// then on Wary times the evidence is enough. After quick evidence, as neighbours answer with rejections, or once the floor is 1,
+	// as chance has many occasions, the share is Lost.
+	Lost, Worth, Wary float64
 	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.
 	Pace float64
 }
@@ -31,9 +34,9 @@ type Floor struct {
 func defaultFloor() Floor {
 	return Floor{
 		Least: 0.01, Reserve: 0.2,
-		Margin: 0.02, Evidence: 16, Spacing: 25 * time.Millisecond,
+		Margin: 0.02, Evidence: 12, Spacing: 25 * time.Millisecond,
 		Much: 0.35, Quick: 4,
-		Most: 0.62, Unmoved: 0.87, Sample: 60, Pace: 0.5,
+		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Pace: 0.5,
 	}
 }
 
@@ -42,13 +45,15 @@ type floorState struct {
 	share           float64
 	reserve         float64 // the part of the Reserve that is kept
 	evidence, quick float64 // that holding back does not help
+	enough          float64 // of the evidence
+	helped, quickly bool    // whether holding back has helped, and whether the floor rose by quick evidence
 	accepted        float64 // share of recent first attempts
 	known           float64 // by how many
 	before          float64 // the share of accepted ones when the floor began to rise; 0 if it does not
 }
 
 // start returns the floor at a first rejection.
-func (f Floor) start() floorState { return floorState{share: f.Least, reserve: 1, accepted: 1} }
+func (f Floor) start() floorState { return floorState{share: f.Least, reserve: 1, enough: f.Evidence} }
 
 // sample is the end of an attempt that was sent.
 type sample struct {
@@ -68,9 +73,12 @@ func (s *floorState) learn(rule Floor, a sample, elapsed time.Duration) {
 		s.known = math.Min(rule.Sample, s.known+weight)
 		s.accepted += weight * (outcome - s.accepted) / math.Max(1, s.known)
 	}
-	s.quick = cumulated(s.quick, weight*(1-outcome-math.Max(rule.Much, a.usual)), rule.Quick)
+	if !s.helped {
+		s.quick = cumulated(s.quick, weight*(1-outcome-math.Max(rule.Much, a.usual)), rule.Quick)
+		s.helped = a.lasts && s.quick == 0
+	}
 	if a.lasts {
-		s.evidence = cumulated(s.evidence, weight*(1-outcome-a.usual-rule.Margin), rule.Evidence)
+		s.evidence = cumulated(s.evidence, weight*(1-outcome-a.usual-rule.Margin), s.enough)
 	}
 }
 
@@ -82,12 +90,12 @@ func cumulated(sum, more, enough float64) float64 {
 // move raises or lowers the floor, given the time since it was last moved.
 func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 	step := rule.Pace * math.Min(1, elapsed.Seconds())
-	enough := s.evidence >= rule.Evidence || s.quick >= rule.Quick
-	some := s.evidence >= rule.Evidence/2 || s.quick >= rule.Quick/2
+	enough := s.evidence >= s.enough || s.quick >= rule.Quick
+	some := s.evidence >= s.enough/2 || s.quick >= rule.Quick/2
 	switch {
 	case enough && inClasses && s.reserve > 0:
 		if s.reserve = math.Max(0, s.reserve-step); s.reserve == 0 {
-			s.evidence, s.quick, s.known = 0, 0, 0 // it may have been the cause
+			s.evidence, s.quick, s.known = 0, rule.Quick/2, 0 // it may have been the cause
 		}
 	case enough || (some && s.before > 0):
 		s.rise(rule, step)
@@ -100,15 +108,20 @@ func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 	}
 }
 
-// rise raises the floor by a step.
+// rise raises the floor by a step, unless the last ones did harm.
 func (s *floorState) rise(rule Floor, step float64) {
 	if s.before == 0 {
-		s.before = s.accepted
+		s.before, s.quickly = s.accepted, s.quick >= rule.Quick
 	}
+	unmoved := s.accepted >= rule.Unmoved*s.before
+	lost := s.accepted < rule.Lost*s.before || (!unmoved && !s.quickly && s.share < 1)
 	switch {
+	case lost && s.before >= rule.Worth:
+		s.share, s.before, s.evidence, s.quick = rule.Least, 0, 0, 0
+		s.enough = rule.Wary * rule.Evidence
 	case s.share < rule.Most:
 		s.share = math.Min(rule.Most, s.share+step)
-	case s.accepted >= rule.Unmoved*s.before:
+	case unmoved || !s.quickly:
 		s.share = math.Min(1, s.share+step/3)
 	default:
 		s.share = math.Max(rule.Most, s.share-step)

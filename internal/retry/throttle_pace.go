@@ -12,10 +12,8 @@ type pace struct {
 var unknownPace = pace{gap: 2500 * time.Millisecond, samples: 2}
 
 const (
-	// paceSample is the number of gaps after which the weight of one falls to 1/e.
-	paceSample = 8
-	// shortestGap keeps what is sent at once from looking like a pace.
-	shortestGap = 100 * time.Millisecond
+	paceSample  = 8                      // gaps after it, the weight of one falls to 1/e
+	shortestGap = 100 * time.Millisecond // keeps what is sent at once from looking like a pace
 )
 
 // ended records the end of a command's first attempt.

@@ -8,9 +8,6 @@ type pressure struct {
 	last  time.Time // such attempt
 }
 
-// shortestCalm is the time without pressure after which an overload has ended, unless two gaps between attempts are longer.
-const shortestCalm = time.Second
-
 // felt records an attempt that was rejected or held back, of a client that sends an attempt in each gap.
 func (p *pressure) felt(now time.Time, gap time.Duration) {
 	if since := now.Sub(p.last); since > shortestCalm && since > 2*gap {
@@ -49,9 +46,6 @@ func (t *Throttle) Spares(a Attempt, limit Limit) bool {
 
 // yields reports whether less critical work is there to give way to a critical attempt.
 func (t *Throttle) yields(a Attempt) bool { return a.Criticality == Critical && t.known.inClasses() }
-
-// tookSample is the number of accepted attempts after which the weight of one's reply time falls to 1/e.
-const tookSample = 8
 
 // ReplyTime returns how long the server recently took for what it accepted. A retry for which less time is left is of no use.
 func (t *Throttle) ReplyTime() time.Duration {

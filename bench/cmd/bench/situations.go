@@ -86,9 +86,6 @@ func (a arms) untried() []entry {
 			s.Warmup = 0
 			s.Load = overload.Load{Base: 0.05, Peak: 2, Start: time.Second, Burst: time.Second, Period: 41 * time.Second}
 		}},
-		{halfMinute(2), 2, 30, func(s *overload.Scenario) { s.Seeds = 1 }},
-		{halfMinute(4), 4, 30, func(s *overload.Scenario) { s.Seeds = 1 }},
-		{halfMinute(10), 10, 30, func(s *overload.Scenario) { s.Seeds = 1 }},
 		{jump, 0, 14, func(s *overload.Scenario) {
 			s.Warmup, s.Load, s.Jump = 0, spikeLoad, overload.Jump{Start: 7 * time.Second, Length: 10 * time.Second}
 			s.Duration += s.Jump.Length
@@ -106,11 +103,15 @@ func (a arms) untried() []entry {
 		entries = append(entries, entry{scenario(c.name, overload.Load{Base: c.load}, c.seconds*time.Second,
 			func(s *overload.Scenario) { s.Warmup = 3 * time.Second }, c.change), compared})
 	}
+	for _, load := range []float64{2, 4, 10} {
+		entries = append(entries, entry{scenario(minute(load), overload.Load{Base: load}, time.Minute,
+			func(s *overload.Scenario) { s.Warmup = 3 * time.Second }), []arm{a.throttled, a.newerThrottled}})
+	}
 	return entries
 }
 
-// halfMinute is the name of an overload of half a minute.
-func halfMinute(load float64) string { return fmt.Sprintf("half a minute at %v ×", load) }
+// minute is the name of an overload of a minute.
+func minute(load float64) string { return fmt.Sprintf("a minute at %v ×", load) }
 
 // mostly returns seven tenths of a class beside reads.
 func mostly(command string) []overload.Class {
