@@ -19,14 +19,14 @@ func TestFloorSteps(t *testing.T) {
 	}
 	const ms = time.Millisecond
 	// 10 % of rejections are usual. All rejected is 0.65 for the quick evidence, which 7 attempts give; a quarter rejected is 0.13 for
-	// the other, which 123 attempts give.
+	// the other, which 93 attempts give.
 	tests := []struct {
 		name  string
 		steps []step
 	}{
 		{name: "at first", steps: []step{{want: 0.01}}},
 		{name: "not while holding back helps", steps: []step{{attempts: 300, every: 100 * ms, accepted: 0.9, want: 0.01}}},
-		{name: "not by little evidence", steps: []step{{attempts: 115, every: 100 * ms, accepted: 0.75, want: 0.01}}},
+		{name: "not by little evidence", steps: []step{{attempts: 85, every: 100 * ms, accepted: 0.75, want: 0.01}}},
 		{name: "by enough", steps: []step{{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}}},
 		{name: "what is sent at once counts as one attempt",
 			steps: []step{{attempts: 1000, every: ms, accepted: 0.75, want: 0.01}}},
@@ -40,9 +40,23 @@ func TestFloorSteps(t *testing.T) {
 			{attempts: 7, every: 100 * ms, want: 0.06}, {attempts: 12, every: 100 * ms, want: 0.62},
 			{attempts: 10, every: 100 * ms, want: 0.79},
 		}},
-		{name: "not beyond if fewer are accepted than before", steps: []step{
-			{attempts: 134, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 60, every: 100 * ms, accepted: 0.4,
-				want: 0.62},
+		{name: "it falls if fewer are accepted than before, and then takes ten times the evidence", steps: []step{
+			{attempts: 103, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 30, every: 100 * ms, accepted: 0.4, want: 0.01},
+			{attempts: 300, every: 100 * ms, accepted: 0.75, want: 0.01}, {attempts: 900, every: 100 * ms, accepted: 0.75, want: 1},
+		}},
+		{name: "once it is 1, only if less than half is", steps: []step{
+			{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 100, every: 100 * ms, accepted: 0.5, want: 1},
+			{attempts: 60, every: 100 * ms, accepted: 0.2, want: 0.01},
+		}},
+		{name: "after quick evidence, too", steps: []step{
+			{attempts: 39, every: 100 * ms, accepted: 0.5, want: 0.62}, {attempts: 30, every: 100 * ms, accepted: 0.3, want: 0.62},
+			{attempts: 28, every: 100 * ms, want: 0.01},
+		}},
+		{name: "not if hardly any were accepted", steps: []step{
+			{attempts: 20, every: 100 * ms, accepted: 0.1, want: 0.62}, {attempts: 60, every: 100 * ms, want: 0.62},
+		}},
+		{name: "quick evidence does not count once holding back has helped", steps: []step{
+			{attempts: 10, every: 100 * ms, accepted: 1, want: 0.01}, {attempts: 8, every: 100 * ms, want: 0.01},
 		}},
 		{name: "it falls once holding back helps again", steps: []step{
 			{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 240, every: 100 * ms, accepted: 1,
@@ -51,12 +65,12 @@ func TestFloorSteps(t *testing.T) {
 		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []step{
 			{attempts: 16, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 0.5},
 			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 5, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 11, every: 100 * ms, inClasses: true, want: 0.51, givenUp: 1},
+			{attempts: 2, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.51, givenUp: 1},
 		}},
 		{name: "the reserve comes back", steps: []step{
 			{attempts: 26, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 20, every: 100 * ms, inClasses: true, accepted: 1, want: 0.01},
+			{attempts: 26, every: 100 * ms, inClasses: true, accepted: 1, want: 0.01},
 		}},
 	}
 	for _, tt := range tests {
