@@ -13,7 +13,8 @@ import (
 func (siv SearchIndexView) DropOne(
 	ctx context.Context, name string, opts ...options.Lister[options.DropSearchIndexOptions],
 ) error {
-	return wrapErrors(siv.upstreamDropOne(ctx, name, opts...))
+	err := siv.upstreamDropOne(ctx, name, opts...)
+	return wrapErrors(err)
 }
 
 // The error of a server is a CommandError.
@@ -22,7 +23,8 @@ func (siv SearchIndexView) DropOne(
 func (siv SearchIndexView) UpdateOne(
 	ctx context.Context, name string, definition any, opts ...options.Lister[options.UpdateSearchIndexOptions],
 ) error {
-	return wrapErrors(siv.upstreamUpdateOne(ctx, name, definition, opts...))
+	err := siv.upstreamUpdateOne(ctx, name, definition, opts...)
+	return wrapErrors(err)
 }
 
 // CreateOne creates a search index of the collection with the command createSearchIndexes, and returns its name. The server builds

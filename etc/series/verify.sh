@@ -2,7 +2,8 @@
 # Applies the series of $BASE to upstream's tree, one patch after the other, as git am does. After each, the tree has to be formatted,
 # to compile, and to pass go vet; the tests of the packages that the patch changes have to pass, upstream's and the series', after the last
 # patch all tests; the exported API has to stay compatible; and upstream's linters must find nothing new, but for what only a later commit
-# uses. In the end the tree has to be the fork, except for what the series leaves out. "make verify-series" calls it.
+# uses. In the end the tree has to be the fork, except for what the series leaves out. "make verify-series" calls it; FROM=0008 goes
+# on at this patch.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
@@ -35,6 +36,7 @@ show "before"
 go run "$APIDIFF" -m -w .git/api-upstream "$UPSTREAM" 2>/dev/null
 for patch in "${patches[@]}"; do
 	git am --quiet "$patch"
+	[[ ${patch##*/} < ${FROM:-0} ]] && continue
 	files=() packages=() # bash 3, which a Mac has, knows no mapfile
 	while read -r file; do files+=("$file"); done < <(git diff --name-only --diff-filter=d HEAD~ -- '*.go')
 	unformatted=$(gofmt -l "${files[@]}")

@@ -29,12 +29,13 @@ func (c *ClientOptions) SetMaxAdaptiveRetries(n uint) *ClientOptions {
 //
 //fork:wrap they are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {
-	if err := upstreamSetURIOpts(uri, opts); err != nil {
+	err := upstreamSetURIOpts(uri, opts)
+	if err != nil {
 		return err
 	}
 	if opts.connString.MaxAdaptiveRetriesSet {
 		opts.MaxAdaptiveRetries = &opts.connString.MaxAdaptiveRetries
 	}
 	opts.takeSwitches()
-	return nil
+	return err
 }

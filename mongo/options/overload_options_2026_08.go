@@ -17,9 +17,9 @@ type ClientOptions struct {
 //
 //fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {
-	if err := upstreamSetURIOpts(uri, opts); err != nil {
-		return err
+	err := upstreamSetURIOpts(uri, opts)
+	if err == nil {
+		opts.takeSwitches()
 	}
-	opts.takeSwitches()
-	return nil
+	return err
 }

@@ -3,7 +3,6 @@ package series
 import (
 	"go/ast"
 	"go/token"
-	"slices"
 )
 
 // parameterNames returns the names in a list of parameters; none if they have none.
@@ -102,16 +101,6 @@ func assignedIn(in ast.Node) (all []string) {
 func (m *merger) usedAfter() (all []string) {
 	for _, s := range m.after {
 		all = append(all, identifiers(s, false)...)
-	}
-	if s, ok := m.at.(*ast.ReturnStmt); ok && len(m.results) > 0 {
-		inCall := identifiers(m.call, false)
-		for _, name := range identifiers(s, false) {
-			if i := slices.Index(inCall, name); i >= 0 {
-				inCall = slices.Delete(inCall, i, i+1)
-				continue
-			}
-			all = append(all, name)
-		}
 	}
 	return all
 }

@@ -19,7 +19,6 @@ type merger struct {
 	call     *ast.CallExpr
 	at       ast.Stmt // the statement with the call
 	after    []ast.Stmt
-	guard    ast.Expr          // if it does not hold, nothing is called
 	results  []string          // what ours calls the call's results, if it does something with them
 	assigned map[string]string // parameters that the call passes on with other values
 	renamed  map[string]string // what is ours, to what it is called in upstream's function
@@ -44,22 +43,13 @@ func (m *merger) shape() bool {
 		return false
 	}
 	m.before, m.at, m.after = list[:i], list[i], list[i+1:]
-	last := len(m.after) == 0
 	switch s := m.at.(type) {
 	case *ast.ReturnStmt:
-		return len(s.Results) == 1 && (m.isCall(s.Results[0]) || m.around(s.Results[0]))
+		return len(s.Results) == 1 && m.isCall(s.Results[0])
 	case *ast.ExprStmt:
 		return m.isCall(s.X)
 	case *ast.AssignStmt:
 		return m.defines(s)
-	case *ast.IfStmt:
-		if init, ok := s.Init.(*ast.AssignStmt); ok {
-			return s.Else == nil && m.defines(init)
-		}
-		if x, ok := s.Body.List[0].(*ast.ExprStmt); ok && last && s.Init == nil && s.Else == nil && len(s.Body.List) == 1 {
-			m.guard = s.Cond
-			return m.isCall(x.X)
-		}
 	}
 	return false
 }
@@ -88,22 +78,6 @@ func (m *merger) isCall(e ast.Expr) bool {
 		m.call = call
 	}
 	return ok
-}
-
-// around takes the call out of an expression that makes another value of its only result.
-func (m *merger) around(e ast.Expr) bool {
-	if len(m.ours.Type.Results.List) != 1 {
-		return false
-	}
-	ast.Inspect(e, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		return !ok || !m.isCall(call)
-	})
-	m.results = []string{"result"}
-	if id, ok := m.ours.Type.Results.List[0].Type.(*ast.Ident); ok && id.Name == "error" {
-		m.results = []string{"retErr"}
-	}
-	return m.call != nil && !slices.Contains(identifiers(m.ours.Body, false), m.results[0])
 }
 
 // defines takes the call whose results get names.

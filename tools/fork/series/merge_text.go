@@ -68,25 +68,7 @@ func (m *merger) start() string {
 	for name, value := range m.assigned {
 		text += m.renamed[name] + " = " + value + "\n"
 	}
-	if m.guard != nil {
-		text += "if " + m.otherwise(m.guard) + " {\nreturn\n}\n"
-	}
 	return text
-}
-
-// otherwise returns the opposite of a condition.
-func (m *merger) otherwise(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.UnaryExpr:
-		if e.Op == token.NOT {
-			return m.edited(e.X.Pos(), e.X.End(), nil)
-		}
-	case *ast.BinaryExpr:
-		if opposite := map[token.Token]string{token.EQL: "!=", token.NEQ: "=="}[e.Op]; opposite != "" {
-			return m.edited(e.X.Pos(), e.X.End(), nil) + opposite + m.edited(e.Y.Pos(), e.Y.End(), nil)
-		}
-	}
-	return "!(" + m.edited(e.Pos(), e.End(), nil) + ")"
 }
 
 // deferred returns what ours does after the call, as a deferred function.
@@ -94,17 +76,7 @@ func (m *merger) deferred() string {
 	if len(m.results) == 0 {
 		return ""
 	}
-	var text string
-	switch s := m.at.(type) {
-	case *ast.ReturnStmt:
-		name := m.renamed[m.results[0]]
-		value := m.edited(s.Results[0].Pos(), s.Results[0].End(), []assemble.Edit{m.instead(m.call, name)})
-		return "defer func() { " + name + " = " + value + " }()\n"
-	case *ast.IfStmt:
-		text = "if " + m.edited(s.Cond.Pos(), s.End(), m.returns(s.Body))
-	}
-	from := m.at.End()
-	text += m.edited(from, m.ours.Body.Rbrace, m.returns(m.ours.Body))
+	text := m.edited(m.at.End(), m.ours.Body.Rbrace, m.returns(m.ours.Body))
 	text = finalReturn.ReplaceAllString(strings.TrimSpace(text), "$1}")
 	if strings.Contains(text, "\n") {
 		return "defer func() {\n" + text + "\n}()\n"

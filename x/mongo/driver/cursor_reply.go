@@ -15,9 +15,9 @@ func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorRes
 		err = checkCursor(response, cr)
 	}
 	if err != nil {
-		return CursorResponse{}, err
+		cr = CursorResponse{}
 	}
-	return cr, nil
+	return cr, err
 }
 
 // checkCursor returns an error if the reply's cursor lacks what its use takes for granted. A cursor without an id could have more

@@ -210,7 +210,7 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 		return message, nil
 	}
 	compressed := memoryPool.Get().(*[]byte)
-	wm, err := conn.Compressor.CompressWireMessage(*message, (*compressed)[:0])
+	wm, err := conn.CompressWireMessage(*message, (*compressed)[:0])
 	*compressed = wm
 	recycle(message)
 	return compressed, err

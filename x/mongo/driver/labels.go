@@ -47,7 +47,8 @@ func (e Error) Error() string {
 	if e.repeats {
 		e.Wrapped = nil
 	}
-	return e.account.Message(e.upstreamError())
+	message := e.upstreamError()
+	return e.account.Message(message)
 }
 
 // Is lets errors.Is find whether no attempt was sent.

@@ -26,7 +26,8 @@ const maxAdaptiveRetriesKey = "maxadaptiveretries"
 //
 //fork:wrap they are URI options
 func (u *ConnString) addOptions(connectionArgPairs []string) error {
-	if err := u.upstreamAddOptions(connectionArgPairs); err != nil {
+	err := u.upstreamAddOptions(connectionArgPairs)
+	if err != nil {
 		return err
 	}
 	for _, text := range u.UnknownOptions[maxAdaptiveRetriesKey] {

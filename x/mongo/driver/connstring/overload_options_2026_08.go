@@ -16,7 +16,8 @@ type ConnString struct {
 //
 //fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func (u *ConnString) addOptions(connectionArgPairs []string) error {
-	if err := u.upstreamAddOptions(connectionArgPairs); err != nil {
+	err := u.upstreamAddOptions(connectionArgPairs)
+	if err != nil {
 		return err
 	}
 	return u.takeSwitches()

@@ -24,7 +24,7 @@ type ConnectionError struct {
 	retryableWrite bool // the connection was for a write that could be retried
 }
 
-// connect establishes the connection. The error of a pool's connection names the server, so that a retry can avoid it, and has its labels.
+// The error of a pool's connection names the server, so that a retry can avoid it, and has its labels.
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (c *connection) connect(ctx context.Context) error {
@@ -34,16 +34,15 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 	switch e := err.(type) {
 	case ConnectionError:
-		return c.labelled(c.ofPool(e))
+		err = c.labelled(c.ofPool(e))
 	case driver.Error:
 		if connErr, ok := e.Wrapped.(ConnectionError); ok && c.pool.handshakeErrFn != nil {
 			connErr.overloaded = e.HasErrorLabel(driver.ErrSystemOverloadedError)
 			e.Wrapped = c.ofPool(connErr)
 		}
-		return e
-	default:
-		return err
+		err = e
 	}
+	return err
 }
 
 // ofPool describes an error of establishing a connection for the pool of a server.

@@ -27,7 +27,7 @@ type serverConfig struct {
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
 	cfg, err := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
 	if err != nil {
-		return nil, err
+		return cfg, err
 	}
 	settings := authConfigOptions{}
 	for _, apply := range clientOpts {
@@ -36,7 +36,7 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 	cfg.overload = newOverloadPolicy(settings.opts)
 	cfg.overload.Monitor, cfg.overload.Logger = settings.opts.RetryMonitor, cfg.logger
 	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
-	return cfg, nil
+	return cfg, err
 }
 
 // newOverloadPolicy makes the overload policy of a client with these options.

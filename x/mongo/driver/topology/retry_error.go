@@ -17,4 +17,7 @@ func (e ConnectionError) As(target any) bool { return e.account.As(target) }
 // Its end says how often the command was tried, if there was a backoff.
 //
 //fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
-func (e ConnectionError) Error() string { return e.account.Message(e.upstreamError()) }
+func (e ConnectionError) Error() string {
+	message := e.upstreamError()
+	return e.account.Message(message)
+}

@@ -14,7 +14,8 @@ func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint6
 		s.rejected()
 		s.refused()
 	}
-	if !backpressure.HasOwnLabel(err, driver.ErrSystemOverloadedError) {
-		s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
+	if backpressure.HasOwnLabel(err, driver.ErrSystemOverloadedError) {
+		return
 	}
+	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }

@@ -17,9 +17,10 @@ import (
 //
 //fork:wrap with adaptiveThrottling, operations need the connection more
 func (r *rttMonitor) start() {
-	if r.cfg.pace.skip(r.ctx, r.cfg.interval) == nil {
-		r.upstreamStart()
+	if r.cfg.pace.skip(r.ctx, r.cfg.interval) != nil {
+		return
 	}
+	r.upstreamStart()
 }
 
 // rttConfig holds the pace of the server's monitor.

@@ -91,10 +91,10 @@ func (t *Topology) selectServerFromDescription(
 	selector description.ServerSelector,
 ) ([]description.Server, error) {
 	suitable, err := t.upstreamSelectServerFromDescription(desc, selector)
-	if err != nil || len(suitable) < 2 || !t.cfg.overload.Rejected() {
-		return suitable, err
+	if err == nil && len(suitable) > 1 && t.cfg.overload.Rejected() {
+		suitable = t.lessLoaded(suitable)
 	}
-	return t.lessLoaded(suitable), nil
+	return suitable, err
 }
 
 // lessLoaded draws two of the servers at random, like SelectServer, and returns the one with fewer operations in progress and
