@@ -213,7 +213,7 @@ func storms(plan trial.Plan, up, fork traces) bool {
 		allowed += len(plan.Calls) // each is retried
 	}
 	if plan.Has("withTransaction") {
-		allowed += 16 // its first backoffs are of milliseconds
+		allowed += 32 // ten in the first second, with retries
 	}
 	return fork.least(trial.Trace.Burst) > up.most(trial.Trace.Burst)+allowed
 }

@@ -1141,6 +1141,16 @@ var reasons = []example{
 		plan: oneOf("withTransaction", "timeoutMS=50"), fork: ended("1001 monitor", `E "x"`, "timeout, context deadline exceeded"),
 	},
 	{
+		row: "`WithTransaction`, client-level timeout without a deadline", name: "it begins again", at: time.Second,
+		plan: oneOf("withTransaction", "timeoutMS=50"), up: []string{inserts0},
+		fork: ended("1 withTransaction", `mongo.CommandError "x"`, "timeout, context deadline exceeded, TransientTransactionError"),
+	},
+	{
+		not: true, name: "there is time to begin again", at: time.Millisecond,
+		plan: oneOf("withTransaction", "timeoutMS=50"), up: []string{inserts0},
+		fork: ended("1 withTransaction", `mongo.CommandError "x"`, "timeout, context deadline exceeded, TransientTransactionError"),
+	},
+	{
 		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit",
 		plan: Plan{Options: []string{"timeoutMS=50"}},
 		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},

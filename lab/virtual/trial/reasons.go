@@ -359,6 +359,10 @@ var Differences = []Difference{
 		Fork: side{lines: wentOn +
 			`|event started bulkWrite of call \d+ clientBulkWrite|log "Command started" commandName: bulkWrite`}},
 	// Its is still under way when the fork's application commits again.
+	// It begins again.
+	{Row: "`WithTransaction`, client-level timeout without a deadline", Apart: true, Ends: `fork withTransaction`,
+		When: func(i seen) bool { return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() },
+		Up:   side{lines: beginsAgain}, Fork: side{is: `context deadline exceeded.*` + transient}},
 	{Row: "`WithTransaction`, client-level timeout without a deadline", Apart: true, When: seen.limited,
 		Up:   side{lines: commitSeen + `.*"w": "majority","wtimeout"`},
 		Fork: side{lines: commitSeen + `.*writeConcern: \{"w": "majority"\}.* maxTimeMS: `}},
