@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -150,6 +152,25 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 		})
 		assert.Equal(t, []int{1, 2, 3, 3}, connections(s))
 		assert.Equal(t, []any{true, true, true, nil}, s.Field("startTransaction"))
+	})
+	t.Run("what a monitor runs meanwhile is not", func(t *testing.T) {
+		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
+		var client *Client
+		client = connectScript(t, s, options.Client().SetMonitor(&event.CommandMonitor{
+			Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+				if e.CommandName == "abortTransaction" {
+					require.NoError(t, client.Database("db").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
+				}
+			},
+		}))
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, session.StartTransaction())
+		ctx := NewSessionContext(context.Background(), session)
+		require.NoError(t, insertAny(ctx, client.Database("db").Collection("coll")))
+		require.NoError(t, session.AbortTransaction(ctx))
+		s.Finish()
+		assert.Equal(t, []int{1, 1, 1, 1}, connections(s))
 	})
 }
 

@@ -55,12 +55,13 @@ func Repeat(n int, reply any) []any {
 
 // Command returns an operation without type and name, like runCommand.
 func (s *Script) Command() driver.Operation {
-	return driver.Operation{
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
-			return bsoncore.AppendInt32Element(dst, "anything", 1), nil
-		},
-		Database:   "db",
-		Deployment: s,
+	return driver.Operation{CommandFn: Named("anything"), Database: "db", Deployment: s}
+}
+
+// Named makes a command of this name.
+func Named(name string) func([]byte, description.SelectedServer) ([]byte, error) {
+	return func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+		return bsoncore.AppendInt32Element(dst, name, 1), nil
 	}
 }
 

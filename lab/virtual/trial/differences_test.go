@@ -1095,16 +1095,6 @@ var reasons = []example{
 		both: []string{"event failed commitTransaction after 1ms"},
 	},
 	{
-		row: "that error of a commit; a commit that finds no server", name: "a monitor's command", plan: oneOf("transaction"),
-		up:   ended("1001 monitor", `topology.ServerSelectionError "server selection error: x"`, ""),
-		fork: ended("1001 monitor", `mongo.CommandError "server selection error: x"`, "UnknownTransactionCommitResult"),
-	},
-	{
-		not: true, name: "a command beside it", plan: oneOf("transaction"),
-		up:   ended("2 find", `topology.ServerSelectionError "server selection error: x"`, ""),
-		fork: ended("2 find", `mongo.CommandError "server selection error: x"`, "UnknownTransactionCommitResult"),
-	},
-	{
 		row: "errors of establishing a connection", name: "upstream returns the error before it", plan: oneOf("find"),
 		up: ended("1 find", `mongo.CommandError "x"`, "network"),
 		both: []string{`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network, ` +

@@ -298,10 +298,6 @@ var Differences = []Difference{
 	{Row: thatError, Ends: `both (transaction|commitAgain)`, Fork: side{is: unknown}, When: func(i seen) bool {
 		return !i.up.matches("is", unknown) && i.sameResult() && some(i.All, `call \d+ (transaction|commitAgain) error`+unsent)
 	}},
-	// And so have the commands that their monitors run.
-	{Row: thatError, Ends: `both monitor`, Kinds: committing, Fork: side{is: unknown}, When: func(i seen) bool {
-		return i.adds(unknown) && i.sameText() && i.sameResult() && some(i.All, `call `+i.call+` error`+unsent)
-	}},
 	// And that there was no time for it.
 	{Row: thatError, Ends: `both (transaction|withTransaction|commitAgain)`, When: func(i seen) bool {
 		return i.interrupted(expired+`|`+unknown) && i.up["returns"] == i.fork["returns"] &&

@@ -434,7 +434,7 @@ func TestExecuteOverloadCommit(t *testing.T) {
 		op.Client = scripted.Session(t)
 		require.NoError(t, op.Client.StartTransaction(nil))
 		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-		op.Client.Committing = true
+		op.Client.Committing, op.CommandFn = true, scripted.Named("commitTransaction")
 		op.WriteConcern = &writeconcern.WriteConcern{W: 1}
 		return op
 	}
@@ -608,7 +608,7 @@ func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
 	op := s.Transaction()
 	op.Authenticator = &reauthenticator{}
 	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-	op.Client.Committing = true
+	op.Client.Committing, op.CommandFn = true, scripted.Named("commitTransaction")
 	require.NoError(t, s.Execute(context.Background(), op))
 	assert.Equal(t, []any{nil, "majority"}, s.Field("writeConcern", "w"))
 }

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
@@ -16,7 +17,7 @@ func (ex *operationRun) inTransaction() bool {
 // "Majority write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern
 // stays.
 func (ex *operationRun) strengthenCommit() {
-	if client := ex.op.Client; client != nil && client.Committing {
+	if client := ex.op.Client; ex.op.commits() {
 		client.UpdateCommitTransactionWriteConcern()
 		ex.op.WriteConcern = client.CurrentWc
 	}
@@ -49,10 +50,20 @@ func (ex *operationRun) unpin(a *attempt) error {
 // its retry (transactions.md, "When to unpin"), and a command that did not start the transaction leaves no state on the server.
 func (ex *operationRun) unpinForRetry() error {
 	client := ex.op.Client
-	if client == nil || (!ex.cmd.startsTxn && !client.Aborting) {
+	if client == nil || (!ex.cmd.startsTxn && !ex.op.aborts()) {
 		return nil
 	}
 	return client.ClearPinnedResources()
+}
+
+// commits and aborts report whether the operation ends its transaction. The session alone does not say that: a command monitor may run a
+// command of its own in it meanwhile.
+func (op Operation) commits() bool {
+	return op.Client != nil && op.Client.Committing && op.Name == driverutil.CommitTransactionOp
+}
+
+func (op Operation) aborts() bool {
+	return op.Client != nil && op.Client.Aborting && op.Name == driverutil.AbortTransactionOp
 }
 
 // labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and
@@ -139,7 +150,7 @@ func (op Operation) selectServer(
 // (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as those of a disconnected client or an ended context, do not
 // get it: a caller that commits until the result is known would not stop.
 func (op Operation) labelSelection(err error) error {
-	if op.Client == nil || !op.Client.Committing || !isContextError(err) {
+	if !op.commits() || !isContextError(err) {
 		return err
 	}
 	return withLabel(err, UnknownTransactionCommitResult)
