@@ -1141,6 +1141,26 @@ var reasons = []example{
 		fork: ended("1 withTransaction", `mongo.CommandError "x"`, "timeout, context deadline exceeded, TransientTransactionError"),
 	},
 	{
+		row: "a commit of unknown result that was sent", name: "a commit after one that was not sent", plan: oneOf("transaction"),
+		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, lsid: 1`},
+		both: []string{`event failed commitTransaction after 0s: E "x" timeout, context deadline exceeded`},
+	},
+	{
+		not: true, name: "a commit after one that was sent", plan: oneOf("transaction"),
+		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1`},
+		fork: []string{`server a sees commitTransaction: 1, lsid: 1`},
+		both: []string{`event failed commitTransaction after 1ms: E "x" timeout, context deadline exceeded`},
+	},
+	{
+		row: "reauthentication (code 391)", name: "a change stream", up: ended("1 watch", `E "panic: x"`, ""),
+		plan: Plan{Faults: []Fault{{What: Error, Code: 391}}}, fork: []string{"event started aggregate of call 1 watch"},
+	},
+	{
+		not: true, name: "another panic", up: ended("1 watch", `E "panic: x"`, ""),
+		plan: Plan{Faults: []Fault{{What: Error, Code: 91}}}, fork: []string{"event started aggregate of call 1 watch"},
+	},
+	{
 		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit",
 		plan: Plan{Options: []string{"timeoutMS=50"}},
 		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},

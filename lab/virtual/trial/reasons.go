@@ -249,8 +249,10 @@ var Differences = []Difference{
 	{Row: wasSent, Apart: true, Kinds: committing, When: func(i seen) bool { return some(i.All, lost) },
 		Up: side{one: `ConnectionCheckOutStarted|event started abortTransaction`,
 			later: `event started abortTransaction|CheckOutFailed`, lines: wentOn + `|pool \S+: ConnectionClosed idle|` +
-				`event started abortTransaction|log "Command started" commandName: abortTransaction`},
-		Fork: side{one: lost + `|abortAgain error .*after calling commitTransaction`, lines: wentOn + `|` + ending}},
+				`event started abortTransaction|log "Command started" commandName: abortTransaction|` +
+				`call \d+ abortAgain returns <nil>, no error`},
+		Fork: side{one: lost + `|abortAgain error .*after calling commitTransaction|call \d+ transaction error`,
+			lines: wentOn + `|` + ending}},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, When: func(i seen) bool {
 		return i.Plan.failsConcern("commitTransaction") &&
@@ -260,6 +262,11 @@ var Differences = []Difference{
 	// Its next commit has the old write concern.
 	{Row: wasSent, Up: side{lines: commitSeen, no: majority}, Fork: side{lines: commitSeen + `.*writeConcern: \{` + majority},
 		But: writeConcern},
+	// The commit after one that was not sent has the majority.
+	{Row: wasSent, Up: side{lines: commitSeen + `.*writeConcern: \{` + majority}, Fork: side{lines: commitSeen, no: majority},
+		When: func(i seen) bool {
+			return some(i.Before, `event failed commitTransaction after 0s: .* context (deadline exceeded|canceled)`)
+		}, But: writeConcern},
 	// Which the command of a monitor, with the transaction's session, shows as well.
 	{Row: wasSent, Kinds: committing, When: func(i seen) bool { return i.Plan.Monitor.Asks > 0 },
 		Up: side{lines: countSeen}, Fork: side{lines: countSeen},
@@ -278,10 +285,14 @@ var Differences = []Difference{
 			`|(log|event) .*(getMore|killCursors)|event started (insert of call \d+ watch|distinct of call \d+ snapshot)`},
 		Fork: side{error: `"malformed reply: the cursor has no `, lines: wentOn + `|(log|event) .*(getMore|killCursors)`}},
 	// It forgets that the command begins the transaction.
-	{Row: "reauthentication (code 391)",
+	{Row: "reauthentication (code 391)", Apart: true,
 		When: func(i seen) bool { return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 }) },
 		Up:   side{lines: `server \S+ sees \w+: `}, Fork: side{lines: `server \S+ sees \w+: .*, startTransaction: true`},
 		But: `, startTransaction: true|, readConcern: \{"level": "\w+"\}`},
+	// Its change stream panics.
+	{Row: "reauthentication (code 391)", Apart: true, Ends: `up watch`,
+		When: func(i seen) bool { return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 }) },
+		Up:   side{error: `"panic: `}, Fork: side{lines: picks}},
 	// It waits for the router that it is pinned to.
 	{Row: unpinned, Apart: true, Kinds: committing, When: func(i seen) bool {
 		asked := i.Plan.Monitor.On != "" && every(i.Fork, `ConnectionCheckedIn|"Connection checked in"`) // and took its time
