@@ -39,7 +39,7 @@ type Row struct {
 	// How is the directive's verb, or Used or Calls.
 	How   string
 	Class Class
-	// Ours is "file:line" in the overlay, or the key of what uses it or is called.
+	// Ours is "file:line" in the overlay, or the way from ours to what is used or calls it.
 	Ours string
 	// Was and Now are "file:line" in the two versions.
 	Was string
@@ -123,11 +123,14 @@ func (d *drifter) touched() {
 
 // used compares a declaration that the fork uses.
 func (d *drifter) used(use uses.Use) {
-	how := Used
+	how, way := Used, use.Way[0].String()
 	if use.Calls {
 		how = Calls
 	}
-	d.declaration(use.Key, how, use.Ours.String(), d.must(d.plan.Module.Lookup(use.Key)), d.lookup(use.Key))
+	for i, key := range use.Way[1:] {
+		way += map[bool]string{true: ", through ", false: ", "}[i == 0] + key.String()
+	}
+	d.declaration(use.Key, how, way, d.must(d.plan.Module.Lookup(use.Key)), d.lookup(use.Key))
 }
 
 func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {

@@ -72,8 +72,11 @@ func free() int { return single }
 		{"pool retryable", "wrap", "same", "pool/more.go:4"},
 		{"pool taken", "replace", "moved", "conn/taken.go:3"},
 		{"pool Config", "extend", "changed", "pool/pool.go:7"},
-		{"pool Pool", "use", "same", "pool/pool.go:13"},
 		{"pool single", "use", "gone", ""},
+		{"pool Pool", "use", "same", "pool/pool.go:13"},
+		{"event Publish", "use", "same", "event/event.go:10"},
+		{"event Returned", "use", "same", "event/event.go:7"},
+		{"event Kind", "use", "same", "event/event.go:4"},
 	}, got)
 	require.True(t, report.Uncompiled)
 	for _, taken := range []string{"upstream already has Pool.upstreamPut", "backoff is new here, but upstream has it",
@@ -132,7 +135,7 @@ func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
 		require.Equal(t, row.Subject == "pool Open", row.Diff != "", row.Subject)
 		require.Equal(t, row.How == "wrap", row.NeedsReview(), "what is only used is as it was")
 	}
-	require.Len(t, moved.Rows, 4, "Get and Open, and the types that they name")
+	require.Len(t, moved.Rows, 4, "Get and Open, and the types that they use")
 	require.True(t, moved.Uncompiled)
 }
 

@@ -33,6 +33,7 @@ type Program struct {
 	folders []string               // those with files, in order
 	files   map[string][]*ast.File // by folder
 	info    *types.Info
+	named   []types.Type // but for interfaces
 }
 
 // Check type-checks a module.
@@ -55,9 +56,11 @@ func Check(ctx context.Context, run command.RunFunc, m *upstream.Module) (*Progr
 	}
 	c.version = "go" + version
 	for _, folder := range c.folders {
-		if _, err := c.check(folder); err != nil {
+		declared, err := c.check(folder)
+		if err != nil {
 			return nil, err
 		}
+		p.name(declared)
 	}
 	return p, nil
 }

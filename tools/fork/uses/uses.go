@@ -1,9 +1,6 @@
 package uses
 
 import (
-	"cmp"
-	"go/token"
-	"maps"
 	"slices"
 
 	"mongofork/tools/fork/plan"
@@ -13,96 +10,64 @@ import (
 // Use is a declaration of upstream's that a fork depends on and does not touch.
 type Use struct {
 	Key syntax.Key
-	// Calls is whether it calls what the overlay replaces or wraps. Otherwise the overlay uses it.
+	// Calls is whether it calls what the overlay replaces or wraps. Otherwise the overlay, or what it keeps of upstream's, uses it.
 	Calls bool
-	// Ours is what uses it, or is called.
-	Ours syntax.Key
+	// Way leads from a declaration of the fork to this one, without this one; or it has only what is called.
+	Way []syntax.Key
 }
 
-// Of returns what a plan's fork uses of upstream's, and what of upstream's calls the fork's, in order and each once.
+// Of returns what a plan's fork uses of upstream's: first, the nearest first, what the overlay's declarations and those of upstream's
+// that are wrapped or extended use, also through others; and then what calls the overlay's.
 func Of(p *plan.Plan, fork *Program) ([]Use, error) {
-	decls, err := fork.extents()
+	g, err := fork.graph()
 	if err != nil {
 		return nil, err
 	}
 	o := owners(p)
-	found := map[syntax.Key]Use{}
-	for id, object := range fork.info.Uses {
-		// A package's name, and what the language or the standard library declares, stand in no declaration of the module.
-		user, used := decls.find(fork.fset.PositionFor(id.Pos(), false)), decls.find(fork.fset.PositionFor(object.Pos(), false))
-		if user == nil || used == nil {
-			continue
-		}
-		var use Use
-		switch {
-		case o.is(user) && !o.is(used) && !o.kept[used.Key]:
-			use = Use{Key: used.Key, Ours: user.Key}
-		case o.is(used) && used.Func != nil && !o.is(user) && !o.kept[user.Key] && !user.Unnamed():
-			use = Use{Key: user.Key, Calls: true, Ours: used.Key}
-		default:
-			continue
-		}
-		was, known := found[use.Key]
-		if !known || was.Calls && !use.Calls || was.Calls == use.Calls && use.Ours.Compare(was.Ours) < 0 {
-			found[use.Key] = use
+	ways := map[*syntax.Decl][]syntax.Key{}
+	var next []*syntax.Decl
+	for _, d := range g.decls {
+		if _, kept := o.kept[d.Key]; kept || o.ours[d.Key] || o.files[d.File.Path] {
+			next, ways[d] = append(next, d), nil
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b Use) int { return a.Key.Compare(b.Key) }), nil
-}
-
-// extents are the declarations of each file, and where they stand.
-type extents map[string][]extent
-
-type extent struct {
-	start, end int
-	*syntax.Decl
-}
-
-func (p *Program) extents() (extents, error) {
-	all := extents{}
-	for _, folder := range p.folders {
-		parsed, err := p.module.Package(folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range parsed.Files {
-			for _, d := range file.Decls {
-				start, end := d.Extent()
-				all[file.Path] = append(all[file.Path], extent{start, end, d})
+	var found []Use
+	for ; len(next) > 0; next = next[1:] {
+		for _, used := range g.uses[next[0]] {
+			if _, known := ways[used]; !known {
+				ways[used] = append(slices.Clone(ways[next[0]]), o.name(next[0].Key))
+				found, next = append(found, Use{Key: used.Key, Way: ways[used]}), append(next, used)
 			}
 		}
 	}
-	return all, nil
-}
-
-// find returns the declaration at a place.
-func (e extents) find(place token.Position) *syntax.Decl {
-	in := e[place.Filename]
-	i, _ := slices.BinarySearchFunc(in, place.Offset, func(one extent, offset int) int { return cmp.Compare(one.end, offset+1) })
-	if i == len(in) || in[i].start > place.Offset {
-		return nil
+	for _, d := range g.decls {
+		_, known := ways[d]
+		called := slices.IndexFunc(g.uses[d], func(used *syntax.Decl) bool { return used.Func != nil && o.ours[used.Key] })
+		if !known && !d.Unnamed() && called >= 0 {
+			found = append(found, Use{Key: d.Key, Calls: true, Way: []syntax.Key{g.uses[d][called].Key}})
+		}
 	}
-	return in[i].Decl
+	return found, nil
 }
 
 // owner tells whose a declaration of a fork is.
 type owner struct {
-	files map[string]bool     // files of the overlay
-	ours  map[syntax.Key]bool // what replaces or wraps a declaration of upstream's
-	kept  map[syntax.Key]bool // what is wrapped or extended, which the lock has
+	files map[string]bool           // files of the overlay
+	ours  map[syntax.Key]bool       // what replaces or wraps a declaration of upstream's
+	kept  map[syntax.Key]syntax.Key // what is wrapped or extended, and its key in upstream's module
 }
 
 func owners(p *plan.Plan) owner {
-	o := owner{files: map[string]bool{}, ours: map[syntax.Key]bool{}, kept: map[syntax.Key]bool{}}
+	o := owner{files: map[string]bool{}, ours: map[syntax.Key]bool{}, kept: map[syntax.Key]syntax.Key{}}
 	for _, f := range p.Overlay.Files {
 		o.files[f.Path] = true
 	}
 	for _, t := range p.Touches {
 		switch t.How {
 		case syntax.Extend:
-			o.kept[t.Key] = true
+			o.kept[t.Key] = t.Key
 		case syntax.Wrap:
-			o.kept[plan.WrappedKey(t)] = true
+			o.kept[plan.WrappedKey(t)] = t.Key
 			o.ours[t.Key] = true
 		default:
 			o.ours[t.Key] = true
@@ -111,4 +76,10 @@ func owners(p *plan.Plan) owner {
 	return o
 }
 
-func (o owner) is(d *syntax.Decl) bool { return o.ours[d.Key] || o.files[d.File.Path] }
+// name returns the key by which upstream knows what is kept of it.
+func (o owner) name(key syntax.Key) syntax.Key {
+	if theirs, kept := o.kept[key]; kept {
+		return theirs
+	}
+	return key
+}

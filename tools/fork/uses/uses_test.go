@@ -33,7 +33,11 @@ func usedBy(t *testing.T, p *plan.Plan) []string {
 	require.NoError(t, err)
 	var lines []string
 	for _, use := range used {
-		lines = append(lines, use.Key.String()+map[bool]string{true: " > ", false: " < "}[use.Calls]+use.Ours.String())
+		line := use.Key.String() + map[bool]string{true: " >", false: " <"}[use.Calls]
+		for _, key := range use.Way {
+			line += " " + strings.ReplaceAll(key.String(), " ", ":")
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -84,9 +88,25 @@ type Conn struct{ buffer }
 
 type buffer []byte
 
-func (c *Conn) Write(b []byte) {}
+func (c *Conn) Write(b []byte) { flush(c.buffer, size) }
+
+func flush(b buffer, n int) {}
+
+const size = 1
 
 func Unused() {}
+
+type flusher interface{ Flush() }
+
+type file struct{}
+
+func (*file) Flush() { synced() }
+
+func (*file) Close() {}
+
+func synced() {}
+
+func Flush(f flusher) { f.Flush() }
 `),
 }
 
@@ -111,10 +131,35 @@ type config struct{ limit int }
 		"pool/overlay_test.go": []byte("package pool\n\nfunc ofTests() { helper() }\n"),
 	})
 	require.Equal(t, []string{
-		"pool Pool < pool Pool.pause",
-		"pool Pool.calls > pool Pool.replaced",
-		"pool Pool.wait < pool Pool.replaced",
+		"pool Pool < pool:Pool.pause",
+		"pool Pool.wait < pool:Pool.replaced",
+		"pool header < pool:Pool.wrapped",
+		"wire Conn.Write < pool:Pool.wrapped",
+		"pool limits < pool:Pool.pause pool:Pool",
+		"wire Conn < pool:Pool.pause pool:Pool",
+		"wire flush < pool:Pool.wrapped wire:Conn.Write",
+		"wire size < pool:Pool.wrapped wire:Conn.Write",
+		"wire buffer < pool:Pool.pause pool:Pool wire:Conn",
+		"pool Pool.calls > pool:Pool.replaced",
 	}, usedBy(t, p))
+}
+
+// What is called through an interface is used, too.
+func TestOfInterface(t *testing.T) {
+	t.Parallel()
+	_, p := forktest.PlanOn(t, module, filetree.Tree{
+		"pool/overlay.go": []byte(`package pool
+
+import "example.com/driver/v2/wire"
+
+//fork:replace flushes
+func (p *Pool) replaced() { wire.Flush(nil) }
+`),
+	})
+	used := usedBy(t, p)
+	require.Contains(t, used, "wire file.Flush < pool:Pool.replaced wire:Flush")
+	require.Contains(t, used, "wire synced < pool:Pool.replaced wire:Flush wire:file.Flush")
+	require.NotContains(t, strings.Join(used, "\n"), "Close")
 }
 
 // What upstream's own compiler would refuse is found where it stands, also beside what is not known of other modules.
@@ -137,8 +182,11 @@ func TestOfRepository(t *testing.T) {
 	t.Parallel()
 	forktest.EachBase(t, func(t *testing.T, _ string, p *plan.Plan) {
 		lines := strings.Join(usedBy(t, p), "\n")
-		for _, key := range []string{"Operation.retryable", "Operation.roundTrip", "Operation.createWireMessage"} {
-			require.Regexp(t, `(?m)^x/mongo/driver `+key+` < x/mongo/driver `, lines)
+		for _, key := range []string{"Operation.retryable", "Operation.roundTrip", "Operation.createWireMessage",
+			"Operation.readWireMessage"} {
+			require.Regexp(t, `(?m)^x/mongo/driver `+key+` < x/mongo/driver:`, lines)
 		}
+		require.Regexp(t, `(?m)^x/mongo/driver/topology Topology.SelectServer [<>] `, lines)
+		require.Regexp(t, `(?m)^x/mongo/driver/topology Server.Connection < `, lines)
 	})
 }
