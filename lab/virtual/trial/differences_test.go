@@ -1161,6 +1161,12 @@ var reasons = []example{
 		plan: Plan{Faults: []Fault{{What: Error, Code: 91}}}, fork: []string{"event started aggregate of call 1 watch"},
 	},
 	{
+		row: "a commit of unknown result that was sent", name: "what a monitor runs is no commit",
+		plan: Plan{Monitor: Monitor{Asks: 1}, Calls: []Call{{ID: 1, Kind: "transaction"}}},
+		up:   []string{`server a sees count: "c", writeConcern: {"w": "majority"}, lsid: 1`},
+		fork: []string{`server a sees count: "c", lsid: 1`},
+	},
+	{
 		row: "`WithTransaction`, client-level timeout without a deadline", name: "a commit",
 		plan: Plan{Options: []string{"timeoutMS=50"}},
 		up:   []string{`server a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": 10000}, lsid: 1`},

@@ -215,7 +215,8 @@ var Differences = []Difference{
 	// Which then end, too.
 	{Row: itsEnd, Apart: true, Ends: `fork monitor`, When: func(i seen) bool {
 		return i.limited() && i.At >= i.Plan.timeout() && i.under(within) != ""
-	}, Fork: side{is: `context deadline exceeded`, lines: wentOn + `|pool \S+: ConnectionClosed|log `}},
+	}, Fork: side{is: `context deadline exceeded`, lines: wentOn + `|pool \S+: ConnectionClosed|log |` +
+		`event failed (count|(commit|abort)Transaction) .*context deadline exceeded`}},
 	// Only the fork says it.
 	{Row: otherError, Ends: `both withTransaction`, When: func(i seen) bool {
 		_, up, isTimeout := strings.Cut(strings.TrimSuffix(i.up["error"], `"`), ` mongo.timeoutError "operation timed out: `)
@@ -270,7 +271,7 @@ var Differences = []Difference{
 	// Which the command of a monitor, with the transaction's session, shows as well.
 	{Row: wasSent, Kinds: committing, When: func(i seen) bool { return i.Plan.Monitor.Asks > 0 },
 		Up: side{lines: countSeen}, Fork: side{lines: countSeen},
-		But: `, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`},
+		But: `, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}|` + writeConcern},
 	// The application commits again, by another router, which no connection is idle for.
 	{Row: unpinned, Apart: true, Kinds: committing,
 		When: func(i seen) bool { return i.Plan.commitsAgain() && i.Plan.Topology == "sharded:2" },
