@@ -14,8 +14,10 @@ import (
 func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding, detail string) {
 	for i := range min(len(up.Outcomes), len(fork.Outcomes)) {
 		u, f := up.Outcomes[i], fork.Outcomes[i]
-		chance := u.Kind == "withTransaction" && min(u.End-u.Start, f.End-f.Start) > time.Minute // how often it begins again
-		if min(u.Start, f.Start) <= apart+plan.Turns() || plan.Hurries(u.Call) || chance || !settled(plan, up, fork, u.Start, f.Start) {
+		// How often a transaction begins again in two minutes is by chance.
+		chance := u.Kind == "withTransaction" && min(u.End-u.Start, f.End-f.Start) > time.Minute
+		if chance || min(u.Start, f.Start) <= apart+plan.Turns() || plan.Hurries(u.Call) ||
+			!settled(plan, up, fork, u.Start, f.Start) {
 			continue
 		}
 		same := len(plan.Workers()) == 1 && up.Well(i) && fork.Well(i)

@@ -127,7 +127,8 @@ func (c *seriesCmd) tests(a *app) error {
 	if err := opt.Tests.Write(a.project.Root, out.Dir); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
+	_, err = fmt.Fprintf(a.out,
+		"%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
 		out.Label, opt.Tests.Folder, len(opt.Tests.Files))
 	return err
 }

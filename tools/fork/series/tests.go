@@ -68,7 +68,8 @@ func (t Tests) limit(file *yaml.Node) {
 	for _, entity := range field(file, "createEntities", yaml.SequenceNode).Content {
 		if entity.Content[0].Value == "client" {
 			options := field(entity.Content[1], "uriOptions", yaml.MappingNode)
-			*field(options, "maxAdaptiveRetries", yaml.ScalarNode) = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: t.Limit}
+			limit := field(options, "maxAdaptiveRetries", yaml.ScalarNode)
+			*limit = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: t.Limit}
 		}
 	}
 }
