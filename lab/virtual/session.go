@@ -74,7 +74,7 @@ func (s *store) inTransaction(q *query, current *session, number int64) (result,
 		s.unstarted++
 	}
 	if number != current.number || current.state == none || current.state == aborted {
-		return nil, servererror.Errorf(servererror.CodeNoSuchTransaction, "no transaction %d is in progress", number)
+		return nil, servererror.Errorf(servererror.CodeNoSuchTransaction, "no such transaction is in progress")
 	}
 	switch {
 	case q.name == "commitTransaction":

@@ -26,6 +26,9 @@ const labelled = `pool a: ConnectionCheckOutFailed connectionError 1ms E "during
 var handshakeFails = append(ended("1 find", `E "during connection handshake"`, "network"),
 	`pool a: ConnectionCheckOutFailed connectionError 1ms E "during connection handshake" network`)
 
+// clearedAtEnd is the error of a cursor, as both drivers have it.
+const clearedAtEnd = `call 1 tailable error *errors.joinError "connection pool for a was cleared because another operation failed with: x"`
+
 // oneOf is a plan whose only call is of a kind.
 func oneOf(kind string, options ...string) Plan {
 	return Plan{Options: options, Calls: []Call{{ID: 1, Kind: kind}}}
@@ -700,21 +703,45 @@ var reasons = []example{
 	},
 	{not: true, name: "nothing is aborted", fork: []string{asks, "pool a: ConnectionCheckedIn  0s "}},
 	{
-		row: "`retryWrites=false`, client bulk write in an explicit session", name: "its number",
-		plan: Plan{Options: []string{"retryWrites=false"}, Calls: []Call{{Kind: "clientBulkWrite"}}},
-		up:   []string{"server a sees find: c, txnNumber: 2, autocommit: false"},
-		fork: []string{"server a sees find: c, txnNumber: 1, autocommit: false"},
+		row: "that error, or one while a connection is established, in a transaction", name: "upstream's at the end of a cursor",
+		up: []string{"call 1 tailable is TransientTransactionError"}, fork: []string{"call 1 tailable is "},
+		both: []string{clearedAtEnd},
 	},
 	{
-		not: true, name: "another field", plan: Plan{Options: []string{"retryWrites=false"},
-			Calls: []Call{{Kind: "clientBulkWrite"}}},
-		up:   []string{"server a sees find: c, txnNumber: 2, autocommit: false"},
-		fork: []string{"server a sees find: d, txnNumber: 1, autocommit: false"},
+		not: true, name: "the fork's at the end of a cursor",
+		up: []string{"call 1 tailable is "}, fork: []string{"call 1 tailable is TransientTransactionError"},
+		both: []string{clearedAtEnd},
 	},
 	{
-		not: true, name: "no client bulk write", plan: Plan{Options: []string{"retryWrites=false"}},
-		up:   []string{"server a sees find: c, txnNumber: 2, autocommit: false"},
-		fork: []string{"server a sees find: c, txnNumber: 1, autocommit: false"},
+		row: "the deadline passes, or the context is cancelled, before a retry is sent", name: "after the newest's timeout",
+		up:   ended("1 withTransaction", `mongo.timeoutError "operation timed out: x"`, "timeout, network"),
+		fork: ended("1 withTransaction", `mongo.CommandError "x: no time for a retry: y"`, "timeout, network, context canceled"),
+	},
+	{
+		not: true, name: "after the newest's timeout, another error",
+		up:   ended("1 withTransaction", `mongo.timeoutError "operation timed out: z"`, "timeout, network"),
+		fork: ended("1 withTransaction", `mongo.CommandError "x: no time for a retry: y"`, "timeout, network, context canceled"),
+	},
+	{
+		row: "client bulk write, reading its results with getMore", name: "a dropped connection",
+		plan: Plan{Faults: []Fault{{What: Drop, On: "getMore"}}, Calls: []Call{{ID: 1, Kind: "clientBulkWriteMany"}}},
+		up:   []string{"pool a: ConnectionCreated  0s "},
+		fork: []string{"event started getMore of call 1 clientBulkWriteMany", "pool a: ConnectionCheckedIn  0s "},
+	},
+	{
+		not: true, name: "a lost connection",
+		plan: Plan{Faults: []Fault{{What: Lose, On: "getMore"}}, Calls: []Call{{ID: 1, Kind: "clientBulkWriteMany"}}},
+		up:   []string{"pool a: ConnectionCreated  0s "},
+		fork: []string{"event started getMore of call 1 clientBulkWriteMany", "pool a: ConnectionCheckedIn  0s "},
+	},
+	{
+		row: "a compressor fails, or the connection is closed before the command is sent", name: "in the log, too",
+		fork: []string{`event failed insert after 0s: topology.ConnectionError "connection(<closed>) connection is closed" `,
+			`log "Command failed" commandName: insert, failure: connection(<closed>) connection is closed, serverHost: a`},
+	},
+	{
+		not: true, name: "only in the log",
+		fork: []string{`log "Command failed" failure: connection(<closed>) connection is closed, serverHost: a`},
 	},
 	{
 		row: "an interrupted write of many documents", name: "insertMany's indexes",

@@ -66,8 +66,16 @@ func New(seed uint64) Plan {
 	if seed%2 == 0 && len(p.Calls) <= 20 { // from a source of their own, so that they change no other plan
 		source{rand.New(rand.NewPCG(seed, 2))}.features(&p)
 	}
+	if p.Has("minPoolSize") { // upstream has its connections sooner
+		for i := range p.Calls {
+			p.Calls[i].Pause += established
+		}
+	}
 	return p
 }
+
+// established is when pools have their first connections.
+const established = 5 * time.Millisecond
 
 // calls replaces the calls by some of one kind.
 func (s source) calls(p *Plan, workers, each int, kind string) {

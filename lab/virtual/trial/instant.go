@@ -110,6 +110,11 @@ func (i Instant) later(lines []string, pattern string, kinds []string) bool {
 // limited reports whether the client has a Timeout.
 func (i Instant) limited() bool { return i.Plan.timeout() > 0 }
 
+// reauthenticates reports whether a command fails with code 391.
+func (i Instant) reauthenticates() bool {
+	return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 })
+}
+
 // unknown reports whether a commit ends of which it is not known whether it took place, or has ended if its monitor takes its time.
 func (i Instant) unknown() bool {
 	lines := i.All
@@ -234,7 +239,9 @@ func (e ends) interrupted(more string) bool {
 	upType, up, _ := strings.Cut(strings.TrimSpace(e.up["error"]), " ")
 	forkType, fork, _ := strings.Cut(strings.TrimSpace(e.fork["error"]), " ")
 	before, _, ok := strings.Cut(fork, noTime)
-	return ok && strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") && e.adds(more)
+	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
+	return ok && strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") && e.adds(more) ||
+		ok && isTimeout && strings.HasPrefix(`"`+wrapped, before) && e.adds(more)
 }
 
 // adds reports whether the fork's error is what upstream's is, and what matches, too.

@@ -231,6 +231,11 @@ func (p Plan) Reachable() bool {
 	return !p.faulty(func(f Fault) bool { return f.overloads() && !f.is(Reject, Capacity, Requests) })
 }
 
+// Aborts reports whether the servers that exist can be reached, and none refuses to abort.
+func (p Plan) Aborts() bool {
+	return p.Reachable() && !p.faulty(func(f Fault) bool { return f.What == Error && f.On == "abortTransaction" })
+}
+
 // Endless reports whether a call that meets closed connections has a deadline, until which both drivers send it again.
 func (p Plan) Endless() bool {
 	return p.faulty(func(f Fault) bool {

@@ -67,7 +67,7 @@ func (a *application) react(ctx context.Context, event string) {
 		c.ID, c.Kind = c.ID+monitors, "monitor"
 		ctx, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 		defer cancel()
-		time.AfterFunc(m.Asks, cancel)
+		time.AfterFunc(m.Asks+asideOf(c.ID), cancel)
 		n, err := a.coll.EstimatedDocumentCount(ctx)
 		a.ended(c.ID, c.Kind, n, err)
 	}

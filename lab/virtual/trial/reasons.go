@@ -59,8 +59,12 @@ const (
 	maxTime      = `maxTimeMS: \{"\$numberLong":"\d+"\}`
 	writeConcern = `, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`
 	bulkCleared  = ` \S+ "(bulk write exception: top level error: )?connection pool for \S+ was cleared`
-	bulkSends    = `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|` +
+	asksToo      = `|event started count of call \d+ monitor`
+	bulkSends    = asksToo + `|event started (bulkWrite|getMore) of call \d+ clientBulkWrite|` +
 		`log "Command started" commandName: (bulkWrite|getMore)`
+
+	// unpaired is the event that upstream lacks.
+	unpaired = `event failed \w+ after \S+: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`
 
 	beforeRetry = "the deadline passes, or the context is cancelled, before a retry is sent"
 	manyWrites  = "an interrupted write of many documents"
@@ -116,8 +120,8 @@ var Differences = []Difference{
 			error: `^ backpressure\.Interruption "bulk write exception: write concern errors: \[.*\]: no time for a retry: `}},
 	// It starts a command without time, and has its error, and sometimes one more connection.
 	{Row: beforeRetry, Apart: true, Ends: `both watch`, When: seen.sameResult,
-		Up: side{is: expired, lines: wentOn + `|event started aggregate of call \d+ watch|` +
-			`(event|log) .*failed.*aggregate.*context (canceled|deadline exceeded)|log "Command started"`},
+		Up: side{is: expired, lines: wentOn + `|pool \S+: ConnectionClosed idle|event started aggregate of call \d+ watch|` +
+			`(event|log) .*failed.*aggregate.*context (canceled|deadline exceeded)|log "(Command started|Connection closed)"`},
 		Fork: side{is: expired, lines: tried}},
 	{Row: "no server or connection for a retry", Ends: `both watch`, When: seen.sameResult,
 		Up:   side{lines: tried, error: `^ topology\.ServerSelectionError`},
@@ -156,6 +160,11 @@ var Differences = []Difference{
 			return i.adds(transient) && i.sameText() && i.sameResult() && some(i.All, `call `+i.call+
 				` error .*(was cleared because another operation failed|during connection handshake)`)
 		}, Up: side{lines: tried}, Fork: side{lines: tried}},
+	// It labels that of a cursor's end, too.
+	{Row: "that error, or one while a connection is established, in a transaction", Ends: `both (tailable|findClose|watch)`,
+		When: func(i seen) bool {
+			return i.sameText() && i.sameResult() && some(i.All, `call `+i.call+` error \*errors\.joinError .*`+poolCleared)
+		}, Up: side{is: `^ ` + transient + `$`}, Fork: side{is: `^ ?$`}},
 	// It returns the error before that of a retry.
 	{Row: clearedPool, Apart: true, Ends: `(up|both) .*`, Up: side{lines: tried, error: `.`}, When: func(i seen) bool {
 		return some(i.All, `CheckOutFailed .*`+poolCleared) ||
@@ -275,7 +284,7 @@ var Differences = []Difference{
 	// The application commits again, by another router, which no connection is idle for.
 	{Row: unpinned, Apart: true, Kinds: committing,
 		When: func(i seen) bool { return i.Plan.commitsAgain() && i.Plan.Topology == "sharded:2" },
-		Up:   side{lines: wentOn + `|pool \S+: ConnectionClosed idle|` + closed + `|` + commitOf, one: `CheckOutStarted`},
+		Up:   side{lines: wentOn + `|pool \S+: ConnectionClosed idle|` + closed + `|` + commitOf + asksToo, one: `CheckOutStarted`},
 		Fork: side{lines: wentOn + `|pool \S+: ConnectionClosed idle|` + closed, one: `CheckOutStarted`, later: commitOn}},
 	// It panics, or takes it for an answer.
 	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Ends: `(fork|both) .*`,
@@ -283,16 +292,16 @@ var Differences = []Difference{
 			return i.Plan.faulty(func(f Fault) bool { return f.What == Lack && strings.HasPrefix(f.Field, "cursor") })
 		},
 		Up: side{error: `^$|"(panic: |invalid response from server, no '|database name cannot be empty)`, lines: wentOn +
-			`|(log|event) .*(getMore|killCursors)|event started (insert of call \d+ watch|distinct of call \d+ snapshot)`},
+			`|(log|event) .*(getMore|killCursors)|(log "Command|event) started"? .*(insert|distinct)`},
 		Fork: side{error: `"malformed reply: the cursor has no `, lines: wentOn + `|(log|event) .*(getMore|killCursors)`}},
 	// It forgets that the command begins the transaction.
 	{Row: "reauthentication (code 391)", Apart: true,
-		When: func(i seen) bool { return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 }) },
+		When: seen.reauthenticates,
 		Up:   side{lines: `server \S+ sees \w+: `}, Fork: side{lines: `server \S+ sees \w+: .*, startTransaction: true`},
 		But: `, startTransaction: true|, readConcern: \{"level": "\w+"\}`},
 	// Its change stream panics.
 	{Row: "reauthentication (code 391)", Apart: true, Ends: `up watch`,
-		When: func(i seen) bool { return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 }) },
+		When: seen.reauthenticates,
 		Up:   side{error: `"panic: `}, Fork: side{lines: picks}},
 	// It waits for the router that it is pinned to.
 	{Row: unpinned, Apart: true, Kinds: committing, When: func(i seen) bool {
@@ -314,7 +323,7 @@ var Differences = []Difference{
 	{Row: thatError, Ends: `both (transaction|withTransaction|commitAgain)`, When: func(i seen) bool {
 		return i.interrupted(expired+`|`+unknown) && i.up["returns"] == i.fork["returns"] &&
 			some(i.Before, `event failed commitTransaction`)
-	}, Up: side{lines: tried}, Fork: side{lines: tried, error: noTime + `server selection error: `}},
+	}, Up: side{lines: tried}, Fork: side{lines: tried, error: noTime + ` ?server selection error: `}},
 	{Row: "write without a connection, `retryWrites` on",
 		Ends: `both (insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite).*`, When: func(i seen) bool {
 			return !i.Plan.Has("retryWrites=false") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
@@ -323,7 +332,7 @@ var Differences = []Difference{
 	{Row: abortAgain, Apart: true, When: func(i seen) bool {
 		concern := i.Plan.failsConcern("abortTransaction")
 		up, fork := i.starts("abortTransaction of call (" + i.under(transacting) + ")")
-		if concern && i.Plan.Topology == "sharded:2" {
+		if i.Plan.Topology == "sharded:2" {
 			up += len(i.Plan.Calls) // each of its calls waits in vain for the router that it is pinned to
 		}
 		return (concern || some(i.All, `event (failed|started) abortTransaction|log .*abortTransaction`)) && fork > 0 && fork <= up
@@ -337,11 +346,6 @@ var Differences = []Difference{
 		return !some(i.Fork, majority) || !some(i.Fork, `"wtimeout": `) && some(i.Upstream, `"wtimeout": `)
 	}, Up: side{lines: `server \S+ sees abortTransaction: .*writeConcern: \{` + majority},
 		Fork: side{lines: `server \S+ sees abortTransaction: `}, But: writeConcern},
-	{Row: "`retryWrites=false`, client bulk write in an explicit session",
-		When: func(i seen) bool { return i.Plan.Has("retryWrites=false") && slices.ContainsFunc(bulks, i.Plan.Has) },
-		Up:   side{lines: `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`},
-		Fork: side{lines: `sees .* txnNumber: .*autocommit: false|no transaction \d+ is in progress`},
-		But:  `txnNumber: [^,]*|no transaction \d+`},
 
 	// Its getMore does without a connection of its own, or needs a second one.
 	{Row: bulkResults, Apart: true, Ends: `none|(up|both) clientBulkWrite(Many)?`, When: func(i seen) bool {
@@ -353,6 +357,7 @@ var Differences = []Difference{
 			every(i.restFork, wentOn+bulkSends+`|`+closed+others) &&
 			some(i.All, `event (succeeded bulkWrite|started (bulkWrite|getMore) of call \d+ clientBulkWrite)`) &&
 			(i.endsEarly(bulks...) || i.asOften(`bulkWrite of call \d+ clientBulk`) && i.asOften(`getMore of call \d+ clientBulk`) ||
+				i.Plan.faulty(func(f Fault) bool { return f.What == Drop && f.On == "getMore" }) ||
 				i.later(i.UpstreamOn, `call CALL error`+bulkCleared, bulks) || i.later(i.ForkOn, `call CALL error`+unsent, bulks) ||
 				i.Plan.failsConcern("bulkWrite") && i.later(i.ForkOn, `call CALL error .* write concern errors: `, bulks))
 	}, Up: side{lines: wentOn + bulkSends + `|` + closed, error: bulkCleared}, Fork: side{lines: `.`}},
@@ -375,8 +380,8 @@ var Differences = []Difference{
 		Up:   side{lines: commitSeen + `.*"w": "majority","wtimeout"`},
 		Fork: side{lines: commitSeen + `.*writeConcern: \{"w": "majority"\}.* maxTimeMS: `}},
 	{Row: "a compressor fails, or the connection is closed before the command is sent",
-		When: func(i seen) bool { return len(i.Fork) == 1 },
-		Fork: side{lines: `event failed \w+ after \S+: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`}},
+		When: func(i seen) bool { return len(i.Fork) <= 2 },
+		Fork: side{one: unpaired, lines: unpaired + `|log "Command failed" .*connection\(<closed>\) connection is closed, `}},
 	{Row: "write concern error of a batch, none in the next", Ends: `(fork|both) bulkWrite`,
 		When: func(i seen) bool {
 			return strings.TrimSuffix(i.up["returns"], "no error") == strings.TrimSuffix(i.fork["returns"], "an error")

@@ -31,14 +31,14 @@ type recorder struct {
 	mu         sync.Mutex
 	result     Trace // but for what follows
 	calls      map[int]*tally
-	sessions   map[string]int       // numbers sessions by their lsid
-	known      map[string]time.Time // when servers were first known, by address
-	selections map[string]int       // by the operation
-	tokens     float64              // at most, by the attempts that were sent
-	leaving    bool                 // whether the client disconnects
-	pending    map[int64]int        // events of commands by their number: those that start, less those that end
-	held       int                  // connections
-	asked      int                  // for connections
+	numbers    map[string]map[string]int // of sessions, by their lsid, and of a session's transactions
+	known      map[string]time.Time      // when servers were first known, by address
+	selections map[string]int            // by the operation
+	tokens     float64                   // at most, by the attempts that were sent
+	leaving    bool                      // whether the client disconnects
+	pending    map[int64]int             // events of commands by their number: those that start, less those that end
+	held       int                       // connections
+	asked      int                       // for connections
 }
 
 // tally is what a call comes to, by its commands.
@@ -57,7 +57,7 @@ const (
 )
 
 func newRecorder(keep, ordered bool) *recorder {
-	return &recorder{start: time.Now(), keep: keep, ordered: ordered, calls: map[int]*tally{}, sessions: map[string]int{},
+	return &recorder{start: time.Now(), keep: keep, ordered: ordered, calls: map[int]*tally{}, numbers: map[string]map[string]int{},
 		known: map[string]time.Time{}, selections: map[string]int{}, tokens: tokensAtMost, pending: map[int64]int{}}
 }
 
@@ -153,11 +153,13 @@ func (r *recorder) command(c virtual.Command) {
 	for _, e := range elements {
 		switch {
 		case e.Key() == "lsid":
-			if n := r.session(string(e.Value().Value)); r.ordered {
+			if n := r.number("", string(e.Value().Value)); r.ordered {
 				fields = append(fields, fmt.Sprintf("lsid: %d", n))
 			}
-		case e.Key() == "txnNumber" && !r.ordered, c.Name == "endSessions", slices.Contains(volatile, e.Key()):
+		case c.Name == "endSessions", slices.Contains(volatile, e.Key()), e.Key() == "txnNumber" && !r.ordered:
 			fields = append(fields, e.Key())
+		case e.Key() == "txnNumber": // a driver may leave some out
+			fields = append(fields, fmt.Sprintf("txnNumber: %d", r.number(c.Body.Lookup("lsid").String(), e.Value().String())))
 		default:
 			fields = append(fields, fmt.Sprintf("%s: %v", e.Key(), e.Value()))
 		}
@@ -168,14 +170,18 @@ func (r *recorder) command(c virtual.Command) {
 	r.line("server %s sees %s", c.Host, strings.Join(fields, ", "))
 }
 
-// session returns a session's number.
-func (r *recorder) session(lsid string) int {
+// number returns the number of one that was seen among others, from 1.
+func (r *recorder) number(others, one string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.sessions[lsid] == 0 {
-		r.sessions[lsid] = len(r.sessions) + 1
+	if r.numbers[others] == nil {
+		r.numbers[others] = map[string]int{}
 	}
-	return r.sessions[lsid]
+	numbers := r.numbers[others]
+	if numbers[one] == 0 {
+		numbers[one] = len(numbers) + 1
+	}
+	return numbers[one]
 }
 
 // meets notes that a server is known.
