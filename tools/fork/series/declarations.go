@@ -32,12 +32,12 @@ func (s *Series) asBefore(f *plan.File, last int) ([]byte, error) {
 		}
 		var edits []assemble.Edit
 		for _, d := range before.Decls {
-			at := slices.IndexFunc(now.Decls, func(n *syntax.Decl) bool { return n.Key.Name == d.Key.Name })
-			if at < 0 {
+			late := now.Decl(d.Key.Name)
+			if late == nil {
 				return nil, fmt.Errorf("%s: %s has no %s", s.Steps[i].File(), f.Path, d.Key.Name)
 			}
 			edit := assemble.Edit{}
-			edit.Start, edit.End = now.Decls[at].Extent()
+			edit.Start, edit.End = late.Extent()
 			from, to := d.Extent()
 			edit.Text = text[from:to]
 			edits = append(edits, edit)
@@ -81,12 +81,12 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(source.Decls, func(d *syntax.Decl) bool { return d.Key.Name == touch.Key.Name })
-		if at < 0 || source.Decls[at].Func.Doc == nil {
+		ours := source.Decl(touch.Key.Name)
+		if ours == nil || ours.Func.Doc == nil {
 			return fmt.Errorf("%s has no %s with a comment", name, touch.Key)
 		}
-		theirs, ours := touch.Theirs.Func.Doc, source.Decls[at].Func.Doc
-		edit := assemble.Edit{Start: source.Offset(ours.Pos()), End: source.Offset(ours.End())}
+		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
+		edit := assemble.Edit{Start: source.Offset(doc.Pos()), End: source.Offset(doc.End())}
 		edit.Text = slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
 		paragraphs := bytes.Split(source.Src[edit.Start:edit.End], []byte("\n//\n"))
 		for _, n := range s.Options.Comments[touch.Key.String()] {

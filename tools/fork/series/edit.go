@@ -43,8 +43,8 @@ func (e Edit) apply(t filetree.Tree) error {
 		if err != nil {
 			return err
 		}
-		if at := slices.IndexFunc(source.Decls, func(d *syntax.Decl) bool { return d.Key.Name == key.Name }); at >= 0 {
-			t[name], err = e.edited(source, source.Decls[at].Func)
+		if d := source.Decl(key.Name); d != nil {
+			t[name], err = e.edited(source, d.Func)
 			return err
 		}
 	}

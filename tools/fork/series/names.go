@@ -107,20 +107,17 @@ func mergeWrapped(t filetree.Tree, touch plan.Touch, all []plan.Touch) (done boo
 	if err != nil {
 		return false, err
 	}
-	at := func(name string) int {
-		return slices.IndexFunc(source.Decls, func(d *syntax.Decl) bool { return d.Key.Name == name })
-	}
-	ours, theirs := at(touch.Key.Name), at(plan.WrappedKey(touch).Name)
-	if ours < 0 || theirs < 0 || found > 0 {
+	ours, theirs := source.Decl(touch.Key.Name), source.Decl(plan.WrappedKey(touch).Name)
+	if ours == nil || theirs == nil || found > 0 {
 		return false, nil
 	}
-	text, done := merged(source, source.Decls[ours].Func, source.Decls[theirs].Func)
+	text, done := merged(source, ours.Func, theirs.Func)
 	if !done {
 		return false, nil
 	}
 	edit := assemble.Edit{Text: []byte(text)}
-	edit.Start, _ = source.Decls[ours].Extent()
-	_, edit.End = source.Decls[theirs].Extent()
+	edit.Start, _ = ours.Extent()
+	_, edit.End = theirs.Extent()
 	spliced, err := assemble.Splice(source.Src, []assemble.Edit{edit})
 	if err != nil {
 		return false, err

@@ -48,6 +48,16 @@ func Parse(name string, src []byte) (*File, error) {
 // IsTest reports whether only tests compile the file.
 func (s *File) IsTest() bool { return strings.HasSuffix(s.Path, "_test.go") }
 
+// Decl returns the declaration of this name, Type.Method for a method; nil if there is none.
+func (s *File) Decl(name string) *Decl {
+	for _, d := range s.Decls {
+		if d.Key.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
 // Offset returns pos as a byte offset into Src.
 func (s *File) Offset(pos token.Pos) int { return s.fset.Position(pos).Offset }
 

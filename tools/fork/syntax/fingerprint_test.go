@@ -11,13 +11,8 @@ func declOf(t *testing.T, code, name string) *Decl {
 	t.Helper()
 	s, err := Parse("p.go", []byte("package p\n\n"+code))
 	require.NoError(t, err)
-	for _, d := range s.Decls {
-		if d.Key.Name == name {
-			return d
-		}
-	}
-	t.Fatalf("no %s in %s", name, code)
-	return nil
+	require.NotNil(t, s.Decl(name), "%s in %s", name, code)
+	return s.Decl(name)
 }
 
 func TestFingerprint(t *testing.T) {
