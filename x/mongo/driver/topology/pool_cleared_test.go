@@ -18,16 +18,16 @@ import (
 // TestClearedFor is about who waits for a connection when the pool is cleared, or comes after that, with a failure of its own.
 func TestClearedFor(t *testing.T) {
 	var dialled atomic.Int64
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dialer := DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		if dialled.Add(1) > 1 {
 			<-ctx.Done()
 		}
 		return nil, &net.DNSError{IsNotFound: true}
-	}
+	})
 	server := NewServer("a:27017", bson.NewObjectID(), defaultConnectionTimeout,
 		withMonitoringDisabled(func(bool) bool { return true }),
 		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return DialerFunc(dial) })}
+			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dialer })}
 		}),
 	)
 	require.NoError(t, server.Connect(func(desc description.Server) description.Server { return desc }))
