@@ -137,6 +137,9 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if s.Jump.Length > 0 {
 		cluster.Intercept(late(s.Jump))
 	}
+	if s.Outage > 0 {
+		cluster.Intercept(outage(s.Outage))
+	}
 	r.load(ctx)
 	return r.result(), nil
 }
@@ -189,6 +192,17 @@ func unlabelled(share float64, random *rand.Rand) virtual.Hook {
 			return virtual.Reject(virtual.Interrupted)
 		}
 		return reply
+	}
+}
+
+// outage returns what rejects everything for some time.
+func outage(length time.Duration) virtual.Hook {
+	began := time.Now()
+	return func(_ virtual.Command, run func() bson.Raw) bson.Raw {
+		if time.Since(began) < length {
+			return virtual.Reject(virtual.RequestRate)
+		}
+		return run()
 	}
 }
 

@@ -38,6 +38,8 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
+	// Outage is for how long at first the servers reject everything, at no cost.
+	Outage time.Duration
 	// Storm takes the place of the load.
 	Storm *Storm
 	// Jump is when the clients' clock jumps, as if their machine had stood still: nothing is due then, and replies come after it.

@@ -35,18 +35,10 @@ type Throttling struct {
 // DefaultThrottling returns the rule of adaptiveThrottling.
 func DefaultThrottling() Throttling {
 	return Throttling{
-		Slack:            1.1,
-		Patience:         4,
-		ShortestPatience: 300 * time.Millisecond,
-		LongestPatience:  time.Second,
-		Memory:           3 * time.Second,
-		Brief:            2 * time.Second,
-		Worth:            0.1,
-		Lasting:          3 * time.Second,
-		Little:           1400 * time.Millisecond,
-		Some:             500 * time.Millisecond,
-		Floor:            defaultFloor(),
-		Exemption:        defaultExemption(),
+		Slack: 1.1, Patience: 4, ShortestPatience: 300 * time.Millisecond, LongestPatience: time.Second,
+		Memory: 3 * time.Second, Brief: 2 * time.Second, Worth: 0.1, Lasting: 3 * time.Second,
+		Little: 1400 * time.Millisecond, Some: 500 * time.Millisecond,
+		Floor: defaultFloor(), Exemption: defaultExemption(),
 	}
 }
 

@@ -25,8 +25,9 @@ type Floor struct {
 	Most, Unmoved, Sample float64
 	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause. The floor falls, and from
 	// then on Wary times the evidence is enough. After quick evidence, as neighbours answer with rejections, or once the floor is 1,
-	// as chance has many occasions, the share is Lost.
+	// as chance has many occasions, the share is Lost. What began below Worth is not judged, but ends after Blind.
 	Lost, Worth, Wary float64
+	Blind             time.Duration
 	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.
 	Pace float64
 }
@@ -36,20 +37,20 @@ func defaultFloor() Floor {
 		Least: 0.01, Reserve: 0.2,
 		Margin: 0.02, Evidence: 12, Spacing: 25 * time.Millisecond,
 		Much: 0.35, Quick: 4,
-		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Pace: 0.5,
+		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Blind: 10 * time.Second, Pace: 0.5,
 	}
 }
 
 // floorState is the present floor.
 type floorState struct {
 	share           float64
-	reserve         float64 // the part of the Reserve that is kept
-	evidence, quick float64 // that holding back does not help
-	enough          float64 // of the evidence
-	helped, quickly bool    // whether holding back has helped, and whether the floor rose by quick evidence
-	accepted        float64 // share of recent first attempts
-	known           float64 // by how many
-	before          float64 // the share of accepted ones when the floor began to rise; 0 if it does not
+	reserve         float64       // the part of the Reserve that is kept
+	evidence, quick float64       // that holding back does not help
+	enough          float64       // of the evidence
+	helped, quickly bool          // whether holding back has helped, and whether the floor rose by quick evidence
+	accepted, known float64       // share of recent first attempts, and by how many
+	before          float64       // that share when the floor began to rise
+	rising          time.Duration // since then; 0 if it does not
 }
 
 // start returns the floor at a first rejection.
@@ -95,12 +96,15 @@ func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 	switch {
 	case enough && inClasses && s.reserve > 0:
 		if s.reserve = math.Max(0, s.reserve-step); s.reserve == 0 {
-			s.evidence, s.quick, s.known = 0, rule.Quick/2, 0 // it may have been the cause
+			s.evidence, s.quick, s.known = 0, 0, 0 // it may have been the cause
+			if !s.helped {
+				s.quick = rule.Quick / 2
+			}
 		}
-	case enough || (some && s.before > 0):
-		s.rise(rule, step)
+	case enough || (some && s.rising > 0):
+		s.rise(rule, step, elapsed)
 	case !some:
-		s.before = 0
+		s.rising = 0
 		s.share = math.Max(rule.Least, s.share-step)
 		if s.evidence == 0 && s.quick == 0 {
 			s.reserve = math.Min(1, s.reserve+step)
@@ -109,16 +113,20 @@ func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 }
 
 // rise raises the floor by a step, unless the last ones did harm.
-func (s *floorState) rise(rule Floor, step float64) {
-	if s.before == 0 {
+func (s *floorState) rise(rule Floor, step float64, elapsed time.Duration) {
+	if s.rising == 0 {
 		s.before, s.quickly = s.accepted, s.quick >= rule.Quick
 	}
+	s.rising += elapsed
 	unmoved := s.accepted >= rule.Unmoved*s.before
 	lost := s.accepted < rule.Lost*s.before || (!unmoved && !s.quickly && s.share < 1)
+	judged := s.before >= rule.Worth
 	switch {
-	case lost && s.before >= rule.Worth:
-		s.share, s.before, s.evidence, s.quick = rule.Least, 0, 0, 0
-		s.enough = rule.Wary * rule.Evidence
+	case judged && lost, !judged && s.rising > rule.Blind:
+		s.share, s.rising, s.evidence, s.quick, s.known = rule.Least, 0, 0, 0, 0
+		if judged {
+			s.enough = rule.Wary * rule.Evidence
+		}
 	case s.share < rule.Most:
 		s.share = math.Min(rule.Most, s.share+step)
 	case unmoved || !s.quickly:

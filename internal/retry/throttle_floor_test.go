@@ -52,8 +52,15 @@ func TestFloorSteps(t *testing.T) {
 			{attempts: 39, every: 100 * ms, accepted: 0.5, want: 0.62}, {attempts: 30, every: 100 * ms, accepted: 0.3, want: 0.62},
 			{attempts: 28, every: 100 * ms, want: 0.01},
 		}},
-		{name: "not if hardly any were accepted", steps: []step{
-			{attempts: 20, every: 100 * ms, accepted: 0.1, want: 0.62}, {attempts: 60, every: 100 * ms, want: 0.62},
+		{name: "if hardly any were accepted, only ten seconds later", steps: []step{
+			{attempts: 20, every: 100 * ms, accepted: 0.1, want: 0.62}, {attempts: 84, every: 100 * ms, want: 1},
+			{attempts: 4, every: 100 * ms, want: 0.01},
+		}},
+		{name: "then, if holding back helps, it stays down", steps: []step{
+			{attempts: 108, every: 100 * ms, want: 0.01}, {attempts: 100, every: 100 * ms, accepted: 0.9, want: 0.01},
+		}},
+		{name: "then, if it does not, it rises as soon as at first", steps: []step{
+			{attempts: 108, every: 100 * ms, want: 0.01}, {attempts: 12, every: 100 * ms, want: 0.4},
 		}},
 		{name: "quick evidence does not count once holding back has helped", steps: []step{
 			{attempts: 10, every: 100 * ms, accepted: 1, want: 0.01}, {attempts: 8, every: 100 * ms, want: 0.01},
@@ -67,6 +74,11 @@ func TestFloorSteps(t *testing.T) {
 			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
 			{attempts: 2, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
 			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.51, givenUp: 1},
+		}},
+		{name: "the reserve comes back after evidence that was not quick, too", steps: []step{
+			{attempts: 1, every: 100 * ms, accepted: 1, want: 0.01},
+			{attempts: 110, every: 100 * ms, accepted: 0.75, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 60, every: 100 * ms, inClasses: true, accepted: 1, want: 0.01},
 		}},
 		{name: "the reserve comes back", steps: []step{
 			{attempts: 26, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},

@@ -98,6 +98,7 @@ func (a arms) throttlingGoals() []goal {
 		{"goodput, %", "at least 92; 2 more; 96", "%.1f", goodput, throttled, []string{getMores, transactions, unlabelled}},
 		{"others that succeed, %", "at least 12", "%.1f", classSuccess(served), throttled, []string{getMores}},
 		{"operations in progress", "at most 100; 1500", "%.0f", inProgress, throttled, []string{cheap(2), limited}},
+		{"goodput, %", "no less", "%.1f", goodput, throttled, []string{afterOutage}},
 		{"connections", "at most 1500", "%.0f", opened, throttled, []string{herd}},
 		{"goodput, %", "no less", "%.1f", goodput, throttled, []string{besideLarge, together}},
 		{"fairness", "at least 0.9", "%.2f", fairness, throttled, []string{besideLarge}},

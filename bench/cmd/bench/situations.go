@@ -21,6 +21,7 @@ const (
 	unlabelled, limited    = "half of the rejections not retryable, 4 ×", "1000 clients at a limiter, 2 ×"
 	herd, idle             = "1000 reads, connections closed", "a burst after 40 s at 5 %"
 	besideLarge, together  = "nine clients beside one of 90 %, 2 ×", "everything together, 2 ×"
+	afterOutage            = "4 × after 10 s without any success"
 	secondaries, jump      = "overloaded primary, secondaryPreferred", "spike, at the end of which the clock jumps by 10 s"
 )
 
@@ -90,6 +91,7 @@ func (a arms) untried() []entry {
 			s.Warmup, s.Load, s.Jump = 0, spikeLoad, overload.Jump{Start: 7 * time.Second, Length: 10 * time.Second}
 			s.Duration += s.Jump.Length
 		}},
+		{afterOutage, 4, 20, func(s *overload.Scenario) { s.Warmup, s.Outage = 15*time.Second, 10*time.Second }},
 		{besideLarge, 2, 10, func(s *overload.Scenario) { s.Large = 0.9 }},
 		{secondaries, 0.6, 8, func(s *overload.Scenario) {
 			s.Topology, s.Options, s.MemberLoad, s.Capacity = "replicaset:3", "readPreference=secondaryPreferred", 4, 3*capacity
