@@ -14,13 +14,14 @@ import (
 // herdLimit is the time after which calls give up: upstream's driver waits until the server is known again.
 const herdLimit = 5 * time.Second
 
-// herd starts reads of one client at once, while the server closes each new connection and leaves its monitor's alone.
+// herd starts reads of one client at once, while the server closes each new connection and leaves its monitor's alone. Its result has the
+// connections that the client opened.
 func herd(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, herdLimit)
 	defer cancel()
 	client, err := mongo.Connect(cluster.Client(job.Options))
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
 	time.Sleep(time.Second) // the monitor has connected
@@ -36,5 +37,5 @@ func herd(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error
 		running.Go(func() { _ = client.Database(database).Collection("documents").FindOne(ctx, bson.D{}).Err() })
 	}
 	running.Wait()
-	return Result{Storm: StormResult{Connections: float64(len(cluster.Connections()) - before)}}, nil
+	return Result{"connections": float64(len(cluster.Connections()) - before)}, nil
 }

@@ -8,45 +8,21 @@ import (
 // interval is the length of the parts of a run that tell when it has recovered.
 const interval = 500 * time.Millisecond
 
-// Result is the result of a run, or the means of several. Operations count if they were due in the measured time. Shares are in
-// percent, times in seconds.
-type Result struct {
-	Goodput  float64 // successes per second, of the capacity
-	Commands float64 // that reached the server, per operation
-	Errors   float64 // of the operations
-	// P50 and P99 are the latency of what succeeded.
-	P50, P99 float64
-	// Fairness is Jain's index of the clients' shares of success.
-	Fairness float64
-	// Recovery is the time from the end of the first burst until nine tenths of an interval's operations succeed, and LastError
-	// that until the last operation was due that failed.
-	Recovery, LastError float64
-	// Own and Others are the success of the arm's clients and of their neighbours.
-	Own, Others float64
-	// InFlight is the mean number of operations in progress.
-	InFlight float64
-	Classes  []ClassResult
-	Storm    StormResult
-}
-
-// ClassResult is the result of a class of operations, without those of neighbours.
-type ClassResult struct {
-	Name    string
-	Success float64
-	// Failed is the share that failed of what was due after the first second.
-	Failed float64
-	P99    float64
-}
-
-// StormResult is the result of a storm.
-type StormResult struct {
-	Unconnected float64 // clients of which no operation succeeded
-	Half, Last  float64 // when half of the clients, and the last, had their first success
-	Errors      float64 // that applications saw
-	Cleared     float64 // pools
-	Heartbeats  float64 // that failed
-	Connections float64 // that a herd opened
-}
+// Result holds the figures of a run, or the means of several. Operations count if they were due in the measured time. Shares are in
+// percent, times in seconds. A load has:
+//
+//	goodput                successes per second, of the capacity
+//	commands               that reached the server, per operation
+//	errors, success        of the operations
+//	p50, p99               the latency of what succeeded
+//	fairness               Jain's index of the clients' shares of success
+//	recovery               from the end of the first burst until nine tenths of an interval's operations succeed
+//	last error             from there until the last operation was due that failed
+//	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
+//	in progress            the mean number of operations in progress
+//	CLASS: success, p99    of a class of operations, without those of neighbours
+//	CLASS: failed later    of what was due after the first second
+type Result map[string]float64
 
 // tally counts operations.
 type tally struct {
@@ -115,16 +91,19 @@ func (r *run) result() Result {
 		}
 	}
 	result := Result{
-		Goodput: percent(total, s.Capacity*s.Duration.Seconds()), Commands: float64(r.commands) / float64(all.due),
-		Errors: all.errors(),
-		P50:    all.quantile(0.5), P99: all.quantile(0.99), Fairness: fairness(clients),
-		Own: 100 - own.errors(), Others: 100 - others.errors(), InFlight: inFlight / s.Duration.Seconds(),
+		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
+		"errors": all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99), "fairness": fairness(clients),
+		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
 	}
-	result.Recovery, result.LastError = r.recovery(intervals)
-	for i, class := range r.classes {
-		result.Classes = append(result.Classes, ClassResult{
-			class.Name, 100 - classes[i].errors(), later[i].errors(), classes[i].quantile(0.99),
-		})
+	if s.Neighbours != "" {
+		result["others"] = 100 - others.errors()
+	}
+	if s.Load.Period > 0 {
+		result["recovery"], result["last error"] = r.recovery(intervals)
+	}
+	for i, class := range s.Classes {
+		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
+		result[class.Name+": failed later"] = later[i].errors()
 	}
 	return result
 }
@@ -133,9 +112,6 @@ func (r *run) result() Result {
 // the last operation was due that failed.
 func (r *run) recovery(intervals []tally) (ninths, last float64) {
 	s := r.job.Scenario
-	if s.Load.Period == 0 {
-		return 0, 0
-	}
 	end := s.Load.Start + s.Load.Burst - s.Warmup
 	ninths = (s.Duration - end).Seconds() // at least
 	for i := int(end / interval); i < len(intervals); i++ {
@@ -165,29 +141,22 @@ func fairness(clients []tally) float64 {
 	return sum * sum / (n * squares)
 }
 
-// numbers are all numbers of a result.
-func (r *Result) numbers() []*float64 {
-	all := []*float64{
-		&r.Goodput, &r.Commands, &r.Errors, &r.P50, &r.P99, &r.Fairness, &r.Recovery, &r.LastError, &r.Own, &r.Others, &r.InFlight,
-		&r.Storm.Unconnected, &r.Storm.Half, &r.Storm.Last, &r.Storm.Errors, &r.Storm.Cleared, &r.Storm.Heartbeats,
-		&r.Storm.Connections,
-	}
-	for i := range r.Classes {
-		c := &r.Classes[i]
-		all = append(all, &c.Success, &c.Failed, &c.P99)
-	}
-	return all
-}
-
-// Mean returns the means of several results of one scenario with one arm.
+// Mean returns the means of several results of one scenario with one arm, and what follows from them.
 func Mean(results []Result) Result {
-	mean := results[0]
-	mean.Classes = slices.Clone(mean.Classes)
-	for i, sum := range mean.numbers() {
-		for _, r := range results[1:] {
-			*sum += *r.numbers()[i]
+	mean := Result{}
+	for _, r := range results {
+		for figure, v := range r {
+			mean[figure] += v
 		}
-		*sum /= float64(len(results))
+	}
+	for figure := range mean {
+		mean[figure] /= float64(len(results))
+	}
+	if _, load := mean["goodput"]; load {
+		mean["success"] = 100 - mean["errors"]
+	}
+	if others, ok := mean["others"]; ok {
+		mean["own share"] = mean["own"] / others
 	}
 	return mean
 }

@@ -52,7 +52,7 @@ func TestResult(t *testing.T) {
 	r := &run{
 		job: Job{Scenario: Scenario{
 			Clients: 2, Capacity: 1, Warmup: s, Duration: 4 * s, Neighbours: "retryReads=false",
-			Load: Load{Period: time.Hour, Start: s, Burst: s},
+			Load: Load{Period: time.Hour, Start: s, Burst: s}, Classes: []Class{{Name: "x"}, {Name: "y"}},
 		}},
 		classes: []Class{{Name: "x"}, {Name: "y"}}, commands: 6,
 		operations: []operation{
@@ -64,36 +64,26 @@ func TestResult(t *testing.T) {
 			{due: 6 * s, ended: 7 * s, client: 1},        // after the measured time
 		},
 	}
-	result := r.result()
-	assert.InDelta(t, 75, result.Goodput, 1e-9)
-	assert.InDelta(t, 1.5, result.Commands, 1e-9)
-	assert.InDelta(t, 25, result.Errors, 1e-9)
-	assert.InDelta(t, 0.5, result.P50, 1e-9)
-	assert.InDelta(t, 1, result.P99, 1e-9)
-	assert.InDelta(t, 100*2./3, result.Own, 1e-9)
-	assert.InDelta(t, 100, result.Others, 1e-9)
-	assert.InDelta(t, 25./26, result.Fairness, 1e-9, "two thirds and all")
-	assert.InDelta(t, 0, result.Recovery, 1e-9, "all of the first interval succeed")
-	assert.InDelta(t, 0.5, result.LastError, 1e-9)
-	assert.InDelta(t, 50, result.Classes[0].Failed, 1e-9, "without the neighbour")
-	assert.Equal(t, ClassResult{"y", 100, 0, 1}, result.Classes[1])
+	for figure, want := range map[string]float64{
+		"goodput": 75, "commands": 1.5, "errors": 25, "p50": 0.5, "p99": 1, "own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4,
+		"fairness":   25. / 26, // two thirds and all
+		"recovery":   0,        // all of the first interval succeed
+		"last error": 0.5, "x: success": 50, "x: p99": 0.25, "x: failed later": 50, "y: success": 100, "y: p99": 1, "y: failed later": 0,
+	} {
+		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
+	}
+	assert.Len(t, r.result(), 17)
 }
 
-func TestStormResult(t *testing.T) {
+func TestConnected(t *testing.T) {
 	const s = time.Second
-	var r StormResult
-	r.count([]time.Duration{0, 2 * s, s, 0, 0, s + 1})
-	assert.Equal(t, StormResult{Unconnected: 3, Half: (s + 1).Seconds(), Last: 2}, r)
-	var none StormResult
-	none.count([]time.Duration{0, 0})
-	assert.Equal(t, StormResult{Unconnected: 2}, none)
+	assert.Equal(t, Result{"unconnected": 3, "half connected": (s + 1).Seconds(), "last connected": 2},
+		connected([]time.Duration{0, 2 * s, s, 0, 0, s + 1}))
+	assert.Equal(t, Result{"unconnected": 2}, connected([]time.Duration{0, 0}))
 }
 
 func TestMean(t *testing.T) {
-	one := Result{Goodput: 1, Classes: []ClassResult{{Name: "a", P99: 1}}, Storm: StormResult{Last: 1}}
-	two := Result{Goodput: 3, Classes: []ClassResult{{Name: "a", P99: 2}}, Storm: StormResult{Last: 2}}
-	want := Result{Goodput: 2, Classes: []ClassResult{{Name: "a", P99: 1.5}}, Storm: StormResult{Last: 1.5}}
-	assert.Equal(t, want, Mean([]Result{one, two}))
-	assert.InDelta(t, 1, one.Goodput, 0, "it is not changed")
-	assert.InDelta(t, 1, one.Classes[0].P99, 0, "nor are its classes")
+	assert.Equal(t, Result{"cleared": 2}, Mean([]Result{{"cleared": 1}, {"cleared": 3}}))
+	assert.Equal(t, Result{"goodput": 2, "errors": 30, "success": 70, "own": 3, "others": 2, "own share": 1.5},
+		Mean([]Result{{"goodput": 1, "errors": 10, "own": 2, "others": 3}, {"goodput": 3, "errors": 50, "own": 4, "others": 1}}))
 }

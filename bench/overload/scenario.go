@@ -19,7 +19,7 @@ type Scenario struct {
 	// Capacity is the number of operations per second that the servers can serve together.
 	Capacity float64
 	// RejectionCost is the work of a rejection as a share of that of a request that is served.
-	RejectionCost float64
+	RejectionCost float64 `yaml:"rejectionCost"`
 	// Limit is the number of requests per second that each server admits, in the place of a capacity: what is admitted waits for
 	// nothing, and rejections cost nothing. 0 stands for no limit.
 	Limit int32
@@ -31,7 +31,7 @@ type Scenario struct {
 	Options string
 	// MemberLoad is the load on the first member, which admits less than the others, as a multiple of what it admits; 0 if it
 	// admits as much.
-	MemberLoad float64
+	MemberLoad float64 `yaml:"memberLoad"`
 	// Unlabelled is the share of rejections that have no label RetryableError.
 	Unlabelled float64
 	// Classes are the operations; none stand for reads by the same command from one collection.
@@ -74,7 +74,8 @@ type Class struct {
 type Storm struct {
 	Clients int
 	// PerSecond is the number of connections per second that the server accepts, Queue the number that may wait.
-	PerSecond, Queue int
+	PerSecond int `yaml:"perSecond"`
+	Queue     int
 }
 
 // Jump is a part of the time.

@@ -20,7 +20,8 @@ const (
 	stormLimit = time.Minute
 )
 
-// storm starts all clients at once.
+// storm starts all clients at once. Its result has the clients of which no operation succeeded, the times until half of the clients and
+// the last had their first success, the errors that applications saw, and the pools cleared and heartbeats failed.
 func storm(ctx context.Context, job Job, on servers) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
@@ -39,7 +40,7 @@ func storm(ctx context.Context, job Job, on servers) (Result, error) {
 				heartbeats.Add(1)
 			}}))
 		if err != nil {
-			return Result{}, err
+			return nil, err
 		}
 		clients[i] = client
 		running.Go(func() {
@@ -55,21 +56,22 @@ func storm(ctx context.Context, job Job, on servers) (Result, error) {
 		})
 	}
 	running.Wait()
-	result := StormResult{Errors: float64(errors.Load()), Cleared: float64(cleared.Load()), Heartbeats: float64(heartbeats.Load())}
-	result.count(took)
+	result := connected(took)
+	result["errors"], result["cleared"] = float64(errors.Load()), float64(cleared.Load())
+	result["heartbeats"] = float64(heartbeats.Load())
 	for _, client := range clients {
 		_ = client.Disconnect(context.Background())
 	}
-	return Result{Storm: result}, nil
+	return result, nil
 }
 
-// count counts the clients by the time of their first success, which is zero for those without any.
-func (r *StormResult) count(took []time.Duration) {
+// connected counts the clients by the time of their first success, which is zero for those without any.
+func connected(took []time.Duration) Result {
 	slices.Sort(took)
-	connected := took[sort.Search(len(took), func(i int) bool { return took[i] > 0 }):]
-	r.Unconnected = float64(len(took) - len(connected))
-	if len(connected) == 0 {
-		return
+	all := took[sort.Search(len(took), func(i int) bool { return took[i] > 0 }):]
+	result := Result{"unconnected": float64(len(took) - len(all))}
+	if len(all) > 0 {
+		result["half connected"], result["last connected"] = all[len(all)/2].Seconds(), all[len(all)-1].Seconds()
 	}
-	r.Half, r.Last = connected[len(connected)/2].Seconds(), connected[len(connected)-1].Seconds()
+	return result
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,76 +21,102 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a benchmark failed", ""},
 		{[]string{"--x"}, command.ExitUsage, "", "--x"},
-		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "("}, command.ExitFailed, "",
-			"missing closing )"},
-		{[]string{"overload", "--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "",
+		{[]string{"--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "("}, command.ExitFailed, "", "missing closing )"},
+		{[]string{"--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "",
 			`nothing matches "no such"`},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, tt.code, run(context.Background(), tt.args, &stdout, &stderr), "%v", tt.args)
+		assert.Equal(t, tt.code, run(t.Context(), tt.args, &stdout, &stderr), "%v", tt.args)
 		assert.Contains(t, stdout.String(), tt.stdout)
 		assert.Contains(t, stderr.String(), tt.stderr)
 	}
 }
 
-var testArms = newArms("v2.5.0", "v2.9.3")
-
 // everything is a result of each scenario with each of its arms.
-func everything() measured {
+func everything(t *testing.T) (plan, measured) {
+	t.Helper()
+	p, err := newPlan("v2.5.0", "v2.9.3")
+	require.NoError(t, err)
 	all := measured{}
-	for _, e := range testArms.scenarios() {
-		for _, a := range e.arms {
-			all[key{e.Name, a.name}] = result{
-				Goodput: 50, Commands: 1, Errors: 10, P50: 1, P99: 1, Fairness: 1, Own: 1, Others: 1,
-				Classes: []overload.ClassResult{{Name: served}, {Name: critical}, {Name: normal}},
+	for _, e := range p.Scenarios {
+		for _, a := range e.Arms {
+			require.Contains(t, p.Arms, a, e.Name)
+			require.NotContains(t, all, key{e.Name, a}, "twice")
+			r := overload.Result{}
+			figures := []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error", "own", "others",
+				"own share", "in progress", "unconnected", "half connected", "last connected", "cleared", "heartbeats", "connections"}
+			for _, c := range e.Classes {
+				figures = append(figures, c.Name+": success", c.Name+": p99", c.Name+": failed later")
 			}
+			for _, figure := range figures {
+				r[figure] = 50
+			}
+			all[key{e.Name, a}] = r
 		}
 	}
-	return all
+	return p, all
 }
 
-func TestScenariosHaveNamesOfTheirOwn(t *testing.T) {
-	names := map[string]bool{}
-	for _, e := range testArms.scenarios() {
-		assert.False(t, names[e.Name], e.Name)
-		names[e.Name] = true
-		arms := map[string]bool{}
-		for _, a := range e.arms {
-			assert.False(t, arms[a.name], "%s: %s", e.Name, a.name)
-			arms[a.name] = true
-		}
-	}
-}
-
-// TestEverythingThatIsShownIsMeasured finds names of scenarios and arms that tables ask for, and nobody runs.
+// TestEverythingThatIsShownIsMeasured finds names of scenarios, arms and figures that tables and the picture ask for, and nobody measures.
+// Only goals need not be of all arms: not of those that do not retry, where nothing of them is wanted.
 func TestEverythingThatIsShownIsMeasured(t *testing.T) {
-	all := everything()
-	for _, g := range slices.Concat(testArms.tokenGoals(), testArms.throttlingGoals(), testArms.classGoals()) {
-		for _, scenario := range g.scenarios {
-			for _, a := range g.forks {
-				assert.False(t, math.IsNaN(all.get(scenario, a, g.of)), "%s: %s, %s", g.what, scenario, a.name)
+	p, all := everything(t)
+	for _, table := range p.Tables {
+		for _, l := range table.Lines {
+			arms := table.Arms
+			if l.Arms != nil {
+				arms = l.Arms
+			}
+			if l.Wanted != "" {
+				arms = arms[1:]
+			}
+			for _, scenario := range l.In {
+				for _, a := range arms {
+					assert.Contains(t, all[key{scenario, a}], l.Of, "%s, %s: %s, %s", table.Marker, l.What, scenario, a)
+				}
 			}
 		}
 	}
-	for _, table := range testArms.tables(all) {
-		if table.page == "docs/performance.md" {
-			assert.NotContains(t, table.text, "| - ", table.marker)
+	for _, l := range p.Plot {
+		for _, scenario := range l.In {
+			assert.Contains(t, all, key{scenario, l.Arm})
 		}
-		content, err := os.ReadFile(filepath.Join("..", "..", "..", table.page))
-		require.NoError(t, err)
-		assert.Contains(t, string(content), "<!-- measured: "+table.marker+" -->\n", table.page)
 	}
+	root := t.TempDir()
+	for _, page := range []string{"README.md", "docs/performance.md", "docs/performance/goals.md", "docs/performance/goodput.svg"} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "..", page))
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, page)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, page), content, 0o600))
+	}
+	require.NoError(t, p.write(root, all))
+	written, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(written), "| fork | 50.0 | 50.00 | 50.00 | 50.0 | 50.0 |\n")
+	_, err = between(string(written), "z", "")
+	assert.ErrorContains(t, err, `there is no "<!-- measured: z -->"`)
 }
 
-func TestGoalTable(t *testing.T) {
-	g := goal{"errors, %", "at most 1", "%.1f", failures, [2]arm{testArms.throttled, testArms.newerThrottled}, []string{"a", "b"}}
+func TestGoals(t *testing.T) {
+	p, _ := everything(t)
+	goals := p.Tables[len(p.Tables)-1]
+	goals.Lines = goals.Lines[:1]
+	goals.Lines[0].What, goals.Lines[0].Wanted, goals.Lines[0].In, goals.Lines[0].Of = "errors, %", "at most 1", []string{"a", "b"}, "errors"
 	all := measured{
-		{"a", testArms.noRetry.name}: {Errors: 10}, {"a", testArms.throttled.name}: {Errors: 0.94},
-		{"a", testArms.newerThrottled.name}: {Errors: 1},
-		{"b", testArms.throttled.name}:      {Errors: 6}, {"b", testArms.newerThrottled.name}: {Errors: 20},
+		{"a", "noRetry"}: {"errors": 10}, {"a", "throttled"}: {"errors": 0.94}, {"a", "newerThrottled"}: {"errors": 1},
+		{"b", "throttled"}: {"errors": 6}, {"b", "newerThrottled"}: {"errors": 20},
 	}
 	assert.Equal(t, `| what | wanted | upstream v2.5.0 | fork of v2.5.0 | fork of v2.9.3 |
 |---|---|---|---|---|
 | errors, %: a; b | at most 1 | 10.0; - | 0.9; 6.0 | 1.0; 20.0 |
-`, testArms.goalTable([]goal{g}, all))
+`, goals.text(p, all))
+}
+
+// TestPlot: nothing is at the bottom, the capacity at the top, and twice the capacity where the axis says so.
+func TestPlot(t *testing.T) {
+	p, all := everything(t)
+	all[key{"2 ×, 10 %", "noRetry"}] = overload.Result{"goodput": 100}
+	all[key{"10 ×, 10 %", "noRetry"}] = overload.Result{"goodput": 0}
+	assert.Contains(t, p.plot(all),
+		`<path d="M56.0 133.0 110.0 133.0 160.0 16.0 280.6 133.0 440.0 250.0" fill="none" stroke="#57606a"`)
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"mongofork/bench/overload"
+)
+
+//go:embed plan.yaml
+var planText string
+
+// plan is what plan.yaml says.
+type plan struct {
+	Arms      map[string]arm
+	Scenarios []entry
+	Tables    []table
+	Loads     []float64
+	Plot      []line
+}
+
+// arm is a driver with options.
+type arm struct {
+	Name   string
+	Driver string
+	// Half makes half of the runs do.
+	Half bool
+	// The others are as in overload.Job.
+	Options          string
+	Spent, Throttler bool
+}
+
+// entry is a scenario and the arms that meet it, each with servers of its own.
+type entry struct {
+	overload.Scenario `yaml:",inline"`
+	Arms              []string
+}
+
+// newPlan returns the plan for the oldest and the newest base.
+func newPlan(older, newer string) (p plan, err error) {
+	decoder := yaml.NewDecoder(strings.NewReader(strings.NewReplacer("OLDER", older, "NEWER", newer).Replace(planText)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&p); err != nil {
+		return p, fmt.Errorf("plan.yaml: %w", err)
+	}
+	for i := range p.Scenarios {
+		p.Scenarios[i].setDefaults()
+	}
+	return p, nil
+}
+
+func (e *entry) setDefaults() {
+	e.Clients, e.Capacity = cmp.Or(e.Clients, 10), cmp.Or(e.Capacity, 200)
+	e.RejectionCost, e.Seeds = cmp.Or(e.RejectionCost, 0.1), cmp.Or(e.Seeds, 2)
+}
+
+// runs is the number of an arm's runs in a scenario.
+func (e entry) runs(a arm) int {
+	if a.Half {
+		return max(1, e.Seeds/2)
+	}
+	return e.Seeds
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// table is a table of a page, between the markers of its name. Its lines are columns if it is turned.
+type table struct {
+	Page, Marker string
+	Head         []string // of the first columns, or of all
+	Turned       bool
+	Arms         []string
+	Lines        []struct {
+		What, Wanted string
+		Of, Format   string
+		In           []string // scenarios
+		Arms         []string // instead of the table's
+	}
+}
+
+// text returns the table in Markdown.
+func (t table) text(p plan, all measured) string {
+	head := slices.Clone(t.Head)
+	if len(head) == 1 {
+		for _, a := range t.Arms {
+			head = append(head, p.Arms[a].Name)
+		}
+	}
+	rows := [][]string{head}
+	for _, l := range t.Lines {
+		row := []string{l.What}
+		if l.Wanted != "" {
+			row = []string{l.What + ": " + strings.Join(l.In, "; "), l.Wanted}
+		}
+		arms := t.Arms
+		if l.Arms != nil {
+			arms = l.Arms
+		}
+		for _, a := range arms {
+			var cells []string
+			for _, scenario := range l.In {
+				cells = append(cells, all.cell(scenario, a, l.Of, cmp.Or(l.Format, "%.1f")))
+			}
+			row = append(row, strings.Join(cells, "; "))
+		}
+		rows = append(rows, row)
+	}
+	if t.Turned {
+		rows = turned(rows)
+	}
+	return markdown(rows)
+}
+
+// cell is a figure of a scenario with an arm; a dash if there is none.
+func (m measured) cell(scenario, arm, figure, format string) string {
+	v, ok := m[key{scenario, arm}][figure]
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+func turned(rows [][]string) [][]string {
+	columns := make([][]string, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			columns[i] = append(columns[i], cell)
+		}
+	}
+	return columns
+}
+
+// markdown returns a table with a header and rows.
+func markdown(rows [][]string) string {
+	var text strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&text, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			text.WriteString("|" + strings.Repeat("---|", len(row)) + "\n")
+		}
+	}
+	return text.String()
+}
+
+// text returns a table of all figures of an entry.
+func (e entry) text(p plan, all measured) string {
+	figures := map[string]bool{}
+	head := []string{e.Name}
+	for _, a := range e.Arms {
+		head = append(head, p.Arms[a].Name)
+		for figure := range all[key{e.Name, a}] {
+			figures[figure] = true
+		}
+	}
+	rows := [][]string{head}
+	for _, figure := range slices.Sorted(maps.Keys(figures)) {
+		row := []string{figure}
+		for _, a := range e.Arms {
+			row = append(row, all.cell(e.Name, a, figure, "%.2f"))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+const end = "<!-- end -->\n"
+
+// between replaces what stands in a page between "<!-- measured: name -->" and "<!-- end -->".
+func between(page, name, text string) (string, error) {
+	start := "<!-- measured: " + name + " -->\n"
+	before, rest, found := strings.Cut(page, start)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("there is no %q with %q after it", strings.TrimSpace(start), strings.TrimSpace(end))
+	}
+	return before + start + text + end + after, nil
+}
