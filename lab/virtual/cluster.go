@@ -9,7 +9,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
@@ -176,26 +175,8 @@ func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request,
 func (f *front) command(req *proxy.Request) Command {
 	return Command{
 		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Name: req.Command, Database: req.Database,
-		Body: whole(req), Compressed: req.Message.Compressor != 0, Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
+		Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
 	}
-}
-
-// whole returns the command with the documents that were sent beside it.
-func whole(req *proxy.Request) bson.Raw {
-	msg := req.Message
-	if len(msg.Sequences) == 0 {
-		return req.Document()
-	}
-	dst := append([]byte(nil), msg.Body[:len(msg.Body)-1]...)
-	for _, sequence := range msg.Sequences {
-		array := bsoncore.NewArrayBuilder()
-		for _, doc := range sequence.Documents {
-			array.AppendDocument(bsoncore.Document(doc))
-		}
-		dst = bsoncore.AppendArrayElement(dst, sequence.Identifier, array.Build())
-	}
-	dst = append(dst, 0)
-	return bson.Raw(bsoncore.UpdateLength(dst, 0, int32(len(dst))))
 }
 
 func (c *Cluster) count(name string) {
@@ -226,7 +207,7 @@ func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
 // Client returns the options of a client of the cluster. Further options of the connection string, such as "retryReads=false",
 // may follow: a driver that does not know one ignores it.
 func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
-	endpoints := c.spec.Endpoints(c.hosts, topology.SetName)
+	endpoints := c.spec.Endpoints(c.hosts)
 	uri := connstring.With(endpoints[len(endpoints)-1].URI, uriOptions...)
 	return options.Client().ApplyURI(uri).SetDialer(&c.network)
 }

@@ -103,7 +103,7 @@ func doc(keysAndValues ...any) (doc bson.D) {
 func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.Raw, error) {
 	q := &query{
 		host: fmt.Sprint(host, "/", req.Client.ID%uint64(s.services)), name: req.Command, database: req.Database,
-		connection: fmt.Sprint(host, "/", req.Client.ID), compressors: req.Client.Compressors, doc: whole(req),
+		connection: fmt.Sprint(host, "/", req.Client.ID), compressors: req.Client.Compressors, doc: req.Message.Whole(),
 	}
 	var reply bson.D
 	var err error

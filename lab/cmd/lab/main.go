@@ -9,10 +9,10 @@ import (
 	"log/slog"
 
 	"github.com/alecthomas/kong"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/fronts"
-	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/command"
 )
@@ -55,13 +55,26 @@ func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error
 	case c.Mongod != "" && !real:
 		return fmt.Errorf("--mongod starts members: give --topology %s:3", topology.Members)
 	case c.Mongod != "":
-		config.Members, err = realset.Start(ctx, c.Mongod, c.Dir, config.Topology.Members)
+		config.Members, err = fronts.StartMembers(ctx, c.Mongod, c.Dir, config.Topology.Members)
 	case real || c.Backend == "":
 		return errors.New("missing flags: --backend=URI, or --mongod=FILE for the topology members:N")
 	default:
-		config.Backend, err = proxy.ParseBackend(c.Backend)
+		config.Backend, err = backend(c.Backend)
 	}
 	return err
+}
+
+// backend returns the address in a connection string of exactly one host. Options and credentials concern clients, which talk to the
+// server themselves.
+func backend(uri string) (string, error) {
+	opts := options.Client().ApplyURI(uri)
+	if err := opts.Validate(); err != nil {
+		return "", fmt.Errorf("the backend's URI: %w", err)
+	}
+	if len(opts.Hosts) != 1 || opts.TLSConfig != nil {
+		return "", errors.New("the backend's URI has to name one host, which is reached without TLS")
+	}
+	return address.Address(opts.Hosts[0]).String(), nil
 }
 
 const description = `Puts itself before a MongoDB server and makes it look like a deployment of which everything can

@@ -63,7 +63,7 @@ func TestWrongUsage(t *testing.T) {
 		"missing flags: --backend=URI":   {"serve"},
 		"unknown flag --what":            {"serve", "--what"},
 		`give "standalone"`:              {"serve", "--backend", "mongodb://h", "--topology", "x"},
-		"names 2 hosts":                  {"serve", "--backend", "mongodb://a,b"},
+		"has to name one host":           {"serve", "--backend", "mongodb://a,b"},
 		"or --mongod=FILE":               {"serve", "--backend", "mongodb://a", "--topology", "members"},
 		"--mongod starts members":        {"serve", "--mongod", "main.go"},
 		"missing flags: --fork":          {"soak", "--mongod", "main.go"},

@@ -3,6 +3,7 @@ package fronts
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +17,6 @@ import (
 
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
-	"mongofork/lab/internal/wire"
 )
 
 const patience = 10 * time.Second
@@ -33,7 +33,7 @@ func cannedReplies(t testing.TB) map[string]bson.Raw {
 			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"},
 			{Key: "hosts", Value: bson.A{"real:1"}},
 			{Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
-			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: wire.DefaultMaxMessageSize},
+			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
 			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30}, ok,
 		},
 		"insert": {{Key: "n", Value: 1}, ok},
@@ -104,51 +104,27 @@ func startLab(t testing.TB, text string, config Config) *Lab {
 	return l
 }
 
-// journal is what a client did.
+// journal is what a client did, and what it knows.
 type journal struct {
-	mu           sync.Mutex
-	commands     []*event.CommandStartedEvent
-	descriptions []event.TopologyDescription
-}
-
-func (j *journal) commandMonitor() *event.CommandMonitor {
-	return &event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.commands = append(j.commands, e)
-	}}
-}
-
-func (j *journal) serverMonitor() *event.ServerMonitor {
-	return &event.ServerMonitor{TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.descriptions = append(j.descriptions, e.NewDescription)
-	}}
+	mu       sync.Mutex
+	commands []*event.CommandStartedEvent
+	known    []event.ServerDescription
 }
 
 // named returns the commands of that name.
 func (j *journal) named(name string) []*event.CommandStartedEvent {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var found []*event.CommandStartedEvent
-	for _, e := range j.commands {
-		if e.CommandName == name {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(j.commands), func(e *event.CommandStartedEvent) bool { return e.CommandName != name })
 }
 
-// kinds returns what the client knows now: each server's kind by its address.
+// kinds returns each server's kind by its address.
 func (j *journal) kinds() map[string]string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	kinds := map[string]string{}
-	if len(j.descriptions) > 0 {
-		for _, server := range j.descriptions[len(j.descriptions)-1].Servers {
-			kinds[server.Addr.String()] = server.Kind
-		}
+	for _, server := range j.known {
+		kinds[server.Addr.String()] = server.Kind
 	}
 	return kinds
 }
@@ -157,8 +133,17 @@ func (j *journal) kinds() map[string]string {
 func connect(t testing.TB, uri string, more ...*options.ClientOptions) (*mongo.Client, *journal) {
 	t.Helper()
 	j := &journal{}
-	opts := options.Client().ApplyURI(uri).SetMonitor(j.commandMonitor()).SetServerMonitor(j.serverMonitor()).
-		SetServerSelectionTimeout(patience)
+	opts := options.Client().ApplyURI(uri).SetServerSelectionTimeout(patience)
+	opts.SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.commands = append(j.commands, e)
+	}})
+	opts.SetServerMonitor(&event.ServerMonitor{TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.known = e.NewDescription.Servers
+	}})
 	client, err := mongo.Connect(append([]*options.ClientOptions{opts}, more...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {

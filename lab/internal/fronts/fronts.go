@@ -6,21 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/failpoint"
-	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
+	"mongofork/tools/rig/server"
 )
 
-// Host is where fronts listen: the lab lets its clients do anything, so it is for this machine only.
-const Host = "127.0.0.1"
+// anyPort is where fronts listen: the lab lets its clients do anything, so it is for this machine only.
+const anyPort = "127.0.0.1:0"
 
 // Config configures a lab.
 type Config struct {
@@ -28,7 +25,7 @@ type Config struct {
 	// Backend is the address of the one server behind all fronts, except for the topology "members".
 	Backend string
 	// Members is the real replica set of that topology, with a front before each.
-	Members *realset.Set
+	Members *server.Deployment
 	// Observers see every request first, at any front.
 	Observers []proxy.Handler
 	// Logger receives a line for every connection that ends with an error. Nil disables the log.
@@ -47,7 +44,7 @@ type front struct {
 	listener net.Listener
 	proxy    *proxy.Front
 	limits   *overload.Front
-	faults   fault.Switch
+	silence  silence
 }
 
 // Open returns a lab whose fronts listen. They serve once Run is called, which is required.
@@ -61,46 +58,47 @@ func Open(config Config) (*Lab, error) {
 }
 
 func (l *Lab) open() error {
-	if (l.config.Topology.Kind == topology.Members) != (l.config.Members != nil) {
-		return fmt.Errorf("topology %v: members and no others make the topology %q", l.config.Topology, topology.Members)
+	spec := l.config.Topology
+	if (spec.Kind == topology.Members) != (l.config.Members != nil) {
+		return fmt.Errorf("topology %v: members and no others make the topology %q", spec, topology.Members)
 	}
-	backends := slices.Repeat([]string{l.config.Backend}, l.config.Topology.Fronts())
-	if l.config.Members != nil {
-		backends = l.config.Members.Backends()
-	}
-	for i := range backends {
-		listener, err := net.Listen("tcp", net.JoinHostPort(Host, "0"))
+	for i := range spec.Fronts() {
+		listener, err := net.Listen("tcp", anyPort)
 		if err != nil {
 			return fmt.Errorf("front %d: %w", i, err)
 		}
 		l.closed = append(l.closed, func() { listener.Close() })
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
 	}
-	handler := func(int) proxy.Handler { return l.config.Members.Handler(l.Hosts()) }
-	if l.config.Members == nil {
-		made, err := topology.New(l.config.Topology, l.Hosts())
-		if err != nil {
-			return err
+	if l.config.Members != nil {
+		names := make(map[string]string)
+		for i, m := range l.config.Members.Members() {
+			names[m.Address()] = l.Hosts()[i]
+			l.chain(l.fronts[i], m.Address(), &memberHandler{names: names})
 		}
-		handler, l.closed = made.Handler, append(l.closed, made.Close)
+		return nil
 	}
+	made, err := topology.New(spec, l.Hosts())
+	if err != nil {
+		return err
+	}
+	l.closed = append(l.closed, made.Close)
 	for i, f := range l.fronts {
-		l.chain(f, backends[i], handler(i))
+		l.chain(f, l.config.Backend, made.Handler(i))
 	}
 	return nil
 }
 
-// chain builds the handlers of a front's requests. The host's faults come before those of the server; a server limits requests
+// chain builds the handlers of a front's requests. Silence comes before what the server does; a server limits requests
 // before it looks at them; fail points come after the handler of its topology, which splits a stream of hellos into single ones, each
 // of which may fail.
 func (l *Lab) chain(f *front, backend string, member proxy.Handler) {
+	handlers := append([]proxy.Handler{}, l.config.Observers...)
 	f.proxy = proxy.New(proxy.Config{
 		Backend:   backend,
-		Acceptors: []proxy.Acceptor{&f.faults, f.limits},
-		Handlers: slices.Concat(l.config.Observers, []proxy.Handler{
-			l, &f.faults, f.limits, member, failpoint.New(l.config.Topology.Routes()),
-		}),
-		Logger: l.config.Logger,
+		Acceptors: []proxy.Acceptor{&f.silence, f.limits},
+		Handlers:  append(handlers, l, &f.silence, f.limits, member, failpoint.New(l.config.Topology.Routes())),
+		Logger:    l.config.Logger,
 	})
 }
 
@@ -130,28 +128,7 @@ func (l *Lab) Hosts() []string {
 }
 
 // Endpoints returns the applications' connection strings for the lab.
-func (l *Lab) Endpoints() []topology.Endpoint {
-	name := topology.SetName
-	if l.config.Members != nil {
-		name = realset.SetName
-	}
-	return l.config.Topology.Endpoints(l.Hosts(), name)
-}
+func (l *Lab) Endpoints() []topology.Endpoint { return l.config.Topology.Endpoints(l.Hosts()) }
 
 // Limits returns the limits of a front.
 func (l *Lab) Limits(front int) *overload.Front { return l.fronts[front].limits }
-
-// SetFault replaces a front's fault by one that ends by itself after a time, unless that is 0.
-func (l *Lab) SetFault(front int, kind fault.Kind, after time.Duration) error {
-	if front < 0 || front >= len(l.fronts) {
-		return fmt.Errorf("there is no front %d; they are numbered from 0 to %d", front, len(l.fronts)-1)
-	}
-	l.fronts[front].faults.Set(kind, after)
-	if kind == fault.Reset {
-		l.fronts[front].proxy.Reset()
-	}
-	return nil
-}
-
-// HasFault reports whether that is a front's fault.
-func (l *Lab) HasFault(front int, kind fault.Kind) bool { return l.fronts[front].faults.Is(kind) }

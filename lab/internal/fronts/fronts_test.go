@@ -13,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"mongofork/lab/internal/fault"
 	"mongofork/lab/internal/topology"
 )
 
@@ -125,7 +124,7 @@ func TestStepDownIsSeenAtOnce(t *testing.T) {
 	assert.Equal(t, second, address(inserts[len(inserts)-1].ConnectionID))
 }
 
-func TestFailPointsAndParametersBelongToAFront(t *testing.T) {
+func TestFailPointsBelongToAFront(t *testing.T) {
 	l := startLab(t, "sharded:2", Config{})
 	hosts := l.Hosts()
 	first, j := connect(t, "mongodb://"+hosts[0])
@@ -143,47 +142,23 @@ func TestFailPointsAndParametersBelongToAFront(t *testing.T) {
 	assert.Len(t, other.named("insert"), 1)
 }
 
-func TestOverload(t *testing.T) {
-	l := startLab(t, "standalone", Config{})
-	client, _ := connect(t, l.Endpoints()[0].URI, options.Client().SetRetryReads(false))
-	limit(t, client, true)
-	admitted := 0
-	for range 5 {
-		err := collection(client).FindOne(t.Context(), bson.D{}).Err()
-		if err == nil {
-			admitted++
-			continue
-		}
-		var failure mongo.CommandError
-		require.ErrorAs(t, err, &failure)
-		assert.EqualValues(t, 462, failure.Code)
-		assert.ElementsMatch(t, []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}, failure.Labels)
-	}
-	assert.Less(t, admitted, 5)
-
-	limit(t, client, false)
-	use(t, client)
-}
-
-// limit switches a limit of one request a second on or off.
-func limit(t *testing.T, client *mongo.Client, on bool) {
-	t.Helper()
-	require.NoError(t, client.Database("admin").RunCommand(t.Context(), bson.D{
-		{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: on},
-		{Key: "ingressRequestAdmissionRatePerSec", Value: 1}, {Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 1.0},
-	}).Err())
-}
-
 func TestOpenRefuses(t *testing.T) {
 	_, err := Open(Config{Topology: topology.Spec{Kind: topology.Members}})
 	assert.ErrorContains(t, err, "members and no others")
 }
 
+// disturb lets a client disturb the lab by its second front.
+func disturb(t testing.TB, l *Lab, doc ...bson.E) error {
+	t.Helper()
+	client, _ := connect(t, "mongodb://"+l.Hosts()[1])
+	return client.Database("admin").RunCommand(t.Context(), bson.D(doc)).Err()
+}
+
 func TestSilence(t *testing.T) {
-	l := startLab(t, "standalone", Config{})
-	client, _ := connect(t, l.Endpoints()[0].URI)
+	l := startLab(t, "sharded:2", Config{})
+	client, _ := connect(t, "mongodb://"+l.Hosts()[0])
 	use(t, client)
-	require.NoError(t, l.SetFault(0, fault.Silent, 0))
+	require.NoError(t, disturb(t, l, bson.E{Key: "labFault", Value: "silent"}))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	assert.ErrorIs(t, collection(client).FindOne(ctx, bson.D{}).Err(), context.DeadlineExceeded)
@@ -195,51 +170,26 @@ func TestSilence(t *testing.T) {
 		assert.Fail(t, "it is not silent", "%v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	require.NoError(t, l.SetFault(0, fault.Off, 0))
+	require.NoError(t, disturb(t, l, bson.E{Key: "labFault", Value: "off"}))
 	assert.NoError(t, <-answered, "what waited is answered")
 }
 
-func TestReset(t *testing.T) {
-	l := startLab(t, "replicaset:1", Config{})
-	client, _ := connect(t, l.Endpoints()[0].URI)
-	use(t, client)
+func TestDisturb(t *testing.T) {
+	l := startLab(t, "sharded:2", Config{})
 	old, err := net.Dial("tcp", l.Hosts()[0])
 	require.NoError(t, err)
 	defer old.Close()
-	require.NoError(t, l.SetFault(0, fault.Reset, 0))
+	client, _ := connect(t, "mongodb://"+l.Hosts()[0])
+	use(t, client)
+	require.NoError(t, disturb(t, l, bson.E{Key: "labFault", Value: "reset"}, bson.E{Key: "member", Value: 0}))
 	require.NoError(t, old.SetReadDeadline(time.Now().Add(patience)))
 	_, err = old.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
-	fresh, err := net.Dial("tcp", l.Hosts()[0])
-	if err == nil { // it may be reset before it is made
-		defer fresh.Close()
-		require.NoError(t, fresh.SetReadDeadline(time.Now().Add(patience)))
-		_, err = fresh.Read(make([]byte, 1))
-	}
-	assert.ErrorIs(t, err, syscall.ECONNRESET)
-	require.NoError(t, l.SetFault(0, fault.Off, 0))
 	assert.Eventually(t, func() bool { return collection(client).FindOne(t.Context(), bson.D{}).Err() == nil }, patience,
 		time.Millisecond)
-	assert.ErrorContains(t, l.SetFault(1, fault.Silent, 0), "there is no front 1")
-	assert.ErrorContains(t, l.SetFault(-1, fault.Silent, 0), "there is no front -1")
-}
 
-// TestFaultCommand is about what clients set themselves.
-func TestFaultCommand(t *testing.T) {
-	l := startLab(t, "sharded:2", Config{})
-	client, _ := connect(t, "mongodb://"+l.Hosts()[0])
-	disturb := func(doc ...bson.E) error { return client.Database("admin").RunCommand(t.Context(), bson.D(doc)).Err() }
-	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1}))
-	assert.True(t, l.HasFault(1, fault.Silent))
-	assert.False(t, l.HasFault(0, fault.Silent))
-	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 1},
-		bson.E{Key: "seconds", Value: 0.02}))
-	assert.Eventually(t, func() bool { return l.HasFault(1, fault.Off) }, patience, time.Millisecond)
-	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "silent"}))
-	require.NoError(t, disturb(bson.E{Key: "labFault", Value: "off"}), "the command passes all faults")
-	use(t, client)
-
-	assert.ErrorContains(t, disturb(bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 2}), "numbered from 0 to 1")
-	assert.ErrorContains(t, disturb(bson.E{Key: "labFault", Value: "kill"}), "needs --topology members")
-	assert.ErrorContains(t, disturb(bson.E{Key: "labFault", Value: 1}), "cannot decode")
+	assert.ErrorContains(t, disturb(t, l, bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 2}),
+		"there is no member 2; they are numbered from 0 to 1")
+	assert.ErrorContains(t, disturb(t, l, bson.E{Key: "labFault", Value: "kill"}), "without real members there are")
+	assert.ErrorContains(t, l.Disturb(t.Context(), Silent, -1), "there is no member -1")
 }

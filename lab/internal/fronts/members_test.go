@@ -1,106 +1,88 @@
 package fronts
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
-	"mongofork/lab/internal/realset"
-	"mongofork/lab/internal/topology"
+	"mongofork/lab/internal/handlertest"
+	"mongofork/lab/internal/proxy"
 )
 
-// electionPatience is how long real members may take to agree, on a machine that is busy with other tests.
-const electionPatience = 60 * time.Second
+// names are those of fronts by what two members are called, and by where they listen.
+var names = map[string]string{"real:1": "front:1", "10.0.0.1:1": "front:1", "real:2": "front:2", "10.0.0.2:27017": "front:2"}
 
-// startMembers runs a lab before three real members until the test ends.
-func startMembers(t *testing.T) (*Lab, *realset.Set) {
+func marshal(t *testing.T, doc bson.D) bson.Raw {
 	t.Helper()
-	own, err := realset.Start(t.Context(), realMongod(t), t.TempDir(), 3)
+	raw, err := bson.Marshal(doc)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, own.Stop()) })
-	return startLab(t, "members:3", Config{Members: own}), own
+	return raw
 }
 
-// realMongod returns the path of a mongod: from the environment, installed by the rig, or on the PATH. Without one it skips the test.
-func realMongod(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("MONGOD"); path != "" {
-		return path
-	}
-	if found, _ := filepath.Glob("../../../build/server/mongod-*/mongod"); len(found) > 0 {
-		path, err := filepath.Abs(found[0])
-		require.NoError(t, err)
-		return path
-	}
-	path, err := exec.LookPath("mongod")
-	if err != nil {
-		t.Skip("there is no mongod: name one with MONGOD; on Linux on x86-64, make server installs one")
-	}
-	return path
-}
-
-// awaitRole waits until exactly so many members have a role, and returns the first of them.
-func awaitRole(t *testing.T, set *realset.Set, role topology.Role, count int) int {
-	t.Helper()
-	front := -1
-	require.Eventually(t, func() bool {
-		found := 0
-		front = -1
-		for i, is := range set.Roles() {
-			if is == role {
-				if found++; front < 0 {
-					front = i
-				}
-			}
-		}
-		return found == count
-	}, electionPatience, 50*time.Millisecond, "%d members with the role %q", count, role)
-	return front
-}
-
-// The soak and the demo take real members through the rest.
-func TestRealMembers(t *testing.T) {
-	l, own := startMembers(t)
-	client, j := connect(t, l.Endpoints()[0].URI, options.Client().SetHeartbeatInterval(500*time.Millisecond).
-		SetServerSelectionTimeout(electionPatience))
-	use(t, client)
-	primary := awaitRole(t, own, topology.RolePrimary, 1)
-	awaitRole(t, own, topology.RoleSecondary, 2)
-
-	t.Run("clients know the fronts only", func(t *testing.T) {
-		assert.Eventually(t, func() bool {
-			kinds := j.kinds()
-			known := 0
-			for i, host := range l.Hosts() {
-				if kinds[host] == "RSPrimary" && i == primary || kinds[host] == "RSSecondary" && i != primary {
-					known++
-				}
-			}
-			return known == 3 && len(kinds) == 3
-		}, electionPatience, 10*time.Millisecond, "%v", j.kinds())
+func TestRename(t *testing.T) {
+	doc := marshal(t, bson.D{
+		{Key: "hosts", Value: bson.A{"real:1", "real:2", "real:3"}}, {Key: "me", Value: "real:2"}, {Key: "ok", Value: 1.0},
+		{Key: "data", Value: bson.Binary{Data: []byte("real:1")}},
 	})
-
-	t.Run("a primary that is cut off from the majority", func(t *testing.T) {
-		old := awaitRole(t, own, topology.RolePrimary, 1)
-		require.NoError(t, own.Disturb(t.Context(), realset.Partition, old, 0))
-		require.Eventually(t, func() bool {
-			role := own.Roles()[old]
-			return role != topology.RolePrimary && role != topology.RoleDown
-		}, electionPatience, 50*time.Millisecond, "it steps down, and clients reach it")
-		assert.NotEqual(t, old, awaitRole(t, own, topology.RolePrimary, 1))
-		// The majority may take minutes: the secondary that is left may still be reading from the member that is cut off.
-		alone := client.Database("db", options.Database().SetWriteConcern(writeconcern.W1())).Collection("c")
-		_, err := alone.InsertOne(t.Context(), bson.D{})
-		require.NoError(t, err)
-		require.NoError(t, own.Disturb(t.Context(), realset.Heal, old, 0))
-		awaitRole(t, own, topology.RoleSecondary, 2)
+	want := marshal(t, bson.D{
+		{Key: "hosts", Value: bson.A{"front:1", "front:2", "real:3"}}, {Key: "me", Value: "front:2"}, {Key: "ok", Value: 1.0},
+		{Key: "data", Value: bson.Binary{Data: []byte("real:1")}},
 	})
+	got, err := rename(doc, names)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+}
+
+// handle passes a command to a member that answers with this reply, and returns what the client got.
+func handle(t *testing.T, h proxy.Handler, command string, reply bson.D) bson.Raw {
+	t.Helper()
+	_, text, err := handlertest.Handle(t, h, handlertest.Request(t, "admin", command), reply)
+	require.NoError(t, err)
+	var got bson.Raw
+	require.NoError(t, bson.UnmarshalExtJSON([]byte(text), false, &got))
+	return got
+}
+
+// version is a topologyVersion.
+func version(counter int64) bson.E {
+	return bson.E{Key: versionField, Value: bson.D{{Key: "processId", Value: bson.ObjectID{1}}, {Key: "counter", Value: counter}}}
+}
+
+func counterOf(doc bson.Raw) int64 {
+	counter, _ := doc.Lookup(versionField, "counter").AsInt64OK()
+	return counter
+}
+
+func TestHello(t *testing.T) {
+	for _, command := range []string{"hello", "isMaster", "ismaster"} {
+		got := handle(t, &memberHandler{names: names}, `{"`+command+`": 1}`, bson.D{{Key: "me", Value: "real:1"},
+			{Key: "primary", Value: "10.0.0.2:27017"}, version(7), {Key: "ok", Value: 1.0}})
+		assert.Equal(t, "front:1", got.Lookup("me").StringValue(), command)
+		assert.Equal(t, "front:2", got.Lookup("primary").StringValue(), "a member by its other address")
+	}
+}
+
+func TestErrorsOfNoPrimaryTellTheVersion(t *testing.T) {
+	notPrimary := bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 10107}}
+	h := &memberHandler{names: names}
+	const find = `{"find": "c"}`
+	assert.Empty(t, handle(t, h, find, notPrimary).Lookup(versionField), "nothing is known yet")
+
+	handle(t, h, `{"hello": 1}`, bson.D{version(3), {Key: "ok", Value: 1.0}})
+	for name, test := range map[string]struct {
+		reply bson.D
+		want  int64
+	}{
+		"not primary":   {notPrimary, 3},
+		"its own":       {append(bson.D{version(9)}, notPrimary...), 9},
+		"another error": {bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 462}}, 0},
+		"shutting down": {bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: 91}}, 0},
+		"no error":      {bson.D{{Key: "ok", Value: 1.0}}, 0},
+		"of a writeConcern": {bson.D{{Key: "ok", Value: 1.0}, {Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 189}}}},
+			3},
+	} {
+		assert.Equal(t, test.want, counterOf(handle(t, h, find, test.reply)), name)
+	}
 }

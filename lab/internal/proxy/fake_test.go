@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -41,33 +42,31 @@ func (c conversation) receive(t testing.TB) *wire.Message {
 	return m
 }
 
-// expectEnd waits for the other side to close the connection.
-func (c conversation) expectEnd(t testing.TB) {
+// end waits for the other side to close or reset the connection, and returns which it was.
+func (c conversation) end(t testing.TB) error {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 	_, err := io.ReadAll(c)
-	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is still open")
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is still open")
+	if err == nil {
+		return io.EOF
+	}
+	return err
 }
 
-// expectReset waits for the other side to reset the connection.
-func (c conversation) expectReset(t testing.TB) {
-	t.Helper()
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
-	_, err := io.ReadAll(c)
-	assert.ErrorIs(t, err, syscall.ECONNRESET)
-}
-
-func listen(t testing.TB) net.Listener {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	return listener
+// lab is a front before a fake server.
+type lab struct {
+	*Front
+	address string
+	log     bytes.Buffer
+	stop    func() // ends the front, and waits for it
 }
 
 // startServer serves until the test ends, and returns its address. Each connection is closed when serve returns.
 func startServer(t testing.TB, serve func(conversation)) string {
 	t.Helper()
-	listener := listen(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
 	var connections sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
 	connections.Go(func() {
@@ -91,43 +90,27 @@ func startServer(t testing.TB, serve func(conversation)) string {
 	return listener.Addr().String()
 }
 
-// answering returns a server's behaviour: to each request the answers to it, in order.
-func answering(answer func(*wire.Message) []*wire.Message) func(conversation) {
+// answering returns a server's behaviour: the answer to each request, or {ok: 1, request: <it>}.
+func answering(answer func(*wire.Message) bson.D) func(conversation) {
 	return func(c conversation) {
-		for id := int32(5000); ; {
+		for {
 			request, err := wire.Read(c)
 			if err != nil {
 				return
 			}
-			for _, m := range answer(request) {
-				id++
-				m.RequestID, m.ResponseTo = id, request.RequestID
-				if wire.Write(c, m) != nil {
-					return
-				}
+			doc := bson.D{{Key: "ok", Value: 1}, {Key: "request", Value: request.Body}}
+			if answer != nil {
+				doc = answer(request)
+			}
+			body, err := bson.Marshal(doc)
+			if err != nil {
+				panic(err)
+			}
+			if !request.HasFlag(wire.MoreToCome) && wire.Write(c, &wire.Message{RequestID: 5000, ResponseTo: request.RequestID, Body: body}) != nil {
+				return
 			}
 		}
 	}
-}
-
-// echo answers with {ok: 1, request: <it>}, and nothing to what needs no answer.
-func echo(request *wire.Message) []*wire.Message {
-	if request.HasFlag(wire.MoreToCome) {
-		return nil
-	}
-	body, err := bson.Marshal(bson.D{{Key: "ok", Value: 1}, {Key: "request", Value: request.Body}})
-	if err != nil {
-		panic(err)
-	}
-	return []*wire.Message{{Legacy: request.Legacy, Body: body}}
-}
-
-// lab is a front before a fake server.
-type lab struct {
-	*Front
-	address string
-	log     *lockedBuffer
-	stop    func() // ends the front, and waits for it
 }
 
 func startFront(t testing.TB, config Config, serve func(conversation)) *lab {
@@ -135,14 +118,14 @@ func startFront(t testing.TB, config Config, serve func(conversation)) *lab {
 	if config.Backend == "" {
 		config.Backend = startServer(t, serve)
 	}
-	listener := listen(t)
-	l := &lab{log: &lockedBuffer{}, address: listener.Addr().String()}
-	config.Logger = slog.New(slog.NewTextHandler(l.log, nil))
-	front := New(config)
-	l.Front = front
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := &lab{address: listener.Addr().String()}
+	config.Logger = slog.New(slog.NewTextHandler(&l.log, nil))
+	l.Front = New(config)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- front.Serve(ctx, listener) }()
+	go func() { ended <- l.Serve(ctx, listener) }()
 	l.stop = sync.OnceFunc(func() {
 		cancel()
 		select {
@@ -164,25 +147,10 @@ func (l *lab) dial(t testing.TB) conversation {
 	return conversation{conn}
 }
 
-// lockedBuffer is written to by a log, and read by a test.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
 // logged returns the log after the front has ended, and its number of lines.
 func (l *lab) logged() (string, int) {
 	l.stop()
-	l.log.mu.Lock()
-	defer l.log.mu.Unlock()
-	text := l.log.buffer.String()
-	return text, strings.Count(text, "\n")
+	return l.log.String(), strings.Count(l.log.String(), "\n")
 }
 
 // command returns a request in an OP_MSG.
@@ -196,3 +164,6 @@ func command(t testing.TB, id int32, elements ...bson.E) *wire.Message {
 func ping(t testing.TB, id int32) *wire.Message {
 	return command(t, id, bson.E{Key: "ping", Value: 1})
 }
+
+// isReset reports whether a connection's end was a reset.
+func isReset(err error) bool { return errors.Is(err, syscall.ECONNRESET) }

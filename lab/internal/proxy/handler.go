@@ -3,9 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -77,19 +75,11 @@ type Request struct {
 	Database string
 }
 
-// NewRequest returns the request in a message, or an error if there is none.
-func NewRequest(client *Client, m *wire.Message) (*Request, error) {
+// NewRequest returns the request in a message.
+func NewRequest(client *Client, m *wire.Message) *Request {
 	req := &Request{Client: client, Message: m, Command: bsondoc.FirstKey(m.Body)}
-	if !m.Legacy {
-		req.Database, _ = m.Body.Lookup("$db").StringValueOK()
-		return req, nil
-	}
-	database, isCommand := strings.CutSuffix(m.Namespace, ".$cmd")
-	if !isCommand {
-		return nil, fmt.Errorf("an OP_QUERY on %q: only commands are served, on <database>.$cmd", m.Namespace)
-	}
-	req.Database = database
-	return req, nil
+	req.Database, _ = m.Body.Lookup("$db").StringValueOK()
+	return req
 }
 
 // Document returns the command.

@@ -21,29 +21,19 @@ const dialTimeout = 10 * time.Second
 // errClientGone means that the client closed or lost its connection.
 var errClientGone = errors.New("the client is gone")
 
-// session is one connection of a client and the one to the backend that belongs to it.
-//
-// One goroutine handles the requests; another reads from the client, so that a client's end is noticed while a request
-// of it waits for something; a third reads from the backend for the same reason.
+// session is one connection of a client and the one to the backend that belongs to it. One goroutine handles the requests; another
+// reads from the client, so that a client's end is noticed while a request of it waits for something.
 type session struct {
-	front  *Front
-	client *Client
-	conn   net.Conn
-	handle Next
-
-	requests chan *wire.Message
-	handled  chan struct{} // lets the reader continue after an unacknowledged request
-	readers  sync.WaitGroup
-
-	backend *backendConn // nil until a request is forwarded
-	lastID  int32        // numbers what is sent, to either side
+	front   *Front
+	client  *Client
+	conn    net.Conn
+	handle  Next
+	backend net.Conn // nil until a request is forwarded
+	lastID  int32    // numbers what is sent, to either side
 }
 
 func newSession(f *Front, id uint64, conn net.Conn) *session {
-	s := &session{
-		front: f, client: &Client{ID: id, Address: conn.RemoteAddr()}, conn: conn,
-		requests: make(chan *wire.Message), handled: make(chan struct{}),
-	}
+	s := &session{front: f, client: &Client{ID: id, Address: conn.RemoteAddr()}, conn: conn}
 	last := f.config.Answer
 	if last == nil {
 		last = s.forward
@@ -53,46 +43,39 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 }
 
 // serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind.
-func (s *session) serve(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (s *session) serve(front context.Context) error {
+	ctx, cancel := context.WithCancelCause(front)
 	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(closed)
 		end(s.conn, context.Cause(ctx))
 	})
-	s.readers.Go(func() { cancel(s.readRequests(ctx)) })
+	requests := make(chan *wire.Message)
+	var reader sync.WaitGroup
+	reader.Go(func() { cancel(s.read(ctx, requests)) })
 
-	err := s.handleRequests(ctx)
+	err := s.handleRequests(ctx, front, requests)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // what came after it is its consequence
 	}
 	cancel(err)
 	<-closed
 	if s.backend != nil {
-		s.backend.close()
+		s.backend.Close()
 	}
-	s.readers.Wait()
+	reader.Wait()
 	return err
 }
 
-// readRequests passes on the client's messages. The error is the reason why they ended.
-func (s *session) readRequests(ctx context.Context) error {
+// read passes on the client's messages. The error is the reason why they ended.
+func (s *session) read(ctx context.Context, requests chan<- *wire.Message) error {
 	for {
 		m, err := wire.Read(s.conn)
 		if err != nil {
 			return clientError("request", err)
 		}
 		select {
-		case s.requests <- m:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if !m.HasFlag(wire.MoreToCome) {
-			continue
-		}
-		// A client may send this and close. Its end must not end the session before this is handled.
-		select {
-		case <-s.handled:
+		case requests <- m:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -109,41 +92,30 @@ func clientError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-func (s *session) handleRequests(ctx context.Context) error {
+func (s *session) handleRequests(ctx, front context.Context, requests <-chan *wire.Message) error {
 	for {
 		select {
-		case m := <-s.requests:
-			acknowledged := !m.HasFlag(wire.MoreToCome) // handlers may change the message
-			if err := s.handleRequest(ctx, m); err != nil {
+		case m := <-requests:
+			if err := s.handleRequest(ctx, front, NewRequest(s.client, m)); err != nil {
 				return err
 			}
-			if !acknowledged {
-				select {
-				case s.handled <- struct{}{}:
-				case <-ctx.Done():
-				}
-			}
-		case _, open := <-s.backend.unasked():
-			if open {
-				return errors.New("backend: a reply that nobody asked for")
-			}
-			return s.backend.ended()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (s *session) handleRequest(ctx context.Context, m *wire.Message) error {
-	req, err := NewRequest(s.client, m)
-	if err != nil {
-		return fmt.Errorf("request: %w", err)
-	}
+func (s *session) handleRequest(ctx, front context.Context, req *Request) error {
 	req.readHello()
-	if IsHello(req.Command) && m.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(m.Body, "maxAwaitTimeMS") {
+	switch {
+	case !req.Acknowledged():
+		// A client may send this and close, which must not end it.
+		return s.handle(front, req, func(*wire.Message) error { return nil })
+	case IsHello(req.Command) && req.Message.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS"):
 		return s.stream(ctx, req, s.replyTo(req))
+	default:
+		return s.handle(ctx, req, s.replyTo(req))
 	}
-	return s.handle(ctx, req, s.replyTo(req))
 }
 
 // stream handles a hello to which there is a reply at each change as a series of requests, each of which knows the state of the last
@@ -171,11 +143,8 @@ func (s *session) stream(ctx context.Context, req *Request, reply ReplyFunc) err
 
 // replyTo returns a function that sends replies to the client. Each further reply of an exhaust stream answers the previous one.
 func (s *session) replyTo(req *Request) ReplyFunc {
-	responseTo, acknowledged := req.Message.RequestID, req.Acknowledged()
+	responseTo := req.Message.RequestID
 	return func(m *wire.Message) error {
-		if !acknowledged {
-			return nil
-		}
 		m.RequestID, m.ResponseTo = s.nextID(), responseTo
 		responseTo = m.RequestID
 		if err := wire.Write(s.conn, m); err != nil {
@@ -191,33 +160,29 @@ func (s *session) nextID() int32 {
 	return s.lastID
 }
 
-// forward sends the request to the backend and passes on its replies. It is the end of the chain of handlers.
+// forward sends the request to the backend and passes on its reply. It is the end of the chain of handlers.
 func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) error {
 	if s.backend == nil {
-		dialer := &net.Dialer{Timeout: dialTimeout}
-		conn, err := dialer.DialContext(ctx, "tcp", s.front.config.Backend)
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", s.front.config.Backend)
 		if err != nil {
 			return fmt.Errorf("backend: %w", err)
 		}
-		s.backend = &backendConn{conn: conn, done: make(chan struct{}), replies: make(chan *wire.Message)}
-		s.readers.Go(s.backend.read)
+		s.backend = conn
 	}
-	request := *req.Message
-	request.RequestID, request.ResponseTo = s.nextID(), 0
-	if err := wire.Write(s.backend.conn, &request); err != nil {
+	stop := context.AfterFunc(ctx, func() { s.backend.Close() })
+	defer stop()
+	request := req.With(req.Document()).Message
+	request.RequestID, request.ResponseTo, request.Legacy = s.nextID(), 0, false
+	if err := wire.Write(s.backend, request); err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
 	if !req.Acknowledged() {
 		return nil
 	}
-	for {
-		m, err := s.backend.receive(ctx)
-		if err != nil {
-			return err
-		}
-		more := m.HasFlag(wire.MoreToCome) // handlers may change the message
-		if err := reply(m); err != nil || !more {
-			return err
-		}
+	m, err := wire.Read(s.backend)
+	if err != nil {
+		return fmt.Errorf("backend: %w", err)
 	}
+	m.Legacy = req.Message.Legacy
+	return reply(m)
 }

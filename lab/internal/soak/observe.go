@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,4 +91,31 @@ func (g *commitGate) Handle(ctx context.Context, req *proxy.Request, reply proxy
 		}
 		return reply(m)
 	})
+}
+
+// dialer counts the open connections of a client.
+type dialer struct {
+	net.Dialer
+	open atomic.Int64
+}
+
+// DialContext implements options.ContextDialer.
+func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := d.Dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	d.open.Add(1)
+	return &countedConn{Conn: conn, closed: sync.OnceFunc(func() { d.open.Add(-1) })}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+// Close implements net.Conn.
+func (c *countedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }

@@ -1,7 +1,7 @@
 package soak
 
 import (
-	"fmt"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,70 +14,49 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// send passes a command to the observer, and returns whether it went on.
-func send(t *testing.T, a *attempts, command, comment string) bool {
-	t.Helper()
-	passed, _, err := handlertest.Handle(t, a, handlertest.Request(t, "soak", `{"`+command+`": 1`+comment+`}`), bson.D{})
-	require.NoError(t, err)
-	return passed != nil
-}
-
-func comment(text string) string { return `, "comment": "` + text + `"` }
-
 func TestAttempts(t *testing.T) {
-	const tooMany, unseen = "operations of more than 6 commands", "operations that the server never saw"
 	for name, test := range map[string]struct {
-		command, comment string
-		times            int
-		want             map[string]int64
+		commands  []string
+		times     int
+		want      map[string]int64
+		mostTimes int
 	}{
-		"once":                    {"insert", comment("x"), 1, map[string]int64{}},
-		"with all retries":        {"insert", comment("x"), maxCommands, map[string]int64{}},
-		"once more":               {"insert", comment("x"), maxCommands + 1, map[string]int64{tooMany: 1}},
-		"batches are no attempts": {"getMore", comment("x"), 20, map[string]int64{unseen: 1}},
-		"no comment":              {"insert", "", 20, map[string]int64{unseen: 1}},
+		"with all retries":        {[]string{`{"insert": 1, "comment": "x"}`}, maxCommands, map[string]int64{}, maxCommands},
+		"once more":               {[]string{`{"insert": 1, "comment": "x"}`}, 7, map[string]int64{"operations of more than 6 commands": 1}, 7},
+		"of several operations":   {[]string{`{"insert": 1, "comment": "x"}`, `{"insert": 1, "comment": "y"}`}, 4, map[string]int64{}, 4},
+		"batches are no attempts": {[]string{`{"getMore": 1, "comment": "x"}`}, 7, map[string]int64{"operations that the server never saw": 1}, 0},
+		"no comment":              {[]string{`{"insert": 1}`}, 7, map[string]int64{"operations that the server never saw": 1}, 0},
 	} {
 		a, report := &attempts{}, newReport()
 		for range test.times {
-			assert.True(t, send(t, a, test.command, test.comment), "it is passed on")
+			for _, command := range test.commands {
+				passed, _, err := handlertest.Handle(t, a, handlertest.Request(t, "soak", command), bson.D{})
+				assert.True(t, err == nil && passed != nil, "it is passed on")
+			}
 		}
 		a.check(report)
 		assert.Equal(t, test.want, counted(report), name)
+		assert.Equal(t, test.mostTimes, report.Most, name)
 	}
-}
-
-func TestAttemptsTellOperationsApart(t *testing.T) {
-	a, report := &attempts{}, newReport()
-	for i := range 20 {
-		send(t, a, "insert", comment(fmt.Sprintf("worker %d", i)))
-	}
-	for range maxCommands {
-		send(t, a, "update", comment("worker 1"))
-	}
-	a.check(report)
-	assert.Empty(t, report.Violations)
-	assert.Equal(t, maxCommands, report.Most)
-}
-
-// passGate passes a command through the gate to a member that answers. It tells whether the member got it, whether the client got
-// the answer, and how long that took.
-func passGate(t *testing.T, g *commitGate, command string) (got, answered bool, took time.Duration, err error) {
-	t.Helper()
-	start := time.Now()
-	passed, reply, err := handlertest.Handle(t, g, handlertest.Request(t, "admin", `{"`+command+`": 1}`), bson.D{})
-	return passed != nil, reply != "", time.Since(start), err
 }
 
 func TestCommitGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &commitGate{}
-		got, answered, took, err := passGate(t, g, "commitTransaction")
-		assert.True(t, got && answered && took == 0 && err == nil, "it is open")
-
+		pass := func(command string) (got, answered bool, took time.Duration, err error) {
+			start := time.Now()
+			passed, reply, err := handlertest.Handle(t, g, handlertest.Request(t, "admin", `{"`+command+`": 1}`), bson.D{})
+			return passed != nil, reply != "", time.Since(start), err
+		}
+		open := func(command string) bool {
+			got, answered, took, err := pass(command)
+			return got && answered && took == 0 && err == nil
+		}
+		assert.True(t, open("commitTransaction"))
 		reached := 0
 		for range 2 {
 			g.close(time.Second)
-			got, answered, took, err = passGate(t, g, "commitTransaction")
+			got, answered, took, err := pass("commitTransaction")
 			assert.ErrorIs(t, err, proxy.ErrReset)
 			assert.False(t, answered)
 			assert.Equal(t, time.Second, took)
@@ -87,12 +66,22 @@ func TestCommitGate(t *testing.T) {
 		}
 		assert.Equal(t, 1, reached, "one is held before the member, the other after it")
 		assert.EqualValues(t, 2, g.held.Load())
-
 		g.close(time.Second)
-		got, answered, took, err = passGate(t, g, "insert")
-		assert.True(t, got && answered && took == 0 && err == nil, "it is for commits only")
+		assert.True(t, open("insert"), "it is for commits only")
 		time.Sleep(time.Second)
-		got, answered, took, err = passGate(t, g, "commitTransaction")
-		assert.True(t, got && answered && took == 0 && err == nil, "it is open again")
+		assert.True(t, open("commitTransaction"))
 	})
+}
+
+func TestDialerCountsOpenConnections(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	d := &dialer{}
+	conn, err := d.DialContext(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, d.open.Load())
+	require.NoError(t, conn.Close())
+	assert.Error(t, conn.Close(), "a second time")
+	assert.EqualValues(t, 0, d.open.Load(), "is closed once")
 }

@@ -96,46 +96,6 @@ func documented(err error) bool {
 		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// stream numbers one worker's writes from 1, and remembers which of them were acknowledged.
-type stream struct {
-	attempted    int64
-	acknowledged map[int64]bool
-}
-
-// next returns the number of the next write.
-func (s *stream) next() int64 {
-	s.attempted++
-	return s.attempted
-}
-
-func (s *stream) acknowledge(n int64) {
-	if s.acknowledged == nil {
-		s.acknowledged = make(map[int64]bool)
-	}
-	s.acknowledged[n] = true
-}
-
-// check compares the numbers found, and how often, with the acknowledged ones.
-func (s *stream) check(name string, found []int64, report *Report) {
-	times := make(map[int64]int, len(found))
-	for _, n := range found {
-		times[n]++
-	}
-	for _, n := range slices.Sorted(maps.Keys(s.acknowledged)) {
-		if times[n] == 0 {
-			report.violation("acknowledged writes that are not there", "%s %d", name, n)
-		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(times)) {
-		if times[n] > 1 {
-			report.violation("writes that were done more than once", "%s %d: %d times", name, n, times[n])
-		}
-		if n < 1 || n > s.attempted {
-			report.violation("writes that nobody made", "%s %d", name, n)
-		}
-	}
-}
-
 // Tally adds up the applications' findings.
 type Tally struct {
 	arms []Arm

@@ -11,51 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
-// counted returns how often each kind of violation is in the report.
-func counted(report *Report) map[string]int64 {
-	counts := map[string]int64{}
-	for kind, v := range report.Violations {
-		counts[kind] = v.Count
-	}
-	return counts
-}
-
-// written returns a stream of three writes, of which the first two were acknowledged.
-func written() *stream {
-	s := &stream{}
-	for n := range int64(3) {
-		if s.next() != n+1 {
-			panic("numbers are given in order, from 1")
-		}
-	}
-	s.acknowledge(1)
-	s.acknowledge(2)
-	return s
-}
-
-func TestStreamCheck(t *testing.T) {
-	const missing, twice, nobodys = "acknowledged writes that are not there", "writes that were done more than once",
-		"writes that nobody made"
-	for name, test := range map[string]struct {
-		found []int64
-		want  map[string]int64
-	}{
-		"what was acknowledged":         {[]int64{1, 2}, map[string]int64{}},
-		"what was not, too":             {[]int64{3, 2, 1}, map[string]int64{}},
-		"one is missing":                {[]int64{2}, map[string]int64{missing: 1}},
-		"all are missing":               {nil, map[string]int64{missing: 2}},
-		"one twice":                     {[]int64{1, 2, 1}, map[string]int64{twice: 1}},
-		"one not acknowledged, twice":   {[]int64{1, 2, 3, 3, 3}, map[string]int64{twice: 1}},
-		"one that was never written":    {[]int64{1, 2, 4}, map[string]int64{nobodys: 1}},
-		"one that cannot be":            {[]int64{0, 1, 2}, map[string]int64{nobodys: 1}},
-		"one is missing, another twice": {[]int64{2, 2}, map[string]int64{missing: 1, twice: 1}},
-	} {
-		report := newReport()
-		written().check("w", test.found, report)
-		assert.Equal(t, test.want, counted(report), name)
-	}
-}
-
 func TestReportOfOperations(t *testing.T) {
 	report := newReport()
 	report.operation("insert", nil)

@@ -16,7 +16,6 @@ import (
 
 	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/realset"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/rig/process"
 )
@@ -60,14 +59,14 @@ type Config struct {
 // station is an arm with its own fronts before the members.
 type station struct {
 	Arm
-	lab      *fronts.Lab
+	lab      deployment
 	attempts attempts
 	commits  commitGate
 }
 
 // Run runs all arms by the plan of a seed, and returns their reports in their order.
 func Run(ctx context.Context, config Config) (_ []*Report, err error) {
-	set, err := realset.Start(ctx, config.Mongod, config.Dir, count)
+	set, err := fronts.StartMembers(ctx, config.Mongod, config.Dir, count)
 	if err != nil {
 		return nil, err
 	}
@@ -80,34 +79,28 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 		stop()
 		err = errors.Join(err, served.Wait())
 	}()
-	d := &disturber{set: set, progress: config.Progress}
-	for _, arm := range config.Arms {
+	d := &disturber{set: replicaSet{set}, progress: config.Progress}
+	reports := make([]*Report, len(config.Arms))
+	start := time.Now().Add(connectTime)
+	group, ctx := errgroup.WithContext(ctx)
+	for i, arm := range config.Arms {
 		s := &station{Arm: arm}
-		s.lab, err = fronts.Open(fronts.Config{
-			Topology: topology.Spec{Kind: topology.Members}, Members: set,
+		lab, err := fronts.Open(fronts.Config{
+			Topology: topology.Spec{Kind: topology.Members, Members: count}, Members: set,
 			Observers: []proxy.Handler{&s.attempts, &s.commits},
 		})
 		if err != nil {
 			return nil, err
 		}
-		served.Go(func() error { return s.lab.Run(serving) })
+		s.lab = lab
+		served.Go(func() error { return lab.Run(serving) })
 		d.stations = append(d.stations, s)
-	}
-	reports := make([]*Report, len(config.Arms))
-	start := time.Now().Add(connectTime)
-	group, ctx := errgroup.WithContext(ctx)
-	for i, s := range d.stations {
 		group.Go(func() (err error) {
-			if reports[i], err = config.runArm(ctx, s, Assignment{
-				Duration: config.Duration, Start: start,
-				URI:    s.lab.Endpoints()[0].URI + impatient + "&" + s.Options,
+			reports[i], err = config.runArm(ctx, s, Assignment{
+				Duration: config.Duration, Start: start, URI: lab.Endpoints()[0].URI + impatient + "&" + s.Options,
 				Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
-			}); err != nil {
-				return fmt.Errorf("%s: %w", s.Name, err)
-			}
-			s.attempts.check(reports[i])
-			reports[i].Held = s.commits.held.Load()
-			return nil
+			})
+			return err
 		})
 	}
 	group.Go(func() error { return d.run(ctx, Plan(config.Seed, config.Duration, count), start) })
@@ -129,11 +122,13 @@ func (c *Config) runArm(ctx context.Context, s *station, work Assignment) (*Repo
 	err = cmd.Run()
 	process.Reap(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
+		return nil, fmt.Errorf("%s: %w: %s", s.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
 	}
 	report := newReport()
 	if err := json.Unmarshal(output.Bytes(), report); err != nil {
-		return nil, fmt.Errorf("its report %.200q: %w", output.Bytes(), err)
+		return nil, fmt.Errorf("%s: its report %.200q: %w", s.Name, output.Bytes(), err)
 	}
+	s.attempts.check(report)
+	report.Held = s.commits.held.Load()
 	return report, nil
 }

@@ -79,12 +79,11 @@ type Endpoint struct {
 	URI  string
 }
 
-// Endpoints returns the connection strings for the fronts at hosts, in the order of the fronts. The lab's own replica set has the
-// name SetName.
-func (s Spec) Endpoints(hosts []string, setName string) []Endpoint {
+// Endpoints returns the connection strings for the fronts at hosts, in the order of the fronts.
+func (s Spec) Endpoints(hosts []string) []Endpoint {
 	switch all := strings.Join(hosts, ","); s.Kind {
 	case ReplicaSet, Members:
-		return []Endpoint{{Name: "MONGODB_URI", URI: "mongodb://" + all + "/?replicaSet=" + setName}}
+		return []Endpoint{{Name: "MONGODB_URI", URI: "mongodb://" + all + "/?replicaSet=" + SetName}}
 	case LoadBalanced:
 		return []Endpoint{
 			{Name: "SINGLE_MONGOS_LB_URI", URI: "mongodb://" + hosts[0] + "/?loadBalanced=true"},

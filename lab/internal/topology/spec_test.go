@@ -34,13 +34,12 @@ func TestParseSpec(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	hosts := []string{"h:1", "h:2"}
-	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/"}}, Spec{Sharded, 2}.Endpoints(hosts, SetName))
-	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=lab"}}, Spec{ReplicaSet, 2}.Endpoints(hosts, SetName))
-	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=rs0"}}, Spec{Members, 3}.Endpoints(hosts, "rs0"))
+	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/"}}, Spec{Sharded, 2}.Endpoints(hosts))
+	assert.Equal(t, []Endpoint{{"MONGODB_URI", "mongodb://h:1,h:2/?replicaSet=lab"}}, Spec{ReplicaSet, 2}.Endpoints(hosts))
 	assert.Equal(t, []Endpoint{
 		{"SINGLE_MONGOS_LB_URI", "mongodb://h:1/?loadBalanced=true"},
 		{"MULTI_MONGOS_LB_URI", "mongodb://h:2/?loadBalanced=true"},
-	}, Spec{LoadBalanced, 5}.Endpoints(hosts, SetName))
+	}, Spec{LoadBalanced, 5}.Endpoints(hosts))
 }
 
 func TestNewRefuses(t *testing.T) {

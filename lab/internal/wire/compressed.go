@@ -31,7 +31,7 @@ func decodeCompressed(header, content []byte) (*Message, error) {
 	op, content, isOp := wiremessage.ReadCompressedOriginalOpCode(content)
 	size, content, isSize := wiremessage.ReadCompressedUncompressedSize(content)
 	compressor, content, isCompressor := wiremessage.ReadCompressedCompressorID(content)
-	if !isOp || !isSize || !isCompressor || op == wiremessage.OpCompressed || size < 0 || size > DefaultMaxMessageSize {
+	if !isOp || !isSize || !isCompressor || op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
 		return nil, fmt.Errorf("%w: %v of %d bytes in %v", ErrMalformed, op, size, wiremessage.OpCompressed)
 	}
 	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel,

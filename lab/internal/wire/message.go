@@ -1,5 +1,5 @@
-// Package wire reads and writes the messages of the MongoDB wire protocol: OP_MSG, also in an OP_COMPRESSED, and the OP_QUERY and
-// OP_REPLY of a connection's first hello. The driver's own functions read and write the fields.
+// Package wire reads and writes the messages of the MongoDB wire protocol: OP_MSG, also in an OP_COMPRESSED, and a connection's first
+// hello, which may be an OP_QUERY, answered by an OP_REPLY. The driver's own functions read and write the fields.
 package wire
 
 import (
@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+
+	"mongofork/lab/internal/bsondoc"
 )
 
 const (
-	// DefaultMaxMessageSize is a server's maxMessageSizeBytes.
-	DefaultMaxMessageSize = 48_000_000
+	// maxMessageSize is a server's maxMessageSizeBytes.
+	maxMessageSize = 48_000_000
 
 	headerSize   = 16
 	checksumSize = 4
@@ -36,57 +39,63 @@ const (
 	ExhaustAllowed  = wiremessage.ExhaustAllowed
 )
 
-// Sequence is a document sequence: an array field of the command that is sent beside its body.
-type Sequence struct {
-	Identifier string // the field's name
-	Documents  []bson.Raw
-}
-
 // Message is a command or a reply. Its documents alias the buffer from which it was decoded.
 type Message struct {
 	RequestID  int32
 	ResponseTo int32
-	// Legacy is whether it is an OP_QUERY, of which Namespace is the collection, or an OP_REPLY, which has none.
-	Legacy    bool
-	Namespace string
-
+	// Legacy is whether the command came in an OP_QUERY, and whether the reply is written as an OP_REPLY.
+	Legacy bool
 	// Compressor is what it is compressed with; 0 for nothing.
 	Compressor wiremessage.CompressorID
 
-	Flags     MsgFlags
-	Body      bson.Raw
-	Sequences []Sequence
+	Flags MsgFlags
+	Body  bson.Raw
+	// Sequences are array fields of the command that were sent beside its body, with their section types.
+	Sequences []byte
 }
 
 // HasFlag reports whether the message has that flag.
 func (m *Message) HasFlag(flag MsgFlags) bool { return m.Flags&flag != 0 }
 
-// Read reads the next message of a stream.
-func Read(r io.Reader) (*Message, error) {
-	b, err := ReadBytes(r)
-	if err != nil {
-		return nil, err
+// Whole returns the command with the documents that were sent beside it.
+func (m *Message) Whole() bson.Raw {
+	if len(m.Sequences) == 0 {
+		return m.Body
 	}
-	return Decode(b)
+	return bsondoc.Rebuild(m.Body, nil, func(dst []byte) []byte {
+		for rest := m.Sequences; len(rest) > 0; {
+			var name string
+			var documents []bsoncore.Document
+			name, documents, rest, _ = wiremessage.ReadMsgSectionDocumentSequence(rest[1:])
+			array := bsoncore.NewArrayBuilder()
+			for _, doc := range documents {
+				array.AppendDocument(doc)
+			}
+			dst = bsoncore.AppendArrayElement(dst, name, array.Build())
+		}
+		return dst
+	})
 }
 
-// ReadBytes reads the next message as Read does, but only looks at its size.
-func ReadBytes(r io.Reader) ([]byte, error) {
+// Read reads the next message of a stream.
+func Read(r io.Reader) (*Message, error) {
 	var head [headerSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
 	size, _, _, _, _, _ := wiremessage.ReadHeader(head[:])
-	if size < headerSize || size > DefaultMaxMessageSize {
-		return nil, fmt.Errorf("%w: %d bytes are not between %d and %d", ErrMalformed, size, headerSize, DefaultMaxMessageSize)
+	if size < headerSize || size > maxMessageSize {
+		return nil, fmt.Errorf("%w: %d bytes are not between %d and %d", ErrMalformed, size, headerSize, maxMessageSize)
 	}
-	b := make([]byte, size)
-	copy(b, head[:])
+	b := append(make([]byte, 0, size), head[:]...)[:size]
 	_, err := io.ReadFull(r, b[headerSize:])
 	if err == io.EOF && size > headerSize {
 		err = io.ErrUnexpectedEOF
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	return Decode(b)
 }
 
 // Decode reads a whole message.
@@ -103,8 +112,6 @@ func Decode(b []byte) (*Message, error) {
 		ok = m.decodeMsg(content)
 	case opQuery:
 		ok = m.decodeQuery(content)
-	case wiremessage.OpReply:
-		ok = m.decodeReply(content)
 	default:
 		return nil, fmt.Errorf("%w: opcode %d is not supported", ErrMalformed, op)
 	}
@@ -129,63 +136,42 @@ func (m *Message) decodeMsg(content []byte) (ok bool) {
 		content = content[:len(content)-checksumSize]
 	}
 	for len(content) > 0 {
-		var kind wiremessage.SectionType
-		if kind, content, ok = wiremessage.ReadMsgSectionType(content); !ok {
-			return false
-		}
-		if kind == wiremessage.SingleDocument {
-			m.Body, content, ok = readDocument(content)
-		} else {
-			content, ok = m.decodeSequence(content)
+		kind, rest, ok := wiremessage.ReadMsgSectionType(content)
+		if ok && kind == wiremessage.SingleDocument {
+			m.Body, rest, ok = readDocument(rest)
+		} else if ok {
+			_, _, rest, ok = wiremessage.ReadMsgSectionDocumentSequence(rest)
+			m.Sequences = append(m.Sequences, content[:len(content)-len(rest)]...)
 		}
 		if !ok {
 			return false
 		}
+		content = rest
 	}
 	return m.Body != nil
 }
 
-func (m *Message) decodeSequence(content []byte) (rest []byte, ok bool) {
-	s := Sequence{}
-	var documents []byte
-	if s.Identifier, documents, rest, ok = wiremessage.ReadMsgSectionRawDocumentSequence(content); !ok {
-		return nil, false
-	}
-	for len(documents) > 0 {
-		var doc bson.Raw
-		if doc, documents, ok = readDocument(documents); !ok {
-			return nil, false
-		}
-		s.Documents = append(s.Documents, doc)
-	}
-	m.Sequences = append(m.Sequences, s)
-	return rest, true
-}
-
-// decodeQuery finds the command after the flags, the namespace, numberToSkip and numberToReturn.
+// decodeQuery reads the command after the flags, the namespace, numberToSkip and numberToReturn. Only commands are supported; like
+// those of an OP_MSG, it then has the database within.
 func (m *Message) decodeQuery(content []byte) (ok bool) {
 	m.Legacy = true
 	if _, content, ok = bsoncore.ReadInt32(content); !ok {
 		return false
 	}
-	if m.Namespace, content, ok = bsoncore.ReadKey(content); !ok {
+	namespace, content, ok := bsoncore.ReadKey(content)
+	database, isCommand := strings.CutSuffix(namespace, ".$cmd")
+	if !ok || !isCommand {
 		return false
 	}
 	if _, content, ok = bsoncore.ReadInt64(content); !ok {
 		return false
 	}
-	m.Body, _, ok = readDocument(content)
-	return ok
-}
-
-// decodeReply finds the one document after the flags, the cursor, startingFrom and numberReturned.
-func (m *Message) decodeReply(content []byte) (ok bool) {
-	const fields = 4 + 8 + 4 + 4
-	if m.Legacy = true; len(content) < fields {
+	body, _, ok := readDocument(content)
+	if !ok || body.Validate() != nil {
 		return false
 	}
-	m.Body, _, ok = readDocument(content[fields:])
-	return ok
+	m.Body = bsondoc.Rebuild(body, nil, func(dst []byte) []byte { return bsoncore.AppendStringElement(dst, "$db", database) })
+	return true
 }
 
 func readDocument(content []byte) (bson.Raw, []byte, bool) {
@@ -202,8 +188,8 @@ func Write(w io.Writer, m *Message) error {
 			return err
 		}
 	}
-	if len(b) > DefaultMaxMessageSize {
-		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, len(b), DefaultMaxMessageSize)
+	if len(b) > maxMessageSize {
+		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, len(b), maxMessageSize)
 	}
 	_, err := w.Write(b)
 	return err
@@ -211,45 +197,21 @@ func Write(w io.Writer, m *Message) error {
 
 func (m *Message) encode() []byte {
 	op := wiremessage.OpMsg
-	switch {
-	case m.Legacy && m.Namespace != "":
-		op = opQuery
-	case m.Legacy:
+	if m.Legacy {
 		op = wiremessage.OpReply
 	}
 	start, dst := wiremessage.AppendHeaderStart(make([]byte, 0, len(m.Body)+128), m.RequestID, m.ResponseTo, op)
-	switch op {
-	case wiremessage.OpMsg:
-		dst = m.appendMsg(dst)
-	case opQuery:
-		dst = bsoncore.AppendInt32(dst, 0)
-		dst = wiremessage.AppendQueryFullCollectionName(dst, m.Namespace)
-		dst = wiremessage.AppendQueryNumberToSkip(dst, 0)
-		dst = wiremessage.AppendQueryNumberToReturn(dst, -1)
-		dst = append(dst, m.Body...)
-	default:
+	if m.Legacy {
 		const awaitCapable = 1 << 3 // set in every OP_REPLY
 		dst = bsoncore.AppendInt32(dst, awaitCapable)
 		dst = wiremessage.AppendReplyCursorID(dst, 0)
 		dst = wiremessage.AppendReplyStartingFrom(dst, 0)
 		dst = wiremessage.AppendReplyNumberReturned(dst, 1)
 		dst = append(dst, m.Body...)
+	} else {
+		dst = wiremessage.AppendMsgFlags(dst, m.Flags)
+		dst = append(wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument), m.Body...)
+		dst = append(dst, m.Sequences...)
 	}
 	return bsoncore.UpdateLength(dst, start, int32(min(len(dst), math.MaxInt32))-start)
-}
-
-func (m *Message) appendMsg(dst []byte) []byte {
-	dst = wiremessage.AppendMsgFlags(dst, m.Flags)
-	dst = append(wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument), m.Body...)
-	for _, s := range m.Sequences {
-		dst = wiremessage.AppendMsgSectionType(dst, wiremessage.DocumentSequence)
-		var start int32
-		start, dst = bsoncore.ReserveLength(dst)
-		dst = append(append(dst, s.Identifier...), 0)
-		for _, doc := range s.Documents {
-			dst = append(dst, doc...)
-		}
-		dst = bsoncore.UpdateLength(dst, start, int32(len(dst))-start)
-	}
-	return dst
 }

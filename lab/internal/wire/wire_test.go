@@ -19,64 +19,77 @@ func document(t testing.TB, doc bson.D) bson.Raw {
 	return raw
 }
 
-func messages(t testing.TB) map[string]*Message {
+// encoded returns a message of an opcode, whose content is in parts.
+func encoded(op wiremessage.OpCode, parts ...[]byte) []byte {
+	content := bytes.Join(parts, nil)
+	return append(wiremessage.AppendHeader(nil, int32(headerSize+len(content)), 7, 3, op), content...)
+}
+
+// sequence returns a section with documents.
+func sequence(name string, documents ...[]byte) []byte {
+	content := append(append([]byte(name), 0), bytes.Join(documents, nil)...)
+	return append(binary.LittleEndian.AppendUint32([]byte{1}, uint32(4+len(content))), content...)
+}
+
+func messages(t testing.TB) map[string][]byte {
 	body := document(t, bson.D{{Key: "insert", Value: "c"}, {Key: "$db", Value: "d"}})
-	return map[string]*Message{
-		"OP_MSG": {RequestID: 7, ResponseTo: 3, Flags: MoreToCome, Body: body},
-		"sequences": {RequestID: -1, Body: body, Sequences: []Sequence{
-			{Identifier: "documents", Documents: []bson.Raw{body, body}}, {Identifier: "none"},
-		}},
-		"OP_QUERY": {RequestID: 1, Legacy: true, Namespace: "admin.$cmd", Body: body},
-		"OP_REPLY": {ResponseTo: 1, Legacy: true, Body: body},
+	return map[string][]byte{
+		"OP_MSG":    encoded(wiremessage.OpMsg, []byte{2, 0, 0, 0, 0}, body),
+		"sequences": encoded(wiremessage.OpMsg, make([]byte, 5), body, sequence("documents", body, body), sequence("none")),
 	}
 }
 
 func TestRoundTrip(t *testing.T) {
-	var stream bytes.Buffer
-	for name, m := range messages(t) {
-		require.NoError(t, Write(&stream, m), name)
-		got, err := Read(&stream)
+	for name, b := range messages(t) {
+		m, err := Read(bytes.NewReader(b))
 		require.NoError(t, err, name)
-		assert.Equal(t, m, got, name)
+		assert.Equal(t, name == "OP_MSG", m.HasFlag(MoreToCome), name)
+		var got bytes.Buffer
+		require.NoError(t, Write(&got, m), name)
+		assert.Equal(t, b, got.Bytes(), name)
 	}
-	_, err := Read(&stream)
+	_, err := Read(&bytes.Buffer{})
 	assert.ErrorIs(t, err, io.EOF)
 }
 
 // What the driver writes is read: it may put the body after the sequences, and add a checksum.
 func TestSectionsInAnyOrder(t *testing.T) {
-	m := messages(t)["sequences"]
-	start, dst := wiremessage.AppendHeaderStart(nil, m.RequestID, 0, wiremessage.OpMsg)
-	dst = wiremessage.AppendMsgFlags(dst, ChecksumPresent)
-	dst = wiremessage.AppendMsgSectionType(dst, wiremessage.DocumentSequence)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(4+len("documents")+1+2*len(m.Body)))
-	dst = append(append(append(append(dst, "documents"...), 0), m.Body...), m.Body...)
-	dst = append(wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument), m.Body...)
-	dst = append(dst, 1, 2, 3, 4)
-	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)))
-	got, err := Decode(dst)
+	body := document(t, bson.D{{Key: "insert", Value: "c"}})
+	got, err := Decode(encoded(wiremessage.OpMsg, []byte{1, 0, 0, 0}, sequence("documents", body, body), []byte{0}, body, make([]byte, 4)))
 	require.NoError(t, err)
-	assert.Equal(t, m.Body, got.Body)
-	assert.Equal(t, m.Sequences[:1], got.Sequences)
+	assert.Equal(t, body, got.Body)
+	assert.JSONEq(t, `{"insert": "c", "documents": [{"insert": "c"}, {"insert": "c"}]}`, got.Whole().String())
 	assert.False(t, got.HasFlag(ChecksumPresent), "it is not written again")
+}
+
+// A first hello is read as any command, and answered as it was asked.
+func TestLegacy(t *testing.T) {
+	body, fields := document(t, bson.D{{Key: "ismaster", Value: 1}}), make([]byte, 8)
+	got, err := Decode(encoded(opQuery, fields[:4], []byte("admin.$cmd\x00"), fields, body))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"ismaster": {"$numberInt": "1"}, "$db": "admin"}`, got.Body.String())
+	var reply bytes.Buffer
+	require.NoError(t, Write(&reply, &Message{Legacy: got.Legacy, Body: body}))
+	op := binary.LittleEndian.Uint32(reply.Bytes()[12:])
+	assert.EqualValues(t, wiremessage.OpReply, op)
+	assert.Equal(t, []byte(body), reply.Bytes()[headerSize+20:])
+
+	_, err = Decode(encoded(opQuery, fields[:4], []byte("d.c\x00"), fields, body))
+	assert.ErrorIs(t, err, ErrMalformed, "not a command")
 }
 
 func TestMalformed(t *testing.T) {
 	header := func(size, op int32) []byte {
-		b := make([]byte, headerSize)
-		binary.LittleEndian.PutUint32(b, uint32(size))
-		binary.LittleEndian.PutUint32(b[12:], uint32(op))
-		return b
+		return wiremessage.AppendHeader(nil, size, 0, 0, wiremessage.OpCode(op))
 	}
 	for name, b := range map[string][]byte{
 		"too small":       header(headerSize-1, 2013),
-		"too large":       header(DefaultMaxMessageSize+1, 2013),
+		"too large":       header(maxMessageSize+1, 2013),
 		"below zero":      header(-1, 2013),
 		"compressed":      header(headerSize, 2012),
 		"unknown":         header(headerSize, 9999),
 		"empty OP_MSG":    header(headerSize, 2013),
 		"empty OP_QUERY":  header(headerSize, 2004),
-		"empty OP_REPLY":  header(headerSize, 1),
 		"no section":      append(header(headerSize+4, 2013), 0, 0, 0, 0),
 		"unknown section": append(header(headerSize+5, 2013), 0, 0, 0, 0, 2),
 	} {
@@ -85,19 +98,20 @@ func TestMalformed(t *testing.T) {
 	}
 	_, err := Read(bytes.NewReader(header(headerSize+4, 2013)))
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	large := &Message{Body: make(bson.Raw, DefaultMaxMessageSize)}
+	large := &Message{Body: make(bson.Raw, maxMessageSize)}
 	assert.ErrorIs(t, Write(io.Discard, large), ErrMalformed)
 
 	// A message that is cut short or has one byte changed is refused or read; it causes no panic.
-	for name, m := range messages(t) {
-		b := m.encode()
+	for name, b := range messages(t) {
 		for i := range b {
 			_, err := Decode(b[:i])
 			assert.Error(t, err, name)
 			for _, value := range []byte{0, 1, 0x7f, 0xff} {
 				changed := bytes.Clone(b)
 				changed[i] = value
-				_, _ = Decode(changed)
+				if m, err := Decode(changed); err == nil {
+					m.Whole()
+				}
 			}
 		}
 	}

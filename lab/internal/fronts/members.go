@@ -1,4 +1,4 @@
-package realset
+package fronts
 
 import (
 	"context"
@@ -11,37 +11,34 @@ import (
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
+	"mongofork/tools/rig/server"
 )
 
 const versionField = "topologyVersion"
 
-// Handler returns what makes a front a member, for clients of fronts at these addresses, in the order of the members.
-func (s *Set) Handler(hosts []string) proxy.Handler {
-	f := &front{names: make(map[string]string)}
-	for i, m := range s.Members() {
-		f.names[m.Host()], f.names[m.Address()] = hosts[i], hosts[i]
-	}
-	return f
+// StartMembers starts a real replica set, for Config.Members. Its files are in a new folder below dir; the caller must stop it.
+func StartMembers(ctx context.Context, mongod, dir string, count int) (*server.Deployment, error) {
+	return server.Start(ctx, server.Options{Binary: mongod, Dir: dir, Form: server.ReplicaSet(count), ReplicaSet: topology.SetName})
 }
 
-// front makes a front a member.
-type front struct {
+// memberHandler makes a front a real member: clients see the fronts' addresses instead of the members'.
+type memberHandler struct {
 	names   map[string]string             // of fronts by those of members
 	version atomic.Pointer[bson.RawValue] // what the member last said of the version of its state
 }
 
 // Handle implements proxy.Handler. The member answers hellos itself, and waits for changes if asked to.
-func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (h *memberHandler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	return next(ctx, req, func(got *wire.Message) (err error) {
 		if !proxy.IsHello(req.Command) {
-			f.addVersion(got)
+			h.addVersion(got)
 			return reply(got)
 		}
-		if got.Body, err = rename(got.Body, f.names); err != nil {
+		if got.Body, err = rename(got.Body, h.names); err != nil {
 			return err
 		}
 		if version, err := got.Body.LookupErr(versionField); err == nil {
-			f.version.Store(&version)
+			h.version.Store(&version)
 		}
 		return reply(got)
 	})
@@ -49,8 +46,8 @@ func (f *front) Handle(ctx context.Context, req *proxy.Request, reply proxy.Repl
 
 // addVersion adds the member's topologyVersion to the fail point's error, as the member does with such errors: clients use it to
 // see whether the error is news.
-func (f *front) addVersion(got *wire.Message) {
-	version := f.version.Load()
+func (h *memberHandler) addVersion(got *wire.Message) {
+	version := h.version.Load()
 	if version == nil || bsondoc.Has(got.Body, versionField) || !topology.SaysNotPrimary(got.Body) {
 		return
 	}

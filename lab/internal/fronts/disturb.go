@@ -1,0 +1,69 @@
+package fronts
+
+import (
+	"context"
+	"fmt"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
+)
+
+// What can happen to a front or to the real member behind it.
+const (
+	Silent  = "silent"  // the front accepts everything and answers nothing
+	Off     = "off"     // ends that: it goes on with what came meanwhile
+	Reset   = "reset"   // the front's connections are reset
+	Kill    = "kill"    // SIGKILL
+	Restart = "restart" // on the same data; the member is killed first where it runs
+	Pause   = "pause"   // SIGSTOP
+	Resume  = "resume"  // SIGCONT
+)
+
+// disturbCommand is the command by which clients of any front disturb the deployment:
+//
+//	{labFault: "silent", member: 1}
+const disturbCommand = "labFault"
+
+// Handle implements proxy.Handler. It comes before a front's silence, which can be ended by a connection to that front, too.
+func (l *Lab) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	if req.Command != disturbCommand {
+		return next(ctx, req, reply)
+	}
+	what, _ := req.Document().Lookup(disturbCommand).StringValueOK()
+	member, _ := req.Document().Lookup("member").AsInt64OK()
+	if err := l.Disturb(ctx, what, int(member)); err != nil {
+		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Send(req, reply)
+	}
+	return servererror.OK(req, reply)
+}
+
+// Disturb lets something happen to a front, or to its member.
+func (l *Lab) Disturb(ctx context.Context, what string, number int) error {
+	if number < 0 || number >= len(l.fronts) {
+		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(l.fronts)-1)
+	}
+	f := l.fronts[number]
+	switch what {
+	case Silent, Off:
+		f.silence.set(what == Silent)
+		return nil
+	case Reset:
+		f.proxy.Reset()
+		return nil
+	}
+	if l.config.Members == nil {
+		return fmt.Errorf("labFault %q: without real members there are %q, %q and %q", what, Silent, Off, Reset)
+	}
+	switch member := l.config.Members.Members()[number]; what {
+	case Kill:
+		member.Kill()
+		return nil
+	case Restart:
+		return member.Restart(ctx)
+	case Pause:
+		return member.Pause()
+	case Resume:
+		return member.Resume()
+	}
+	return fmt.Errorf("labFault %q: give %q, %q, %q, %q, %q, %q or %q", what, Silent, Off, Reset, Kill, Restart, Pause, Resume)
+}

@@ -1,0 +1,167 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.uber.org/goleak"
+
+	"mongofork/lab/internal/clock"
+)
+
+const (
+	// patience bounds the operations in progress at the end.
+	patience = 60 * time.Second
+	// leavePatience bounds a client's clean-up after Disconnect.
+	leavePatience = 10 * time.Second
+	// pace is the least wait of a worker between two operations.
+	pace = 50 * time.Millisecond
+)
+
+// Assignment is what an application has to do.
+type Assignment struct {
+	Duration time.Duration `json:"duration"`
+	Start    time.Time     `json:"start"`
+	// URI is the connection string of the application's fronts, Direct that of the members. The database is dropped.
+	URI      string `json:"uri"`
+	Direct   string `json:"direct"`
+	Database string `json:"database"`
+}
+
+// Work does what is assigned, and returns the findings. The error is for a run that failed.
+func Work(ctx context.Context, work Assignment) (*Report, error) {
+	err := work.direct(ctx, func(db *mongo.Database) error {
+		err := db.Drop(ctx)
+		for _, name := range collections {
+			err = errors.Join(err, db.CreateCollection(ctx, name))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the members: %w", err)
+	}
+	w := &workers{report: newReport(), lists: history{ordered: true}, pairs: history{ordered: true}}
+	watcher, err := work.run(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return w.report, work.direct(ctx, func(db *mongo.Database) error { return w.verify(ctx, db, watcher) })
+}
+
+// direct calls a function with the database at the members themselves, by a client that is there for no longer.
+func (work Assignment) direct(ctx context.Context, do func(*mongo.Database) error) error {
+	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
+	if err != nil {
+		return err
+	}
+	err = do(client.Database(work.Database))
+	return errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
+}
+
+// run lets a client work, and checks that nothing of the client is left.
+func (work Assignment) run(ctx context.Context, w *workers) (*watcher, error) {
+	others := goleak.IgnoreCurrent()
+	var connections dialer
+	client, err := mongo.Connect(options.Client().ApplyURI(work.URI).SetDialer(&connections))
+	if err != nil {
+		return nil, err
+	}
+	w.db = client.Database(work.Database)
+	watcher := &watcher{inserts: w.db.Collection("inserts"), report: w.report}
+	err = work.busy(ctx, w, watcher)
+	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
+	// The driver's goroutines and connections take a moment to end.
+	left := goleak.Find(others)
+	for deadline := time.Now().Add(leavePatience); (left != nil || connections.open.Load() > 0) && time.Now().Before(deadline); {
+		left = goleak.Find(others)
+	}
+	if open := connections.open.Load(); open > 0 {
+		w.report.violation("connections that were leaked", "%d are open after Disconnect", open)
+	}
+	if left != nil {
+		w.report.violation("goroutines that were leaked", "after Disconnect: %v", left)
+	}
+	return watcher, err
+}
+
+// busy lets all work for the duration of the run, and then lets them finish.
+func (work Assignment) busy(ctx context.Context, w *workers, watcher *watcher) (err error) {
+	if w.session, err = w.db.Client().StartSession(); err != nil {
+		return err
+	}
+	defer w.session.EndSession(context.WithoutCancel(ctx))
+	stream, err := watcher.open(ctx)
+	if err != nil {
+		return fmt.Errorf("open the change stream: %w", err)
+	}
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
+	watched := make(chan error, 1)
+	go func() { watched <- watcher.follow(watching, stream) }()
+
+	if err := clock.Wait(ctx, time.Until(work.Start)); err != nil {
+		return err
+	}
+	working, stop := context.WithTimeout(ctx, work.Duration)
+	defer stop()
+	var busy sync.WaitGroup
+	for kind, operate := range w.jobs() {
+		busy.Go(func() {
+			// The operation itself is not interrupted: a context with a deadline would put the driver's retries under a
+			// client-side timeout.
+			for clock.Wait(working, pace) == nil {
+				w.report.operation(kind, operate(context.WithoutCancel(ctx)))
+			}
+		})
+	}
+	busy.Wait()
+	if err := watcher.end(ctx); err != nil {
+		return fmt.Errorf("insert the last document: %w", err)
+	}
+	timer := time.AfterFunc(patience, stopWatching)
+	defer timer.Stop()
+	if err := <-watched; err != nil {
+		w.report.violation("change streams that end early", "%v", err)
+	}
+	return nil
+}
+
+// verify compares the data on the members with what the workers were told.
+func (w *workers) verify(ctx context.Context, db *mongo.Database, watcher *watcher) error {
+	there := make(map[string]map[int][]int64)
+	for _, name := range collections {
+		cursor, err := db.Collection(name).Aggregate(ctx, mongo.Pipeline{
+			{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$ne", Value: theEnd}}}}}},
+			{{Key: "$unwind", Value: "$n"}},
+			{{Key: "$project", Value: bson.D{{Key: "n", Value: 1}, {Key: "list", Value: bson.D{
+				{Key: "$ifNull", Value: bson.A{"$list", "$_id"}},
+			}}}}},
+		})
+		if err != nil {
+			return err
+		}
+		var documents []document
+		if err := cursor.All(ctx, &documents); err != nil {
+			return err
+		}
+		lists := make(map[int][]int64)
+		for _, d := range documents {
+			lists[d.List] = append(lists[d.List], d.N)
+		}
+		there[name] = lists
+	}
+	w.lists.check(there["lists"], w.report)
+	w.pairs.check(there["left"], w.report)
+	w.inserts.check(there["inserts"], w.report)
+	watcher.check(&w.inserts, there["inserts"])
+	for id := range w.pairs.list + 1 {
+		w.checkPair("the end", there["left"][id], there["right"][id])
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package soak
+
+import (
+	"slices"
+	"sync"
+)
+
+// listLength is the number of operations on a list after which another one replaces it, which keeps lists short enough to read.
+const listLength = 150
+
+// history is what clients were told of lists of numbers, one list at a time. Numbers are appended, and each is a different one, so a
+// list in the end tells the order in which they were; with a link to the time, no other proof of linearizability is needed.
+// It is safe for concurrent use.
+type history struct {
+	// ordered is whether lists have an order: of documents there is none.
+	ordered bool
+
+	mu       sync.Mutex
+	last     int64 // number that was given
+	list     int
+	used     int
+	known    map[int][]int64 // by list: what was acknowledged or read, in that order
+	accesses []*access
+}
+
+// access is an operation on a list.
+type access struct {
+	list     int
+	before   []int64 // what was known of the list before the operation
+	appended []int64
+	read     []int64
+	// succeeded is whether it took place; otherwise it may have, once.
+	succeeded bool
+}
+
+// begin returns an access to the present list that appends so many numbers.
+func (h *history) begin(numbers int) *access {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.used++; h.used > listLength {
+		h.list, h.used = h.list+1, 1
+	}
+	a := &access{list: h.list, before: slices.Clone(h.known[h.list])}
+	for range numbers {
+		h.last++
+		a.appended = append(a.appended, h.last)
+	}
+	h.accesses = append(h.accesses, a)
+	return a
+}
+
+// succeed ends an access that read these numbers, if any.
+func (h *history) succeed(a *access, read ...int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a.succeeded, a.read = true, read
+	if h.known == nil {
+		h.known = make(map[int][]int64)
+	}
+	for _, n := range slices.Concat(a.appended, read) {
+		if !slices.Contains(h.known[a.list], n) {
+			h.known[a.list] = append(h.known[a.list], n)
+		}
+	}
+}
+
+// check compares what clients were told with the lists that are there in the end.
+func (h *history) check(lists map[int][]int64, report *Report) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	positions := make(map[int64]int, h.last)
+	for list, numbers := range lists {
+		for i, n := range numbers {
+			if _, twice := positions[n]; twice {
+				report.violation("writes that were done more than once", "%d in list %d", n, list)
+			}
+			if n < 1 || n > h.last {
+				report.violation("writes that nobody made", "%d in list %d", n, list)
+			}
+			positions[n] = i
+		}
+	}
+	for _, a := range h.accesses {
+		for _, n := range a.appended {
+			position, there := positions[n]
+			switch {
+			case !there && a.succeeded:
+				report.violation("acknowledged writes that are not there", "%d in list %d", n, a.list)
+			case there && h.ordered && slices.ContainsFunc(a.before, func(known int64) bool { return positions[known] > position }):
+				report.violation("writes that overtook earlier ones", "%d in list %d", n, a.list)
+			}
+		}
+		if a.succeeded && (a.read != nil || len(a.appended) == 0) {
+			a.checkRead(lists[a.list], h.ordered, report)
+		}
+	}
+}
+
+// checkRead checks that a read found all that had been known before, and nothing that did not stay.
+func (a *access) checkRead(list []int64, ordered bool, report *Report) {
+	for _, n := range a.before {
+		if !slices.Contains(a.read, n) {
+			report.violation("reads that lack what was there", "%d, known before a read of list %d", n, a.list)
+			return
+		}
+	}
+	if ordered && (len(a.read) > len(list) || !slices.Equal(a.read, list[:len(a.read)])) {
+		report.violation("reads of what did not stay", "list %d: %v", a.list, a.read)
+	}
+}
