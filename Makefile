@@ -124,7 +124,7 @@ modules: fork
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v '^mongofork/tools/\(fork\|cmd/mongofork\)') || exit; done
 	@$(call WITH,$(BASE)) lab test ./virtual/...
 
-CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications upstream); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
+CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
 .PHONY: test-cse
 test-cse: fork rig ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on

@@ -1,8 +1,13 @@
-// Package gotest runs "go test -json", turns its events into test cases that can be counted and compared, and reads the list of
-// upstream's tests that may fail in the fork.
+// Package gotest runs "go test -json", and turns its events into test cases that can be counted and compared.
 package gotest
 
 import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,9 +19,9 @@ type Outcome string
 // The outcomes of a test. Missing is that of one that was never seen.
 const (
 	Missing Outcome = ""
-	Passed  Outcome = "passed"
-	Failed  Outcome = "failed"
-	Skipped Outcome = "skipped"
+	Passed  Outcome = "pass"
+	Failed  Outcome = "fail"
+	Skipped Outcome = "skip"
 )
 
 // Key names one test. Test is the full name of a test or subtest, or empty for anything outside the package's tests, such as a
@@ -31,129 +36,125 @@ func (k Key) Parent() Key {
 	return Key{k.Package, k.Test[:max(strings.LastIndexByte(k.Test, '/'), 0)]}
 }
 
-// TopLevel returns the name of the test function of a test or subtest.
-func TopLevel(test string) string {
-	name, _, _ := strings.Cut(test, "/")
-	return name
+// Function returns the key of the test function.
+func (k Key) Function() Key {
+	function, _, _ := strings.Cut(k.Test, "/")
+	return Key{k.Package, function}
 }
 
 // Case is one test with its outcome.
 type Case struct {
 	Key
 	Outcome Outcome
-	// Output holds the lines that the test printed, without the middle if they are many.
-	Output []string
+	Output  string
 }
 
-// unfinished is the last line of the output of a case whose process ended before the case did.
+// unfinished ends the output of a case whose process ended before the case did.
 const unfinished = "[the test process ended before this had a result]"
 
 // Unfinished reports whether the case failed because its process ended, for any reason, before it had a result.
-func (c Case) Unfinished() bool { return len(c.Output) > 0 && c.Output[len(c.Output)-1] == unfinished }
+func (c Case) Unfinished() bool { return strings.HasSuffix(c.Output, unfinished) }
 
-var (
-	// logLine matches what testing.T.Log writes: an indented file name, the line number and the text.
-	logLine = regexp.MustCompile(`^\s*([^\s:]+\.go:\d+): (.*)$`)
-	// framing matches what the testing package writes by itself.
-	framing = regexp.MustCompile(`^\s*(===|--- (PASS|FAIL|SKIP):) `)
-)
+// message matches what testing.T.Log writes: an indented file name, the line number and the text, of several lines.
+var message = regexp.MustCompile(`(?m)^\s*([^\s:]+\.go:\d+): (.*(?:\n {8,}[^\s-].*)*)$`)
 
-// Reason returns the reason that the test gave for being skipped: the last that it logged, because Skip logs it and ends the test.
-func (c Case) Reason() string {
-	var reason []string
-	for _, line := range c.Output {
-		if match := logLine.FindStringSubmatch(line); match != nil {
-			reason = match[2:]
-		} else if reason != nil && !framing.MatchString(line) {
-			reason = append(reason, strings.TrimSpace(line))
-		}
+// Said returns what the test logged last, and where. That is why it was skipped, because Skip logs and ends the test.
+func (c Case) Said() (where, what string) {
+	what = "no reason given"
+	if all := message.FindAllStringSubmatch(c.Output, -1); all != nil {
+		last := all[len(all)-1]
+		where, what = last[1], cmp.Or(strings.Join(strings.Fields(last[2]), " "), what)
 	}
-	if text := strings.TrimSpace(strings.Join(reason, " ")); text != "" {
-		return text
-	}
-	return "no reason given"
-}
-
-// Where returns the file and line of the last message that the test logged, or nothing.
-func (c Case) Where() string {
-	for _, line := range slices.Backward(c.Output) {
-		if match := logLine.FindStringSubmatch(line); match != nil {
-			return match[1]
-		}
-	}
-	return ""
+	return where, what
 }
 
 // Result holds every test and package that one run of go test reported.
-type Result struct {
-	cases map[Key]Case
-	// Stray holds the lines of the stream that are no events.
-	Stray []string
-}
+type Result map[Key]Case
 
-// NewResult returns a result that holds the given cases.
-func NewResult(cases ...Case) *Result {
-	r := &Result{cases: make(map[Key]Case, len(cases))}
-	for _, c := range cases {
-		r.cases[c.Key] = c
-	}
-	return r
-}
-
-// Merge returns a result with the cases of all results. Of cases with the same key a failure counts, or else
-// the last one.
-func Merge(results ...*Result) *Result {
-	merged := NewResult()
-	for _, r := range results {
-		for key, c := range r.cases {
-			if merged.cases[key].Outcome != Failed {
-				merged.cases[key] = c
-			}
+// Add adds cases. Of those with the same key a failure counts, or else the last one.
+func (r Result) Add(cases Result) {
+	for key, c := range cases {
+		if r[key].Outcome != Failed {
+			r[key] = c
 		}
-		merged.Stray = append(merged.Stray, r.Stray...)
 	}
-	return merged
 }
-
-// FailsLike reports whether the test failed in this run, too, and in the same way.
-func (r *Result) FailsLike(c Case) bool {
-	here, ok := r.cases[c.Key]
-	return ok && here.Outcome == Failed && here.Where() == c.Where()
-}
-
-// Outcome returns the test's outcome, or Missing if the run did not have it.
-func (r *Result) Outcome(key Key) Outcome { return r.cases[key].Outcome }
 
 // Cases returns the cases that count, sorted. Those are the leaves, that is tests without subtests; a test with subtests where it
 // failed and none of its subtests did; and a package where it failed and none of its tests did.
-func (r *Result) Cases() []Case {
+func (r Result) Cases() []Case {
 	isParent, blamed := map[Key]bool{}, map[Key]bool{}
-	for key, c := range r.cases {
+	for key, c := range r {
 		for key.Test != "" {
 			key = key.Parent()
 			isParent[key] = true
 			blamed[key] = blamed[key] || c.Outcome == Failed
 		}
 	}
-	var counted []Case
-	for key, c := range r.cases {
-		leaf := key.Test != "" && !isParent[key]
-		if leaf || c.Outcome == Failed && !blamed[key] {
-			counted = append(counted, c)
-		}
-	}
-	slices.SortFunc(counted, func(a, b Case) int { return strings.Compare(a.Package+" "+a.Test, b.Package+" "+b.Test) })
-	return counted
+	counted := slices.SortedFunc(maps.Values(r), func(a, b Case) int { return strings.Compare(a.String(), b.String()) })
+	return slices.DeleteFunc(counted, func(c Case) bool {
+		leaf := c.Test != "" && !isParent[c.Key]
+		return !leaf && (c.Outcome != Failed || blamed[c.Key])
+	})
 }
 
-// Counts holds the number of cases for each outcome.
-type Counts struct{ Passed, Failed, Skipped int }
+// Count returns the number of cases with an outcome.
+func (r Result) Count(outcome Outcome) int {
+	return len(slices.DeleteFunc(r.Cases(), func(c Case) bool { return c.Outcome != outcome }))
+}
 
-// Count counts the cases.
-func (r *Result) Count() Counts {
-	n := map[Outcome]int{}
-	for _, c := range r.Cases() {
-		n[c.Outcome]++
+// event is one line of the stream; see "go doc test2json" and, for the build events, "go help buildjson".
+type event struct {
+	Action, Package, ImportPath, Test, Output, FailedBuild string
+}
+
+// parse reads a stream of events to its end. A test without a result at the end of the stream counts as failed, because its process
+// died. What is no event was written by a child process of a test or by the go command.
+func parse(stream io.Reader) (r Result, stray string, err error) {
+	r = Result{}
+	outputs, builds := map[Key]*strings.Builder{}, map[string]string{}
+	for reader := bufio.NewReader(stream); err == nil; {
+		var line []byte
+		line, err = reader.ReadBytes('\n')
+		var e event
+		switch {
+		case json.Unmarshal(line, &e) != nil || e.Action == "":
+			stray += string(line)
+		case e.Package == "":
+			builds[e.ImportPath] += e.Output
+		default:
+			r.add(e, outputs, builds[e.FailedBuild])
+		}
 	}
-	return Counts{n[Passed], n[Failed], n[Skipped]}
+	for key, c := range r {
+		if c.Outcome != Passed {
+			c.Output = outputs[key].String()
+		}
+		if c.Outcome == Missing {
+			c.Outcome, c.Output = Failed, c.Output+unfinished
+		}
+		r[key] = c
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return r, stray, err
+}
+
+// pointer matches a pointer in the name of a subtest that was named with %#v, as in "(*T)(0xc000012345)". Runs are compared by name, and
+// pointers differ between them, so that address takes its place: names that differ only there are one, and its failure counts.
+var pointer = regexp.MustCompile(`\)\(0x[0-9a-f]+\)`)
+
+const address = "0xADDRESS"
+
+func (r Result) add(e event, outputs map[Key]*strings.Builder, failedBuild string) {
+	key := Key{e.Package, pointer.ReplaceAllString(e.Test, ")("+address+")")}
+	if _, known := r[key]; !known {
+		r[key], outputs[key] = Case{Key: key}, new(strings.Builder)
+	}
+	outputs[key].WriteString(e.Output + failedBuild)
+	switch outcome := Outcome(e.Action); outcome {
+	case Passed, Failed, Skipped:
+		r.Add(Result{key: {Key: key, Outcome: outcome}})
+	}
 }

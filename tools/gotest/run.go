@@ -15,9 +15,8 @@ import (
 
 // Command is one run of "go test -json".
 type Command struct {
-	// Dir is the folder of the module.
+	// Dir is the folder of the module, Env the whole environment.
 	Dir string
-	// Env is the whole environment of the run.
 	Env []string
 	// Flags are further flags of go test, such as -race.
 	Flags []string
@@ -25,14 +24,19 @@ type Command struct {
 	Run string
 	// Packages are the packages to test.
 	Packages []string
+	// Fresh takes no result from Go's cache of tests, as where a server answers.
+	Fresh bool
 }
 
 // timeout limits each test binary. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
 const timeout = "1h"
 
-// Args returns the arguments of the go command. Test results are never taken from the cache.
+// Args returns the arguments of the go command.
 func (c Command) Args() []string {
-	args := append([]string{"test", "-json", "-count=1", "-timeout=" + timeout}, c.Flags...)
+	args := append([]string{"test", "-json", "-timeout=" + timeout}, c.Flags...)
+	if c.Fresh {
+		args = append(args, "-count=1")
+	}
 	if c.Run != "" {
 		args = append(args, "-run="+c.Run)
 	}
@@ -40,7 +44,7 @@ func (c Command) Args() []string {
 }
 
 // Go runs the command with the go command on the PATH. It is an error if no test could be run, but not if tests fail.
-func Go(ctx context.Context, c Command) (*Result, error) {
+func Go(ctx context.Context, c Command) (Result, error) {
 	cmd := process.Command(ctx, c.Dir, c.Env, "go", c.Args()...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -52,21 +56,14 @@ func Go(ctx context.Context, c Command) (*Result, error) {
 		return nil, fmt.Errorf("run go test: %w", err)
 	}
 	defer process.Reap(cmd)
-	result, parseErr := Parse(stdout)
-	waitErr := cmd.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("go test was interrupted: %w", err)
-	}
-	if parseErr != nil {
-		return nil, parseErr
-	}
+	result, stray, err := parse(stdout)
+	err = errors.Join(err, cmd.Wait(), ctx.Err())
 	var exit *exec.ExitError
-	if waitErr == nil || errors.As(waitErr, &exit) && result.Count().Failed > 0 {
+	if err == nil || ctx.Err() == nil && errors.As(err, &exit) && result.Count(Failed) > 0 {
 		return result, nil
 	}
 	// No test failed, so the go command itself did.
-	said := strings.TrimSpace(stderr.String() + "\n" + strings.Join(result.Stray, "\n"))
-	return nil, fmt.Errorf("go test: %w: %s", waitErr, said)
+	return nil, fmt.Errorf("go test: %w: %s", err, strings.TrimSpace(stderr.String()+"\n"+stray))
 }
 
 // Pattern returns the argument of -run that selects exactly the named test or subtest.
@@ -79,17 +76,11 @@ func Pattern(test string) string {
 }
 
 // AnyOf returns the argument of -run that selects exactly the named test functions.
-func AnyOf(functions []string) string {
-	quoted := make([]string, len(functions))
-	for i, function := range functions {
-		quoted[i] = regexp.QuoteMeta(function)
-	}
-	return "^(" + strings.Join(quoted, "|") + ")$"
-}
+func AnyOf(functions []string) string { return "^(" + strings.Join(functions, "|") + ")$" }
 
 // Only returns the command for some tests alone.
 func (c Command) Only(cases []Case) Command {
-	c.Packages = nil
+	c.Packages, c.Fresh = nil, true
 	patterns := make([]string, len(cases))
 	for i, test := range cases {
 		patterns[i] = Pattern(test.Test)

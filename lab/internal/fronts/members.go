@@ -18,7 +18,7 @@ const versionField = "topologyVersion"
 
 // StartMembers starts a real replica set, for Config.Members. Its files are in a new folder below dir; the caller must stop it.
 func StartMembers(ctx context.Context, mongod, dir string, count int) (*server.Deployment, error) {
-	return server.Start(ctx, server.Options{Binary: mongod, Dir: dir, Form: server.ReplicaSet(count), ReplicaSet: topology.SetName})
+	return server.Start(ctx, server.Options{Binary: mongod, Dir: dir, Members: count, ReplicaSet: topology.SetName})
 }
 
 // memberHandler makes a front a real member: clients see the fronts' addresses instead of the members'.

@@ -41,7 +41,7 @@ type replicaSet struct{ *server.Deployment }
 
 func (s replicaSet) primary(ctx context.Context) (int, bool) {
 	for i, m := range s.Members() {
-		if primary, _ := m.Role(ctx); primary {
+		if m.IsPrimary(ctx) {
 			return i, true
 		}
 	}

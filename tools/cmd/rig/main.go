@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,7 +15,10 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/gotest"
 	"mongofork/tools/redact"
+	"mongofork/tools/rig/server"
+	"mongofork/tools/rig/specs"
 	"mongofork/tools/rig/suite"
 )
 
@@ -34,17 +39,11 @@ type cli struct {
 
 	Planted        plantedCmd        `cmd:"" help:"Plant defects into the fork, one by one, and see what finds them."`
 	Packages       packagesCmd       `cmd:"" help:"Run the tests of some packages, as far as they need no server, in a tree that is to become the fork."`
-	Specifications specificationsCmd `cmd:"" help:"Get the specification tests, and print PROJECT_DIRECTORY for them."`
+	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests are written for, and print PROJECT_DIRECTORY for them."`
 }
 
-// repository is where the commands work.
-type repository struct {
-	root, base string
-	bases      []string
-}
-
-// find returns the repository around the working directory, after checking that it has the base.
-func find(base string) (*repository, error) {
+// find returns the rig of the repository around the working directory, after checking that it has the base.
+func find(base string) (*suite.Rig, error) {
 	root, err := fork.FindRoot(".")
 	if err != nil {
 		return nil, err
@@ -59,7 +58,14 @@ func find(base string) (*repository, error) {
 	if !slices.Contains(bases, base) {
 		return nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
 	}
-	return &repository{root, base, bases}, nil
+	store, revisions, err := specs.Open(root, base, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	return &suite.Rig{
+		Root: root, Base: base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
+		Project: store.Project, Open: server.Open, GoTest: gotest.Go, Log: log.New(os.Stderr, "", 0),
+	}, nil
 }
 
 func main() { command.Main(run) }
@@ -75,11 +81,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			kong.Vars{"suites": strings.Join(slices.Concat(suite.Default, suite.Extra), ", ")},
 		},
 		Do: func(parsed *kong.Context) error {
-			r, err := find(c.Base)
+			rig, err := find(c.Base)
 			if err != nil {
 				return err
 			}
-			return parsed.Run(r)
+			return parsed.Run(rig)
 		},
 	}.Run(args, stdout, stderr)
 }
@@ -95,4 +101,15 @@ func exitCode(err error, stderr io.Writer) int {
 		return coded.ExitCode()
 	}
 	return command.ExitUsage
+}
+
+type specificationsCmd struct{}
+
+// Run prints the folder.
+func (specificationsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	project, err := rig.Project(ctx, rig.Revisions.Upstream)
+	if err == nil {
+		_, err = fmt.Fprintln(stdout, project)
+	}
+	return err
 }

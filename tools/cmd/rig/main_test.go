@@ -49,11 +49,9 @@ func TestExitCode(t *testing.T) {
 // TestRepository is about this repository.
 func TestRepository(t *testing.T) {
 	t.Parallel()
-	r, err := find("")
+	rig, err := find("")
 	require.NoError(t, err)
-	assert.Equal(t, r.bases[0], r.base)
-	rig, err := r.rig()
-	require.NoError(t, err)
+	assert.Equal(t, "v2.5.0", rig.Base)
 	assert.NotEmpty(t, rig.Revisions.Fork)
 }
 

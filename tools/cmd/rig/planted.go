@@ -14,6 +14,7 @@ import (
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/planted"
 	"mongofork/tools/rig/process"
+	"mongofork/tools/rig/suite"
 )
 
 type plantedCmd struct {
@@ -26,24 +27,20 @@ type plantedCmd struct {
 const patience = 20 * time.Minute
 
 // Run plants defects into the fork.
-func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
-	rig, err := r.rig()
-	if err != nil {
-		return err
-	}
-	defects, err := planted.Read(filepath.Join(r.root, filepath.FromSlash(planted.Table)))
+func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	defects, err := planted.Read(filepath.Join(rig.Root, filepath.FromSlash(planted.Table)))
 	if err != nil {
 		return err
 	}
 	// make runs the comparison of a tree.
 	compare := func(ctx context.Context, tree string, seeds uint, more ...string) ([]byte, error) {
 		args := append([]string{"compare", "FORK=" + tree, "FIRST=1", fmt.Sprintf("SEEDS=%d", seeds)}, more...)
-		cmd := process.Command(ctx, r.root, append(os.Environ(), "MAKEFLAGS=", "BASE="+r.base), "make", args...)
+		cmd := process.Command(ctx, rig.Root, append(os.Environ(), "MAKEFLAGS=", "BASE="+rig.Base), "make", args...)
 		defer process.Reap(cmd)
 		cmd.Stderr = os.Stderr
 		return cmd.Output()
 	}
-	judges := planted.Judges{Root: r.root, Build: func(ctx context.Context, tree string) error {
+	judges := planted.Judges{Root: rig.Root, Build: func(ctx context.Context, tree string) error {
 		output, err := compare(ctx, tree, 0)
 		if err != nil {
 			_, _ = stdout.Write(output)
@@ -61,7 +58,7 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 		var failed []string
 		for _, f := range result.Failures {
 			folder, test, _ := strings.Cut(f.Name, " ")
-			failed = append(failed, path.Base(folder)+"."+gotest.TopLevel(test))
+			failed = append(failed, path.Base(folder)+"."+gotest.Key{Test: test}.Function().Test)
 		}
 		slices.Sort(failed)
 		return slices.Compact(failed), err
@@ -71,7 +68,7 @@ func (c *plantedCmd) Run(ctx context.Context, r *repository, stdout io.Writer) e
 		}
 		return planted.Seed(compare(ctx, tree, c.Seeds, "BUILT=1", planted.Switch+"="+defect))
 	}}
-	enough, err := judges.Run(ctx, path.Join("build", r.base), defects, c.Only, stdout)
+	enough, err := judges.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
 	if err == nil && !enough {
 		return errFailed
 	}

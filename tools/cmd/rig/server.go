@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	commands "mongofork/tools/command"
 	"mongofork/tools/rig/server"
+	"mongofork/tools/rig/suite"
 )
 
 // commandGrace is the time between the interrupt and the kill of a command.
@@ -22,7 +22,6 @@ const commandGrace = 10 * time.Second
 
 type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
-	TLS      bool     `name:"tls" help:"Start it with TLS; the URI names the certificate files."`
 	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
 	Limits   bool     `help:"Start the mongod on the PATH so that its limits can be switched on."`
 	Lab      string   `placeholder:"TOPOLOGY" help:"Start the overload lab, which looks like members:N (real ones), or like a standalone, replicaset:N, sharded:N or loadbalanced:N that it makes of one server."`
@@ -30,13 +29,12 @@ type serverCmd struct {
 }
 
 // Run starts or finds a server, and finally stops it if it started it.
-func (c *serverCmd) Run(ctx context.Context, r *repository, stdout io.Writer) (err error) {
-	cfg := server.Config{Root: r.root, Progress: os.Stderr, Lab: c.Lab, Limitable: c.Limits}
-	if c.Topology != "" || c.TLS || c.Users {
-		if cfg.Form, err = server.ParseForm(cmp.Or(c.Topology, "replicaset:3")); err != nil {
-			return err
-		}
-		cfg.Form.TLS, cfg.Form.Users = c.TLS, c.Users
+func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
+	cfg := server.Config{
+		Root: rig.Root, Progress: os.Stderr, Topology: c.Topology, Users: c.Users, Lab: c.Lab, Limitable: c.Limits,
+	}
+	if c.Users && c.Topology == "" {
+		cfg.Topology = "replicaset:3"
 	}
 	s, err := server.Open(ctx, cfg)
 	if err != nil {
@@ -87,8 +85,8 @@ func passThrough(ctx context.Context, env, command []string) error {
 type mongodCmd struct{}
 
 // Run prints the path. Where there is none, that is an error in continuous integration only.
-func (mongodCmd) Run(ctx context.Context, r *repository, stdout io.Writer) error {
-	path, err := server.MembersBinary(ctx, server.Config{Root: r.root, Progress: os.Stderr})
+func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	path, err := server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
 	if errors.Is(err, server.ErrUnavailable) && os.Getenv("CI") != "true" {
 		fmt.Fprintln(os.Stderr, err)
 		return nil

@@ -25,23 +25,72 @@ type hello struct {
 	Secondary bool `bson:"secondary"`
 }
 
-// askHello asks once. A paused server accepts connections and answers nothing.
-func askHello(ctx context.Context, client *mongo.Client) (role hello, err error) {
-	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
-	defer cancel()
-	err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&role)
-	return role, err
-}
+// anyRole, primary and member accept what a server says of itself.
+func anyRole(hello) bool      { return true }
+func primary(role hello) bool { return role.Primary }
+func member(role hello) bool  { return role.Primary || role.Secondary }
 
-// withClient calls a function with a client.
-func withClient(ctx context.Context, opts *options.ClientOptions, do func(*mongo.Client) error) error {
+type clientOptions = options.ClientOptions
+
+func optionsFor(uri string) *clientOptions { return options.Client().ApplyURI(uri) }
+
+// runAdmin runs a command on the database admin, and decodes the reply unless that is nil.
+func runAdmin(ctx context.Context, opts *clientOptions, command bson.D, reply any) error {
 	client, err := mongo.Connect(opts.SetServerSelectionTimeout(startTimeout))
 	if err != nil {
 		return err
 	}
 	// Ending sessions is not worth waiting for a server that may be gone.
 	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
-	return do(client)
+	result := client.Database("admin").RunCommand(ctx, command)
+	if err = result.Err(); err == nil && reply != nil {
+		err = result.Decode(reply)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", command[0].Key, err)
+	}
+	return nil
+}
+
+// askHello asks once. A paused server accepts connections and answers nothing.
+func askHello(ctx context.Context, opts *clientOptions) (role hello, err error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	return role, runAdmin(ctx, opts, bson.D{{Key: "hello", Value: 1}}, &role)
+}
+
+// awaitRole asks a server for its role until that is accepted.
+func awaitRole(ctx context.Context, opts *clientOptions, failed <-chan struct{}, accept func(hello) bool) error {
+	return poll(ctx, failed, func() error {
+		role, err := askHello(ctx, opts)
+		if err == nil && !accept(role) {
+			err = errors.New("it is no member of a replica set that can be used, or no writable primary")
+		}
+		return err
+	})
+}
+
+// awaitPrimary waits until a deployment has a writable primary, unless it fails, and returns the server's version.
+func awaitPrimary(ctx context.Context, uri string, failed <-chan struct{}) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := awaitRole(ctx, optionsFor(uri), failed, primary); err != nil {
+		return "", err
+	}
+	var build struct{ Version string }
+	err = runAdmin(ctx, optionsFor(uri), bson.D{{Key: "buildInfo", Value: 1}}, &build)
+	return build.Version, err
+}
+
+// awaitListener waits until something listens on an address, because the driver would wait half a second between attempts.
+func awaitListener(ctx context.Context, address string, failed <-chan struct{}) error {
+	return poll(ctx, failed, func() error {
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	})
 }
 
 // poll retries until a function succeeds, something fails, or the context ends. It returns the last error that is not the
@@ -66,50 +115,6 @@ func poll(ctx context.Context, failed <-chan struct{}, try func() error) error {
 		case <-ticker.C:
 		}
 	}
-}
-
-// awaitPrimary waits until a deployment has a writable primary, unless it fails, and returns the server's version.
-func awaitPrimary(ctx context.Context, uri string, failed <-chan struct{}) (version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	err = withClient(ctx, options.Client().ApplyURI(uri), func(client *mongo.Client) error {
-		err := poll(ctx, failed, func() error {
-			role, err := askHello(ctx, client)
-			if err == nil && !role.Primary {
-				err = errors.New("it is not a writable primary")
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		var build struct{ Version string }
-		err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&build)
-		version = build.Version
-		return err
-	})
-	return version, err
-}
-
-// awaitListener waits until something listens on an address, because the driver would wait half a second between attempts.
-func awaitListener(ctx context.Context, address string, failed <-chan struct{}) error {
-	return poll(ctx, failed, func() error {
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
-	})
-}
-
-// runAdmin runs a command on the database admin.
-func runAdmin(ctx context.Context, opts *options.ClientOptions, command bson.D) error {
-	return withClient(ctx, opts, func(client *mongo.Client) error {
-		if err := client.Database("admin").RunCommand(ctx, command).Err(); err != nil {
-			return fmt.Errorf("%s: %w", command[0].Key, err)
-		}
-		return nil
-	})
 }
 
 const (

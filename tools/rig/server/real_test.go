@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/url"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -59,13 +58,13 @@ func start(t *testing.T, o Options) *Deployment {
 	return d
 }
 
-func TestUsersAndTLS(t *testing.T) {
+func TestUsers(t *testing.T) {
 	t.Parallel()
-	d := start(t, Options{Form: Form{kind: replicaSet, size: 3, Users: true, TLS: true}, ReplicaSet: "other"})
+	d := start(t, Options{Members: 3, Users: true, ReplicaSet: "other"})
 	_, err := connect(t, d.URI()).Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})
 	require.NoError(t, err)
 	for _, m := range d.Members() {
-		require.NoError(t, connect(t, m.URI()).Ping(t.Context(), nil), "directly")
+		require.NoError(t, connect(t, d.uri(m.Address(), "directConnection=true")).Ping(t.Context(), nil))
 	}
 	uri, err := url.Parse(d.URI())
 	require.NoError(t, err)
@@ -73,33 +72,18 @@ func TestUsersAndTLS(t *testing.T) {
 	uri.User = nil
 	_, err = connect(t, uri.String()).Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})
 	assert.ErrorContains(t, err, "requires authentication")
-	assert.Subset(t, d.driverTests(), []string{"SSL=ssl", "AUTH=auth"})
-	assert.NotContains(t, envValue(d.driverTests(), "MONGODB_URI"), "tls")
-}
-
-func TestHostsAreWhatTheConfigurationSays(t *testing.T) {
-	t.Parallel()
-	d := start(t, Options{Form: ReplicaSet(1), Host: func(_ int, address string) (string, error) {
-		return strings.Replace(address, loopback, "localhost", 1), nil
-	}})
-	var hello struct{ Hosts []string }
-	require.NoError(t, connect(t, d.URI()).Database("admin").RunCommand(t.Context(),
-		bson.D{{Key: "hello", Value: 1}}).Decode(&hello))
-	assert.Equal(t, []string{d.Members()[0].Host()}, hello.Hosts)
-	assert.Contains(t, d.URI(), "localhost:")
-	assert.Contains(t, d.Members()[0].Address(), loopback+":")
 }
 
 func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	t.Parallel()
-	d, err := Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir(), Form: Form{kind: standalone, size: 1}})
+	d, err := Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, d.Err())
-	require.NoError(t, syscall.Kill(d.Members()[0].running().cmd.Process.Pid, syscall.SIGTERM))
+	require.NoError(t, syscall.Kill(d.Members()[0].child.cmd.Process.Pid, syscall.SIGTERM))
 	<-d.Failed()
 	assert.ErrorContains(t, d.Err(), "exited (exit status 0)")
 	require.NoError(t, d.Stop())
 
-	_, err = Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir(), Form: ReplicaSet(3), Arguments: []string{"--nonsense"}})
+	_, err = Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir(), Members: 3, Arguments: []string{"--nonsense"}})
 	assert.ErrorContains(t, err, "unrecognised option '--nonsense'")
 }

@@ -10,10 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // ErrUnavailable means that no server is available on this machine. The text of an error that wraps it is one line: what is
@@ -43,13 +42,39 @@ type Config struct {
 	Progress io.Writer
 	// Name is the name of the only server to look for. The default is the value of SERVER or, without one, the first available.
 	Name string
-	// Form is what is started of mongods of any version. Without one it is a replica set of three of a version with overload
-	// errors, and a server that is no mongod will do as well.
-	Form Form
+	// Topology is what is started of mongods of any version: "standalone", "replicaset:N" or "sharded:N". Without one it is a replica
+	// set of three of a version with overload errors, and a server that is no mongod will do as well.
+	Topology string
+	// Users makes clients of what is started authenticate; Topology is required.
+	Users bool
 	// Limitable makes the mongod from the PATH one whose limits can be switched on and coped with; others are unchanged.
 	Limitable bool
 	// Lab is the topology of a lab before the server; see docs/lab.md. The server then has one member and no users.
 	Lab string
+}
+
+// maxSize is the largest number of voting members of a replica set.
+const maxSize = 7
+
+// form returns the size of a replica set, or the number of a sharded cluster's routers; both are 0 for a standalone.
+func (c Config) form() (members, routers int, err error) {
+	if c.Topology == "" && (c.Lab != "" || c.Limitable) {
+		return 1, 0, nil
+	}
+	if c.Topology == "" {
+		return 3, 0, nil
+	}
+	kind, number, sized := strings.Cut(c.Topology, ":")
+	size, err := strconv.Atoi(number)
+	switch good := err == nil && size >= 1 && size <= maxSize; {
+	case kind == "standalone" && !sized:
+		return 0, 0, nil
+	case kind == "replicaset" && good:
+		return size, 0, nil
+	case kind == "sharded" && good && !c.Users:
+		return 0, size, nil
+	}
+	return 0, 0, fmt.Errorf("topology %q: want standalone, replicaset:N or, without users, sharded:N, N from 1 to %d", c.Topology, maxSize)
 }
 
 // Server is a server that answers as a writable primary.
@@ -96,7 +121,7 @@ func (s *Server) Failed() <-chan struct{} {
 	return s.parts[len(s.parts)-1].Failed()
 }
 
-// Log returns the last lines that a started server wrote, for an error message.
+// Log returns the end of what a started server wrote, for an error message.
 func (s *Server) Log() string {
 	if len(s.parts) == 0 {
 		return ""
@@ -115,26 +140,24 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
+// started returns the server at an address, once it answers, or the error of starting it, after which nothing is left of it.
+func (s *Server) started(ctx context.Context, uri string, err error) (*Server, error) {
+	if err == nil {
+		s.URI, s.Env = uri, append(s.Env, "MONGODB_URI="+uri)
+		s.Version, err = awaitPrimary(ctx, uri, s.Failed())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w; the end of a log:\n%s", err, s.Log()), s.Close())
+	}
+	return s, nil
+}
+
 // absence says why a server is not available here, where others may be.
 type absence struct{ why string }
 
 func (a absence) Error() string { return a.why }
 
 func absent(format string, args ...any) error { return absence{fmt.Sprintf(format, args...)} }
-
-// finder opens one of the servers, or returns an absence.
-type finder struct {
-	name string
-	open func(context.Context, Config) (*Server, error)
-}
-
-func (c Config) finders() []finder {
-	all := []finder{{Path, openPath}, {Pinned, openPinned}}
-	if c.Form == (Form{}) {
-		all = slices.Concat([]finder{{Given, openGiven}}, all, []finder{{SecantusDB, openSecantus}})
-	}
-	return all
-}
 
 // Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
 // ErrUnavailable if there is no server, and nothing to start one with.
@@ -145,6 +168,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Name == "" {
 		cfg.Name = os.Getenv("SERVER")
 	}
+	if _, _, err := cfg.form(); err != nil {
+		return nil, err
+	}
 	if cfg.Lab != "" {
 		return openLab(ctx, cfg)
 	}
@@ -153,7 +179,13 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 
 func (c Config) openFirst(ctx context.Context) (*Server, error) {
 	var names, reasons []string
-	for _, f := range c.finders() {
+	for _, f := range []struct {
+		name string
+		open func(context.Context, Config) (*Server, error)
+	}{{Given, openGiven}, {Path, openPath}, {Pinned, openPinned}, {SecantusDB, openSecantus}} {
+		if c.Topology != "" && (f.name == Given || f.name == SecantusDB) {
+			continue
+		}
 		names = append(names, f.name)
 		if c.Name != "" && c.Name != f.name {
 			continue
@@ -192,7 +224,7 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 	if uri == "" {
 		return nil, absent("MONGODB_URI is not set")
 	}
-	opts := options.Client().ApplyURI(uri)
+	opts := optionsFor(uri)
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("MONGODB_URI is not a connection string such as mongodb://127.0.0.1:27017/; "+
 			"correct it, or unset it to have a server started: %w", err)

@@ -6,17 +6,15 @@ import (
 	"errors"
 	"net"
 	"os"
-	"regexp"
 	"slices"
+	"strings"
 
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/server"
 )
 
-const (
-	// unifiedTest runs the specifications' unified tests.
-	unifiedTest = "TestUnifiedSpec"
-)
+// unifiedTest runs the specifications' unified tests.
+const unifiedTest = "TestUnifiedSpec"
 
 // proseTests are upstream's tests, in internal/integration, that need members or routers of a deployment.
 var proseTests = []string{
@@ -27,44 +25,50 @@ var proseTests = []string{
 // spec runs, for each revision, the unified tests on a real server; for that of the fork also all tests of the overlay that need
 // one.
 func (w work) spec() []part {
-	parts := []part{{"spec " + w.Revisions.Fork, func(ctx context.Context, r *Result) error {
-		return w.unified(ctx, r, w.Revisions.Fork, server.Config{}, w.own.in(needsServer), unifiedTest)
-	}}}
+	parts := []part{w.unified("spec "+w.Revisions.Fork, w.Revisions.Fork, server.Config{}, w.own.in(needsServer), unifiedTest)}
 	if w.Revisions.Upstream != w.Revisions.Fork {
-		parts = append(parts, part{"spec " + w.Revisions.Upstream, func(ctx context.Context, r *Result) error {
-			return w.unified(ctx, r, w.Revisions.Upstream, server.Config{}, nil, unifiedTest)
-		}})
+		parts = append(parts, w.unified("spec "+w.Revisions.Upstream, w.Revisions.Upstream, server.Config{}, nil, unifiedTest))
 	}
 	return parts
 }
 
 // topologies runs the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
 // load balancer that the lab makes of one.
-func (w work) topologies() []part {
-	var parts []part
-	for _, topology := range []string{"", "sharded:2", "loadbalanced:2"} {
-		parts = append(parts, part{"topologies " + cmp.Or(topology, "without the lab"), func(ctx context.Context, r *Result) error {
-			ours := w.own.in(func(folder string) bool { return folder == unifiedFolder })
-			cfg := server.Config{Name: os.Getenv("SERVER"), Lab: topology}
-			if cfg.Name == "" && os.Getenv("MONGODB_URI") == "" {
-				cfg.Name = server.SecantusDB // which knows all commands
-			}
-			return w.unified(ctx, r, w.Revisions.Fork, cfg, ours, append(proseTests, unifiedTest)...)
-		}})
+func (w work) topologies() (parts []part) {
+	cfg := server.Config{Name: os.Getenv("SERVER")}
+	if cfg.Name == "" && os.Getenv("MONGODB_URI") == "" {
+		cfg.Name = server.SecantusDB // which knows all commands
+	}
+	ours := w.own.in(func(pkg string) bool { return pkg == unified })
+	for _, cfg.Lab = range []string{"", "sharded:2", "loadbalanced:2"} {
+		parts = append(parts, w.unified("topologies "+cmp.Or(cfg.Lab, "without the lab"), w.Revisions.Fork, cfg, ours,
+			append(proseTests, unifiedTest)...))
 	}
 	return parts
+}
+
+// unified runs the named tests of upstream's, and ours, with the files of a revision.
+func (w work) unified(name, revision string, cfg server.Config, ours functions, theirs ...string) part {
+	return part{name, func(ctx context.Context, r *Result) error {
+		project, err := w.Project(ctx, revision)
+		if err != nil {
+			return err
+		}
+		command := gotest.Command{Run: gotest.AnyOf(append(ours.names(), theirs...)), Packages: []string{unified, integration}}
+		return judge{work: w, command: command, run: w.onServers(cfg, project, r), must: ours, covers: func(pkg string) bool {
+			return pkg == unified && cfg.Lab == ""
+		}}.judge(ctx, r)
+	}}
 }
 
 // seedlistTest is a test of upstream's that looks up names of a zone. Where it can't, it panics, which ends the tests after it, too.
 const seedlistTest, seedlistZone = "TestInitialDNSSeedlistDiscoverySpec", "test1.test.build.10gen.cc"
 
-// integration runs all of upstream's tests that need a server on real members: as they are, and with TLS and users.
-func (w work) integration() []part {
-	var parts []part
-	for _, name := range []string{"plain", "secured"} {
-		form := server.ReplicaSet(3)
-		form.TLS, form.Users = name == "secured", name == "secured"
-		parts = append(parts, part{"integration " + name, func(ctx context.Context, r *Result) error {
+// integration runs all of upstream's tests that need a server on real members: as they are, and with users.
+func (w work) integration() (parts []part) {
+	for _, users := range []bool{false, true} {
+		name := map[bool]string{false: "integration", true: "integration with users"}[users]
+		parts = append(parts, part{name, func(ctx context.Context, r *Result) error {
 			project, err := w.Project(ctx, w.Revisions.Upstream)
 			if err != nil {
 				return err
@@ -74,80 +78,51 @@ func (w work) integration() []part {
 				left = append(left, seedlistTest)
 				r.skip(seedlistTest + " needs the names of " + seedlistZone)
 			}
-			// The packages share the server and its fail points, so they run one after the other.
-			command := gotest.Command{
-				Flags: moduleFlags("-p=1", w.withoutOurs(left...)), Packages: []string{"./" + integrationFolder + "/..."},
-			}
-			j := w.judged(command, w.onServers(server.Config{Form: form}, project, r))
-			j.covers = needsServer
-			return j.judge(ctx, r)
+			command := gotest.Command{Flags: []string{w.withoutOurs(left...)}, Packages: []string{integration + "/..."}}
+			cfg := server.Config{Topology: "replicaset:3", Users: users}
+			return judge{work: w, command: command, run: w.onServers(cfg, project, r), covers: needsServer}.judge(ctx, r)
 		}})
 	}
 	return parts
 }
 
-// unified runs the named tests of upstream's, and ours, with the files of a revision.
-func (w work) unified(ctx context.Context, r *Result, revision string, cfg server.Config, ours functions, theirs ...string) error {
-	project, err := w.Project(ctx, revision)
-	if err != nil {
-		return err
-	}
-	command := gotest.Command{
-		Flags: moduleFlags("-p=1"), Run: gotest.AnyOf(append(ours.names(), theirs...)),
-		Packages: []string{"./" + unifiedFolder, "./" + integrationFolder},
-	}
-	j := w.judged(command, w.onServers(cfg, project, r))
-	j.ours = ours
-	j.covers = func(folder string) bool { return folder == unifiedFolder && cfg.Lab == "" }
-	return j.judge(ctx, r)
-}
-
-// tooOld matches the reason of a case that asks for a newer server.
-var tooOld = regexp.MustCompile(`is lower than min`)
-
 // onServers runs tests on a newly started server. What needs a newer one than the pinned mongod runs on the pinned SecantusDB.
 // The first run notes with the result what ran where.
 func (w work) onServers(cfg server.Config, project string, r *Result) runner {
 	noted := false
-	return func(ctx context.Context, label, tree string, command gotest.Command) (*gotest.Result, error) {
-		first, s, err := w.onNew(ctx, cfg, label, tree, command, project)
-		if err != nil {
-			return nil, err
-		}
-		results, names := []*gotest.Result{first}, []string{s.String()}
-		if wanting := needNewerServer(first); len(wanting) > 0 && s.Name == server.Pinned && cfg.Form == (server.Form{}) {
-			second, s, err := w.onNew(ctx, server.Config{Name: server.SecantusDB}, label, tree, command.Only(wanting), project)
+	return func(ctx context.Context, label, tree string, command gotest.Command) (gotest.Result, error) {
+		// The packages share the server and its fail points, so they run one after the other.
+		command.Flags, command.Fresh = moduleFlags(append(command.Flags, "-p=1")...), true
+		all := gotest.Result{}
+		for cfg := cfg; ; {
+			result, s, err := w.onNew(ctx, cfg, label, tree, command, project)
 			if err != nil {
 				return nil, err
 			}
-			results, names = append(results, second), append(names, s.String())
-		}
-		for i, result := range results {
-			if !noted {
-				r.note("%d on %s", result.Count().Passed, names[i])
+			if all.Add(result); !noted {
+				r.note("%d on %v", result.Count(gotest.Passed), s)
 			}
+			wanting := slices.DeleteFunc(result.Cases(), func(c gotest.Case) bool {
+				_, why := c.Said()
+				return c.Outcome != gotest.Skipped || !strings.Contains(why, "is lower than min")
+			})
+			if len(wanting) == 0 || s.Name != server.Pinned || cfg.Topology != "" {
+				noted = true
+				return all, nil
+			}
+			cfg, command = server.Config{Name: server.SecantusDB}, command.Only(wanting)
 		}
-		noted = true
-		return gotest.Merge(results...), nil
 	}
 }
 
 // onNew runs tests on a new server.
-func (w work) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command, project string) (_ *gotest.Result,
-	_ *server.Server, err error) {
-	s, err := w.open(ctx, cfg)
-	if err != nil {
+func (w work) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command, project string) (
+	result gotest.Result, s *server.Server, err error) {
+	cfg.Root, cfg.Progress = w.Root, w.Log.Writer()
+	if s, err = w.Open(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	env := append([]string{"PROJECT_DIRECTORY=" + project}, s.Env...)
-	result, err := w.test(ctx, label+" on "+s.String(), tree, command, env...)
+	result, err = w.test(ctx, label+" on "+s.String(), tree, command, append([]string{"PROJECT_DIRECTORY=" + project}, s.Env...)...)
 	return result, s, err
-}
-
-// needNewerServer returns the cases that were skipped because they need a newer server.
-func needNewerServer(result *gotest.Result) []gotest.Case {
-	return slices.DeleteFunc(result.Cases(), func(c gotest.Case) bool {
-		return c.Outcome != gotest.Skipped || !tooOld.MatchString(c.Reason())
-	})
 }

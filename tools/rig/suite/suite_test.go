@@ -43,7 +43,7 @@ func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
 			return &server.Server{Name: cfg.Name, Version: "1.2", Env: []string{"MONGODB_URI=mongodb://u:secret@" + cfg.Name}},
 				nil
 		},
-		GoTest: func(_ context.Context, c gotest.Command) (*gotest.Result, error) {
+		GoTest: func(_ context.Context, c gotest.Command) (gotest.Result, error) {
 			tree := "fork"
 			if strings.Contains(c.Dir, "pristine") {
 				tree = "pristine"
@@ -79,17 +79,15 @@ func (f *fixture) one(t *testing.T, name string) Result {
 	return results[0]
 }
 
-func results(lines ...string) *gotest.Result {
-	var cases []gotest.Case
+func results(lines ...string) gotest.Result {
+	outcomes := map[string]gotest.Outcome{"passed": gotest.Passed, "failed": gotest.Failed, "skipped": gotest.Skipped}
+	all := gotest.Result{}
 	for _, line := range lines {
 		words := append(strings.SplitN(line, " ", 4), "")
-		c := gotest.Case{Key: gotest.Key{Package: Module + "/" + words[0], Test: words[1]}, Outcome: gotest.Outcome(words[2])}
-		if message := words[3]; message != "" {
-			c.Output = strings.Split(message, "|")
-		}
-		cases = append(cases, c)
+		key := gotest.Key{Package: Module + "/" + words[0], Test: words[1]}
+		all[key] = gotest.Case{Key: key, Outcome: outcomes[words[2]], Output: words[3]}
 	}
-	return gotest.NewResult(cases...)
+	return all
 }
 
 func counts(r Result) string {
@@ -163,7 +161,7 @@ func TestSkipList(t *testing.T) {
 		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped",
 			"is not a test that was run"},
 		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped",
-			`no test "p TestNone"`},
+			`p TestNone"`},
 		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "",
 			"0 passed, 0 failed, 1 skipped", ""},
 		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "",
@@ -212,10 +210,11 @@ func TestOurTestsHaveToRun(t *testing.T) {
 	f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
 	r := f.one(t, "fork")
 	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(r))
-	assert.Equal(t, "p TestOurs", r.Failures[0].Name)
+	assert.Equal(t, Module+"/p TestOurs", r.Failures[0].Name)
 	assert.Equal(t, "did not run", r.Failures[0].What)
 	assert.Equal(t, "^(TestOurs)$", f.runs[0].Run)
-	assert.Equal(t, []string{"./p"}, f.runs[0].Packages)
+	assert.Equal(t, []string{Module + "/p"}, f.runs[0].Packages)
+	assert.False(t, f.runs[0].Fresh, "Go's cache knows what has not changed")
 }
 
 // TestSpec is about the pinned servers: what needs a newer one than the mongod runs on SecantusDB.
@@ -235,9 +234,10 @@ func TestSpec(t *testing.T) {
 	})
 	r := f.one(t, "spec")
 	assert.Equal(t, "5 passed, 1 failed, 0 skipped", counts(r))
-	assert.Equal(t, []string{"goroutines leak"}, r.Failures[0].Output, "the other server does not make it good")
+	assert.Equal(t, "goroutines leak", r.Failures[0].Output, "the other server does not make it good")
 	assert.Equal(t, "4 on mongod 1.2; 1 on SecantusDB 1.2", r.Note)
 	require.Len(t, f.runs, 2)
+	assert.True(t, f.runs[0].Fresh)
 	assert.Equal(t, "^(TestOurs|TestUnifiedSpec)$", f.runs[0].Run)
 	assert.Equal(t, `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`, f.runs[1].Run)
 	assert.Contains(t, f.runs[1].Env, "PROJECT_DIRECTORY="+f.file("project"))
@@ -267,13 +267,6 @@ func TestUnavailable(t *testing.T) {
 	assert.ErrorContains(t, err, "make trees")
 }
 
-func TestTidyReason(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "requirement not met: server version is lower than min version of the test",
-		tidyReason(
-			`skipping due to environmental constraints: no matching RunOnBlock; comparison errors: [server version is lower than min version "7.0"]`))
-}
-
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	r := Result{Name: "upstream", Passed: 7819}
@@ -282,7 +275,7 @@ func TestWrite(t *testing.T) {
 	r.skip("no server")
 	r.note("3 on %s", "mongod")
 	for range 21 {
-		r.fail("p TestA", "failed", append(slices.Repeat([]string{"early"}, 40), "mongodb://u:secret@h")...)
+		r.fail("p TestA", "failed", strings.Repeat("early\n", 40)+"mongodb://u:secret@h")
 	}
 	var out strings.Builder
 	ok, err := Write(&out, []Result{{Name: "fork", Passed: 1}, r})
@@ -295,4 +288,26 @@ func TestWrite(t *testing.T) {
 	assert.Contains(t, text, "    mongodb://xxxxx@h\n")
 	assert.True(t, strings.HasSuffix(text, "\n7820 passed, 21 failed, 3 skipped\n"))
 	assert.Len(t, regexp.MustCompile("early").FindAllString(text, -1), 21*29)
+}
+
+func TestReadSkips(t *testing.T) {
+	t.Parallel()
+	const entry = "- {reason: it changed, successor: q TestB, package: p, tests: [TestA, TestC/d]}\n"
+	for text, problem := range map[string]string{
+		entry:                       "",
+		entry + entry:               "p TestA is listed twice",
+		"- {reason: r, package: p}": "entry 1 needs reason, successor, package and tests",
+		"- {reason: r, test: T}":    "field test not found",
+	} {
+		file := filepath.Join(t.TempDir(), "skips")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		skips, err := readSkips(file)
+		if problem != "" {
+			assert.ErrorContains(t, err, problem)
+			continue
+		}
+		require.NoError(t, err)
+		why := skip{"it changed", gotest.Key{Package: Module + "/q", Test: "TestB"}}
+		assert.Equal(t, map[gotest.Key]skip{{Package: Module + "/p", Test: "TestA"}: why, {Package: Module + "/p", Test: "TestC/d"}: why}, skips)
+	}
 }

@@ -2,8 +2,10 @@ package suite
 
 import (
 	"errors"
+	"fmt"
 	"go/build"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,23 +19,74 @@ import (
 // Module is the path of upstream's module, and so of the fork.
 const Module = "go.mongodb.org/mongo-driver/v2"
 
-// trees are the two modules that upstream's tests run in, as folders below the root of the repository.
-type trees struct {
+// The packages with the tests that need a server, the second one with the runner of the specifications' unified tests.
+const (
+	integration = Module + "/internal/integration"
+	unified     = integration + "/unified"
+)
+
+func needsServer(pkg string) bool { return strings.HasPrefix(pkg+"/", integration+"/") }
+
+func needsNoServer(pkg string) bool { return !needsServer(pkg) }
+
+// work is a Rig with the two modules that upstream's tests run in, as folders below the root of the repository, and their tests.
+type work struct {
+	*Rig
 	fork, pristine string
-	// own are the tests that only the fork has, all those of the fork, and lost are upstream's that the fork lacks.
-	own, all, lost functions
+	// theirs are the tests that both have, own those that only the fork has, and lost those that it lacks.
+	theirs, own, lost functions
+	// skips are upstream's tests that may fail in the fork.
+	skips map[gotest.Key]skip
 }
 
-// functions are test functions by the folder of their package.
-type functions map[string][]string
+// work reads the trees, which have to be there.
+func (r *Rig) work(fork string) (w work, err error) {
+	w = work{Rig: r, fork: fork, pristine: path.Join("build", "pristine", r.Base)}
+	all, allErr := readFunctions(r.file(w.fork))
+	upstream, upstreamErr := readFunctions(r.file(w.pristine))
+	if err := errors.Join(allErr, upstreamErr); err != nil {
+		return w, fmt.Errorf("%w (make trees builds them)", err)
+	}
+	w.theirs, w.own, w.lost = functions{}, functions{}, functions{}
+	for f := range all {
+		if upstream[f] {
+			w.theirs[f] = true
+		} else {
+			w.own[f] = true
+		}
+	}
+	for f := range upstream {
+		if !all[f] {
+			w.lost[f] = true
+		}
+	}
+	w.skips, err = readSkips(r.file(r.skipFile()))
+	return w, err
+}
 
-// readTrees finds the tests in both trees, which are built.
-func readTrees(root, base, fork string) (*trees, error) {
-	t := &trees{fork: fork, pristine: path.Join("build", "pristine", base)}
-	all, allErr := readFunctions(filepath.Join(root, t.fork))
-	upstream, upstreamErr := readFunctions(filepath.Join(root, t.pristine))
-	t.own, t.all, t.lost = all.without(upstream), all, upstream.without(all)
-	return t, errors.Join(allErr, upstreamErr)
+// functions are test functions.
+type functions map[gotest.Key]bool
+
+// in returns the functions in the packages that keep accepts.
+func (f functions) in(keep func(pkg string) bool) functions {
+	kept := maps.Clone(f)
+	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return !keep(function.Package) })
+	return kept
+}
+
+func (f functions) packages() []string {
+	return f.every(func(k gotest.Key) string { return k.Package })
+}
+func (f functions) names() []string { return f.every(func(k gotest.Key) string { return k.Test }) }
+
+// every returns what there is of all functions, each once.
+func (f functions) every(of func(gotest.Key) string) []string {
+	var all []string
+	for function := range f {
+		all = append(all, of(function))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // testFunction matches what go test runs, if only as a fuzz test with its seeds.
@@ -51,82 +104,19 @@ func readFunctions(tree string) (functions, error) {
 		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
-		relative, err := filepath.Rel(tree, name)
-		if err != nil {
-			return err
-		}
-		relative = filepath.ToSlash(relative)
-		matches, err := build.Default.MatchFile(filepath.Split(name))
-		if err != nil || !matches {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
+		folder, file := filepath.Split(name)
+		relative, err := filepath.Rel(tree, folder)
+		matches, matchErr := build.Default.MatchFile(folder, file)
+		text, readErr := os.ReadFile(name)
+		if err := errors.Join(err, matchErr, readErr); err != nil || !matches {
 			return err
 		}
 		for _, match := range testFunction.FindAllSubmatch(text, -1) {
 			if function := string(match[1]); function != "TestMain" {
-				found[path.Dir(relative)] = append(found[path.Dir(relative)], function)
+				found[gotest.Key{Package: path.Join(Module, filepath.ToSlash(relative)), Test: function}] = true
 			}
 		}
 		return nil
 	})
 	return found, err
-}
-
-// has reports whether a test is, or belongs to, one of the functions.
-func (f functions) has(key gotest.Key) bool {
-	return slices.Contains(f[folderOf(key)], gotest.TopLevel(key.Test))
-}
-
-// folderOf is the folder of a test's package, in the module.
-func folderOf(key gotest.Key) string {
-	if key.Package == Module {
-		return "."
-	}
-	return strings.TrimPrefix(key.Package, Module+"/")
-}
-
-// without returns the functions that the others lack.
-func (f functions) without(others functions) functions {
-	rest := functions{}
-	for folder, names := range f {
-		for _, name := range names {
-			if !slices.Contains(others[folder], name) {
-				rest[folder] = append(rest[folder], name)
-			}
-		}
-	}
-	return rest
-}
-
-// in returns the functions in the folders that keep accepts.
-func (f functions) in(keep func(folder string) bool) functions {
-	kept := functions{}
-	for folder, names := range f {
-		if keep(folder) {
-			kept[folder] = names
-		}
-	}
-	return kept
-}
-
-// folders returns the folders as arguments of the go command.
-func (f functions) folders() []string {
-	var folders []string
-	for folder := range f {
-		folders = append(folders, "./"+folder)
-	}
-	slices.Sort(folders)
-	return folders
-}
-
-// names returns all names, each once.
-func (f functions) names() []string {
-	var names []string
-	for _, more := range f {
-		names = append(names, more...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -1,3 +1,5 @@
+// Package specs provides the official driver specification tests at pinned revisions, from a local folder or from the public
+// repository.
 package specs
 
 import (
@@ -10,7 +12,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
@@ -20,70 +24,85 @@ import (
 // line with what to do about it.
 var ErrUnavailable = errors.New("no specification tests are available")
 
-// Repository is the public repository.
-const Repository = "https://github.com/mongodb/specifications"
+// Revision is one pinned state of the specifications repository: its commit, and the "h1:" hash of its test files.
+type Revision struct{ Commit, Hash string }
 
-// Store provides specification tests. All fields are required.
+// Base names the revisions whose tests run with one version of upstream: that of upstream's own tests, and the one that the fork follows.
+type Base struct{ Upstream, Fork string }
+
+// Store provides specification tests.
 type Store struct {
 	// Root is the root of the repository; copies are kept in build/specifications below it.
 	Root string
-	// Pins are the known revisions.
+	// Pins are the known revisions by name.
 	Pins map[string]Revision
 	// Local is the user's folder, or empty. It holds either a folder for each revision or one checkout.
 	Local string
 	// Repository is the address of the public git repository.
 	Repository string
-	// Run runs git.
-	Run command.RunFunc
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
+}
 
-	mu sync.Mutex
+// Open returns the store of a repository, and the revisions of a base.
+func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
+	s = &Store{
+		Root: root, Local: os.Getenv("SPECIFICATIONS"), Repository: "https://github.com/mongodb/specifications", Progress: progress,
+	}
+	file := filepath.Join(root, "etc", "bases", base, "specifications")
+	for name, to := range map[string]any{filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b} {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = yaml.Unmarshal(text, to)
+		}
+		if err != nil {
+			return nil, b, fmt.Errorf("read the revisions of the specifications: %s: %w", name, err)
+		}
+	}
+	if s.Pins[b.Upstream] == (Revision{}) || s.Pins[b.Fork] == (Revision{}) {
+		return nil, b, fmt.Errorf("%s: want upstream and fork, with names that etc/specifications pins", file)
+	}
+	return s, b, nil
 }
 
 // Project returns a folder that holds the tests of the named revision in testdata/specifications, where upstream's tests look for
 // them below $PROJECT_DIRECTORY. The files are always verified against the pinned hash.
 func (s *Store) Project(ctx context.Context, name string) (string, error) {
-	s.mu.Lock() // suites that run side by side may want the same revision
-	defer s.mu.Unlock()
-	revision, ok := s.Pins[name]
-	if !ok {
-		return "", fmt.Errorf("etc/specifications pins no revision %q", name)
-	}
 	parent := filepath.Join(s.Root, "build", "specifications")
 	project, data := filepath.Join(parent, name), filepath.Join("testdata", "specifications")
-	if _, is := revision.in(filepath.Join(project, data)); is {
-		return project, nil
-	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
 	}
-	files, err := s.find(ctx, revision)
+	unlock, err := lockedfile.MutexAt(project + ".lock").Lock() // suites that run side by side may want the same revision
 	if err != nil {
 		return "", err
 	}
-	temp, err := os.MkdirTemp(parent, "."+name+"-")
+	defer unlock()
+	if _, is := s.Pins[name].in(filepath.Join(project, data)); is {
+		return project, nil
+	}
+	files, err := s.find(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(temp)
-	if err := errors.Join(files.Write(filepath.Join(temp, data)), os.RemoveAll(project)); err != nil {
+	if err := os.RemoveAll(project); err != nil {
 		return "", err
 	}
-	return project, os.Rename(temp, project)
+	return project, files.Write(filepath.Join(project, data))
 }
 
 // find returns the test files of a revision: from the user's folder, from one shared by several checkouts of the project, or from the
 // public repository.
-func (s *Store) find(ctx context.Context, revision Revision) (filetree.Tree, error) {
+func (s *Store) find(ctx context.Context, name string) (filetree.Tree, error) {
+	revision := s.Pins[name]
 	for _, folder := range []string{
-		filepath.Join(s.Local, revision.Name), s.Local, filepath.Join(s.Root, "..", "shared", "specifications", revision.Name),
+		filepath.Join(s.Local, name), s.Local, filepath.Join(s.Root, "..", "shared", "specifications", name),
 	} {
 		if files, is := revision.in(folder); is {
 			return files, nil
 		}
 	}
-	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", revision.Name, s.Repository)
+	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", name, s.Repository)
 	clone, err := os.MkdirTemp("", "specifications-")
 	if err != nil {
 		return nil, err
@@ -93,7 +112,7 @@ func (s *Store) find(ctx context.Context, revision Revision) (filetree.Tree, err
 		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit},
 		{"checkout", "--quiet", "FETCH_HEAD"},
 	} {
-		if _, err := s.Run(ctx, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
+		if _, err := command.Output(ctx, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -103,7 +122,7 @@ func (s *Store) find(ctx context.Context, revision Revision) (filetree.Tree, err
 	}
 	files, is := revision.in(clone)
 	if !is {
-		return nil, fmt.Errorf("the specification tests %s are not the pinned ones", revision.Name)
+		return nil, fmt.Errorf("the specification tests %s are not the pinned ones", name)
 	}
 	return files, nil
 }

@@ -1,0 +1,148 @@
+package gotest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// script writes an event stream of lines "action package test output"; the last two may be missing, and "-" is an empty test.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	var stream strings.Builder
+	for line := range strings.SplitSeq(text, "; ") {
+		words := strings.SplitN(line, " ", 4)
+		e := event{Action: words[0], Package: words[1]}
+		if len(words) > 2 && words[2] != "-" {
+			e.Test = words[2]
+		}
+		if len(words) > 3 {
+			e.Output = words[3] + "\n"
+		}
+		text, err := json.Marshal(e)
+		require.NoError(t, err)
+		stream.Write(append(text, '\n'))
+	}
+	return stream.String()
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ stream, want string }{
+		"passes, failures and skips": {
+			"start p; run p TestA; pass p TestA; run p TestB; fail p TestB; run p TestC; output p TestC c_test.go:3: x; skip p TestC; fail p",
+			"p TestA pass, p TestB fail, p TestC skip"},
+		"package without tests":       {"start p; skip p", ""},
+		"all tests are filtered out":  {"start p; output p - ok p [no tests to run]; pass p", ""},
+		"subtests instead of parents": {"start p; run p TestA; run p TestA/x; fail p TestA/x; fail p TestA; fail p", "p TestA/x fail"},
+		"parent that fails by itself": {
+			"start p; run p TestA; run p TestA/x; pass p TestA/x; fail p TestA; fail p", "p TestA fail, p TestA/x pass"},
+		"package that does not compile": {"start p; output p - FAIL p [build failed]; fail p", "p fail"},
+		"package that fails at its end": {"start p; run p TestA; pass p TestA; output p - race; fail p", "p fail, p TestA pass"},
+		"binary that dies":              {"start p; run p TestA; run p TestB; run p TestC; pass p TestC; fail p", "p TestA fail, p TestB fail, p TestC pass"},
+		"stream that ends":              {"start p; run p TestA; pass p TestA; start q; run q TestB", "p fail, p TestA pass, q TestB fail"},
+		"numbers in names are kept":     {"start p; run p TestA/0xdead; pass p TestA/0xdead; pass p", "p TestA/0xdead pass"},
+		"pointers in names are one name": {
+			"start p; run p TestA/(*T)(0xc01); fail p TestA/(*T)(0xc01); run p TestA/(*T)(0xc02); pass p TestA/(*T)(0xc02); fail p",
+			"p TestA/(*T)(0xADDRESS) fail"},
+	} {
+		result, _, err := parse(strings.NewReader(script(t, tt.stream)))
+		require.NoError(t, err)
+		var got []string
+		for _, c := range result.Cases() {
+			got = append(got, c.String()+" "+string(c.Outcome))
+		}
+		assert.Equal(t, tt.want, strings.Join(got, ", "), name)
+	}
+}
+
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string][2]string{
+		"=== RUN   TestA\n--- SKIP: TestA (0.00s)\n":                                    {"", "no reason given"},
+		"=== RUN   TestA\n    a_test.go:7: no server: none\n--- SKIP: TestA\n":          {"a_test.go:7", "no server: none"},
+		"    a_test.go:7: setting up\n    skip.go:70: too old\n":                        {"skip.go:70", "too old"},
+		"    a_test.go:7: first\n        second\n        --- SKIP: TestA/x/y (0.00s)\n": {"a_test.go:7", "first second"},
+	} {
+		where, what := Case{Output: output}.Said()
+		assert.Equal(t, want, [2]string{where, what})
+	}
+}
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for test, want := range map[string]string{
+		"TestA": "^TestA$", "TestA/b(c)/d|e": `^TestA$/^b\(c\)$/^d\|e$`, "TestA/0xADDRESS_x": "^TestA$/^0x[0-9a-f]+_x$",
+	} {
+		assert.Equal(t, want, Pattern(test))
+	}
+	c := Command{Flags: []string{"-race"}, Run: AnyOf([]string{"TestA", "TestB"}), Packages: []string{"./p"}}
+	assert.Equal(t, []string{"test", "-json", "-timeout=1h", "-race", "-run=^(TestA|TestB)$", "./p"}, c.Args())
+	c = c.Only([]Case{{Key: Key{"q", "TestC"}}, {Key: Key{"q", "TestD/e"}}})
+	assert.Equal(t, []string{"test", "-json", "-timeout=1h", "-race", "-count=1", "-run=^TestC$|^TestD$/^e$", "q"}, c.Args())
+}
+
+// module writes a module with one test file and returns a command that tests it.
+func module(t *testing.T, test string) Command {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod":    "module example.com/m\n\ngo 1.19\n",
+		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\n" + test,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	return Command{Dir: dir, Env: append(os.Environ(), "GOWORK=off"), Packages: []string{"./..."}}
+}
+
+func TestGoRunsTheRealThing(t *testing.T) {
+	t.Parallel()
+	result, err := Go(t.Context(), module(t, `func TestPass(t *testing.T) {}
+
+func TestSkip(t *testing.T) { t.Skip("because") }
+
+func TestFail(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken") }) }
+
+func TestDie(t *testing.T) { os.Exit(3) }
+`))
+	require.NoError(t, err)
+	for test, want := range map[string]Outcome{"TestPass": Passed, "TestSkip": Skipped, "TestFail/sub": Failed, "TestDie": Failed} {
+		assert.Equal(t, want, result[Key{"example.com/m", test}].Outcome, test)
+	}
+	assert.True(t, result[Key{"example.com/m", "TestDie"}].Unfinished())
+
+	result, err = Go(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
+	require.NoError(t, err)
+	require.Len(t, result.Cases(), 1)
+	assert.Equal(t, Failed, result.Cases()[0].Outcome)
+	assert.Contains(t, result.Cases()[0].Output, "undefined: undefined", "what the compiler says")
+
+	command := module(t, "")
+	command.Flags = []string{"-parallel=many"}
+	_, err = Go(t.Context(), command)
+	assert.ErrorContains(t, err, "parallel", "nothing could be run")
+}
+
+func TestGoStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	command := module(t, "func TestA(t *testing.T) { os.WriteFile(\"started\", nil, 0o600); select {} }\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(command.Dir, "started")); err == nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, err := Go(ctx, command)
+	assert.ErrorIs(t, err, context.Canceled)
+}
