@@ -8,6 +8,7 @@ require (
 	go.mongodb.org/mongo-driver/v2 v2.10.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.22.0
+	golang.org/x/time v0.14.0
 	mongofork v0.0.0
 )
 

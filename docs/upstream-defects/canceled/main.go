@@ -9,9 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork.internal/defects/server"
 )
@@ -25,16 +24,8 @@ const (
 func main() {
 	// The error is lost if its goroutine is interrupted for a moment, as happens with more threads than processors.
 	runtime.GOMAXPROCS(threads)
-	s := server.Start(func(int64, string) bson.D { return server.OK() })
-	known, once := make(chan struct{}), sync.Once{}
-	monitor := &event.ServerMonitor{ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) {
-		once.Do(func() { close(known) })
-	}}
-	client, err := mongo.Connect(s.Options().SetServerMonitor(monitor).SetMaxConnecting(callers).SetMaxAdaptiveRetries(0))
-	if err != nil {
-		panic(err)
-	}
-	<-known
+	s := server.Start(server.OK)
+	client := s.Connect(options.Client().SetMaxConnecting(callers).SetMaxAdaptiveRetries(0))
 	s.RefuseHello.Store(true)
 	var network, canceled atomic.Int64
 	var wg sync.WaitGroup

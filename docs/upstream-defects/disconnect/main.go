@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork.internal/defects/server"
 )
@@ -18,14 +17,10 @@ const (
 )
 
 func main() {
-	s := server.Start(func(int64, string) bson.D { return server.OK() })
-	s.Streams = true
+	s := server.Start(server.OK)
 	slow, slowest := 0, time.Duration(0)
 	for range runs {
-		client, err := mongo.Connect(s.Options().SetHeartbeatInterval(interval))
-		if err != nil {
-			panic(err)
-		}
+		client := s.Connect(options.Client().SetHeartbeatInterval(interval))
 		if err := client.Ping(context.Background(), nil); err != nil {
 			panic(err)
 		}

@@ -6,22 +6,19 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork.internal/defects/server"
 )
 
 func main() {
-	s := server.Start(func(n int64, _ string) bson.D {
+	s := server.Start(func(n int64) bson.D {
 		if n <= 2 {
 			return server.Overloaded()
 		}
-		return server.OK()
+		return server.OK(n)
 	})
-	client, err := mongo.Connect(s.Options().SetMaxAdaptiveRetries(2))
-	if err != nil {
-		panic(err)
-	}
+	client := s.Connect(options.Client().SetMaxAdaptiveRetries(2))
 	ctx, db := context.Background(), client.Database("db")
 	for _, command := range []struct {
 		name string

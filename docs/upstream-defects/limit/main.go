@@ -7,23 +7,20 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork.internal/defects/server"
 )
 
 func main() {
-	s := server.Start(func(n int64, _ string) bson.D {
+	s := server.Start(func(n int64) bson.D {
 		if n == 1 {
 			return server.Overloaded()
 		}
 		return server.Error(134) // ReadConcernMajorityNotAvailableYet
 	})
-	client, err := mongo.Connect(s.Options().SetTimeout(time.Second).SetMaxAdaptiveRetries(2))
-	if err != nil {
-		panic(err)
-	}
-	err = client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	client := s.Connect(options.Client().SetTimeout(time.Second).SetMaxAdaptiveRetries(2))
+	err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
 	fmt.Printf("one find with maxAdaptiveRetries=2: more than 3 commands: %v\n", s.Commands.Load() > 3)
 	fmt.Printf("%d commands, then: %v\n", s.Commands.Load(), err)
 }

@@ -6,21 +6,18 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork.internal/defects/server"
 )
 
 func main() {
-	s := server.Start(func(int64, string) bson.D {
+	s := server.Start(func(int64) bson.D {
 		return server.Error(462, "SystemOverloadedError", "RetryableError", "NoWritesPerformed")
 	})
-	client, err := mongo.Connect(s.Options().SetRetryWrites(false))
-	if err != nil {
-		panic(err)
-	}
+	client := s.Connect(options.Client().SetRetryWrites(false))
 	coll := client.Database("db").Collection("coll")
-	_, err = coll.InsertOne(context.Background(), bson.D{{Key: "x", Value: 1}})
+	_, err := coll.InsertOne(context.Background(), bson.D{{Key: "x", Value: 1}})
 	fmt.Printf("InsertOne, rejected: %d commands, error: %v\n", s.Commands.Load(), err)
 	_, err = coll.UpdateMany(context.Background(), bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
 	fmt.Printf("UpdateMany, rejected: %d commands, error: %v\n", s.Commands.Load(), err)

@@ -8,17 +8,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork.internal/defects/server"
 )
 
 func main() {
-	s := server.Start(func(int64, string) bson.D { return server.Error(13) }) // Unauthorized
-	client, err := mongo.Connect(s.Options())
-	if err != nil {
-		panic(err)
-	}
-	ctx, coll := context.Background(), client.Database("db").Collection("coll")
+	s := server.Start(func(int64) bson.D { return server.Error(13) }) // Unauthorized
+	ctx, coll := context.Background(), s.Connect(options.Client()).Database("db").Collection("coll")
 	tell := func(method string, err error) {
 		var command mongo.CommandError
 		var server mongo.ServerError

@@ -3,12 +3,14 @@ package server
 
 import (
 	"io"
-	"log"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
@@ -19,31 +21,22 @@ type Server struct {
 	Refuse atomic.Int64
 	// RefuseHello is whether new connections are closed after their first hello was read.
 	RefuseHello atomic.Bool
-	// Streams is whether the server offers the streaming protocol of monitoring. It is to be set before a client connects.
-	Streams bool
 	// Commands counts the commands besides hello.
 	Commands atomic.Int64
 
 	listener net.Listener
-	answer   func(n int64, command string) bson.D
+	answer   func(n int64) bson.D
 }
 
-// Start starts a server. The function returns the reply to the n-th command, from 1; nil closes the connection.
-func Start(answer func(n int64, command string) bson.D) *Server {
+// Start starts a server. The function returns the reply to the n-th command, from 1.
+func Start(answer func(n int64) bson.D) *Server {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		log.Fatal(err)
-	}
-	return (&Server{listener: listener, answer: answer}).start()
-}
-
-func (s *Server) start() *Server {
+	must(err)
+	s := &Server{listener: listener, answer: answer}
 	go func() {
 		for {
-			nc, err := s.listener.Accept()
-			if err != nil {
-				return
-			}
+			nc, err := listener.Accept()
+			must(err)
 			if s.Refuse.Add(-1) >= 0 {
 				_ = nc.Close()
 				continue
@@ -54,12 +47,26 @@ func (s *Server) start() *Server {
 	return s
 }
 
-// Options returns the options of a client of the server. With a server API the client speaks OP_MSG alone.
-func (s *Server) Options() *options.ClientOptions {
-	return options.Client().ApplyURI("mongodb://" + s.listener.Addr().String() + "/?replicaSet=rs").
-		SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1))
+// Connect returns a client that knows the server. With a server API it speaks OP_MSG alone.
+func (s *Server) Connect(opts *options.ClientOptions) *mongo.Client {
+	known, once := make(chan struct{}), sync.Once{}
+	client, err := mongo.Connect(opts.ApplyURI("mongodb://" + s.listener.Addr().String() + "/?replicaSet=rs").
+		SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1)).
+		SetServerMonitor(&event.ServerMonitor{ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) {
+			once.Do(func() { close(known) })
+		}}))
+	must(err)
+	<-known
+	return client
 }
 
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// serve answers until the client ends the connection.
 func (s *Server) serve(nc net.Conn, refuse bool) {
 	defer nc.Close()
 	const header, flags, kind = 16, 4, 1
@@ -70,30 +77,18 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 		}
 		length, request, _, _, _, _ := wiremessage.ReadHeader(head)
 		body := make([]byte, length-header)
-		if _, err := io.ReadFull(nc, body); err != nil {
+		if _, err := io.ReadFull(nc, body); err != nil || refuse {
 			return
 		}
 		command := bson.Raw(body[flags+kind:])
-		first, err := command.IndexErr(0)
-		if err != nil {
-			panic(err)
-		}
-		if refuse {
-			return
-		}
 		reply := s.hello()
-		if wait, ok := command.Lookup("maxAwaitTimeMS").AsInt64OK(); ok {
+		if command.Index(0).Key() != "hello" {
+			reply = s.answer(s.Commands.Add(1))
+		} else if wait, ok := command.Lookup("maxAwaitTimeMS").AsInt64OK(); ok {
 			time.Sleep(time.Duration(wait) * time.Millisecond)
 		}
-		if name := first.Key(); name != "hello" {
-			if reply = s.answer(s.Commands.Add(1), name); reply == nil {
-				return
-			}
-		}
 		doc, err := bson.Marshal(reply)
-		if err != nil {
-			log.Fatal(err)
-		}
+		must(err)
 		wm := wiremessage.AppendHeader(nil, int32(header+flags+kind+len(doc)), 0, request, wiremessage.OpMsg)
 		wm = append(append(wm, make([]byte, flags+kind)...), doc...)
 		if _, err := nc.Write(wm); err != nil {
@@ -104,17 +99,13 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 
 func (s *Server) hello() bson.D {
 	addr := s.listener.Addr().String()
-	reply := bson.D{
+	return bson.D{
 		{Key: "ok", Value: 1}, {Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "rs"},
 		{Key: "hosts", Value: bson.A{addr}}, {Key: "me", Value: addr}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
 		{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: 25}, {Key: "maxBsonObjectSize", Value: 16 << 20},
 		{Key: "maxMessageSizeBytes", Value: 48000000}, {Key: "maxWriteBatchSize", Value: 100000},
+		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: bson.ObjectID{1}}, {Key: "counter", Value: int64(1)}}},
 	}
-	if s.Streams {
-		version := bson.D{{Key: "processId", Value: bson.ObjectID{1}}, {Key: "counter", Value: int64(1)}}
-		reply = append(reply, bson.E{Key: "topologyVersion", Value: version})
-	}
-	return reply
 }
 
 // Error returns a reply that is an error.
@@ -129,7 +120,7 @@ func Error(code int, labels ...string) bson.D {
 func Overloaded() bson.D { return Error(462, "SystemOverloadedError", "RetryableError") }
 
 // OK is the reply to a command that succeeds, and to a find that finds nothing.
-func OK() bson.D {
+func OK(int64) bson.D {
 	return bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
 		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
 	}}}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"time"
+
+	"golang.org/x/time/rate"
 
 	"mongofork/lab/internal/clock"
 )
@@ -43,23 +44,24 @@ func (l Limit) check() error {
 }
 
 // burst is the number of tokens that the bucket holds.
-func (l Limit) burst() float64 { return max(1, float64(l.RatePerSec)*l.BurstCapacitySecs) }
+func (l Limit) burst() int {
+	return int(min(max(1, float64(l.RatePerSec)*l.BurstCapacitySecs), math.MaxInt32))
+}
 
 // errRejected means that there is neither a token nor room in the queue.
 var errRejected = errors.New("the rate is exceeded")
 
-// Limiter is a token bucket with a queue. A waiting request has borrowed a token, so the bucket may be negative.
+// Limiter is a token bucket with a queue.
 type Limiter struct {
-	mu      sync.Mutex
-	limit   Limit
-	tokens  float64
-	updated time.Time // when tokens was right
-	queued  int32
+	mu     sync.Mutex
+	limit  Limit
+	bucket *rate.Limiter
+	queued int32
 }
 
 func newLimiter() *Limiter {
 	limit := Unlimited()
-	return &Limiter{limit: limit, tokens: limit.burst(), updated: time.Now()}
+	return &Limiter{limit: limit, bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
 }
 
 // SetLimit changes the limit, or returns an error if it makes no sense. As in the server, the bucket keeps its tokens, if there is
@@ -70,8 +72,9 @@ func (l *Limiter) SetLimit(limit Limit) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refill()
-	l.limit, l.tokens = limit, min(l.tokens, limit.burst())
+	l.limit = limit
+	l.bucket.SetLimit(rate.Limit(limit.RatePerSec))
+	l.bucket.SetBurst(limit.burst())
 	return nil
 }
 
@@ -84,45 +87,22 @@ func (l *Limiter) Limit() Limit {
 
 // admit returns nil, possibly after a wait; errRejected; or the reason for the context's end.
 func (l *Limiter) admit(ctx context.Context) error {
-	wait, err := l.reserve()
-	if err != nil || wait == 0 {
-		return err
-	}
-	err = clock.Wait(ctx, wait)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	switch {
+	case !l.limit.Enabled || l.bucket.Allow():
+		return nil
+	case l.queued >= l.limit.MaxQueueDepth:
+		return errRejected
+	}
+	token := l.bucket.Reserve()
+	l.queued++
+	l.mu.Unlock()
+	err := clock.Wait(ctx, token.Delay())
+	l.mu.Lock()
 	l.queued--
 	if err != nil {
-		l.tokens = min(l.tokens+1, l.limit.burst()) // not used yet
-		return err
+		token.Cancel()
 	}
-	return nil
-}
-
-// reserve takes a token, and returns the time until it is there.
-func (l *Limiter) reserve() (time.Duration, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.limit.Enabled {
-		return 0, nil
-	}
-	l.refill()
-	switch {
-	case l.tokens >= 1:
-		l.tokens--
-		return 0, nil
-	case l.queued >= l.limit.MaxQueueDepth:
-		return 0, errRejected
-	default:
-		l.tokens--
-		l.queued++
-		seconds := -l.tokens / float64(l.limit.RatePerSec)
-		return max(1, time.Duration(math.Ceil(seconds*float64(time.Second)))), nil
-	}
-}
-
-func (l *Limiter) refill() {
-	now := time.Now()
-	earned := now.Sub(l.updated).Seconds() * float64(l.limit.RatePerSec)
-	l.tokens, l.updated = min(l.tokens+earned, l.limit.burst()), now
+	return err
 }
