@@ -37,6 +37,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
 // ScopeName is the instrumentation scope of the metrics.
@@ -111,22 +112,24 @@ func New(opts ...Option) (*Retries, error) {
 // startAtZero creates the data points of all attribute values. A rate ignores the first value of a new series, and these are the
 // counts with which an overload begins.
 func (r *Retries) startAtZero() {
-	ctx := context.Background()
-	for _, name := range []string{"sheddable", "normal", "critical"} {
-		class := CriticalityKey.String(name)
+	for _, class := range []string{"sheddable", "normal", "critical"} {
 		for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-			r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(true), ReasonKey.String(reason), class))
+			r.add(context.Background(), r.decisions, 0, verdict(true), ReasonKey.String(reason), CriticalityKey.String(class))
 		}
 		for _, reason := range []string{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			r.decisions.Add(ctx, 0, r.attributes, metric.WithAttributes(verdict(false), ReasonKey.String(reason), class))
+			r.add(context.Background(), r.decisions, 0, verdict(false), ReasonKey.String(reason), CriticalityKey.String(class))
 		}
 		for _, failed := range []bool{false, true} {
-			r.operations.Add(ctx, 0, r.attributes, metric.WithAttributes(outcome(failed), class))
+			r.add(context.Background(), r.operations, 0, outcome(failed), CriticalityKey.String(class))
 		}
 	}
+}
+
+func (r *Retries) add(ctx context.Context, counter metric.Int64Counter, n int64, attributes ...attribute.KeyValue) {
+	counter.Add(ctx, n, r.attributes, metric.WithAttributes(attributes...))
 }
 
 func (r *Retries) createInstruments() error {
@@ -158,16 +161,14 @@ func (r *Retries) Monitor() *event.RetryMonitor {
 // success, and what found no server or no connection is not counted.
 func (r *Retries) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
 	r.counting.Store(true)
-	for _, failed := range []bool{false, true} {
-		r.outcomes.Add(context.Background(), 0, r.attributes, metric.WithAttributes(outcome(failed)))
-	}
+	r.add(context.Background(), r.outcomes, 0, outcome(false))
+	r.add(context.Background(), r.outcomes, 0, outcome(true))
 	monitor := &event.CommandMonitor{}
 	if next != nil {
 		*monitor = *next
 	}
-	succeeded := metric.WithAttributes(outcome(false))
 	monitor.Succeeded = func(ctx context.Context, e *event.CommandSucceededEvent) {
-		r.outcomes.Add(ctx, 1, r.attributes, succeeded)
+		r.add(ctx, r.outcomes, 1, outcome(false))
 		if next != nil && next.Succeeded != nil {
 			next.Succeeded(ctx, e)
 		}
@@ -200,23 +201,36 @@ func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Regi
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {
 	if !decision.WillRetry && r.counting.Load() {
-		r.outcomes.Add(ctx, 1, r.attributes, metric.WithAttributes(outcome(true)))
+		r.add(ctx, r.outcomes, 1, outcome(true))
 	}
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
-	r.decisions.Add(ctx, 1, r.attributes, metric.WithAttributes(
-		verdict(decision.WillRetry), ReasonKey.String(decision.Reason), CriticalityKey.String(decision.Criticality)))
+	reason, class := ReasonKey.String(decision.Reason), CriticalityKey.String(decision.Criticality)
+	r.add(ctx, r.decisions, 1, verdict(decision.WillRetry), reason, class)
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
-	addDecided(ctx, decision)
+	attributes := []attribute.KeyValue{
+		AttemptKey.Int(decision.Attempt), verdict(decision.WillRetry), reason, BackoffKey.Float64(decision.Backoff.Seconds()), class,
+	}
+	attributes = append(attributes, server(decision.ServerAddress)...)
+	if decision.Failure != nil {
+		attributes = append(attributes, semconv.ExceptionMessage(decision.Failure.Error()))
+	}
+	addEvent(ctx, "mongodb.retry.decided", decision.CommandName, decision.DatabaseName, decision.Tokens, attributes)
 }
 
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
-	r.operations.Add(ctx, 1, r.attributes, metric.WithAttributes(
-		outcome(finished.Failure != nil), CriticalityKey.String(finished.Criticality)))
-	addFinished(ctx, finished)
+	class := CriticalityKey.String(finished.Criticality)
+	r.add(ctx, r.operations, 1, outcome(finished.Failure != nil), class)
+	attributes := []attribute.KeyValue{
+		AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()), outcome(finished.Failure != nil), class,
+	}
+	if finished.Reason != "" {
+		attributes = append(attributes, ReasonKey.String(finished.Reason))
+	}
+	addEvent(ctx, "mongodb.retry.finished", finished.CommandName, finished.DatabaseName, finished.Tokens, attributes)
 }
 
 func verdict(willRetry bool) attribute.KeyValue {

@@ -28,28 +28,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-const (
-	namespace = "mongodb"
-	subsystem = "driver"
-
-	verdictRetry     = "retry"
-	verdictRefused   = "refused"
-	outcomeSucceeded = "succeeded"
-	outcomeFailed    = "failed"
-)
-
 // backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller buckets because a backoff
 // is a random part of these. 10 s is the longest possible.
 var backoffBuckets = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
 
 // Collector collects the metrics of one client, or of several that need not be distinguished. It is safe for concurrent use.
 type Collector struct {
-	decisions  *prometheus.CounterVec
-	backoff    prometheus.Histogram
-	operations *prometheus.CounterVec
-	outcomes   *prometheus.CounterVec
-	tokens     *prometheus.Desc
-	throttling *prometheus.Desc
+	decisions, operations, outcomes *prometheus.CounterVec
+	backoff                         prometheus.Histogram
+	tokens, throttling              *prometheus.Desc
 
 	counting atomic.Bool // whether outcomes are counted
 
@@ -62,49 +49,52 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector returns a collector whose metrics have the labels, which may be nil. Collectors in the same registry need
 // different labels.
 func NewCollector(labels prometheus.Labels) *Collector {
+	counter := func(name, help string, of ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, of)
+	}
 	c := &Collector{
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "retry_decisions_total", ConstLabels: labels,
-			Help: "Decisions whether to retry a command whose attempt failed.",
-		}, []string{"verdict", "reason", "criticality"}),
+		decisions: counter("mongodb_driver_retry_decisions_total", "Decisions whether to retry a command whose attempt failed.",
+			"verdict", "reason", "criticality"),
 		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "retry_backoff_seconds", ConstLabels: labels,
-			Help:    "Backoffs before retries after overload errors.",
-			Buckets: backoffBuckets,
+			Name: "mongodb_driver_retry_backoff_seconds", Help: "Backoffs before retries after overload errors.",
+			Buckets: backoffBuckets, ConstLabels: labels,
 		}),
-		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "retried_operations_total", ConstLabels: labels,
-			Help: "Operations that ended after retries.",
-		}, []string{"outcome", "criticality"}),
-		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "operations_total", ConstLabels: labels,
-			Help: "Commands that succeeded, and operations that failed.",
-		}, []string{"outcome"}),
-		tokens: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "retry_tokens"),
-			"Tokens left for retries after overload errors.", nil, labels),
-		throttling: prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, "throttle_probability"),
+		operations: counter("mongodb_driver_retried_operations_total", "Operations that ended after retries.",
+			"outcome", "criticality"),
+		outcomes: counter("mongodb_driver_operations_total", "Commands that succeeded, and operations that failed.", "outcome"),
+		tokens:   prometheus.NewDesc("mongodb_driver_retry_tokens", "Tokens left for retries after overload errors.", nil, labels),
+		throttling: prometheus.NewDesc("mongodb_driver_throttle_probability",
 			"Share of attempts that adaptiveThrottling holds back from a server.", []string{"server"}, labels),
 	}
-	c.startAtZero()
-	return c
-}
-
-// startAtZero creates the series of all label values. Prometheus' rate ignores the first value of a new series, and these are the
-// counts with which an overload begins.
-func (c *Collector) startAtZero() {
+	// Prometheus' rate ignores the first value of a new series, and these are the counts with which an overload begins.
 	for _, class := range []string{"sheddable", "normal", "critical"} {
 		for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-			c.decisions.WithLabelValues(verdictRetry, reason, class)
+			c.decisions.WithLabelValues(verdict(true), reason, class)
 		}
 		for _, reason := range []string{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			c.decisions.WithLabelValues(verdictRefused, reason, class)
+			c.decisions.WithLabelValues(verdict(false), reason, class)
 		}
-		c.operations.WithLabelValues(outcomeSucceeded, class)
-		c.operations.WithLabelValues(outcomeFailed, class)
+		c.operations.WithLabelValues(outcome(nil), class)
+		c.operations.WithLabelValues("failed", class)
 	}
+	return c
+}
+
+func verdict(willRetry bool) string {
+	if willRetry {
+		return "retry"
+	}
+	return "refused"
+}
+
+func outcome(failure error) string {
+	if failure == nil {
+		return "succeeded"
+	}
+	return "failed"
 }
 
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.
@@ -118,8 +108,8 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 // count as success, and what found no server or no connection is not counted.
 func (c *Collector) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
 	c.counting.Store(true)
-	succeeded := c.outcomes.WithLabelValues(outcomeSucceeded)
-	c.outcomes.WithLabelValues(outcomeFailed)
+	succeeded := c.outcomes.WithLabelValues(outcome(nil))
+	c.outcomes.WithLabelValues("failed")
 	monitor := &event.CommandMonitor{}
 	if next != nil {
 		*monitor = *next
@@ -147,45 +137,40 @@ func (c *Collector) ObserveThrottling(read func() map[string]float64) {
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
 	if !decision.WillRetry && c.counting.Load() {
-		c.outcomes.WithLabelValues(outcomeFailed).Inc()
+		c.outcomes.WithLabelValues("failed").Inc()
 	}
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
-	verdict := verdictRefused
-	if decision.WillRetry {
-		verdict = verdictRetry
-	}
-	c.decisions.WithLabelValues(verdict, decision.Reason, decision.Criticality).Inc()
+	c.decisions.WithLabelValues(verdict(decision.WillRetry), decision.Reason, decision.Criticality).Inc()
 	if decision.Backoff > 0 {
 		c.backoff.Observe(decision.Backoff.Seconds())
 	}
 }
 
 func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEvent) {
-	outcome := outcomeSucceeded
-	if finished.Failure != nil {
-		outcome = outcomeFailed
-	}
-	c.operations.WithLabelValues(outcome, finished.Criticality).Inc()
+	c.operations.WithLabelValues(outcome(finished.Failure), finished.Criticality).Inc()
+}
+
+// counted are the metrics that are there from the start.
+func (c *Collector) counted() []prometheus.Collector {
+	return []prometheus.Collector{c.decisions, c.backoff, c.operations, c.outcomes}
 }
 
 // Describe implements the prometheus.Collector interface.
 func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
-	c.decisions.Describe(descs)
-	c.backoff.Describe(descs)
-	c.operations.Describe(descs)
-	c.outcomes.Describe(descs)
+	for _, metric := range c.counted() {
+		metric.Describe(descs)
+	}
 	descs <- c.tokens
 	descs <- c.throttling
 }
 
 // Collect implements the prometheus.Collector interface.
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
-	c.decisions.Collect(metrics)
-	c.backoff.Collect(metrics)
-	c.operations.Collect(metrics)
-	c.outcomes.Collect(metrics)
+	for _, metric := range c.counted() {
+		metric.Collect(metrics)
+	}
 	if read := c.readTokens.Load(); read != nil {
 		if tokens, ok := (*read)(); ok {
 			metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)

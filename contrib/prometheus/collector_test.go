@@ -31,6 +31,26 @@ func publish(monitor *event.RetryMonitor) {
 	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 
+const decisions = "mongodb_driver_retry_decisions_total"
+
+// decided returns the decisions that were counted once, all of which are critical, and fails if any was counted more often.
+func decided(t *testing.T, collector *mongoprom.Collector) (once []string) {
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(collector))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if n := metric.GetCounter().GetValue(); family.GetName() == decisions && n > 0 {
+				labels := metric.GetLabel() // sorted by their names
+				assert.Equal(t, []any{1.0, "critical"}, []any{n, labels[1].GetValue()})
+				once = append(once, labels[2].GetValue()+" "+labels[3].GetValue())
+			}
+		}
+	}
+	return once
+}
+
 func TestCollector(t *testing.T) {
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	publish(collector.Monitor())
@@ -62,43 +82,14 @@ mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="10"} 1
 mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="+Inf"} 1
 mongodb_driver_retry_backoff_seconds_sum{client="orders"} 0.03
 mongodb_driver_retry_backoff_seconds_count{client="orders"} 1
-# HELP mongodb_driver_retry_decisions_total Decisions whether to retry a command whose attempt failed.
-# TYPE mongodb_driver_retry_decisions_total counter
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="bucketEmpty",verdict="refused"} 1
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="bucketEmpty",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="bucketEmpty",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="contextDone",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="contextDone",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="contextDone",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="deadline",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="deadline",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="deadline",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="labelMissing",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="labelMissing",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="labelMissing",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="limit",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="limit",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="limit",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="optionOff",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="optionOff",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="optionOff",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="overloaded",verdict="retry"} 1
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="overloaded",verdict="retry"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="overloaded",verdict="retry"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="retryable",verdict="retry"} 1
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="retryable",verdict="retry"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="retryable",verdict="retry"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="throttled",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="throttled",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="throttled",verdict="refused"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="throttled",verdict="retry"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="normal",reason="throttled",verdict="retry"} 0
-mongodb_driver_retry_decisions_total{client="orders",criticality="sheddable",reason="throttled",verdict="retry"} 0
 # HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
 # TYPE mongodb_driver_retry_tokens gauge
 mongodb_driver_retry_tokens{client="orders"} 998.5
 `
-	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want)))
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want), "mongodb_driver_retried_operations_total",
+		"mongodb_driver_retry_backoff_seconds", "mongodb_driver_retry_tokens"))
+	assert.Equal(t, 3*10, testutil.CollectAndCount(collector, decisions), "of each class, each verdict with its reasons")
+	assert.Equal(t, []string{"bucketEmpty refused", "overloaded retry", "retryable retry"}, decided(t, collector))
 
 	problems, err := testutil.CollectAndLint(collector)
 	require.NoError(t, err)

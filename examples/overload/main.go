@@ -12,7 +12,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand"
 	"os"
 	"os/signal"
 	"sync"
@@ -26,17 +25,13 @@ import (
 
 const (
 	appName    = "overload-shop"
-	workers    = 8
 	operations = 1200
-	// pause is how long everybody pauses after an operation.
-	pause = 20 * time.Millisecond
 )
 
 // counts is what the shop counts, and the program's output.
 type counts struct {
-	mu sync.Mutex
-	// seen has the kinds of operations of which an error was shown.
-	seen map[string]bool
+	mu   sync.Mutex
+	seen map[string]bool // the kinds of operations of which an error was shown
 
 	// Operations is how many operations were done, whether they failed or not.
 	Operations int `json:"operations"`
@@ -78,14 +73,11 @@ func (c *counts) operation(name string, err error) {
 }
 
 func main() {
-	uri := os.Getenv("MONGODB_URI")
-	var l limit
-	flag.IntVar(&l.rate, "rate", 0, "let each member admit so many requests a second for three seconds, and reject all others")
-	flag.BoolVar(&l.oneSecondary, "one-secondary", false, "only one secondary sheds load")
+	rate := flag.Int("rate", 0, "let each member admit so many requests a second for three seconds, and reject all others")
+	oneSecondary := flag.Bool("one-secondary", false, "only one secondary sheds load")
 	flag.Parse()
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	result, err := run(ctx, uri, l)
+	result, err := run(ctx, os.Getenv("MONGODB_URI"), *rate, *oneSecondary)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(result)
 	}
@@ -97,7 +89,7 @@ func main() {
 }
 
 // run sets the shop up by a client of its own, which limits spare, and checks its books when the customers have left.
-func run(ctx context.Context, uri string, l limit) (result *counts, err error) {
+func run(ctx context.Context, uri string, rate int, oneSecondary bool) (result *counts, err error) {
 	if uri == "" {
 		return nil, errors.New("MONGODB_URI is not set; set it to the URI of a replica set, such as " +
 			"mongodb://127.0.0.1:27017/?replicaSet=rs0")
@@ -120,8 +112,8 @@ func run(ctx context.Context, uri string, l limit) (result *counts, err error) {
 		return nil, fmt.Errorf("set up the shop: %w", err)
 	}
 	recovered := func() error { return nil }
-	if l.rate > 0 {
-		if recovered, err = l.shed(ctx, uri); err != nil {
+	if rate > 0 {
+		if recovered, err = shed(ctx, uri, rate, oneSecondary); err != nil {
 			return nil, err
 		}
 	}
@@ -129,8 +121,14 @@ func run(ctx context.Context, uri string, l limit) (result *counts, err error) {
 	if err = errors.Join(err, recovered()); err != nil {
 		return nil, err
 	}
-	result.LostWrites, err = lostWrites(ctx, office, customers)
-	return result, err
+	for _, c := range customers {
+		lost, err := c.lostWrites(ctx, office)
+		if err != nil {
+			return nil, fmt.Errorf("check the books: %w", err)
+		}
+		result.LostWrites += lost
+	}
+	return result, nil
 }
 
 // open opens the shop, and returns what was counted when all customers have left. It disconnects then, which ends the
@@ -145,53 +143,18 @@ func open(ctx context.Context, uri, database string) (*counts, []*customer, erro
 	start := time.Now()
 	// Whoever is free does the next operation, so that all are busy until the end.
 	remaining := make(chan struct{}, operations)
-	for i := 0; i < operations; i++ {
+	for range operations {
 		remaining <- struct{}{}
 	}
 	close(remaining)
-	var customers []*customer
+	customers := make([]*customer, 8)
 	var working sync.WaitGroup
-	for i := 0; i < workers; i++ {
-		c := newCustomer(client.Database(database), i)
-		customers = append(customers, c)
-		working.Add(1)
-		go func() {
-			defer working.Done()
-			c.shop(ctx, remaining, counts)
-		}()
+	for i := range customers {
+		customers[i] = newCustomer(client.Database(database), i)
+		working.Go(func() { customers[i].shop(ctx, remaining, counts) })
 	}
 	working.Wait()
 	counts.Seconds = time.Since(start).Seconds()
 	_ = client.Disconnect(context.Background())
 	return counts, customers, ctx.Err()
-}
-
-// lostWrites compares what customers were told with the database and returns how many acknowledged writes are not in it. More may be
-// in it: a failed operation may have done its write nevertheless.
-func lostWrites(ctx context.Context, office *mongo.Database, customers []*customer) (lost int64, err error) {
-	for _, c := range customers {
-		lost += int64(len(c.orders))
-		present, err := office.Collection("orders").CountDocuments(ctx,
-			bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: c.orders}}}})
-		if err != nil {
-			return 0, fmt.Errorf("count the orders: %w", err)
-		}
-		var sales struct{ Sold int64 }
-		err = office.Collection("sales").FindOne(ctx, bson.D{{Key: "_id", Value: c.name}}).Decode(&sales)
-		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
-			return 0, fmt.Errorf("read the sales: %w", err)
-		}
-		if lost -= present; sales.Sold < c.sold {
-			lost += c.sold - sales.Sold
-		}
-	}
-	return lost, nil
-}
-
-// newCustomer returns a customer, whose choices are always the same.
-func newCustomer(database *mongo.Database, number int) *customer {
-	return &customer{
-		database: database, name: fmt.Sprintf("customer %d", number), random: rand.New(rand.NewSource(int64(number))),
-		orders: bson.A{},
-	}
 }
