@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -71,10 +72,10 @@ func (l *Lab) open() error {
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
 	}
 	if l.config.Members != nil {
-		names := make(map[string]string)
+		handler := make(memberHandler)
 		for i, m := range l.config.Members.Members() {
-			names[m.Address()] = l.Hosts()[i]
-			l.chain(l.fronts[i], m.Address(), &memberHandler{names: names})
+			handler[m.Address()] = l.Hosts()[i]
+			l.chain(l.fronts[i], m.Address(), handler)
 		}
 		return nil
 	}
@@ -84,20 +85,19 @@ func (l *Lab) open() error {
 	}
 	l.closed = append(l.closed, made.Close)
 	for i, f := range l.fronts {
-		l.chain(f, l.config.Backend, made.Handler(i))
+		l.chain(f, l.config.Backend, made.Handler(i), failpoint.New(spec.Routes()))
 	}
 	return nil
 }
 
 // chain builds the handlers of a front's requests. Silence comes before what the server does; a server limits requests
 // before it looks at them; fail points come after the handler of its topology, which splits a stream of hellos into single ones, each
-// of which may fail.
-func (l *Lab) chain(f *front, backend string, member proxy.Handler) {
-	handlers := append([]proxy.Handler{}, l.config.Observers...)
+// of which may fail. Real members have their own.
+func (l *Lab) chain(f *front, backend string, member ...proxy.Handler) {
 	f.proxy = proxy.New(proxy.Config{
 		Backend:   backend,
 		Acceptors: []proxy.Acceptor{&f.silence, f.limits},
-		Handlers:  append(handlers, l, &f.silence, f.limits, member, failpoint.New(l.config.Topology.Routes())),
+		Handlers:  slices.Concat(l.config.Observers, []proxy.Handler{l, &f.silence, f.limits}, member),
 		Logger:    l.config.Logger,
 	})
 }

@@ -3,6 +3,7 @@ package servererror
 
 import (
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -86,20 +87,19 @@ const (
 
 // Error returns the rejection's error.
 func (r Rejection) Error() *Error {
-	labels := []string{LabelSystemOverloaded, LabelRetryable, LabelNoWritesPerformed}
-	switch r {
-	case RequestRate:
-		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit", Labels: labels}
-	case RequestRateBefore826:
-		return &Error{Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit",
-			Labels: labels[:2]}
-	case OperationRate:
-		return &Error{Code: CodeIngressOperationRateLimit, Message: "the rate of operations exceeds the server's limit",
-			Labels: labels}
-	default:
-		return &Error{Code: CodeInterruptedDueToOverload, Message: "the operation was interrupted by an overloaded server",
-			Labels: labels[:1]}
+	e := &Error{
+		Code: CodeIngressRequestRateLimit, Message: "the server is overloaded",
+		Labels: []string{LabelSystemOverloaded, LabelRetryable, LabelNoWritesPerformed},
 	}
+	switch r {
+	case RequestRateBefore826:
+		e.Labels = e.Labels[:2]
+	case OperationRate:
+		e.Code = CodeIngressOperationRateLimit
+	case Interrupted:
+		e.Code, e.Labels = CodeInterruptedDueToOverload, e.Labels[:1]
+	}
+	return e
 }
 
 // Labels returns the labels that a server itself gives a command's error; a code of 0 stands for no error. A router gives no
@@ -117,7 +117,7 @@ func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []strin
 	if inTransaction && !ends || router {
 		return nil
 	}
-	if IsA(code, Retriable) || IsA(writeConcernCode, Retriable) {
+	if slices.Contains(retriable, code) || slices.Contains(retriable, writeConcernCode) {
 		return []string{LabelRetryableWrite}
 	}
 	return nil
@@ -126,13 +126,13 @@ func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []strin
 // isTransient reports whether the transaction may succeed when it is run again.
 func isTransient(code int32, hasWriteConcernError, ends bool) bool {
 	switch {
-	case IsA(code, Conflict):
+	case slices.Contains(conflicts, code):
 		return true
 	case code == CodeNoSuchTransaction:
 		// A committed transaction may still be rolled back, and would then be run twice.
 		return !ends || !hasWriteConcernError
 	default:
-		return !ends && IsA(code, Retriable)
+		return !ends && slices.Contains(retriable, code)
 	}
 }
 

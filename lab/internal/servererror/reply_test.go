@@ -29,23 +29,10 @@ func TestReplies(t *testing.T) {
 	}))
 	assert.JSONEq(t, `{"ok": {"$numberDouble": "0.0"}, "errmsg": "no 1", "code": {"$numberInt": "2"}, "codeName": "BadValue"}`,
 		given(t, Errorf(CodeBadValue, "no %d", 1).Send))
+	assert.Equal(t, "IngressRequestRateLimitExceeded (462): full", Errorf(CodeIngressRequestRateLimit, "full").Error())
 	full := &Error{Code: 1_234_567, Labels: []string{LabelRetryable}, Extra: bson.D{{Key: "x", Value: "y"}}}
 	assert.JSONEq(t, `{"ok": {"$numberDouble": "0.0"}, "errmsg": "", "code": {"$numberInt": "1234567"},
 		"codeName": "Location1234567", "errorLabels": ["RetryableError"], "x": "y"}`, given(t, full.Send))
-}
-
-func TestCodes(t *testing.T) {
-	seen := map[int32]bool{}
-	for _, known := range codes {
-		assert.False(t, seen[known.code], "%d is there twice", known.code)
-		seen[known.code] = true
-	}
-	assert.Equal(t, "PrimarySteppedDown", CodeName(189))
-	assert.True(t, IsA(189, Retriable))
-	assert.True(t, IsA(112, Conflict))
-	assert.False(t, IsA(112, Retriable))
-	assert.False(t, IsA(99999, Retriable|Conflict))
-	assert.Equal(t, "IngressRequestRateLimitExceeded (462): full", Errorf(CodeIngressRequestRateLimit, "full").Error())
 }
 
 func TestRejections(t *testing.T) {

@@ -94,14 +94,14 @@ func (m *member) shards() bson.D {
 // adapt removes the fields of a reply that reveal the backend's own deployment.
 func (m *member) adapt(got *wire.Message) {
 	kind := m.cluster.spec.Kind
-	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && SaysNotPrimary(got.Body) {
+	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && saysNotPrimary(got.Body) {
 		got.Body = bsondoc.Rebuild(got.Body, []string{versionField}, m.view().version.append)
 	}
 }
 
-// SaysNotPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
+// saysNotPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
 // running servers add only to these errors, whether that is news.
-func SaysNotPrimary(doc bson.Raw) bool {
+func saysNotPrimary(doc bson.Raw) bool {
 	code := doc.Lookup("code")
 	if bsondoc.Succeeded(doc) {
 		code = doc.Lookup("writeConcernError", "code")

@@ -1,0 +1,158 @@
+// Package failpoint gives a front, with any backend, the fail point failCommand of the server's test builds, set with
+// configureFailPoint.
+package failpoint
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
+	"mongofork/lab/internal/wire"
+)
+
+// Handler has the fail point of one front. The next handler does not see the commands that fail.
+type Handler struct {
+	router bool
+
+	mu    sync.Mutex
+	skip  int64 // how often it is not taken before that
+	times int64 // how often it still is taken
+	data  data
+	count int64 // how often it has been taken
+}
+
+// data is what the fail point does.
+type data struct {
+	FailCommands      []string  `bson:"failCommands"`
+	AppName           *string   `bson:"appName"`
+	BlockConnection   bool      `bson:"blockConnection"`
+	BlockTimeMS       int32     `bson:"blockTimeMS"`
+	CloseConnection   bool      `bson:"closeConnection"`
+	ErrorCode         *int32    `bson:"errorCode"`
+	ErrorLabels       *[]string `bson:"errorLabels"` // without it, those that the server itself would give
+	WriteConcernError bson.Raw  `bson:"writeConcernError"`
+}
+
+// New returns a handler with the fail point off. A router does not label errors as retryable writes.
+func New(router bool) *Handler { return &Handler{router: router} }
+
+// Handle implements proxy.Handler. A fail point that the lab does not have is the backend's, and holds for all fronts.
+func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	if req.Command == "configureFailPoint" && req.Database == "admin" {
+		if name, _ := req.Document().Lookup(req.Command).StringValueOK(); name != "failCommand" {
+			return next(ctx, req, reply)
+		}
+		count, failure := h.configure(req.Document())
+		if failure != nil {
+			return failure.Send(req, reply)
+		}
+		return servererror.OK(req, reply, bson.E{Key: "count", Value: count})
+	}
+	failing := h.take(req)
+	if failing == nil {
+		return next(ctx, req, reply)
+	}
+	if failing.BlockConnection {
+		if err := clock.Wait(ctx, time.Duration(failing.BlockTimeMS)*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failing.CloseConnection:
+		return proxy.ErrClose
+	case failing.ErrorCode != nil:
+		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")
+		failure.Labels = h.labels(req, failing, *failing.ErrorCode, 0)
+		return failure.Send(req, reply)
+	case failing.WriteConcernError != nil:
+		reply = h.withWriteConcernError(req, reply, failing)
+	}
+	return next(ctx, req, reply)
+}
+
+// configure sets the mode and the data, and returns how often the fail point had been taken until then. What is refused changes nothing.
+func (h *Handler) configure(command bson.Raw) (int64, *servererror.Error) {
+	var given struct {
+		Mode bson.RawValue `bson:"mode"`
+		Data data          `bson:"data"`
+	}
+	if err := bson.Unmarshal(command, &given); err != nil {
+		return 0, servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err)
+	}
+	skip, times, ok := parseMode(given.Mode)
+	if !ok {
+		return 0, servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, given.Mode)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.skip, h.times, h.data = skip, times, given.Data
+	return h.count, nil
+}
+
+// parseMode reads "off", "alwaysOn", {times: n} or {skip: n}. Some clients send a skip of 0 beside times; like the server, this uses
+// times.
+func parseMode(value bson.RawValue) (skip, times int64, ok bool) {
+	switch name, _ := value.StringValueOK(); name {
+	case "off":
+		return 0, 0, true
+	case "alwaysOn":
+		return 0, math.MaxInt64, true
+	}
+	doc, _ := value.DocumentOK()
+	if n, ok := bsondoc.Int64(doc.Lookup("times")); ok {
+		return 0, n, n >= 0 && n <= math.MaxInt32
+	}
+	n, ok := bsondoc.Int64(doc.Lookup("skip"))
+	return n, math.MaxInt64, ok && n >= 0 && n <= math.MaxInt32
+}
+
+// take returns the data if the command fails, otherwise nil.
+func (h *Handler) take(req *proxy.Request) *data {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	others := h.data.AppName != nil && *h.data.AppName != req.Client.AppName
+	if h.times == 0 || others || !slices.Contains(h.data.FailCommands, req.Command) {
+		return nil
+	}
+	if h.skip > 0 {
+		h.skip--
+		return nil
+	}
+	h.times--
+	h.count++
+	d := h.data
+	return &d
+}
+
+// labels returns the labels of the fail point's error.
+func (h *Handler) labels(req *proxy.Request, failing *data, code, writeConcernCode int32) []string {
+	if failing.ErrorLabels != nil {
+		return *failing.ErrorLabels
+	}
+	return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
+}
+
+// withWriteConcernError adds the fail point's error to the reply. The labels are beside it, not within.
+func (h *Handler) withWriteConcernError(req *proxy.Request, reply proxy.ReplyFunc, failing *data) proxy.ReplyFunc {
+	return func(m *wire.Message) error {
+		code, _ := bsondoc.Int64(m.Body.Lookup("code"))
+		writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
+		added := []bson.E{{Key: "writeConcernError", Value: failing.WriteConcernError}}
+		if labels := h.labels(req, failing, int32(code), int32(writeConcernCode)); len(labels) > 0 {
+			added = append(added, bson.E{Key: "errorLabels", Value: labels})
+		}
+		var err error
+		if m.Body, err = bsondoc.With(m.Body, added...); err != nil {
+			return err
+		}
+		return reply(m)
+	}
+}
