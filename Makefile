@@ -16,7 +16,7 @@ APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
-LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab lab/limits bench examples/overload
+LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab lab/limits bench
 
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
@@ -214,8 +214,9 @@ planted: trees rig ## Plant the defects of etc/planted.yaml into the fork, one b
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: fork rig ## Show the fork and upstream's driver on a replica set that sheds load
-	$(HELD) $(RIG) server --lab members:3,replicaset:3 -- examples/overload/demo.sh
+demo: trees rig ## Show the fork and upstream's driver on a replica set that sheds load: a short soak
+	@$(foreach driver,$(BASE) pristine/$(BASE),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
+	$(call SOAK,$(BASE),$(BASE)) --seed 1 --duration 12s --only overload
 
 .PHONY: series
 series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
@@ -279,7 +280,7 @@ cross: ## Compile the fork of every base for other platforms, and test it and th
 # Packages that only tests import; they count as tests.
 TESTING := tools/fork/forktest lab/internal/handlertest
 
-SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' 'contrib/*.go' 'examples/*.go' 'docs/*.go' ':!**/testdata/**' | \
+SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' 'contrib/*.go' 'docs/*.go' ':!**/testdata/**' | \
 	grep $(1) '_test.go' $(patsubst %,-e '^%/',$(TESTING)) | xargs cat | wc -l
 
 PAGES = README.md CONTRIBUTING.md SECURITY.md docs/*.md

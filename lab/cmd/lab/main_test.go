@@ -60,15 +60,15 @@ func TestWrongUsage(t *testing.T) {
 	t.Setenv("MONGODB_URI", "") // so that it is restored
 	require.NoError(t, os.Unsetenv("MONGODB_URI"))
 	for want, args := range map[string][]string{
-		"missing flags: --backend=URI":   {"serve"},
-		"unknown flag --what":            {"serve", "--what"},
-		`give "standalone"`:              {"serve", "--backend", "mongodb://h", "--topology", "x"},
-		"has to name one host":           {"serve", "--backend", "mongodb://a,b"},
-		"or --mongod=FILE":               {"serve", "--backend", "mongodb://a", "--topology", "members"},
-		"--mongod starts members":        {"serve", "--mongod", "main.go"},
-		"missing flags: --fork":          {"soak", "--mongod", "main.go"},
-		"have to be more than 0":         {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
-		"--fork or --other x: give NAME": {"soak", "--mongod", "main.go", "--fork", "x=x", "--other", "x"},
+		"missing flags: --backend=URI": {"serve"},
+		"unknown flag --what":          {"serve", "--what"},
+		`give "standalone"`:            {"serve", "--backend", "mongodb://h", "--topology", "x"},
+		"has to name one host":         {"serve", "--backend", "mongodb://a,b"},
+		"or --mongod=FILE":             {"serve", "--backend", "mongodb://a", "--topology", "members"},
+		"--mongod starts members":      {"serve", "--mongod", "main.go"},
+		"missing flags: --fork":        {"soak", "--mongod", "main.go"},
+		"have to be more than 0":       {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
+		`there is no fault "flood"`:    {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)

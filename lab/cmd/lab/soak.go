@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
-	"strings"
+	"slices"
 	"time"
 
 	"mongofork/lab/internal/soak"
@@ -16,13 +17,14 @@ import (
 var errViolations = errors.New("there were violations; the report lists them, and the seed repeats the plan")
 
 type soakCmd struct {
-	Mongod   string        `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
-	Dir      string        `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
-	Seed     uint64        `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
-	Seeds    int           `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
-	Duration time.Duration `default:"2m" help:"How long the applications work."`
-	Fork     []string      `required:"" placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling."`
-	Other    []string      `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
+	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
+	Dir      string            `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
+	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
+	Seeds    int               `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
+	Only     []string          `placeholder:"FAULT" help:"Faults to plan, such as overload; all by default."`
+	Duration time.Duration     `default:"2m" help:"How long the applications work."`
+	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling."`
+	Other    map[string]string `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
 }
 
 // Run runs the soak and prints its report.
@@ -33,51 +35,49 @@ func (c *soakCmd) Run(env *environment) error {
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
 	}
-	arms, err := c.arms()
-	if err != nil {
+	config := soak.Config{
+		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds), Arms: c.arms(), Progress: env.stderr,
+	}
+	var err error
+	if config.Actions, err = soak.Actions(c.Only); err != nil {
 		return err
 	}
-	config := soak.Config{
-		Mongod: c.Mongod, Dir: c.Dir, Duration: c.Duration / time.Duration(c.Seeds),
-		Arms: arms, Progress: env.stderr,
+	var sums []*soak.Sum
+	for _, arm := range config.Arms {
+		sums = append(sums, &soak.Sum{Arm: arm})
 	}
-	tally := soak.NewTally(arms)
 	// If a run fails, the results so far are reported too.
-	defer func() { fmt.Fprint(env.stdout, tally.Render()) }()
+	defer func() { fmt.Fprint(env.stdout, soak.Render(sums)) }()
 	for i := range c.Seeds {
 		config.Seed = c.Seed + uint64(i)
 		reports, err := soak.Run(env.ctx, config)
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", config.Seed, err)
 		}
-		tally.Add(config.Seed, reports)
+		for i, report := range reports {
+			sums[i].Add(config.Seed, report)
+		}
 	}
-	if tally.Failed() {
+	if slices.ContainsFunc(sums, (*soak.Sum).Failed) {
 		return errViolations
 	}
 	return nil
 }
 
 // arms returns the applications.
-func (c *soakCmd) arms() (arms []soak.Arm, err error) {
-	for _, other := range c.Other {
-		name, binary, _ := strings.Cut(other, "=")
-		arms = append(arms, soak.Arm{Name: name, Binary: binary, Reference: true})
+func (c *soakCmd) arms() (arms []soak.Arm) {
+	for _, name := range slices.Sorted(maps.Keys(c.Other)) {
+		arms = append(arms, soak.Arm{Name: name, Binary: c.Other[name], Reference: true})
 	}
-	for _, fork := range c.Fork {
-		name, binary, _ := strings.Cut(fork, "=")
+	for _, name := range slices.Sorted(maps.Keys(c.Fork)) {
+		binary := c.Fork[name]
 		arms = append(arms,
 			soak.Arm{Name: name, Binary: binary},
 			soak.Arm{Name: name + ", adaptive", Binary: binary, Options: "adaptiveRetries=true"},
 			soak.Arm{Name: name + ", throttling", Binary: binary, Options: "adaptiveThrottling=true"},
 		)
 	}
-	for _, arm := range arms {
-		if arm.Binary == "" {
-			return nil, fmt.Errorf("--fork or --other %s: give NAME=FILE", arm.Name)
-		}
-	}
-	return arms, nil
+	return arms
 }
 
 // soakArmCmd is an application of a soak.

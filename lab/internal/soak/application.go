@@ -46,7 +46,7 @@ func Work(ctx context.Context, work Assignment) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the members: %w", err)
 	}
-	w := &workers{report: newReport(), lists: history{ordered: true}, pairs: history{ordered: true}}
+	w := &workers{report: &Report{}, lists: history{ordered: true}, pairs: history{ordered: true}}
 	watcher, err := work.run(ctx, w)
 	if err != nil {
 		return nil, err

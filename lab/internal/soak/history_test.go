@@ -40,7 +40,7 @@ func TestHistory(t *testing.T) {
 		"not in their order":               {[]int64{2, 1}, []int64{2, 1}, map[string]int64{overtook: 1}},
 		"one not acknowledged, before its": {[]int64{1, 2}, []int64{3, 1, 2}, map[string]int64{overtook: 1, rolledBack: 1}},
 	} {
-		h, report := &history{ordered: true}, newReport()
+		h, report := &history{ordered: true}, &Report{}
 		for range 2 {
 			h.succeed(h.begin(1))
 		}
@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 }
 
 func TestReadsDoNotGoBack(t *testing.T) {
-	h, report := &history{ordered: true}, newReport()
+	h, report := &history{ordered: true}, &Report{}
 	early := h.begin(0)
 	h.begin(1)
 	h.succeed(h.begin(0), 1)
@@ -68,7 +68,7 @@ func TestReadsDoNotGoBack(t *testing.T) {
 }
 
 func TestAppendsThatReturnTheList(t *testing.T) {
-	h, report := &history{ordered: true}, newReport()
+	h, report := &history{ordered: true}, &Report{}
 	h.succeed(h.begin(1))
 	h.succeed(h.begin(1), 2)
 	h.check(map[int][]int64{0: {1, 2}}, report)
@@ -76,7 +76,7 @@ func TestAppendsThatReturnTheList(t *testing.T) {
 }
 
 func TestDocumentsHaveNoOrder(t *testing.T) {
-	h, report := &history{}, newReport()
+	h, report := &history{}, &Report{}
 	h.succeed(h.begin(2))
 	h.succeed(h.begin(1))
 	h.succeed(h.begin(0), 1, 2, 3)
@@ -94,7 +94,7 @@ func TestListsTakeTurns(t *testing.T) {
 }
 
 func TestPairs(t *testing.T) {
-	w := &workers{report: newReport()}
+	w := &workers{report: &Report{}}
 	w.checkPair("x", []int64{1, 2}, []int64{1, 2})
 	assert.Empty(t, w.report.Violations)
 	w.checkPair("x", []int64{1, 2}, []int64{1})
@@ -118,7 +118,7 @@ func TestWatcherCheck(t *testing.T) {
 		h := &history{}
 		h.succeed(h.begin(2))
 		h.begin(1)
-		w := &watcher{report: newReport(), seen: test.seen}
+		w := &watcher{report: &Report{}, seen: test.seen}
 		w.check(h, map[int][]int64{0: test.inserted})
 		assert.Equal(t, test.want, counted(w.report), name)
 	}

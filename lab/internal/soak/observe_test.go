@@ -27,7 +27,7 @@ func TestAttempts(t *testing.T) {
 		"batches are no attempts": {[]string{`{"getMore": 1, "comment": "x"}`}, 7, map[string]int64{"operations that the server never saw": 1}, 0},
 		"no comment":              {[]string{`{"insert": 1}`}, 7, map[string]int64{"operations that the server never saw": 1}, 0},
 	} {
-		a, report := &attempts{}, newReport()
+		a, report := &attempts{}, &Report{}
 		for range test.times {
 			for _, command := range test.commands {
 				passed, _, err := handlertest.Handle(t, a, handlertest.Request(t, "soak", command), bson.D{})

@@ -66,19 +66,33 @@ func (e Event) String() string {
 	if e.Primary {
 		who = "the primary"
 	}
-	text := fmt.Sprintf("%v: %s, %s, for %v", e.At, e.Action.name, who, e.For)
 	if e.Rate > 0 {
-		text += fmt.Sprintf(", all fronts: at most %d a second", e.Rate)
+		who = fmt.Sprintf("all fronts at most %d a second", e.Rate)
 	}
-	return text
+	return fmt.Sprintf("%v: %s, %s, for %v", e.At, e.Action.name, who, e.For)
 }
 
-// Plan returns what happens during a run. The same seed, duration and number of members give the same plan.
+// Actions returns the actions of these names, and all without a name.
+func Actions(names []string) (chosen []*Action, err error) {
+	if len(names) == 0 {
+		return actions, nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(actions, func(a *Action) bool { return a.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no fault %q", name)
+		}
+		chosen = append(chosen, actions[i])
+	}
+	return chosen, nil
+}
+
+// Plan returns what happens during a run. The same arguments give the same plan.
 //
 // Each action happens once before any does again, so that short runs see all of them. The first and last tenth of the
 // run are quiet: clients connect in the one, and what is under way ends in the other. So is the time that a member needs to come
 // back.
-func Plan(seed uint64, duration time.Duration, members int) []Event {
+func Plan(seed uint64, duration time.Duration, members int, actions []*Action) []Event {
 	random := rand.New(rand.NewPCG(seed, uint64(members)))
 	between := func(low, high time.Duration) time.Duration {
 		return (low + time.Duration(random.Float64()*float64(high-low))).Round(time.Millisecond)

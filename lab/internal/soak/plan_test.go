@@ -12,7 +12,7 @@ func TestPlan(t *testing.T) {
 		const duration, members = 90 * time.Second, 3
 		happened := map[*Action]int{}
 		var free time.Duration
-		for i, e := range Plan(seed, duration, members) {
+		for i, e := range Plan(seed, duration, members, actions) {
 			happened[e.Action]++
 			assert.GreaterOrEqual(t, e.At, free, "seed %d: %v begins before a member is back", seed, e)
 			free = e.At + e.For
@@ -30,10 +30,21 @@ func TestPlan(t *testing.T) {
 		}
 		assert.Len(t, happened, len(actions), "seed %d: a run of 90 s sees everything", seed)
 	}
-	assert.Equal(t, Plan(7, time.Minute, 3), Plan(7, time.Minute, 3))
-	assert.NotEqual(t, Plan(7, time.Minute, 3), Plan(8, time.Minute, 3), "another seed")
+	assert.Equal(t, Plan(7, time.Minute, 3, actions), Plan(7, time.Minute, 3, actions))
+	assert.NotEqual(t, Plan(7, time.Minute, 3, actions), Plan(8, time.Minute, 3, actions), "another seed")
 }
 
 func TestPlanOfAShortRunIsEmpty(t *testing.T) {
-	assert.Empty(t, Plan(1, 0, 3))
+	assert.Empty(t, Plan(1, 0, 3, actions))
+}
+
+func TestActions(t *testing.T) {
+	all, err := Actions(nil)
+	assert.NoError(t, err)
+	assert.Equal(t, actions, all)
+	chosen, err := Actions([]string{"pause", "overload"})
+	assert.NoError(t, err)
+	assert.Equal(t, []*Action{&pause, &overloaded}, chosen)
+	_, err = Actions([]string{"flood"})
+	assert.ErrorContains(t, err, `no fault "flood"`)
 }

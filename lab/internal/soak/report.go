@@ -34,8 +34,6 @@ type Violation struct {
 	Example string `json:"example"`
 }
 
-func newReport() *Report { return &Report{Violations: make(map[string]Violation)} }
-
 func (r *Report) violation(kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,6 +47,9 @@ func (r *Report) add(kind string, more Violation) {
 		v.Example = more.Example
 	}
 	v.Count += more.Count
+	if r.Violations == nil {
+		r.Violations = make(map[string]Violation)
+	}
 	r.Violations[kind] = v
 }
 
@@ -96,77 +97,54 @@ func documented(err error) bool {
 		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Tally adds up the applications' findings.
-type Tally struct {
-	arms []Arm
-	sums []*Report // by arm
+// Sum adds up the reports of an application.
+type Sum struct {
+	Arm
+	Report
 }
 
-// NewTally returns an empty tally.
-func NewTally(arms []Arm) *Tally {
-	t := &Tally{arms: arms}
-	for range arms {
-		t.sums = append(t.sums, newReport())
-	}
-	return t
-}
-
-// Add adds the reports of a seed, in the order of the arms.
-func (t *Tally) Add(seed uint64, reports []*Report) {
-	for i, r := range reports {
-		sum := t.sums[i]
-		sum.Operations += r.Operations
-		sum.Errors += r.Errors
-		sum.Most = max(sum.Most, r.Most)
-		sum.Held += r.Held
-		for kind, v := range r.Violations {
-			sum.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
-		}
+// Add adds the report of a seed.
+func (s *Sum) Add(seed uint64, r *Report) {
+	s.Operations += r.Operations
+	s.Errors += r.Errors
+	s.Most = max(s.Most, r.Most)
+	s.Held += r.Held
+	for kind, v := range r.Violations {
+		s.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
 	}
 }
 
 // Failed reports whether an application that has to pass found a violation.
-func (t *Tally) Failed() bool {
-	for i, arm := range t.arms {
-		if !arm.Reference && len(t.sums[i].Violations) > 0 {
-			return true
-		}
-	}
-	return false
-}
+func (s *Sum) Failed() bool { return !s.Reference && len(s.Violations) > 0 }
 
 // Render returns the table, side by side, and the first example of each violation, as Markdown.
-func (t *Tally) Render() string {
+func Render(sums []*Sum) string {
 	var table, examples strings.Builder
-	row := func(title string, of func(arm Arm, sum *Report) any) {
+	row := func(title string, of func(*Sum) any) {
 		fmt.Fprintf(&table, "| %s |", title)
-		for i, sum := range t.sums {
-			fmt.Fprintf(&table, " %v |", of(t.arms[i], sum))
+		for _, sum := range sums {
+			fmt.Fprintf(&table, " %v |", of(sum))
 		}
 		table.WriteString("\n")
 	}
-	row("", func(arm Arm, _ *Report) any { return arm.Name })
-	row("---", func(Arm, *Report) any { return "---:" })
-	row("operations", func(_ Arm, sum *Report) any { return sum.Operations })
-	row("documented errors", func(_ Arm, sum *Report) any { return sum.Errors })
-	row("commands of one operation, at most", func(_ Arm, sum *Report) any { return sum.Most })
-	row("commits while the primary died", func(_ Arm, sum *Report) any { return sum.Held })
+	row("", func(s *Sum) any { return s.Name })
+	row("---", func(*Sum) any { return "---:" })
+	row("operations", func(s *Sum) any { return s.Operations })
+	row("documented errors", func(s *Sum) any { return s.Errors })
+	row("commands of one operation, at most", func(s *Sum) any { return s.Most })
+	row("commits while the primary died", func(s *Sum) any { return s.Held })
 	kinds := make(map[string]bool)
-	for i, sum := range t.sums {
+	for _, sum := range sums {
 		for _, kind := range slices.Sorted(maps.Keys(sum.Violations)) {
 			kinds[kind] = true
-			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", t.arms[i].Name, kind, sum.Violations[kind].Example)
+			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", sum.Name, kind, sum.Violations[kind].Example)
 		}
 	}
-	row("violations", func(_ Arm, sum *Report) any {
-		var all int64
-		for _, v := range sum.Violations {
-			all += v.Count
-		}
-		return all
-	})
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		row(kind, func(_ Arm, sum *Report) any { return sum.Violations[kind].Count })
+		row(kind, func(s *Sum) any { return s.Violations[kind].Count })
+	}
+	if len(kinds) == 0 {
+		row("violations", func(*Sum) any { return 0 })
 	}
 	return table.String() + "\n" + examples.String()
 }

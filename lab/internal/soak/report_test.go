@@ -12,7 +12,7 @@ import (
 )
 
 func TestReportOfOperations(t *testing.T) {
-	report := newReport()
+	report := &Report{}
 	report.operation("insert", nil)
 	report.operation("insert", mongo.CommandError{Code: 462, Labels: []string{"SystemOverloadedError"}})
 	assert.Empty(t, report.Violations)
@@ -47,40 +47,25 @@ func TestDocumentedErrors(t *testing.T) {
 	}
 }
 
-func TestTally(t *testing.T) {
-	arms := []Arm{{Name: "v1", Reference: true}, {Name: "fork"}}
-	clean := func() *Report { return &Report{Operations: 15, Errors: 2, Most: 6} }
-	lost := func() *Report {
-		r := clean()
-		r.Violations = map[string]Violation{"acknowledged writes that are not there": {Count: 3, Example: "insert 7"}}
-		return r
+func TestRender(t *testing.T) {
+	clean := &Report{Operations: 15, Errors: 2, Most: 6}
+	lost := &Report{Operations: 15, Most: 5, Violations: map[string]Violation{"lost writes": {Count: 3, Example: "insert 7"}}}
+	sums := []*Sum{{Arm: Arm{Name: "v1", Reference: true}}, {Arm: Arm{Name: "fork"}}}
+	assert.Contains(t, Render(sums), "| violations | 0 | 0 |")
+	for _, sum := range sums {
+		sum.Add(1, clean)
+		assert.False(t, sum.Failed())
 	}
-	for name, test := range map[string]struct {
-		reports [][]*Report
-		failed  bool
-		want    []string
-	}{
-		"nothing": {nil, false, nil},
-		"none": {[][]*Report{{clean(), clean()}}, false,
-			[]string{"| operations | 15 | 15 |", "| documented errors | 2 | 2 |", "| violations | 0 | 0 |"}},
-		"the other's": {[][]*Report{{lost(), clean()}, {lost(), clean()}}, false, []string{
-			"| acknowledged writes that are not there | 6 | 0 |",
-			"v1, the first of acknowledged writes that are not there: seed 0: insert 7",
-		}},
-		"the fork's, seed by seed": {[][]*Report{{clean(), clean()}, {clean(), lost()}}, true, []string{
-			"| operations | 30 | 30 |", "| commands of one operation, at most | 6 | 6 |",
-			"| acknowledged writes that are not there | 0 | 3 |", "| violations | 0 | 3 |",
-			"fork, the first of acknowledged writes that are not there: seed 1",
-		}},
+	sums[0].Add(2, lost)
+	sums[0].Add(3, lost)
+	assert.False(t, sums[0].Failed(), "of a reference")
+	text := Render(sums)
+	for _, want := range []string{
+		"| operations | 45 | 15 |", "| documented errors | 2 | 2 |", "| commands of one operation, at most | 6 | 6 |",
+		"| lost writes | 6 | 0 |", "v1, the first of lost writes: seed 2: insert 7",
 	} {
-		tally := NewTally(arms)
-		for seed, reports := range test.reports {
-			tally.Add(uint64(seed), reports)
-		}
-		assert.Equal(t, test.failed, tally.Failed(), name)
-		text := tally.Render()
-		for _, want := range test.want {
-			assert.Contains(t, text, want, name)
-		}
+		assert.Contains(t, text, want)
 	}
+	sums[1].Add(4, lost)
+	assert.True(t, sums[1].Failed())
 }

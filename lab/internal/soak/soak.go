@@ -51,6 +51,7 @@ type Config struct {
 	Mongod, Dir string
 	Seed        uint64
 	Duration    time.Duration
+	Actions     []*Action
 	Arms        []Arm
 	// Progress receives a line for each event.
 	Progress io.Writer
@@ -103,7 +104,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 			return err
 		})
 	}
-	group.Go(func() error { return d.run(ctx, Plan(config.Seed, config.Duration, count), start) })
+	group.Go(func() error { return d.run(ctx, Plan(config.Seed, config.Duration, count, config.Actions), start) })
 	err = group.Wait()
 	return reports, errors.Join(err, set.Err())
 }
@@ -124,7 +125,7 @@ func (c *Config) runArm(ctx context.Context, s *station, work Assignment) (*Repo
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", s.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
 	}
-	report := newReport()
+	report := &Report{}
 	if err := json.Unmarshal(output.Bytes(), report); err != nil {
 		return nil, fmt.Errorf("%s: its report %.200q: %w", s.Name, output.Bytes(), err)
 	}
