@@ -88,16 +88,17 @@ const (
 // Error returns the rejection's error.
 func (r Rejection) Error() *Error {
 	e := &Error{
-		Code: CodeIngressRequestRateLimit, Message: "the server is overloaded",
+		Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit",
 		Labels: []string{LabelSystemOverloaded, LabelRetryable, LabelNoWritesPerformed},
 	}
 	switch r {
 	case RequestRateBefore826:
 		e.Labels = e.Labels[:2]
 	case OperationRate:
-		e.Code = CodeIngressOperationRateLimit
+		e.Code, e.Message = CodeIngressOperationRateLimit, "the rate of operations exceeds the server's limit"
 	case Interrupted:
-		e.Code, e.Labels = CodeInterruptedDueToOverload, e.Labels[:1]
+		e.Code, e.Message = CodeInterruptedDueToOverload, "the operation was interrupted by an overloaded server"
+		e.Labels = e.Labels[:1]
 	}
 	return e
 }
