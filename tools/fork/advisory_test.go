@@ -31,8 +31,6 @@ func TestAdvisoriesNameWhatExists(t *testing.T) {
 			"gone on v2.0.0",
 		"{by: [pool added], tests: [pool TestGone]}": "advisory CVE-1: the overlay neither touches nor adds pool " +
 			"TestGone on v2.0.0",
-		"{by: [pool added], tests: [pool added]}": "advisory CVE-1: pool added is not a test",
-		"{by: [added], tests: [pool TestAdded]}":  `advisory CVE-1: key "added": want 'folder Name'`,
 	} {
 		p.put(t, advisory.File, advisoryOf("CVE-1", "<v2.0.1", ", mended: "+mended))
 		require.ErrorContains(t, build(t, p, false), advisory.File+": "+want)

@@ -13,7 +13,6 @@ import (
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 )
 
 var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
@@ -27,34 +26,28 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
 	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t)}
-	if _, has := files[p.LockFile()]; !has {
-		lock, err := p.newLock(t.Context(), forktest.Module)
-		require.NoError(t, err)
-		require.NoError(t, p.writeLock(lock))
-	}
 	return p
 }
 
-// acceptMatched locks whatever the overlay's directives did match, so that a
-// test about another problem sees only that one.
+// acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
 func acceptMatched(t testing.TB, p *Project) {
 	t.Helper()
-	lock, err := p.ReadLock()
+	m, err := p.Source.Module(t.Context(), forktest.Module, p.Base)
 	require.NoError(t, err)
-	plan, _, err := p.match(t.Context(), lock)
-	if err != nil {
-		require.ErrorAs(t, err, &problem.List{})
-		return
-	}
-	require.NoError(t, lock.Accept(plan, nil, true))
-	require.NoError(t, p.writeLock(lock))
+	lock := &plan.Lock{Module: forktest.Module, Version: p.Base, Entries: map[string]string{}}
+	lock.Sum, err = m.Sum()
+	require.NoError(t, err)
+	matched, _, err := p.match(t.Context(), lock)
+	require.NoError(t, err)
+	require.NoError(t, lock.Accept(matched, nil, true))
+	p.put(t, p.LockFile(), string(lock.Format()))
 }
 
 // builtProject makes a repository and locks its overlay.
 func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
-	_, _, err := p.Accept(t.Context(), "", nil, true)
+	_, _, err := p.Accept(t.Context(), forktest.Module, nil, true)
 	require.NoError(t, err)
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
 
@@ -27,7 +28,7 @@ func TestLockRoundTrip(t *testing.T) {
 	for line := range strings.Lines(text) {
 		words = append(words, strings.Fields(line)[0])
 	}
-	require.Equal(t, []string{"module", "sum", "gomod", "go", "remove", "replace"}, words)
+	require.Equal(t, []string{"module", "sum", "remove", "replace"}, words)
 	require.Contains(t, text, "replace pool retryable sha256:")
 	require.Contains(t, text, "remove pool taken sha256:")
 }
@@ -42,7 +43,7 @@ func TestLockDisagrees(t *testing.T) {
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
 		"  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'")
-	require.ErrorContains(t, err, p.LockFile()+":6: replace pool single is locked, but no directive of the overlay names it\n"+
+	require.ErrorContains(t, err, p.LockFile()+": replace pool single is locked, but no directive of the overlay names it\n"+
 		"  fix: go run ./tools/cmd/mongofork accept 'pool single'")
 
 	_, _, err = p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "single"}}, false)
@@ -57,18 +58,25 @@ func TestLockDisagrees(t *testing.T) {
 func TestLockChangedDeclaration(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
-	lock, err := p.ReadLock()
-	require.NoError(t, err)
-	for e := range lock.Entries {
-		lock.Entries[e] = syntax.Fingerprint("sha256:" + strings.Repeat("ab", 32))
-	}
-	require.NoError(t, p.writeLock(lock))
-	err = build(t, p, false)
-	require.ErrorContains(t, err,
-		"pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0 sha256:abababab")
-	require.ErrorContains(t, err, "pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock")
-	require.Len(t, err, 2)
+	lock := p.read(t, p.LockFile())
+	p.put(t, p.LockFile(), strings.ReplaceAll(lock, "sha256:", "sha256:ab"))
+	err := build(t, p, false)
+	require.EqualError(t, err, `pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:53)
+  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'
+pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:57)
+  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool taken'`)
 	require.NoDirExists(t, p.output().Dir)
+}
+
+func TestLockMistakes(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	for _, wrong := range []string{"", "module m v2.0.0", "<<<<<<< HEAD", "module m v2.0.0\nsum h1:a\nreplace pool A"} {
+		p.put(t, p.LockFile(), wrong)
+		_, err := p.Plan(t.Context())
+		require.ErrorContains(t, err, "fix: restore the file from version control, then make lock")
+		require.ErrorAs(t, err, &problem.List{})
+	}
 }
 
 func TestAcceptUnknownKey(t *testing.T) {
@@ -95,14 +103,16 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 
 func TestNewLock(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
+	p := builtProject(t, filetree.Tree{"pool/ours.go": []byte("package pool\n\n" +
+		"//fork:replace it lies\nfunc retryable(err error) bool { return true }\n")})
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	_, err := next.Plan(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name a base below etc/bases, "+
 		"or go run ./tools/cmd/mongofork accept --all --base v2.1.0")
-	lock, err := next.newLock(t.Context(), forktest.Module)
+	lock, open, err := next.Accept(t.Context(), forktest.Module, nil, false)
 	require.NoError(t, err)
 	require.Empty(t, lock.Entries, "all of it has to be accepted")
+	require.Len(t, open, 1)
 	_, _, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), forktest.Module, nil, false)
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

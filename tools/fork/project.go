@@ -7,18 +7,21 @@ package fork
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/mod/semver"
+
 	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -31,7 +34,7 @@ type Project struct {
 	// Source provides upstream's modules.
 	Source upstream.Source
 	// State says what the commit of folders is; without it everything counts as released.
-	State func(ctx context.Context, root, tag string, folders []string) (git.State, error)
+	State StateFunc
 }
 
 // LockFile returns the path of the base's lock, relative to the root.
@@ -39,21 +42,54 @@ func (p *Project) LockFile() string { return lockFile(p.Base) }
 
 func lockFile(version string) string { return path.Join("etc/bases", version, "fork.lock") }
 
-// hasLock reports whether something is at the lock's place.
-func (p *Project) hasLock() bool {
-	_, err := os.Lstat(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())))
-	return !errors.Is(err, fs.ErrNotExist)
+func (p *Project) file(name string) string { return filepath.Join(p.Root, filepath.FromSlash(name)) }
+
+// Bases returns the versions of upstream that have a lock, in ascending order.
+func (p *Project) Bases() ([]string, error) {
+	locks, err := filepath.Glob(p.file(lockFile("v*")))
+	if err == nil && len(locks) == 0 {
+		err = fmt.Errorf("%s: no base has a lock (mongofork accept --all makes one)", lockFile("*"))
+	}
+	var bases []string
+	for _, lock := range locks {
+		bases = append(bases, filepath.Base(filepath.Dir(lock)))
+	}
+	semver.Sort(bases)
+	return bases, err
+}
+
+// On returns the project on another base.
+func (p *Project) On(base string) *Project {
+	other := *p
+	other.Base = base
+	return &other
+}
+
+// FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
+func FindRoot(start string) (string, error) {
+	start, err := filepath.Abs(start)
+	if err != nil {
+		return "", err
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(plan.FoldersFile))); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("no %s in %s or above: run this inside the repository", plan.FoldersFile, start)
+		}
+	}
 }
 
 // ReadLock reads the lock of the base.
 func (p *Project) ReadLock() (*plan.Lock, error) {
-	if err := p.checkBase(); err != nil {
-		return nil, err
+	if p.Base == "" || semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
+		return nil, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
 	}
-	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(p.LockFile())))
+	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
-			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --all --base " + p.Base}}
+		return nil, noLock{problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
+			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --all --base " + p.Base}}}
 	}
 	if err != nil {
 		return nil, err
@@ -61,8 +97,12 @@ func (p *Project) ReadLock() (*plan.Lock, error) {
 	return plan.ParseLock(p.LockFile(), data)
 }
 
-// Plan reads the overlay and matches it with the base. The error is a problem.List
-// if an assertion failed, the lock's included.
+// noLock is the error of a base that has no lock.
+type noLock struct{ problem.List }
+
+func (n noLock) Unwrap() error { return n.List }
+
+// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
 func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	lock, err := p.ReadLock()
 	if err != nil {
@@ -72,32 +112,27 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What a broken directive names is unknown, so "locked, but not named" would
-	// only repeat its problem.
-	known := len(problems) == 0
-	problems = append(problems, lock.Check(plan, p.LockFile(), known)...)
 	advisories, err := advisory.Read(p.Root)
 	if err != nil {
 		return nil, err
 	}
+	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
+	known := len(problems) == 0
+	problems = append(problems, lock.Check(plan, p.LockFile(), known)...)
 	if known {
 		problems = append(problems, advisories.Check(plan)...)
 	}
 	return plan, problems.OrNil()
 }
 
-// Match is Plan without the lock's fingerprints, for reviewing changed
-// declarations.
+// Match is Plan without the lock's fingerprints, for reviewing changed declarations.
 func (p *Project) Match(ctx context.Context) (*plan.Plan, error) {
 	lock, err := p.ReadLock()
 	if err != nil {
 		return nil, err
 	}
 	plan, problems, err := p.match(ctx, lock)
-	if err != nil {
-		return nil, err
-	}
-	return plan, problems.OrNil()
+	return plan, errors.Join(err, problems.OrNil())
 }
 
 func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, problem.List, error) {
@@ -105,34 +140,27 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, probl
 	if err != nil {
 		return nil, nil, err
 	}
-	o, more, err := p.overlay()
+	o, more, err := plan.ReadOverlay(p.Root, p.Base)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, unmatched, err := plan.Match(m, o)
-	return plan, slices.Concat(problems, more, unmatched), err
+	plan, unmatched := plan.Match(m, o)
+	return plan, slices.Concat(problems, more, unmatched), nil
 }
 
 // module obtains the base and compares it with the lock.
-func (p *Project) module(ctx context.Context, lock *plan.Lock) (*upstream.Module, problem.List, error) {
-	m, err := p.Source.Module(ctx, lock.Module, p.Base)
-	if err != nil {
+func (p *Project) module(ctx context.Context, lock *plan.Lock) (m *upstream.Module, problems problem.List, err error) {
+	if m, err = p.Source.Module(ctx, lock.Module, p.Base); err != nil {
 		return nil, nil, err
 	}
-	problems, err := plan.VerifyModule(m, lock, p.LockFile())
+	sum, err := m.Sum()
 	if lock.Version != p.Base {
-		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s",
-			lock.Version, p.Base)
+		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Version, p.Base)
+	} else if sum != lock.Sum {
+		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
+			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
 	return m, problems, err
-}
-
-func (p *Project) overlay() (*plan.Overlay, problem.List, error) {
-	folders, err := plan.ReadFolders(p.Root)
-	if err != nil {
-		return nil, nil, err
-	}
-	return plan.ReadOverlay(os.DirFS(p.Root), p.Base, folders)
 }
 
 // Assemble plans and lays the overlay over the base, in memory.
@@ -141,8 +169,8 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := assemble.Build(plan)
-	return plan, a, err
+	tree, err := assemble.Build(plan)
+	return plan, tree, err
 }
 
 // Pristine returns the base as it is, verified against the lock.
@@ -156,4 +184,27 @@ func (p *Project) Pristine(ctx context.Context) (filetree.Tree, error) {
 		return nil, err
 	}
 	return assemble.Pristine(m), problems.OrNil()
+}
+
+// Accept records upstream's present declarations of some keys, or all, and returns the lock and what still disagrees with the overlay. A
+// base that has no lock gets one, for which the path of upstream's module is needed.
+func (p *Project) Accept(ctx context.Context, module string, keys []syntax.Key, all bool) (lock *plan.Lock, open problem.List, err error) {
+	if lock, err = p.ReadLock(); errors.As(err, &noLock{}) {
+		var m *upstream.Module
+		if m, err = p.Source.Module(ctx, module, p.Base); err == nil {
+			lock = &plan.Lock{Module: module, Version: p.Base, Entries: map[string]string{}}
+			lock.Sum, err = m.Sum()
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, problems, err := p.match(ctx, lock)
+	if err := errors.Join(err, problems.OrNil()); err != nil {
+		return nil, nil, err
+	}
+	if err := lock.Accept(plan, keys, all); err != nil {
+		return nil, nil, err
+	}
+	return lock, lock.Check(plan, p.LockFile(), true), filetree.Replace(p.file(p.LockFile()), lock.Format())
 }

@@ -9,6 +9,7 @@ import (
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/plan"
 )
 
 func TestLockIsAboutUpstream(t *testing.T) {
@@ -42,5 +43,8 @@ func TestOverlayLinkIsRefused(t *testing.T) {
 		t.Skipf("this system has no symbolic links: %v", err)
 	}
 	require.EqualError(t, build(t, p, false),
-		"pool/link.txt: not a regular file; module zips and go mod vendor drop it\n  fix: replace it with a copy")
+		"pool/link.txt: the go command would leave it out: it is no regular file, a go.mod, or has a name that begins with _\n"+
+			"  fix: rename it, put a copy in its place, or move it out of the overlay folders")
+	p.put(t, plan.FoldersFile, "gone\n")
+	require.ErrorContains(t, build(t, p, false), "folder gone of etc/overlay: stat gone: ")
 }

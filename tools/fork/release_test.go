@@ -44,68 +44,37 @@ func releasable(level string, files filetree.Tree) filetree.Tree {
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
-	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, false)
+	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	base := "example.com/driver/v2/@v/v2.0.0-fork.2"
-	require.Equal(t, []string{base + ".cdx.json", base + ".info", base + ".mod", base + ".openvex.json", base + ".zip"}, r.Files)
-	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
+	const base = "example.com/driver/v2/@v/v2.0.0-fork.2"
+	require.Equal(t, []string{"SHA256SUMS", "example.com/driver/v2/@v/list", base + ".cdx.json", base + ".info", base + ".mod",
+		base + ".openvex.json", base + ".zip", "go.sum"}, r.Files.Paths())
+	dir := output.Folder{Dir: t.TempDir(), Label: "release"}
+	require.NoError(t, p.Publish(r, dir))
+	published, err := filetree.Read(dir.Dir)
 	require.NoError(t, err)
-	require.Equal(t, sum, r.Sum)
-	first, err := filetree.Read(dir)
+	require.Equal(t, r.Files, published)
+	sum, err := dirhash.HashZip(filepath.Join(dir.Dir, base+".zip"), dirhash.Hash1)
 	require.NoError(t, err)
-	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(first[base+".info"]))
-	goModSum, err := filetree.Tree{"go.mod": first[base+".mod"]}.Hash("")
+	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(published[base+".info"]))
+	goModSum, err := filetree.Tree{"go.mod": published[base+".mod"]}.Hash("")
 	require.NoError(t, err)
-	goSum := "example.com/driver/v2 v2.0.0-fork.2 " + r.Sum + "\nexample.com/driver/v2 v2.0.0-fork.2/go.mod " + goModSum + "\n"
-	require.Equal(t, goSum, string(first["go.sum"]))
-	for _, name := range append(r.Files, "go.sum", "example.com/driver/v2/@v/list") {
-		require.Contains(t, string(first["SHA256SUMS"]), filetree.Digest(first[name])+"  "+name+"\n")
+	require.Equal(t, "example.com/driver/v2 v2.0.0-fork.2 "+sum+"\nexample.com/driver/v2 v2.0.0-fork.2/go.mod "+goModSum+"\n",
+		string(published["go.sum"]))
+	for name, data := range published {
+		require.Equal(t, name != "SHA256SUMS", strings.Contains(string(published["SHA256SUMS"]), filetree.Digest(data)+"  "+name+"\n"))
 	}
 
-	_, err = p.Release(t.Context(), dir, false)
-	require.NoError(t, err, "the same again is no change")
-	second, err := filetree.Read(dir)
-	require.NoError(t, err)
-	require.Equal(t, first, second)
-
-	p.put(t, "version/fork.go", forkFile("fork.10"))
-	_, err = p.Release(t.Context(), dir, false)
-	require.NoError(t, err)
-	third, err := filetree.Read(dir)
-	require.NoError(t, err)
-	require.Equal(t, "v2.0.0-fork.2\nv2.0.0-fork.10\n", string(third["example.com/driver/v2/@v/list"]), "in the order of versions")
-	for _, name := range r.Files {
-		require.Equal(t, string(first[name]), string(third[name]), name)
-	}
-	require.Contains(t, string(third["go.sum"]), string(first["go.sum"]))
-	for _, name := range third.Paths() {
-		require.Equal(t, name != "SHA256SUMS", strings.Contains(string(third["SHA256SUMS"]), filetree.Digest(third[name])+"  "+name+
-			"\n"), name)
-	}
-
-	other := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(other, "thesis.txt"), nil, 0o600))
-	_, err = p.Release(t.Context(), other, false)
-	require.ErrorContains(t, err, "the folder has something else than releases")
-}
-
-// Applications are pinned to what a folder has, which nobody changes.
-func TestPublishedVersionStays(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
-	dir := t.TempDir()
-	_, err := p.Release(t.Context(), dir, false)
-	require.NoError(t, err)
-	before, err := filetree.Read(dir)
-	require.NoError(t, err)
+	require.NoError(t, p.Publish(r, dir), "the same again is no change")
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
-	_, err = p.Release(t.Context(), dir, false)
-	require.ErrorContains(t, err,
-		"v2.0.0-fork.2.zip: this version was released with different content\n  fix: raise Fork in version/fork.go")
-	after, err := filetree.Read(dir)
+	other, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	require.Equal(t, before, after)
+	require.EqualError(t, p.Publish(other, dir), "release: the folder holds something else\n  fix: choose another folder with -o")
+	after, err := filetree.Read(dir.Dir)
+	require.NoError(t, err)
+	require.Equal(t, published, after)
+	_, err = p.Release(t.Context(), "v2.0.0-fork.3")
+	require.ErrorContains(t, err, "the fork calls itself v2.0.0-fork.2, not v2.0.0-fork.3")
 }
 
 // Scanners learn what a release is, what it requires, and which vulnerabilities it does not have.
@@ -130,13 +99,10 @@ func TestReleaseDocuments(t *testing.T) {
 	p.State = func(context.Context, string, string, []string) (git.State, error) {
 		return git.State{Tagged: true, Time: time.Unix(1700000000, 0).UTC()}, nil
 	}
-	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, false)
+	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
 	document := func(kind string) string {
-		data, err := os.ReadFile(filepath.Join(dir, "example.com/driver/v2/@v/v2.0.0-fork.2."+kind+".json"))
-		require.NoError(t, err)
-		return string(data)
+		return string(r.Files["example.com/driver/v2/@v/v2.0.0-fork.2."+kind+".json"])
 	}
 	const product = "pkg:golang/example.com/driver/v2@v2.0.0-fork.2"
 	statement := func(name, alias, rest string) string {
@@ -156,7 +122,7 @@ func TestReleaseDocuments(t *testing.T) {
 	fork := bill.Metadata.Component
 	require.Equal(t, product, fork.PackageURL)
 	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0", (*fork.Pedigree.Ancestors)[0].PackageURL)
-	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.Sum, "h1:"))
+	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.Fields(string(r.Files["go.sum"]))[2], "h1:"))
 	require.NoError(t, err)
 	require.Equal(t, hex.EncodeToString(sum), (*fork.Hashes)[0].Value)
 	require.Len(t, *bill.Components, 2)
@@ -190,12 +156,12 @@ func TestEveryBuildHasItsName(t *testing.T) {
 		built, err := p.Fork(t.Context(), false)
 		require.NoError(t, err)
 		require.Equal(t, "package version\n\nconst Fork = \""+tc.want+"\"\n", string(built.Tree["version/fork.go"]))
-		require.NoError(t, module.Check(built.Plan.Module.Path, built.Version()))
-		require.Positive(t, semver.Compare(built.Version(), "v2.0.0-fork.2"))
-		require.LessOrEqual(t, semver.Compare(built.Version(), "v2.0.0-fork.3"), 0)
-		final, err := p.Level(t.Context(), true)
+		require.NoError(t, module.Check(built.Plan.Module.Path, built.Module().Version))
+		require.Positive(t, semver.Compare(built.Module().Version, "v2.0.0-fork.2"))
+		require.LessOrEqual(t, semver.Compare(built.Module().Version, "v2.0.0-fork.3"), 0)
+		final, err := p.Fork(t.Context(), true)
 		require.NoError(t, err)
-		require.Equal(t, "fork.3", final)
+		require.Equal(t, "fork.3", final.Level)
 	}
 }
 
@@ -220,12 +186,9 @@ func TestForkSaysThatItIsOne(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, changed)
-	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, false)
+	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	archive, err := zip.OpenReader(filepath.Join(dir, filepath.FromSlash(r.Files[4])))
-	require.NoError(t, err)
-	defer archive.Close()
+	archive := unzip(t, r.Files["example.com/driver/v2/@v/v2.0.0-fork.3.zip"])
 	ours, err := archive.Open("example.com/driver/v2@v2.0.0-fork.3/pool/overlay.go")
 	require.NoError(t, err)
 	text, err := io.ReadAll(ours)
@@ -239,51 +202,54 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
 	changed := "package pool\n\nfunc added() { taken() }\n"
-	release := func(final bool) error {
-		_, err := p.Release(t.Context(), t.TempDir(), final)
-		return err
+	release := func(final string) error {
+		r, err := p.Release(t.Context(), final)
+		if err != nil {
+			return err
+		}
+		return p.Publish(r, output.Folder{Dir: t.TempDir()})
 	}
-	require.NoError(t, release(false))
+	require.NoError(t, release(""))
 	require.NoFileExists(t, filepath.Join(p.Root, output.ReleasedFile), "a trial")
-	require.NoError(t, release(true))
+	require.NoError(t, release("v2.0.0-fork.2"))
 	first := p.read(t, output.ReleasedFile)
 	require.Regexp(t, "^example.com/driver/v2 v2.0.0-fork.2 h1:.*\nexample.com/driver/v2 v2.0.0-fork.2/go.mod h1:.*\n$", first)
 
 	p.put(t, "pool/overlay.go", changed)
-	for _, final := range []bool{false, true} {
+	for _, final := range []string{"", "v2.0.0-fork.2"} {
 		require.EqualError(t, release(final),
-			"etc/released.sum:1: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
+			"etc/released.sum: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
 				"  fix: raise Fork in version/fork.go")
 	}
 	p.put(t, "version/fork.go", forkFile("fork.10"))
-	require.NoError(t, release(true))
+	require.NoError(t, release("v2.0.0-fork.10"))
 	second := p.read(t, output.ReleasedFile)
 	require.Contains(t, second, first)
-	require.NoError(t, release(true))
+	require.NoError(t, release("v2.0.0-fork.10"))
 	require.Equal(t, second, p.read(t, output.ReleasedFile), "the same again")
 	p.put(t, "version/fork.go", forkFile("fork.2"))
-	require.ErrorContains(t, release(true), "v2.0.0-fork.2 was released with different content",
+	require.ErrorContains(t, release("v2.0.0-fork.2"), "v2.0.0-fork.2 was released with different content",
 		"versions are remembered, not only the last")
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 
 	p.put(t, "LICENSE", "Licence\n")
 	p.put(t, "contrib/otel/go.mod", "module example.internal/a\n")
 	p.put(t, "contrib/otel/a.go", "package a\n")
-	require.NoError(t, release(true))
+	require.NoError(t, release("v2.0.0-fork.10"))
 	p.put(t, "contrib/otel/a.go", "package a\n\n// A is new.\nconst A = 1\n")
-	require.ErrorContains(t, release(true), ": example.internal/a v0.0.0-fork.10 was released with different content")
+	require.ErrorContains(t, release("v2.0.0-fork.10"), ": example.internal/a v0.0.0-fork.10 was released with different content")
 }
 
 // What the fork calls itself, in handshakes and logs, is what it is released as.
 func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("acme.3", overlayOf("func added() {}\n")))
-	r, err := p.Release(t.Context(), t.TempDir(), false)
+	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	require.Equal(t, "v2.0.0-acme.3", r.Version)
+	require.Equal(t, "v2.0.0-acme.3", r.Fork.Module().Version)
 	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
 		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
-		_, err = p.Release(t.Context(), t.TempDir(), false)
+		_, err = p.Release(t.Context(), "")
 		require.ErrorIs(t, err, output.ErrUnnamed, code)
 	}
 }
@@ -297,37 +263,39 @@ func TestReleaseOfAdapters(t *testing.T) {
 			"../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
 		"contrib/otel/a.go": []byte("package a\n"), "contrib/README.md": []byte("none\n"),
 		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
-	dir := t.TempDir()
-	r, err := p.Release(t.Context(), dir, false)
+	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
+	tree := r.Files
 	const base = "example.internal/a/@v/v0.0.0-fork.7"
-	require.Contains(t, r.Files, base+".zip")
-	require.NotContains(t, strings.Join(r.Files, " "), "example.internal/tests", "there is nothing to import")
-	tree, err := filetree.Read(dir)
-	require.NoError(t, err)
+	require.NotContains(t, strings.Join(tree.Paths(), " "), "example.internal/tests", "there is nothing to import")
 	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(tree[base+".mod"]))
 	require.Equal(t, "v0.0.0-fork.7\n", string(tree["example.internal/a/@v/list"]))
 	require.Contains(t, string(tree["go.sum"]), "\nexample.internal/a v0.0.0-fork.7 h1:")
 	require.Contains(t, string(tree["SHA256SUMS"]), filetree.Digest(tree[base+".zip"])+"  "+base+".zip\n")
-	archive, err := zip.NewReader(bytes.NewReader(tree[base+".zip"]), int64(len(tree[base+".zip"])))
-	require.NoError(t, err)
 	var names []string
-	for _, f := range archive.File {
+	for _, f := range unzip(t, tree[base+".zip"]).File {
 		names = append(names, strings.TrimPrefix(f.Name, "example.internal/a@v0.0.0-fork.7/"))
 	}
 	require.Equal(t, []string{"LICENSE", "a.go", "go.mod"}, names)
+}
+
+func unzip(t *testing.T, data []byte) *zip.Reader {
+	t.Helper()
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	return archive
 }
 
 // The repository's own release is the same bytes each time, for every base.
 func TestRepositoryReleaseIsReproducible(t *testing.T) {
 	t.Parallel()
 	eachBase(t, func(t *testing.T, p *Project) {
-		first, err := filetree.Read(releaseOfRepository(t, p.Base))
+		first, err := p.Release(t.Context(), "")
 		require.NoError(t, err)
-		second, err := filetree.Read(releaseOfRepository(t, p.Base))
+		second, err := p.Release(t.Context(), "")
 		require.NoError(t, err)
-		require.NotEmpty(t, first)
-		require.Empty(t, filetree.Changed(first, second))
+		require.NotEmpty(t, first.Files)
+		require.Empty(t, filetree.Changed(first.Files, second.Files))
 	})
 }
 
@@ -370,11 +338,10 @@ func main() {
 	fmt.Println(version.Required())
 }
 `
-	release := releaseOfRepository(t, realBase)
-	level, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).Level(t.Context(),
-		false)
+	r, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).Release(t.Context(), "")
 	require.NoError(t, err)
-	released := output.Version(realBase, level)
+	release, level, released := t.TempDir(), r.Fork.Level, r.Fork.Module().Version
+	require.NoError(t, r.Files.Write(release))
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.10.0"
 	goSum, binary := buildWithRelease(t, release, required, released, program,
@@ -382,22 +349,9 @@ func main() {
 	out, err := command.Output(t.Context(), t.TempDir(), nil, binary)
 	require.NoError(t, err)
 	require.Equal(t, names+required+" true\n", string(out))
-	sums, err := os.ReadFile(filepath.Join(release, "go.sum"))
-	require.NoError(t, err)
-	for line := range bytes.Lines(sums) {
+	for line := range bytes.Lines(r.Files["go.sum"]) {
 		require.Contains(t, goSum, string(line), "the go command computes the sums that the release states")
 	}
-}
-
-// releaseOfRepository releases the fork as it is in this repository and returns
-// the folder.
-func releaseOfRepository(t *testing.T, base string) string {
-	t.Helper()
-	dir := t.TempDir()
-	p := &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}}
-	_, err := p.Release(t.Context(), dir, false)
-	require.NoError(t, err)
-	return dir
 }
 
 // buildWithRelease builds a program in a fresh module that has the driver

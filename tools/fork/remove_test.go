@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -22,11 +21,11 @@ func TestRemovedChanges(t *testing.T) {
 	matched, err := p.Plan(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 3 removed", matched.Counts())
-	report, err := p.Drift(t.Context(), command.Output, "v2.1.0")
+	report, err := p.Drift(t.Context(), "v2.1.0")
 	require.NoError(t, err)
 	got := map[string]drift.Class{}
 	for _, row := range report.Rows {
-		got[row.Subject] = row.Class
+		got[row.Subject.String()] = row.Class
 	}
 	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone},
 		got)

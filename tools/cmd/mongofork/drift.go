@@ -30,7 +30,7 @@ func (c *driftCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	report, err := a.project.Drift(a.ctx, a.run, c.Version)
+	report, err := a.project.Drift(a.ctx, c.Version)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *driftCmd) Run(a *app) error {
 	}
 	review := c.print(a, report)
 	if len(advisories) > 0 {
-		fmt.Fprintln(a.out, advisories.Summary(c.Version))
+		a.printf("%s\n", advisories.Summary(c.Version))
 	}
 	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review,
 		len(report.Rows)+len(report.Misfits), c.Version)
@@ -51,51 +51,43 @@ func (c *driftCmd) Run(a *app) error {
 	if review > 0 {
 		return findings{summary}
 	}
-	fmt.Fprintln(a.out, summary)
+	a.printf("%s\n", summary)
 	return nil
 }
 
 // print prints what needs review and returns how much that is.
 func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
-	moves := map[[2]string]int{}
+	moves := map[string]int{}
 	for _, row := range report.Rows {
-		if row.Class == drift.Moved && row.From != row.To {
-			moves[[2]string{row.From, row.To}]++
+		if row.Class == drift.Moved {
+			moves[row.Subject.Package+" to "+row.To]++
 		}
 	}
-	for _, move := range slices.SortedFunc(maps.Keys(moves), func(a, b [2]string) int {
-		return cmp.Or(cmp.Compare(moves[b], moves[a]), slices.Compare(a[:], b[:]))
-	}) {
-		fmt.Fprintf(a.out, "%-9s %d of %s to %s\n", drift.Moved, moves[move], move[0], move[1])
+	for _, move := range slices.Sorted(maps.Keys(moves)) {
+		a.printf("%-9s %d of %s\n", drift.Moved, moves[move], move)
 	}
 	for _, row := range report.Rows {
-		if row.NeedsReview() {
-			review++
-			c.row(a, row)
+		if !row.NeedsReview() {
+			continue
+		}
+		review++
+		a.printf("%-9s %s\n", row.Class, row.Subject)
+		relation := map[string]string{drift.Used: "used by", drift.Calls: "calls"}[row.How]
+		a.printf("          %s %s\n          was in %s\n", cmp.Or(relation, row.How+" of"), row.Ours, row.Was)
+		if row.Now != "" {
+			a.printf("          is in %s\n", row.Now)
+		}
+		if c.Diff {
+			a.printf("%s", row.Diff)
 		}
 	}
 	for _, misfit := range report.Misfits {
-		fmt.Fprintf(a.out, "%-9s %s\n", "misfit", misfit)
+		a.printf("%-9s %s\n", "misfit", misfit)
 	}
 	if report.Uncompiled {
-		fmt.Fprintln(a.out, "The overlay does not fit yet, and was not compiled.")
+		a.printf("The overlay does not fit yet, and was not compiled.\n")
 	}
 	return review + len(report.Misfits)
-}
-
-func (c *driftCmd) row(a *app, row drift.Row) {
-	fmt.Fprintf(a.out, "%-9s %s\n", row.Class, row.Subject)
-	relation := map[string]string{drift.Used: "used by", drift.Calls: "calls"}[row.How]
-	for _, line := range []struct{ label, value string }{
-		{cmp.Or(relation, row.How+" of"), row.Ours}, {"was in", row.Was}, {"is in", row.Now},
-	} {
-		if line.value != "" {
-			fmt.Fprintf(a.out, "          %s %s\n", line.label, line.value)
-		}
-	}
-	if c.Diff {
-		fmt.Fprint(a.out, row.Diff)
-	}
 }
 
 type acceptCmd struct {
@@ -121,10 +113,10 @@ func (c *acceptCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: %d entries", a.project.LockFile(), len(lock.Entries))
+	a.printf("%s: %d entries", a.project.LockFile(), len(lock.Entries))
 	if len(open) > 0 {
-		fmt.Fprintf(a.out, "; %d more to accept (mongofork check lists them)", len(open))
+		a.printf("; %d more to accept (mongofork check lists them)", len(open))
 	}
-	fmt.Fprintln(a.out)
+	a.printf("\n")
 	return nil
 }

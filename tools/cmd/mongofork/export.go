@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -35,10 +34,7 @@ func (c *patchCmd) Run(a *app) error {
 		return err
 	}
 	text, err := output.Patch(a.ctx, a.run, plan, c.Subject, a.author())
-	if err != nil {
-		return err
-	}
-	_, err = a.out.Write(text)
+	a.printf("%s", text)
 	return err
 }
 
@@ -82,10 +78,9 @@ func (c *seriesCmd) Run(a *app) error {
 		return err
 	}
 	for _, p := range patches[1:] {
-		fmt.Fprintf(a.out, "%s/%s\n", out.Label, p.Name)
+		a.printf("%s/%s\n", out.Label, p.Name)
 	}
-	fmt.Fprintf(a.out, "%s: %d patches and a cover letter; apply them with: git am --empty=drop %s/*.patch\n", out.Label,
-		len(patches)-1, out.Label)
+	a.printf("%[1]s: %[2]d patches and a cover letter; apply them with: git am --empty=drop %[1]s/*.patch\n", out.Label, len(patches)-1)
 	return nil
 }
 
@@ -108,13 +103,10 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 		patches = append(patches, p)
 	}
 	out := a.folder(c.Output, "series", a.project.Base, "fixes")
-	if err := series.Write(out.Dir, patches); err != nil {
-		return err
-	}
 	for _, p := range patches {
-		fmt.Fprintf(a.out, "%s/%s: %s\n", out.Label, p.Name, p.Lines())
+		a.printf("%s/%s: %s\n", out.Label, p.Name, p.Lines())
 	}
-	return nil
+	return series.Write(out.Dir, patches)
 }
 
 // tests writes the change request for the specifications.
@@ -124,52 +116,39 @@ func (c *seriesCmd) tests(a *app) error {
 		return err
 	}
 	out := a.folder(c.Output, "series", "specifications")
-	if err := opt.Tests.Write(a.project.Root, out.Dir); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.out,
-		"%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
+	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
 		out.Label, opt.Tests.Folder, len(opt.Tests.Files))
-	return err
+	return opt.Tests.Write(a.project.Root, out.Dir)
 }
 
 type releaseCmd struct {
-	Output string `short:"o" placeholder:"DIR" help:"Add to this folder instead of build/release."`
+	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release/<version>."`
 	Final  string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
 }
 
 func (releaseCmd) Help() string {
-	return "Adds the .info, .mod and .zip of the version to the folder, with an SBOM (CycloneDX) and a VEX document (OpenVEX), and " +
-		"renews the " +
+	return "Writes the .info, .mod and .zip of the version to the folder, with an SBOM (CycloneDX) and a VEX document (OpenVEX), the " +
 		"list of versions, the lines for go.sum, and SHA256SUMS. Without --final, a commit that has no tag of a release is named " +
-		"by its commit. " +
-		"A version that the folder or etc/released.sum has with different content is refused."
+		"by its commit. A version that etc/released.sum has with different content, and a folder with something else, are refused."
 }
 
 func (c *releaseCmd) Run(a *app) error {
 	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
-	if c.Final != "" {
-		level, err := a.project.Level(a.ctx, true)
-		if err != nil {
-			return err
-		}
-		if version := output.Version(a.project.Base, level); c.Final != version {
-			return findings{fmt.Sprintf("the fork calls itself %s, not %s: change the constant Fork in version/fork.go",
-				version, c.Final)}
-		}
-	}
-	dir := a.folder(c.Output, "release").Dir
-	r, err := a.project.Release(a.ctx, dir, c.Final != "")
+	r, err := a.project.Release(a.ctx, c.Final)
 	if err != nil {
 		return err
 	}
-	for _, name := range r.Files {
-		fmt.Fprintln(a.out, name)
+	m := r.Fork.Module()
+	out := a.folder(c.Output, "release", m.Version)
+	if err := a.project.Publish(r, out); err != nil {
+		return err
 	}
-	fmt.Fprintf(a.out, "go.sum: %s %s %s\n\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork "+
-		"use --release DIR):\n\n\treplace %s %s => %s %s\n",
-		r.Path, r.Version, r.Sum, filepath.ToSlash(dir), r.Path, r.Path, a.project.Base, r.Path, r.Version)
+	for _, name := range r.Files.Paths() {
+		a.printf("%s\n", name)
+	}
+	a.printf("%s\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n"+
+		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(out.Dir), m.Path, m.Path, a.project.Base, m.Path, m.Version)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/alecthomas/kong"
@@ -29,52 +30,14 @@ type cli struct {
 	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
 	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
 
-	Version versionFlag `help:"Print how the fork of each base calls itself, with its commit unless it is released."`
-
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
 	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock."`
 	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
-	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am, or verify them."`
+	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
-}
-
-// versionFlag is a flag that needs no command.
-type versionFlag bool
-
-// BeforeReset prints how the fork of each base calls itself.
-func (versionFlag) BeforeReset(parser *kong.Kong, names func() (string, error)) error {
-	text, err := names()
-	fmt.Fprint(parser.Stdout, text)
-	parser.Exit(command.ExitOK)
-	return err
-}
-
-// names returns the version of the fork on each base.
-func names(ctx context.Context, dir string) (text string, err error) {
-	root, err := fork.FindRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	p := projectIn(root, "")
-	bases, err := p.Bases()
-	for _, base := range bases {
-		level, levelErr := p.On(base).Level(ctx, false)
-		if levelErr != nil {
-			return text, levelErr
-		}
-		text += output.Version(base, level) + "\n"
-	}
-	return text, err
-}
-
-func projectIn(root, base string) *fork.Project {
-	state := func(ctx context.Context, root, tag string, folders []string) (git.State, error) {
-		return git.StateOf(ctx, command.Output, root, tag, folders)
-	}
-	return &fork.Project{Root: root, Base: base, Source: upstream.ModuleCache{Run: command.Output}, State: state}
 }
 
 // app holds what the commands work with.
@@ -87,6 +50,21 @@ type app struct {
 	run       command.RunFunc
 }
 
+// printf prints for the user.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// folder returns a folder that the command line gives or, without one, a folder below build.
+func (a *app) folder(given string, otherwise ...string) output.Folder {
+	if given == "" {
+		return output.Below(a.project.Root, otherwise...)
+	}
+	abs, err := filepath.Abs(given)
+	if err != nil {
+		abs = given
+	}
+	return output.Folder{Dir: abs, Label: filepath.ToSlash(given)}
+}
+
 func main() { command.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -95,19 +73,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Name: "mongofork", CLI: &c, Failed: report,
 		Description: "Lays the declarations of this repository over " + modulePath + ".\n\n" +
 			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
-		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.Bind(func() (string, error) { return names(ctx, ".") }),
-			kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
+		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
 			root, err := fork.FindRoot(c.Dir)
 			if err != nil {
 				return err
 			}
-			a := &app{ctx: ctx, out: stdout, run: command.Output}
-			a.project = projectIn(root, c.Base)
-			a.baseGiven = slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
-				return p.Flag != nil && p.Flag.Name == "base"
-			})
-			return parsed.Run(a)
+			return parsed.Run(&app{ctx: ctx, out: stdout, run: command.Output,
+				project: &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: command.Output}, State: git.StateOf},
+				baseGiven: slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
+					return p.Flag != nil && p.Flag.Name == "base"
+				})})
 		},
 	}.Run(args, stdout, stderr)
 }
@@ -120,16 +96,14 @@ func (f findings) Error() string { return f.text }
 // report prints an error and returns the exit code that it calls for.
 func report(err error, stderr io.Writer) int {
 	var problems problem.List
-	var found findings
 	switch {
 	case errors.As(err, &problems):
 		fmt.Fprintf(stderr, "%v\nmongofork: nothing written\n", problems)
 		return command.ExitFailed
-	case errors.As(err, &found):
-		fmt.Fprintf(stderr, "mongofork: %v\n", found)
-		return command.ExitFailed
-	default:
+	case errors.As(err, &findings{}):
 		fmt.Fprintf(stderr, "mongofork: %v\n", err)
-		return command.ExitUsage
+		return command.ExitFailed
 	}
+	fmt.Fprintf(stderr, "mongofork: %v\n", err)
+	return command.ExitUsage
 }

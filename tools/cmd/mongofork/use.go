@@ -27,10 +27,8 @@ type useCmd struct {
 
 func (useCmd) Help() string {
 	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; ignores " +
-		"BASE in the " +
-		"environment. Builds that fork, edits go.mod, runs go mod tidy, builds the application, and runs go mod vendor if " +
-		"there is a " +
-		"vendor folder. The files change together, and only if the fork is then in effect."
+		"BASE in the environment. Builds that fork, edits go.mod, runs go mod tidy, builds the application, and runs go mod vendor " +
+		"if there is a vendor folder. The files change together, and only if the fork is then in effect."
 }
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
@@ -44,23 +42,41 @@ func (c *useCmd) Run(a *app) error {
 		Dir: c.Application, Driver: modulePath, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
 		Command: []string{"go", "-C", a.project.Root, "run", "./tools/cmd/mongofork", "use"},
 	}
-	if c.AtLeast != "" && !c.Check {
+	switch {
+	case c.AtLeast != "" && !c.Check:
 		return errors.New("--at-least needs --check")
-	}
-	if c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast) {
+	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
 		return fmt.Errorf("--at-least=%s is no patch level; they begin with fork.1", c.AtLeast)
-	}
-	if c.Check {
+	case c.Check:
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err != nil {
 			return findings{err.Error()}
 		}
-		fmt.Fprintln(a.out, effect)
+		a.printf("%s\n", effect)
 		return nil
 	}
-	change, err := c.prepare(a, application)
+	if err := c.change(a, application); err != nil { // a finding, for the exit code
+		return findings{err.Error() + "\nnothing changed in the application"}
+	}
+	return nil
+}
+
+// change puts the fork in, or takes it out.
+func (c *useCmd) change(a *app, application adopt.Application) (err error) {
+	var change *adopt.Change
+	if c.Undo {
+		change, err = application.Undo(a.ctx, c.SkipBuild)
+	} else {
+		plan := adopt.Plan{SkipBuild: c.SkipBuild, Target: func(ctx context.Context, base string) (module.Version, error) {
+			return c.target(a, base)
+		}}
+		if a.baseGiven {
+			plan.Base = a.project.Base
+		}
+		change, err = application.Use(a.ctx, plan)
+	}
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	if c.DryRun {
 		c.describe(a, change, "would change")
@@ -68,43 +84,32 @@ func (c *useCmd) Run(a *app) error {
 	}
 	effect, err := change.Commit(a.ctx)
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	c.describe(a, change, "changed")
 	if !c.Undo {
-		fmt.Fprintf(a.out, "%s\nTo undo: %s\n", effect, command.Quote(append(application.Command, "--undo", change.Dir)...))
+		a.printf("%s\nTo undo: %s\n", effect, command.Quote(append(application.Command, "--undo", change.Dir)...))
 	}
 	return nil
 }
 
-func (c *useCmd) prepare(a *app, application adopt.Application) (*adopt.Change, error) {
-	if c.Undo {
-		return application.Undo(a.ctx, c.SkipBuild)
-	}
-	plan := adopt.Plan{SkipBuild: c.SkipBuild, Target: func(ctx context.Context, base string) (module.Version, error) {
-		return c.target(ctx, a, base)
-	}}
-	if a.baseGiven {
-		plan.Base = a.project.Base
-	}
-	return application.Use(a.ctx, plan)
-}
-
 // target builds the fork of a base, or names its release.
-func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Version, error) {
-	on := &app{ctx: ctx, out: a.out, run: a.run, project: a.project.On(base)}
-	if err := on.project.RefuseOpen(); err != nil {
+func (c *useCmd) target(a *app, base string) (module.Version, error) {
+	project := a.project.On(base)
+	if err := project.RefuseOpen(); err != nil {
 		return module.Version{}, err
 	}
-	if c.Release {
-		level, err := on.project.Level(ctx, false)
-		return module.Version{Path: modulePath, Version: output.Version(base, level)}, err
-	}
-	built, err := on.project.Fork(ctx, false)
-	if err != nil {
+	built, err := project.Fork(a.ctx, false)
+	switch {
+	case err != nil:
 		return module.Version{}, err
+	case c.Release && built.Level == "":
+		return module.Version{}, output.ErrUnnamed
+	case c.Release:
+		return built.Module(), nil
 	}
-	out := on.output("")
+	out := a.folder("", base)
+	built.Tree, out.Links = project.Editable(built)
 	_, err = out.Write(built.Tree, false)
 	return module.Version{Path: out.Dir}, err
 }
@@ -113,11 +118,11 @@ func (c *useCmd) target(ctx context.Context, a *app, base string) (module.Versio
 func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 	switch {
 	case c.Undo:
-		fmt.Fprintf(a.out, "%s: upstream's driver\n", change.Module)
+		a.printf("%s: upstream's driver\n", change.Module)
 	case change.Required == change.Base:
-		fmt.Fprintf(a.out, "%s requires %s of the driver: the fork of that version\n", change.Module, change.Required)
+		a.printf("%s requires %s of the driver: the fork of that version\n", change.Module, change.Required)
 	default:
-		fmt.Fprintf(a.out, "%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
+		a.printf("%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
 	}
 	vendored := 0
 	for _, e := range change.Edits {
@@ -125,26 +130,21 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 			vendored++
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: %s\n", e.Path, verb)
+		a.printf("%s: %s\n", e.Path, verb)
 		if e.Path == "go.mod" {
-			fmt.Fprint(a.out, e.Diff())
+			a.printf("%s", e.Diff())
 		}
 	}
 	if vendored > 0 {
-		fmt.Fprintf(a.out, "vendor: %s, %d files\n", verb, vendored)
+		a.printf("vendor: %s, %d files\n", verb, vendored)
 	}
 	if len(change.Edits) == 0 {
-		fmt.Fprintln(a.out, "nothing to change")
+		a.printf("nothing to change\n")
 	}
 	for _, note := range change.Notes {
-		fmt.Fprintf(a.out, "note: %s\n", note)
+		a.printf("note: %s\n", note)
 	}
 	if !c.SkipBuild {
-		fmt.Fprintln(a.out, "go build ./...: done")
+		a.printf("go build ./...: done\n")
 	}
-}
-
-// refused turns a problem with an application into a finding, for the exit code, and says that nothing changed.
-func refused(err error) error {
-	return findings{err.Error() + "\nnothing changed in the application"}
 }

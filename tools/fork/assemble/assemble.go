@@ -1,113 +1,158 @@
-// Package assemble lays a plan's overlay over its module, in memory: as a build does, with our declarations in our files, or in place, as
-// upstream itself would make the change.
+// Package assemble lays a plan's overlay over its module, in memory, as upstream itself would make the change: a replaced declaration
+// stands where the old one stood, a wrapper before the one that it wraps, and only what is new stays in our files.
 package assemble
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/format"
 	"maps"
-	"path"
 	"slices"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
-// fileEdits collects what happens to one upstream file.
+// Pristine returns the module as it is, without its workspace files: they name modules that are not in the module zip, and every go
+// command in the output would fail on them.
+func Pristine(m *upstream.Module) filetree.Tree {
+	tree := maps.Clone(m.Tree)
+	delete(tree, "go.work")
+	delete(tree, "go.work.sum")
+	return tree
+}
+
+// fileEdits collects what happens to a file.
 type fileEdits struct {
 	source  *syntax.File
-	cuts    []Edit          // declarations taken out
-	edits   []Edit          // everything else
-	removed []*syntax.Decl  // declarations that are cut and have no successor
-	needed  []syntax.Import // what inserted text imports
-	ours    *syntax.Decl    // the last declaration of ours, for messages
+	edits   []Edit
+	removed []*syntax.Decl             // declarations that are cut and have no successor
+	needed  map[string]*ast.ImportSpec // what inserted text imports, by name
+	ours    *syntax.Decl               // the last declaration of ours, for messages
 }
 
 type assembler struct {
-	plan     *plan.Plan
 	out      filetree.Tree
 	problems problem.List
-	theirs   map[string]*fileEdits
-	consumed map[*syntax.File][]Edit // declarations of ours that went into upstream's files
+	files    map[string]*fileEdits // upstream's and ours, by path
 }
 
-func newAssembler(p *plan.Plan) *assembler {
-	return &assembler{
-		plan:     p,
-		out:      Pristine(p.Module),
-		theirs:   map[string]*fileEdits{},
-		consumed: map[*syntax.File][]Edit{},
-	}
-}
-
-// editsOf returns the edits of the upstream file that a directive is about.
-func (as *assembler) editsOf(t plan.Touch) *fileEdits {
-	fe := as.editsIn(t.Theirs.File)
-	fe.ours = t.Ours.Decl
-	return fe
-}
-
-// editsIn returns the edits of an upstream file.
-func (as *assembler) editsIn(file *syntax.File) *fileEdits {
-	fe := as.theirs[file.Path]
-	if fe == nil {
-		fe = &fileEdits{source: file}
-		as.theirs[file.Path] = fe
-	}
-	return fe
-}
-
-// extend adds our fields or elements to upstream's declaration.
-func (as *assembler) extend(t plan.Touch) {
-	fe := as.editsOf(t)
-	fe.edits = append(fe.edits, extension(t.Ours.Decl, t.Theirs))
-	start, end := t.Ours.Extent()
-	fe.needed = append(fe.needed, syntax.NeededImports(t.Ours.File, start, end)...)
-	as.consumed[t.Ours.File] = append(as.consumed[t.Ours.File], Cut(t.Ours.Decl))
-}
-
-// rename gives a wrapped function the name under which ours calls it.
-func rename(d *syntax.Decl) Edit {
-	at := d.File.Offset(d.Func.Name.Pos())
-	return Edit{Start: at, End: at + len(d.Func.Name.Name), Text: []byte(plan.UpstreamName(d.Bare()))}
-}
-
-// finishAllTheirs writes the touched upstream files.
-func (as *assembler) finishAllTheirs() error {
-	as.removeTheirs()
-	for _, name := range slices.Sorted(maps.Keys(as.theirs)) {
-		if err := as.finishTheirs(name, as.theirs[name]); err != nil {
-			return err
+// Build lays the plan's overlay over its module. Directives are left out. The error is a problem.List if ours and upstream's do not fit
+// together.
+func Build(p *plan.Plan) (filetree.Tree, error) {
+	as := &assembler{out: Pristine(p.Module), files: map[string]*fileEdits{}}
+	for _, f := range p.Overlay.Files {
+		if as.out[f.Path] = f.Data; f.Source != nil {
+			as.in(f.Source)
 		}
 	}
-	return nil
-}
-
-// finishTheirs writes one touched upstream file.
-func (as *assembler) finishTheirs(name string, fe *fileEdits) error {
-	if fe.empty() {
-		delete(as.out, name)
-		return nil
+	for _, t := range p.Touches {
+		as.moveIn(t)
 	}
-	return as.put(name, fe.source.Src, slices.Concat(fe.cuts, fe.edits), fe)
+	for _, r := range p.Removed {
+		for _, d := range r.Theirs {
+			if fe := as.in(d.File); !slices.Contains(fe.removed, d) {
+				fe.removed = append(fe.removed, d)
+			}
+		}
+	}
+	for _, f := range p.Overlay.Files {
+		if fe := as.files[f.Path]; fe != nil {
+			gone := len(fe.edits)+len(f.Removals) > 0
+			fe.withoutDirectives()
+			if err := as.write(f.Path, gone); err != nil {
+				return nil, err
+			}
+			delete(as.files, f.Path)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(as.files)) {
+		fe := as.files[name]
+		fe.cutRemoved()
+		if err := as.write(name, len(fe.removed) > 0 && fe.source.AST.Doc == nil); err != nil {
+			return nil, err
+		}
+	}
+	return as.out, as.problems.OrNil()
 }
 
-// put splices a file into the output, with the imports that the edits of one of upstream's need. The result has to parse; if the
-// source was formatted, the result is too.
-func (as *assembler) put(name string, src []byte, edits []Edit, fe *fileEdits) error {
-	text, err := Splice(src, edits)
+// in returns the edits of a file.
+func (as *assembler) in(file *syntax.File) *fileEdits {
+	fe := as.files[file.Path]
+	if fe == nil {
+		fe = &fileEdits{source: file, needed: map[string]*ast.ImportSpec{}}
+		as.files[file.Path] = fe
+	}
+	return fe
+}
+
+// moveIn puts our declaration into upstream's file.
+func (as *assembler) moveIn(t plan.Touch) {
+	ours, theirs := as.in(t.Ours.File), as.in(t.Theirs.File)
+	start, end := t.Ours.Extent()
+	ours.edits = append(ours.edits, Cut(t.Ours.Decl))
+	imports := syntax.Imports(t.Ours.File)
+	for name := range syntax.PackageUses(t.Ours.File, start, end) {
+		if spec := imports[name]; spec != nil {
+			theirs.needed[name], theirs.ours = spec, t.Ours.Decl
+		}
+	}
+	if t.How == syntax.Extend {
+		if edit, mend, err := extension(t.Ours.Decl, t.Theirs); err != nil {
+			as.problems.Add(t.Ours.File.Path, t.Ours.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
+		} else {
+			theirs.edits = append(theirs.edits, edit)
+		}
+		return
+	}
+	text := withoutDirectives(t.Ours.File, start, end)
+	from, to := t.Theirs.Extent()
+	switch {
+	case t.How == syntax.Wrap:
+		var comment []byte
+		until := from
+		if doc := t.Theirs.Func.Doc; doc != nil && ast.IsExported(t.Theirs.Bare()) {
+			// Users read upstream's comment above ours, which only adds to what it says.
+			comment = append(bytes.Clone(t.Theirs.File.Text(doc.Pos(), doc.End())), '\n')
+			if until = t.Theirs.File.Offset(t.Theirs.Func.Pos()); bytes.HasPrefix(text, []byte("//")) {
+				comment = append(comment, "//\n"...)
+			}
+		}
+		name := t.Theirs.File.Offset(t.Theirs.Func.Name.Pos())
+		theirs.edits = append(theirs.edits, Edit{Start: from, End: until, Text: slices.Concat(comment, text, []byte("\n\n"))},
+			Edit{Start: name, End: name + len(t.Theirs.Bare()), Text: []byte(plan.UpstreamName(t.Theirs.Bare()))})
+	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
+		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
+		theirs.edits = append(theirs.edits, Cut(t.Theirs), Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
+	default:
+		theirs.edits = append(theirs.edits, Edit{Start: from, End: to, Text: text})
+	}
+}
+
+// write splices a file into the output, with the imports that the edits of one of upstream's need; if the source was formatted, the
+// result is too. A file without declarations goes as a whole if that is asked for.
+func (as *assembler) write(name string, goes bool) error {
+	fe := as.files[name]
+	text, err := Splice(fe.source.Src, fe.edits)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	formatted, err := format.Source(text)
 	if err != nil {
-		return fmt.Errorf("%s does not parse after splicing: %w", path.Join(as.plan.Module.Version, name), err)
+		return fmt.Errorf("%s does not parse after splicing: %w", name, err)
 	}
-	if syntax.IsFormatted(src) {
+	if syntax.IsFormatted(fe.source.Src) {
 		text = formatted
+	}
+	if goes {
+		if left, err := syntax.Parse(name, text); err == nil && len(left.Decls) == 0 {
+			delete(as.out, name)
+			return nil
+		}
 	}
 	if as.out[name], err = WithImports(name, text, fe.needed); err != nil && fe.ours != nil {
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
@@ -117,42 +162,21 @@ func (as *assembler) put(name string, src []byte, edits []Edit, fe *fileEdits) e
 	return err
 }
 
-// removeTheirs takes out of upstream's files what is removed.
-func (as *assembler) removeTheirs() {
-	for _, r := range as.plan.Removed {
-		for _, d := range r.Theirs {
-			fe := as.editsIn(d.File)
-			if !slices.Contains(fe.removed, d) {
-				fe.removed = append(fe.removed, d)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(as.theirs)) {
-		as.theirs[name].cutRemoved()
-	}
-}
-
 // cutRemoved cuts what is removed; parentheses go with the last of their declarations.
 func (fe *fileEdits) cutRemoved() {
 	gone := map[*ast.GenDecl]int{}
 	for _, d := range fe.removed {
 		gone[d.Gen]++
-		switch {
-		case d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1:
-			fe.cuts = append(fe.cuts, Cut(d))
-		default:
-			from := d.Gen.Pos()
-			if d.Gen.Doc != nil {
-				from = d.Gen.Doc.Pos()
-			}
-			start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
-			fe.cuts = slices.DeleteFunc(fe.cuts, func(e Edit) bool { return start <= e.Start && e.End <= end+1 })
-			fe.cuts = append(fe.cuts, CutLines(d.File.Src, start, end))
+		if d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1 {
+			fe.edits = append(fe.edits, Cut(d))
+			continue
 		}
+		from := d.Gen.Pos()
+		if d.Gen.Doc != nil {
+			from = d.Gen.Doc.Pos()
+		}
+		start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
+		fe.edits = slices.DeleteFunc(fe.edits, func(e Edit) bool { return len(e.Text) == 0 && start <= e.Start && e.End <= end+1 })
+		fe.edits = append(fe.edits, CutLines(d.File.Src, start, end))
 	}
-}
-
-// empty reports whether nothing is left of a file, so that it goes as a whole.
-func (fe *fileEdits) empty() bool {
-	return len(fe.removed) > 0 && len(fe.removed) == len(fe.source.Decls) && fe.source.AST.Doc == nil
 }

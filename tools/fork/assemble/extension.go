@@ -2,42 +2,48 @@ package assemble
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"go/ast"
 	"slices"
 
-	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
 
-// extension copies the fields of our struct to the end of upstream's, or the
-// elements of our function's literal. Where upstream's stand on lines of their own,
-// a blank line before ours keeps gofmt from realigning them.
-func extension(ours, theirs *syntax.Decl) Edit {
-	if ours.Func != nil {
-		return literalExtension(ours, theirs)
+// extension copies the fields of our struct to the end of upstream's, or the elements of our function's only literal to upstream's only
+// one of that type. Where upstream's stand on lines of their own, a blank line before ours keeps gofmt from realigning them. If they do
+// not fit, mend says what to do instead.
+func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
+	if ours.Func == nil || theirs.Func == nil {
+		our, their := ours.StructType(), theirs.StructType()
+		if our == nil || their == nil {
+			return edit, "extend structs and functions only", errors.New("both declarations have to define a struct")
+		}
+		closing := theirs.File.Offset(their.Fields.Closing)
+		text := bytes.Trim(ours.File.Text(our.Fields.Opening+1, our.Fields.Closing), "\n")
+		return Edit{Start: closing, End: closing, Text: slices.Concat([]byte("\n"), text, []byte("\n"))}, "", nil
 	}
-	fields := ours.StructType().Fields
-	closing := theirs.File.Offset(theirs.StructType().Fields.Closing)
-	text := bytes.Trim(ours.File.Text(fields.Opening+1, fields.Closing), "\n")
-	return Edit{Start: closing, End: closing, Text: slices.Concat([]byte("\n"), text, []byte("\n"))}
+	literals := keyedLiterals(ours, nil)
+	if len(literals) != 1 || len(literals[0].Elts) == 0 {
+		return edit, "leave nothing in ours but one literal with the keys to add",
+			fmt.Errorf("ours has %d keyed literals, not one with keys", len(literals))
+	}
+	our := literals[0]
+	name := ours.File.Text(our.Type.Pos(), our.Type.End())
+	if literals = keyedLiterals(theirs, name); len(literals) != 1 {
+		return edit, "use //fork:wrap or //fork:replace",
+			fmt.Errorf("upstream's does not have exactly one keyed literal of type %s", name)
+	}
+	return withElements(ours.File, our, theirs.File, literals[0]), "", nil
 }
 
-// longestKey returns how long the longest key of a literal is.
-func longestKey(lit *ast.CompositeLit) (longest int) {
-	for _, element := range lit.Elts {
-		longest = max(longest, len(plan.KeyOf(element)))
-	}
-	return longest
-}
-
-// literalExtension copies the elements of our literal to the end of upstream's. gofmt aligns them.
-func literalExtension(ours, theirs *syntax.Decl) Edit {
-	our, their := plan.ExtendedLiteral(ours, theirs)
+// withElements copies the elements of our literal to the end of upstream's. gofmt aligns them.
+func withElements(ours *syntax.File, our *ast.CompositeLit, theirs *syntax.File, their *ast.CompositeLit) Edit {
 	last := our.Elts[len(our.Elts)-1].End()
-	elements := bytes.TrimSpace(ours.File.Text(our.Lbrace+1, last))
-	src, at := theirs.File.Src, theirs.File.Offset(their.Rbrace)
-	if start := syntax.LineStart(src, at); len(bytes.TrimSpace(src[start:at])) == 0 {
-		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(",")))
+	elements := bytes.TrimSpace(ours.Text(our.Lbrace+1, last))
+	at := theirs.Offset(their.Rbrace)
+	if start := syntax.LineStart(theirs.Src, at); len(bytes.TrimSpace(theirs.Src[start:at])) == 0 {
+		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.Text(last, our.Rbrace), []byte(",")))
 		if longestKey(our) > longestKey(their) { // gofmt would align upstream's lines again
 			elements = append([]byte("\n"), elements...)
 		}
@@ -47,4 +53,27 @@ func literalExtension(ours, theirs *syntax.Decl) Edit {
 		elements = append([]byte(", "), elements...)
 	}
 	return Edit{Start: at, End: at, Text: elements}
+}
+
+// keyedLiterals lists the composite literals of a function that have a type, this one if it is given, except those without keys.
+func keyedLiterals(d *syntax.Decl, name []byte) (all []*ast.CompositeLit) {
+	ast.Inspect(d.Func, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if ok && lit.Type != nil && (name == nil || bytes.Equal(d.File.Text(lit.Type.Pos(), lit.Type.End()), name)) &&
+			(len(lit.Elts) == 0 || longestKey(lit) > 0) {
+			all = append(all, lit)
+		}
+		return true
+	})
+	return all
+}
+
+// longestKey returns how long the longest key of a literal is.
+func longestKey(lit *ast.CompositeLit) (longest int) {
+	for _, element := range lit.Elts {
+		if kv, ok := element.(*ast.KeyValueExpr); ok {
+			longest = max(longest, int(kv.Key.End()-kv.Key.Pos()))
+		}
+	}
+	return longest
 }

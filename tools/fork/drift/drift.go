@@ -3,16 +3,17 @@ package drift
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
+	"slices"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
-	"mongofork/tools/fork/uses"
 )
 
 // Class classifies the change of an upstream declaration in another version.
@@ -34,18 +35,17 @@ const (
 
 // Row is the drift of one declaration.
 type Row struct {
-	// Subject is the declaration's key.
-	Subject string
+	// Subject is the declaration.
+	Subject syntax.Key
 	// How is the directive's verb, or Used or Calls.
 	How   string
 	Class Class
 	// Ours is "file:line" in the overlay, or the way from ours to what is used or calls it.
 	Ours string
 	// Was and Now are "file:line" in the two versions.
-	Was string
-	Now string
-	// From and To are the packages of what has moved.
-	From, To string
+	Was, Now string
+	// To is the package that what has moved is in.
+	To string
 	// Diff shows upstream's change as a unified diff.
 	Diff string
 }
@@ -66,110 +66,101 @@ type Report struct {
 }
 
 // Compare compares the upstream declarations that a plan touches, and those that its fork uses, with those of another version of the
-// module, and tries the overlay that is for that version.
-func Compare(ctx context.Context, run command.RunFunc, p *plan.Plan, target *upstream.Module, overlay *plan.Overlay) (*Report, error) {
+// module, and tries the overlay that is for that version: //fork:base lines bring in files that no base has.
+func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay *plan.Overlay) (*Report, error) {
+	fork, err := compile(ctx, p)
+	if err == nil {
+		err = fork.refused.OrNil()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the fork of %s does not compile: %w", p.Module.Version, err)
+	}
+	r := &Report{}
+	for _, t := range p.Touches {
+		at := fmt.Sprintf("%s:%d", t.Ours.File.Path, t.Ours.Line)
+		r.add(p, target, Row{Subject: t.Key, How: string(t.How), Ours: at}, []*syntax.Decl{t.Theirs}, target.Lookup(t.Key))
+	}
+	for _, removed := range p.Removed {
+		now := target.Lookup(removed.Key)
+		if len(now) > 0 {
+			now = target.Package(path.Dir(removed.File.Path)).Whole(removed.Key)
+		}
+		r.add(p, target, Row{Subject: removed.Key, How: string(syntax.Remove), Ours: removed.At()}, removed.Theirs, now)
+	}
+	for _, use := range usesOf(p, fork) {
+		r.add(p, target, use, p.Module.Lookup(use.Subject), target.Lookup(use.Subject))
+	}
+	return r, r.fit(ctx, target, overlay)
+}
+
+// compile lays a plan's overlay over its module and type-checks the result.
+func compile(ctx context.Context, p *plan.Plan) (*program, error) {
 	tree, err := assemble.Build(p)
 	if err != nil {
 		return nil, err
 	}
-	fork, err := uses.Check(ctx, run, &upstream.Module{Path: p.Module.Path, Version: p.Module.Version, Tree: tree})
+	fork, err := upstream.New(p.Module.Path, p.Module.Version, tree)
 	if err != nil {
 		return nil, err
 	}
-	if len(fork.Errors) > 0 {
-		return nil, fmt.Errorf("the fork of %s does not compile: %s", p.Module.Version, fork.Errors[0].Message)
-	}
-	d := drifter{plan: p, target: target, report: &Report{}, gone: map[int]gone{}}
-	d.touched()
-	used, err := uses.Of(p, fork)
-	if err != nil {
-		return nil, err
-	}
-	for _, use := range used {
-		d.used(use)
-	}
-	if d.err == nil {
-		d.err = d.findTwins()
-	}
-	if d.err == nil {
-		d.err = d.report.fit(ctx, run, target, overlay)
-	}
-	return d.report, d.err
+	return load(ctx, fork)
 }
 
-type drifter struct {
-	plan   *plan.Plan
-	target *upstream.Module
-	report *Report
-	gone   map[int]gone // by the number of the row
-	err    error        // the first one, from parsing the other version
-}
-
-func (d *drifter) add(row Row) { d.report.Rows = append(d.report.Rows, row) }
-
-// touched compares what the overlay's directives name. Names that upstream now has are misfits.
-func (d *drifter) touched() {
-	for _, t := range d.plan.Touches {
-		d.declaration(t.Key, string(t.How), at(t), []*syntax.Decl{t.Theirs}, d.lookup(t.Key))
-	}
-	for _, r := range d.plan.Removed {
-		now := d.lookup(r.Key)
-		if len(now) > 0 {
-			now = d.must(d.target.LookupWhole(r.Key))
-		}
-		d.declaration(r.Key, string(syntax.Remove), r.At(), r.Theirs, now)
-	}
-}
-
-// used compares a declaration that the fork uses.
-func (d *drifter) used(use uses.Use) {
-	how, way := Used, use.Way[0].String()
-	if use.Calls {
-		how = Calls
-	}
-	for i, key := range use.Way[1:] {
-		way += map[bool]string{true: ", through ", false: ", "}[i == 0] + key.String()
-	}
-	d.declaration(use.Key, how, way, d.must(d.plan.Module.Lookup(use.Key)), d.lookup(use.Key))
-}
-
-func (d *drifter) lookup(key syntax.Key) []*syntax.Decl {
-	return d.must(d.target.Lookup(key))
-}
-
-// must keeps an error for later.
-func (d *drifter) must(found []*syntax.Decl, err error) []*syntax.Decl {
-	if err != nil && d.err == nil {
-		d.err = err
-	}
-	return found
-}
-
-// declaration classifies a declaration.
-func (d *drifter) declaration(key syntax.Key, how, ours string, was, now []*syntax.Decl) {
-	row := Row{Class: Same, Subject: key.String(), How: how, Ours: ours, Was: syntax.Places(was), Now: syntax.Places(now)}
-	switch {
-	case len(now) == 0:
+// add classifies a declaration.
+func (r *Report) add(p *plan.Plan, target *upstream.Module, row Row, was, now []*syntax.Decl) {
+	row.Class, row.Was = Same, syntax.Places(was)
+	if len(now) == 0 {
 		row.Class = Gone
-		d.gone[len(d.report.Rows)] = gone{key, was}
-	case syntax.FingerprintOf(was...) != syntax.FingerprintOf(now...):
-		row.Class, row.Diff = Changed, difference(row.Was, was, row.Now, now)
+		if now, row.To = twin(p.Module, target, row.Subject); row.To != "" {
+			row.Class = Moved
+		}
 	}
-	d.add(row)
+	row.Now = syntax.Places(now)
+	if len(now) > 0 && syntax.Fingerprint(was...) != syntax.Fingerprint(now...) {
+		if row.Class == Same {
+			row.Class = Changed
+		}
+		row.Diff = filetree.Diff(row.Was, texts(was), row.Now, texts(now))
+	}
+	r.Rows = append(r.Rows, row)
 }
 
-func difference(from string, was []*syntax.Decl, to string, now []*syntax.Decl) string {
-	return filetree.Diff(from, texts(was), to, texts(now))
+// twin looks for where a declaration has moved: to another package, which had none of the name. Of several it is one in a folder of
+// the same name.
+func twin(from, to *upstream.Module, key syntax.Key) (twins []*syntax.Decl, in string) {
+	for _, folder := range to.Folders() {
+		there := syntax.Key{Package: folder, Name: key.Name}
+		if now := to.Lookup(there); len(now) > 0 && len(from.Lookup(there)) == 0 && (in == "" || path.Base(folder) == path.Base(key.Package)) {
+			twins, in = now, folder
+		}
+	}
+	return twins, in
 }
-
-// at returns "file:line" of a directive.
-func at(t plan.Touch) string { return fmt.Sprintf("%s:%d", t.Ours.File.Path, t.Ours.Line) }
 
 // texts returns declarations with their comments, one after the other.
-func texts(decls []*syntax.Decl) []byte {
-	var out []byte
+func texts(decls []*syntax.Decl) (out []byte) {
 	for _, d := range decls {
-		out = append(out, syntax.Text(d)...)
+		start, end := d.Extent()
+		out = append(append(out, d.File.Src[start:end]...), '\n')
 	}
 	return out
+}
+
+// fit lays the overlay's files that are for another version over it, and compiles the result. What a row tells already is left out.
+func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay *plan.Overlay) error {
+	p, problems := plan.Match(target, overlay)
+	if r.Uncompiled = len(problems) > 0; !r.Uncompiled {
+		fork, err := compile(ctx, p)
+		if r.Uncompiled = errors.As(err, &problems); !r.Uncompiled {
+			if err == nil {
+				r.Misfits = fork.refused
+			}
+			return err
+		}
+	}
+	r.Misfits = slices.DeleteFunc(problems, func(found problem.Problem) bool {
+		at := fmt.Sprintf("%s:%d", found.File, found.Line)
+		return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Ours == at && row.NeedsReview() })
+	})
+	return nil
 }

@@ -3,17 +3,14 @@ package drift
 import (
 	"bytes"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -54,7 +51,7 @@ func free() int { return single }
 	against := func(version string) *Report {
 		m, err := forktest.Versions(t).Module(t.Context(), forktest.Module, version)
 		require.NoError(t, err)
-		report, err := Compare(t.Context(), command.Output, matched, m, matched.Overlay)
+		report, err := Compare(t.Context(), matched, m, matched.Overlay)
 		require.NoError(t, err)
 		return report
 	}
@@ -62,7 +59,7 @@ func free() int { return single }
 	type summary struct{ subject, how, class, now string }
 	var got []summary
 	for _, r := range report.Rows {
-		got = append(got, summary{r.Subject, r.How, string(r.Class), r.Now})
+		got = append(got, summary{r.Subject.String(), r.How, string(r.Class), r.Now})
 		require.Equal(t, r.Class == Changed, r.Diff != "", r.Subject)
 	}
 	require.Equal(t, []summary{
@@ -79,7 +76,7 @@ func free() int { return single }
 		{"event Kind", "use", "same", "event/event.go:4"},
 	}, got)
 	require.True(t, report.Uncompiled)
-	for _, taken := range []string{"upstream already has Pool.upstreamPut", "backoff is new here, but upstream has it",
+	for _, taken := range []string{"backoff is new here, but upstream has it",
 		"upstream has a file of this name"} {
 		require.Contains(t, report.Misfits.Error(), taken)
 	}
@@ -94,14 +91,14 @@ func free() int { return single }
 // against compares a plan with the module that an edit makes of its own, for which the overlay is that of a repository.
 func against(t *testing.T, root string, p *plan.Plan, edit func(filetree.Tree)) *Report {
 	t.Helper()
-	target := &upstream.Module{Path: p.Module.Path, Version: "v2.2.0", Tree: maps.Clone(p.Module.Tree)}
-	edit(target.Tree)
-	folders, err := plan.ReadFolders(root)
+	tree := maps.Clone(p.Module.Tree)
+	edit(tree)
+	target, err := upstream.New(p.Module.Path, "v2.2.0", tree)
 	require.NoError(t, err)
-	overlay, problems, err := plan.ReadOverlay(os.DirFS(root), target.Version, folders)
+	overlay, problems, err := plan.ReadOverlay(root, target.Version)
 	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
-	report, err := Compare(t.Context(), command.Output, p, target, overlay)
+	report, err := Compare(t.Context(), p, target, overlay)
 	require.NoError(t, err)
 	return report
 }
@@ -130,9 +127,9 @@ func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
 	})
 	for _, row := range moved.Rows {
 		require.Equal(t, Moved, row.Class, row.Subject)
-		require.Equal(t, [2]string{"pool", "internal/pool"}, [2]string{row.From, row.To})
+		require.Equal(t, "internal/pool", row.To)
 		require.Equal(t, "internal/"+row.Was, row.Now)
-		require.Equal(t, row.Subject == "pool Open", row.Diff != "", row.Subject)
+		require.Equal(t, row.Subject.Name == "Open", row.Diff != "", row.Subject)
 		require.Equal(t, row.How == "wrap", row.NeedsReview(), "what is only used is as it was")
 	}
 	require.Len(t, moved.Rows, 4, "Get and Open, and the types that they use")
@@ -188,6 +185,6 @@ func TestFitDoesNotRepeat(t *testing.T) {
 			1)
 	})
 	require.Equal(t, Gone, report.Rows[0].Class)
-	require.Equal(t, problem.List(nil), report.Misfits)
+	require.Empty(t, report.Misfits)
 	require.True(t, report.Uncompiled)
 }

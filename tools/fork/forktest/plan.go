@@ -28,19 +28,18 @@ func PlanOn(t testing.TB, base, files filetree.Tree) (root string, p *plan.Plan)
 	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
-	return root, Match(t, root, &upstream.Module{Path: Module, Version: Base, Tree: base})
+	m, err := upstream.New(Module, Base, base)
+	require.NoError(t, err)
+	return root, Match(t, root, m)
 }
 
 // Match matches the overlay of a repository with a module.
 func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 	t.Helper()
-	folders, err := plan.ReadFolders(root)
-	require.NoError(t, err)
-	o, problems, err := plan.ReadOverlay(os.DirFS(root), m.Version, folders)
+	o, problems, err := plan.ReadOverlay(root, m.Version)
 	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
-	p, problems, err := plan.Match(m, o)
-	require.NoError(t, err)
+	p, problems := plan.Match(m, o)
 	require.NoError(t, problems.OrNil())
 	return p
 }

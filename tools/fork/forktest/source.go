@@ -32,7 +32,7 @@ func (s Source) Module(_ context.Context, path, version string) (*upstream.Modul
 	if !ok {
 		return nil, fmt.Errorf("no version %s of %s", version, path)
 	}
-	return &upstream.Module{Path: path, Version: version, Tree: maps.Clone(tree)}, nil
+	return upstream.New(path, version, maps.Clone(tree))
 }
 
 //go:embed testdata/upstream.txtar

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,40 +23,23 @@ type State struct {
 }
 
 // StateOf returns the state of folders in the working copy at root. Where git finds no repository, nothing is known.
-func StateOf(ctx context.Context, run command.RunFunc, root, tag string, folders []string) (State, error) {
-	var s State
-	git := func(args ...string) (string, error) {
-		out, err := run(ctx, root, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"}, "git", args...)
-		return strings.TrimSpace(string(out)), err
+func StateOf(ctx context.Context, root, tag string, folders []string) (s State, err error) {
+	git := func(args ...string) string {
+		out, failed := command.Output(ctx, root, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"}, "git", args...)
+		if err == nil {
+			err = failed
+		}
+		return strings.TrimSpace(string(out))
 	}
-	top, err := git("rev-parse", "--show-prefix")
-	if err != nil || top != "" {
-		return s, nil // no repository, or this folder is just somewhere in one
-	}
-	commit, err := git(append([]string{"log", "-1", "--format=%H", "--"}, folders...)...)
-	if err != nil || commit == "" {
-		return s, nil // no commit has them yet
-	}
-	head, err := git("show", "--no-patch", "--format=%ct", "HEAD")
-	if err != nil {
-		return s, err
+	of := func(args ...string) []string { return slices.Concat(args, []string{"--"}, folders) }
+	prefix, commit := git("rev-parse", "--show-prefix"), git(of("log", "-1", "--format=%H")...)
+	if err != nil || prefix != "" || commit == "" {
+		return s, nil // no repository, or this folder is just somewhere in one, or no commit has them yet
 	}
 	var seconds int64
-	if _, err := fmt.Sscan(head, &seconds); err != nil {
-		return s, err
-	}
-	edits, err := git(append([]string{"status", "--porcelain", "--"}, folders...)...)
-	if err != nil {
-		return s, err
-	}
-	all, err := git("status", "--porcelain", "--untracked-files=no")
-	if err != nil {
-		return s, err
-	}
-	tags, err := git("tag", "--points-at", "HEAD")
-	s = State{Commit: commit[:12], Time: time.Unix(seconds, 0).UTC(), Edited: edits != ""}
-	for _, t := range strings.Fields(tags) {
-		s.Tagged = s.Tagged || t == tag && edits == "" && all == ""
-	}
+	_, err = fmt.Sscan(git("show", "--no-patch", "--format=%ct", "HEAD"), &seconds)
+	s = State{Commit: commit[:12], Time: time.Unix(seconds, 0).UTC(), Edited: git(of("status", "--porcelain")...) != ""}
+	s.Tagged = slices.Contains(strings.Fields(git("tag", "--points-at", "HEAD")), tag) && !s.Edited &&
+		git("status", "--porcelain", "--untracked-files=no") == ""
 	return s, err
 }

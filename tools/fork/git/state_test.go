@@ -17,7 +17,7 @@ func TestStateOf(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(done)
 	state := func(dir string) State {
-		s, err := StateOf(t.Context(), command.Output, dir, "v1-fork.1", []string{"ours", "gone"})
+		s, err := StateOf(t.Context(), dir, "v1-fork.1", []string{"ours", "gone"})
 		require.NoError(t, err)
 		return s
 	}

@@ -2,7 +2,6 @@
 package output
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -18,14 +18,14 @@ import (
 	"mongofork/tools/fork/problem"
 )
 
-// Folder is a directory that the builder owns, with its manifest beside it
-// (so that no module zip contains it).
+// Folder is a directory that the builder owns. Beside it, so that no module zip contains it, lies a manifest of what the builder wrote.
 type Folder struct {
 	// Dir is the directory.
 	Dir string
 	// Label is how messages name Dir.
 	Label string
-	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both.
+	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both. Unlike symbolic ones
+	// they need no rights anywhere, and go mod vendor copies them.
 	Links map[string]string
 }
 
@@ -35,25 +35,46 @@ func Below(root string, folders ...string) Folder {
 	return Folder{Dir: filepath.Join(root, filepath.FromSlash(label)), Label: label}
 }
 
-func (o Folder) manifestFile() string { return o.Dir + ".manifest" }
+// written is a line of the manifest, in the format of sha256sum, linked one about a file that is a link.
+func written(path string, data []byte) string { return filetree.Digest(data) + "  " + path }
+func linked(path string) string               { return "# link " + path }
 
-// staged names something beside Dir that lives only while Dir is swapped.
-func (o Folder) staged(what string) string {
-	return filepath.Join(filepath.Dir(o.Dir), "."+filepath.Base(o.Dir)+"."+what)
-}
-
-// hold gives the caller exclusive use of the output. It fails if the parent
-// folder is not writable.
-func (o Folder) hold() (release func(), err error) {
+// Write makes the tree the content of the directory. If that would lose edits nothing is written unless force is set; changed is false if
+// the directory had this content already. After a run that was cut short the next one makes the same.
+func (o Folder) Write(t filetree.Tree, force bool) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
-		return nil, o.unwritable(err)
+		return false, o.unwritable(err)
 	}
-	release, err = lockedfile.MutexAt(o.staged("mutex")).Lock()
+	release, err := lockedfile.MutexAt(o.Dir + ".mutex").Lock()
 	if err != nil {
-		return nil, o.unwritable(err)
+		return false, o.unwritable(err)
 	}
-	// Of a run that was cut short.
-	return release, errors.Join(os.RemoveAll(o.staged("new")), os.RemoveAll(o.staged("old")))
+	defer release()
+	have, err := filetree.Read(o.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	before, err := os.ReadFile(o.Dir + ".manifest")
+	switch {
+	case len(have) > 0 && errors.Is(err, fs.ErrNotExist):
+		return false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest",
+			Mend: "move it away, or choose another folder with -o"}}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	differ := filetree.Changed(have, t)
+	known := strings.Split(string(before), "\n")
+	for _, path := range differ {
+		if data, exists := have[path]; exists && !force && o.edited(path, data, known) {
+			return false, problem.List{{File: o.Label,
+				Message: "the folder has edits that this build lacks, such as " + path,
+				Mend:    "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
+		}
+	}
+	if err := o.write(t, differ, known); err != nil {
+		return false, o.unwritable(err)
+	}
+	return len(differ) > 0, nil
 }
 
 func (o Folder) unwritable(err error) error {
@@ -61,77 +82,72 @@ func (o Folder) unwritable(err error) error {
 		filepath.Dir(o.Label))
 }
 
-// read reads the directory, and reports whether it differs from its manifest. A directory without a manifest is a problem: the builder
-// did not make it.
-func (o Folder) read() (have filetree.Tree, edited bool, err error) {
-	have, err = filetree.Read(o.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil // nothing there: nothing to lose
+// edited reports whether a file is neither what was written, nor what its source is or was before it became another file, for instance
+// in another branch.
+func (o Folder) edited(path string, data []byte, known []string) bool {
+	if slices.Contains(known, written(path, data)) {
+		return false
 	}
-	if err != nil || len(have) == 0 {
-		return have, false, err
+	file, err := os.Stat(o.file(path))
+	if err != nil || !slices.Contains(known, linked(path)) {
+		return true
 	}
-	recorded, err := os.ReadFile(o.manifestFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest",
-			Mend: "move it away, or choose another folder with -o"}}
-	}
-	return have, o.edits(have, string(recorded)), err
+	source, err := os.Stat(o.Links[path])
+	return err == nil && !os.SameFile(file, source) && !file.ModTime().Before(source.ModTime())
 }
 
-// manifest lists the SHA-256 of each file of a tree in the format of sha256sum, so that "sha256sum -c" in the folder checks it.
-func manifest(t filetree.Tree) string {
-	var b strings.Builder
-	for _, path := range t.Paths() {
-		fmt.Fprintf(&b, "%s  %s\n", filetree.Digest(t[path]), path)
-	}
-	return b.String()
-}
+func (o Folder) file(path string) string { return filepath.Join(o.Dir, filepath.FromSlash(path)) }
 
-// Write makes the tree the content of the directory, whole or not at all. An output with edits is refused unless force is set, or the
-// tree is just what is there; written is false if the directory had this content already.
-func (o Folder) Write(t filetree.Tree, force bool) (written bool, err error) {
-	release, err := o.hold()
-	if err != nil {
-		return false, err
+// write writes the files that differ. Until it is done the manifest knows both the old and the new ones.
+func (o Folder) write(t filetree.Tree, differ, known []string) error {
+	lines := map[string]bool{}
+	for path, data := range t {
+		lines[written(path, data)] = true
 	}
-	defer release()
-	have, edited, err := o.read()
-	if err != nil {
-		return false, err
+	for _, line := range known {
+		lines[line] = true
 	}
-	if edited && !force && !maps.EqualFunc(have, t, bytes.Equal) {
-		return false, problem.List{{File: o.Label,
-			Message: "the folder has edits that this build lacks (sha256sum --check with its manifest lists them)",
-			Mend:    "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
-	}
-	if have != nil && maps.EqualFunc(have, t, bytes.Equal) {
-		o.link(o.Dir)
-		// An edit that the overlay has by now left an old manifest.
-		err = filetree.Replace(o.manifestFile(), []byte(manifest(t)+o.links(o.Dir)))
-	} else {
-		written, err = true, o.swap(t)
-	}
-	if err != nil {
-		return false, o.unwritable(err)
-	}
-	return written, nil
-}
-
-// swap writes the tree beside the directory and renames it into the place. If it is cut short, the next build finds either tree or
-// none; the old one had nothing that this one was not to replace.
-func (o Folder) swap(t filetree.Tree) error {
-	fresh, old := o.staged("new"), o.staged("old")
-	defer os.RemoveAll(fresh)
-	if err := t.Write(fresh); err != nil {
+	if err := o.record(lines); err != nil {
 		return err
 	}
-	o.link(fresh)
-	if err := os.Rename(o.Dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range differ {
+		name := o.file(path)
+		if data, ok := t[path]; ok {
+			if err := filetree.Replace(name, data); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+		for dir := filepath.Dir(name); dir != o.Dir && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
+		}
 	}
-	if err := filetree.Replace(o.manifestFile(), []byte(manifest(t)+o.links(fresh))); err != nil {
-		return errors.Join(err, os.Rename(old, o.Dir))
+	clear(lines)
+	for path, data := range t {
+		lines[written(path, data)] = true
+		if o.Links[path] != "" && link(o.Links[path], o.file(path)) {
+			lines[linked(path)] = true
+		}
 	}
-	return errors.Join(os.Rename(fresh, o.Dir), os.RemoveAll(old))
+	return o.record(lines)
+}
+
+// record writes the manifest.
+func (o Folder) record(lines map[string]bool) error {
+	delete(lines, "")
+	return filetree.Replace(o.Dir+".manifest", []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "\n")+"\n"))
+}
+
+// link makes a file the same as its source. What cannot be linked, for instance because it is on another volume, stays a copy.
+func link(source, name string) bool {
+	a, errA := os.Stat(source)
+	b, errB := os.Stat(name)
+	if errors.Join(errA, errB) == nil && os.SameFile(a, b) {
+		return true
+	}
+	staged := name + ".link"
+	defer os.Remove(staged)
+	return os.Link(source, staged) == nil && os.Rename(staged, name) == nil
 }

@@ -3,6 +3,8 @@ package output
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,39 +23,41 @@ func requireTree(t *testing.T, o Folder, want filetree.Tree) {
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	recorded, err := os.ReadFile(o.manifestFile())
+	recorded, err := os.ReadFile(o.Dir + ".manifest")
 	require.NoError(t, err)
-	require.Equal(t, manifest(want), string(recorded))
+	var lines []string
+	for path, data := range want {
+		lines = append(lines, written(path, data))
+	}
+	slices.Sort(lines)
+	require.Equal(t, strings.Join(lines, "\n")+"\n", string(recorded))
 	beside, err := os.ReadDir(filepath.Dir(o.Dir))
 	require.NoError(t, err)
 	var names []string
 	for _, e := range beside {
 		names = append(names, e.Name())
 	}
-	require.Equal(t, []string{".out.mutex", "out", "out.manifest"}, names)
+	require.Equal(t, []string{"out", "out.manifest", "out.mutex"}, names)
 }
 
 var (
-	oldTree = filetree.Tree{"a/one": []byte("1"), "two": []byte("2")}
+	oldTree = filetree.Tree{"a/one": []byte("1"), "a/in/two": []byte("2")}
 	newTree = filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
 )
 
 func TestOutputWrite(t *testing.T) {
 	t.Parallel()
 	o := testOutput(t)
-	written, err := o.Write(oldTree, false)
-	require.NoError(t, err)
-	require.True(t, written)
-	requireTree(t, o, oldTree)
-
-	written, err = o.Write(oldTree, false)
-	require.NoError(t, err)
-	require.False(t, written, "the same content again")
-
-	written, err = o.Write(newTree, false)
-	require.NoError(t, err)
-	require.True(t, written)
-	requireTree(t, o, newTree)
+	for _, step := range []struct {
+		tree    filetree.Tree
+		changes bool
+	}{{oldTree, true}, {oldTree, false}, {newTree, true}} {
+		changed, err := o.Write(step.tree, false)
+		require.NoError(t, err)
+		require.Equal(t, step.changes, changed)
+		requireTree(t, o, step.tree)
+	}
+	require.NoDirExists(t, filepath.Join(o.Dir, "a", "in"), "folders go with their last file")
 }
 
 func TestOutputEdited(t *testing.T) {
@@ -63,11 +67,11 @@ func TestOutputEdited(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/one"), []byte("edited"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "notes"), nil, 0o644))
-	require.NoError(t, os.Remove(filepath.Join(o.Dir, "two")))
+	require.NoError(t, os.Remove(filepath.Join(o.Dir, "a/in/two")))
 	edited := filetree.Tree{"a/one": []byte("edited"), "notes": {}}
 
 	_, err = o.Write(newTree, false)
-	require.ErrorContains(t, err, "out: the folder has edits that this build lacks")
+	require.ErrorContains(t, err, "out: the folder has edits that this build lacks, such as a/one")
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
@@ -125,25 +129,21 @@ func TestOutputUnwritable(t *testing.T) {
 	require.ErrorContains(t, err, "(make build writable, or choose another folder with -o)")
 }
 
-// Whatever step a run was cut short after, the next one makes the same output.
+// Whatever was written before a run was cut short, the next one makes its output, whether the first or another one.
 func TestOutputInterrupted(t *testing.T) {
 	t.Parallel()
-	steps := []func(o Folder) error{
-		func(o Folder) error { return filetree.Tree{"a/one": nil}.Write(o.staged("new")) },
-		func(o Folder) error { return newTree.Write(o.staged("new")) },
-		func(o Folder) error { return os.Rename(o.Dir, o.staged("old")) },
-		func(o Folder) error { return os.Rename(o.staged("new"), o.Dir) },
-		func(o Folder) error { return os.WriteFile(o.manifestFile(), []byte(manifest(newTree)), 0o644) },
-	}
-	for cut := range steps {
+	for _, next := range []filetree.Tree{newTree, oldTree} {
 		o := testOutput(t)
 		_, err := o.Write(oldTree, false)
 		require.NoError(t, err)
-		for _, step := range steps[:cut+1] {
-			require.NoError(t, step(o), cut)
-		}
+		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "b"), 0o755))
+		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "b", "three"), 0o755), "in the way")
 		_, err = o.Write(newTree, false)
-		require.NoError(t, err, cut)
-		requireTree(t, o, newTree)
+		require.ErrorContains(t, err, "cannot be written")
+		require.NoError(t, os.Remove(filepath.Join(o.Dir, "b", "three")))
+		require.NoError(t, os.Remove(filepath.Join(o.Dir, "b")))
+		_, err = o.Write(next, false)
+		require.NoError(t, err)
+		requireTree(t, o, next)
 	}
 }

@@ -2,106 +2,156 @@ package output
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
 	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/upstream"
+	"mongofork/tools/fork/problem"
 )
 
-// Release is a version of the fork in a folder that serves as a GOPROXY.
-type Release struct {
-	Path, Version string
-	// Sum is the hash that go.sum will have.
-	Sum string
-	// Files are the files that belong to the version and its adapters, relative to the folder.
-	Files []string
+// released is a module of a release. All that the fork is released with works with it only.
+type released struct {
+	module.Version
+	tree filetree.Tree
 }
 
-// WriteRelease adds a fork and the adapters of the repository in root to a folder in the layout of the module proxy protocol, with an SBOM
-// and a VEX document, the lines for go.sum, and SHA256SUMS. A version that ReleasedFile or the folder has with another content is a
-// problem. A final one is recorded in ReleasedFile, so that nothing else is ever released under its name.
-func WriteRelease(root string, f Fork, advisories advisory.List, dir string, final bool) (*Release, error) {
+// adapters are modules of the folder contrib that are released with the fork.
+var adapters = []string{"otel", "prometheus"}
+
+// Release is a folder that serves as a GOPROXY.
+type Release struct {
+	Fork  Fork
+	Files filetree.Tree
+	// Record is ReleasedFile with a release that is for good; nil if it is not.
+	Record []byte
+}
+
+// NewRelease makes a fork and the adapters of the repository in root a release, with an SBOM and a VEX document, the lines for go.sum,
+// and SHA256SUMS. A version that ReleasedFile has with another hash is a problem.
+func NewRelease(root string, f Fork, advisories advisory.List, final bool) (*Release, error) {
 	if f.Level == "" {
 		return nil, ErrUnnamed
 	}
-	modules, err := adaptersIn(root, f.Level)
-	if err != nil {
-		return nil, err
+	modules := []released{{f.Module(), assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
+	for _, name := range adapters {
+		a, err := adapter(root, name, f.Level)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a repository without it
+		case err != nil:
+			return nil, err
+		default:
+			modules = append(modules, a)
+		}
 	}
-	r := &Release{Path: f.Plan.Module.Path, Version: f.Version()}
-	modules = append([]adapter{{module.Version{Path: r.Path, Version: r.Version}, assemble.Headed(f.Plan.Module.Tree, f.Tree)}},
-		modules...)
-	all, goSum := filetree.Tree{}, ""
+	files, goSum := filetree.Tree{}, ""
 	for _, m := range modules {
-		files, err := proxyFiles(m)
-		if err != nil {
+		sum, err := m.tree.Hash(m.String() + "/")
+		goModSum, modErr := filetree.Tree{"go.mod": m.tree["go.mod"]}.Hash("")
+		if err := errors.Join(err, modErr, m.addTo(files)); err != nil {
 			return nil, err
 		}
-		sum, goModSum, err := upstream.Sums(m.Path, m.Version.Version, m.tree)
-		if err != nil {
-			return nil, err
-		}
-		if r.Sum == "" {
-			r.Sum = sum
-		}
-		maps.Copy(all, files)
 		goSum += fmt.Sprintf("%[1]s %[2]s %[3]s\n%[1]s %[2]s/go.mod %[4]s\n", m.Path, m.Version.Version, sum, goModSum)
 	}
-	documents, err := documents(f, advisories, modules, goSum)
-	if err != nil {
+	at := path.Join(f.Plan.Module.Path, "@v", f.Module().Version)
+	bill, err := sbom(f, modules, goSum)
+	statements, vexErr := vex(advisories, f)
+	record, recordErr := recorded(root, goSum)
+	if err := errors.Join(err, vexErr, recordErr); err != nil {
 		return nil, err
 	}
-	for name, data := range documents {
-		all[path.Join(r.Path, "@v", name)] = data
+	files[at+".cdx.json"], files[at+".openvex.json"] = bill, statements
+	files["go.sum"] = []byte(goSum)
+	var sums strings.Builder
+	for _, name := range files.Paths() {
+		sums.WriteString(written(name, files[name]) + "\n")
 	}
-	r.Files = all.Paths()
-	released, err := withReleased(root, goSum)
-	if err != nil {
-		return nil, err
+	files["SHA256SUMS"] = []byte(sums.String())
+	if !final {
+		record = nil
 	}
-	if err := publish(dir, all, goSum); err != nil || !final {
-		return r, err
-	}
-	return r, filetree.Replace(filepath.Join(root, filepath.FromSlash(ReleasedFile)), released)
+	return &Release{Fork: f, Files: files, Record: record}, nil
 }
 
-// proxyFiles returns the files of one version as the proxy protocol wants them. The .info has no time, so that the same sources give
-// the same files.
-func proxyFiles(m adapter) (filetree.Tree, error) {
-	if err := module.Check(m.Path, m.Version.Version); err != nil {
-		return nil, err
+// adapter reads an adapter. Its version is only the patch level, since it works with every base. Its replace lines, which serve work in
+// the repository, are left out.
+func adapter(root, name, level string) (a released, err error) {
+	if a.tree, err = filetree.Read(filepath.Join(root, "contrib", name)); err != nil {
+		return a, err
 	}
+	parsed, err := modfile.Parse(name, a.tree["go.mod"], nil)
+	if err != nil {
+		return a, err
+	}
+	a.Version = module.Version{Path: parsed.Module.Mod.Path, Version: "v0.0.0-" + level}
+	for _, r := range slices.Clone(parsed.Replace) {
+		if err := parsed.DropReplace(r.Old.Path, r.Old.Version); err != nil {
+			return a, err
+		}
+	}
+	parsed.Cleanup()
+	if a.tree["go.mod"], err = parsed.Format(); err != nil {
+		return a, err
+	}
+	a.tree["LICENSE"], err = os.ReadFile(filepath.Join(root, "LICENSE"))
+	return a, err
+}
+
+// addTo adds the files of a version as the proxy protocol wants them. The .info has no time, so that the same sources give the same files.
+func (m released) addTo(files filetree.Tree) error {
 	escaped, err := module.EscapePath(m.Path)
-	if err != nil {
-		return nil, err
-	}
-	escapedVersion, err := module.EscapeVersion(m.Version.Version)
-	if err != nil {
-		return nil, err
+	if err := errors.Join(err, module.Check(m.Path, m.Version.Version)); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "mongofork-release-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := m.tree.Write(dir); err != nil {
+	var archive bytes.Buffer
+	if err := errors.Join(m.tree.Write(dir), zip.CreateFromDir(&archive, m.Version, dir)); err != nil {
+		return err
+	}
+	base := path.Join(escaped, "@v", m.Version.Version)
+	maps.Copy(files, filetree.Tree{
+		base + ".info":                fmt.Appendf(nil, "{%q:%q}\n", "Version", m.Version.Version),
+		base + ".mod":                 m.tree["go.mod"],
+		base + ".zip":                 archive.Bytes(),
+		path.Join(escaped, "@v/list"): []byte(m.Version.Version + "\n"),
+	})
+	return nil
+}
+
+// ReleasedFile has the lines for go.sum of all versions that were released, of the fork on any base and of the adapters: the checksum
+// database and users' go.sum never forget a version.
+const ReleasedFile = "etc/released.sum"
+
+// recorded returns the content of ReleasedFile with a release's lines, too. A version that it has with another hash is a problem.
+func recorded(root, goSum string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(ReleasedFile)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var archive bytes.Buffer
-	err = zip.CreateFromDir(&archive, m.Version, dir)
-	base := path.Join(escaped, "@v", escapedVersion)
-	return filetree.Tree{
-		base + ".info": fmt.Appendf(nil, "{%q:%q}\n", "Version", m.Version.Version),
-		base + ".mod":  m.tree["go.mod"],
-		base + ".zip":  archive.Bytes(),
-	}, err
+	lines := slices.Sorted(strings.Lines(string(data) + goSum))
+	lines = slices.Compact(lines)
+	for i, line := range lines[1:] {
+		version := line[:strings.LastIndex(line, " ")+1]
+		if strings.HasPrefix(lines[i], version) {
+			return nil, problem.List{{File: ReleasedFile, Message: version + "was released with different content",
+				Mend: "raise Fork in version/fork.go"}}
+		}
+	}
+	return []byte(strings.Join(lines, "")), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -16,29 +17,26 @@ import (
 	"mongofork/tools/fork/advisory"
 )
 
-// documents returns the SBOM and the VEX document of a release, by file name.
-func documents(f Fork, advisories advisory.List, modules []adapter, goSum string) (map[string][]byte, error) {
-	fork := modules[0].Version
-	bill, err := sbom(f, modules, goSum)
-	if err != nil {
-		return nil, err
-	}
-	statements, err := vex(advisories, f.Time, f.Plan.Module.Version, fork)
-	return map[string][]byte{fork.Version + ".cdx.json": bill, fork.Version + ".openvex.json": statements}, err
-}
-
 // purl names a module version as scanners do.
 func purl(m module.Version) string { return "pkg:golang/" + m.Path + "@" + m.Version }
 
 // sbom lists in the format of CycloneDX what a release consists of and what it requires. The hash of a module is that of go.sum, the
 // SHA-256 of a list of its files.
-func sbom(f Fork, modules []adapter, goSum string) ([]byte, error) {
-	components, needs, sums := map[string]cdx.Component{}, []cdx.Dependency{}, hashes(goSum)
+func sbom(f Fork, modules []released, goSum string) ([]byte, error) {
 	for _, m := range modules {
-		maps.Copy(sums, hashes(string(m.tree[goSumFile])))
+		goSum += string(m.tree["go.sum"])
 	}
+	sums := hashes(goSum)
+	component := func(m module.Version) cdx.Component {
+		c := cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: purl(m), Name: m.Path, Version: m.Version, PackageURL: purl(m)}
+		if sum, ok := sums[m]; ok {
+			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: sum}}
+		}
+		return c
+	}
+	components, needs := map[string]cdx.Component{}, []cdx.Dependency{}
 	for _, m := range modules {
-		components[purl(m.Version)] = component(m.Version, sums)
+		components[purl(m.Version)] = component(m.Version)
 		parsed, err := modfile.ParseLax("go.mod", m.tree["go.mod"], nil)
 		if err != nil {
 			return nil, err
@@ -49,16 +47,16 @@ func sbom(f Fork, modules []adapter, goSum string) ([]byte, error) {
 				r.Mod = modules[0].Version // which takes its place
 			}
 			requires = append(requires, purl(r.Mod))
-			components[purl(r.Mod)] = component(r.Mod, sums)
+			components[purl(r.Mod)] = component(r.Mod)
 		}
 		slices.Sort(requires)
 		needs = append(needs, cdx.Dependency{Ref: purl(m.Version), Dependencies: &requires})
 	}
-	fork := component(modules[0].Version, sums)
+	fork := component(f.Module())
 	fork.Description = "A fork of MongoDB's driver that implements Client Backpressure. It is not by MongoDB, Inc."
 	fork.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
 	fork.Pedigree = &cdx.Pedigree{Ancestors: &[]cdx.Component{component(module.Version{Path: f.Plan.Module.Path,
-		Version: f.Plan.Module.Version}, nil)}}
+		Version: f.Plan.Module.Version})}}
 	delete(components, fork.BOMRef)
 	var list []cdx.Component
 	for _, ref := range slices.Sorted(maps.Keys(components)) {
@@ -72,25 +70,43 @@ func sbom(f Fork, modules []adapter, goSum string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func component(m module.Version, sums map[string]string) cdx.Component {
-	c := cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: purl(m), Name: m.Path, Version: m.Version, PackageURL: purl(m)}
-	if sum, ok := sums[purl(m)]; ok {
-		c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: sum}}
-	}
-	return c
-}
-
 // hashes returns the hashes of the modules that lines of a go.sum name.
-func hashes(goSum string) map[string]string {
-	sums := map[string]string{}
+func hashes(goSum string) map[module.Version]string {
+	sums := map[module.Version]string{}
 	for line := range strings.Lines(goSum) {
-		words := strings.Fields(line)
-		if len(words) != 3 || strings.HasSuffix(words[1], "/go.mod") {
-			continue
-		}
-		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(words[2], "h1:")); err == nil {
-			sums[purl(module.Version{Path: words[0], Version: words[1]})] = hex.EncodeToString(sum)
+		if words := strings.Fields(line); len(words) == 3 {
+			if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(words[2], "h1:")); err == nil {
+				sums[module.Version{Path: words[0], Version: words[1]}] = hex.EncodeToString(sum)
+			}
 		}
 	}
 	return sums
+}
+
+// vex says of each advisory whether a release has it. What upstream fixed in the base counts, too: the release is a pre-release of its
+// base, so scanners believe it to be older. The format is OpenVEX v0.2.0, as far as advisories of one product need it. The library for
+// that brings protocol buffers and attestations along, which are many times what is written here.
+func vex(advisories advisory.List, f Fork) ([]byte, error) {
+	type object map[string]any
+	statements, base := []object{}, f.Plan.Module.Version
+	for _, a := range advisories {
+		vulnerability := object{"name": a.ID, "description": a.Title}
+		if len(a.Aliases) > 0 {
+			vulnerability["aliases"] = a.Aliases
+		}
+		s := object{"vulnerability": vulnerability, "products": []object{{"@id": purl(f.Module())}}, "status": "fixed"}
+		switch a.State(base) {
+		case advisory.MendedUpstream:
+			s["status_notes"] = "Upstream's " + base + " does not have it."
+		case advisory.MendedHere:
+			s["status_notes"] = "Fixed in the fork, with a test that fails without the fix."
+		case advisory.Open:
+			s["status"], s["action_statement"] = "affected", a.Accepted[base]
+		}
+		statements = append(statements, s)
+	}
+	return json.MarshalIndent(object{
+		"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:mongofork:" + f.Module().Version, "author": "mongofork",
+		"timestamp": f.Time.Format(time.RFC3339), "version": 1, "statements": statements,
+	}, "", "  ")
 }

@@ -2,9 +2,8 @@ package plan
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,124 +13,89 @@ import (
 
 // Lock pins everything that a build depends on for one version of upstream.
 type Lock struct {
-	// Module and Version name the upstream module.
-	Module, Version string
-	// Sum and GoModSum are the module's hashes as go.sum has them.
-	Sum, GoModSum string
-	// Go is the version in the module's go directive: the language that the
-	// overlay has to be written in.
-	Go string
-	// Entries holds the fingerprint of upstream's declaration for everything
-	// that is touched. The sum pins what is only used.
-	Entries map[Entry]syntax.Fingerprint
-
-	lines map[Entry]int // where the entry was read from, for messages
+	// Module and Version name the upstream module; Sum is its hash as go.sum has it.
+	Module, Version, Sum string
+	// Entries holds the fingerprint of upstream's declaration for everything that is touched, by verb and key. The sum pins what is
+	// only used.
+	Entries map[string]string
 }
 
-// Entry is what a line of the lock is about.
-type Entry struct {
-	How syntax.Verb
-	Key syntax.Key
-}
-
-func (e Entry) String() string { return string(e.How) + " " + e.Key.String() }
-
-func (e Entry) compare(other Entry) int {
-	return cmp.Or(cmp.Compare(e.How, other.How), e.Key.Compare(other.Key))
-}
-
-var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
-// head returns where the values of the lines go that are not about a declaration.
-func (l *Lock) head() map[string][]*string {
-	return map[string][]*string{
-		"module": {&l.Module, &l.Version}, "sum": {&l.Sum}, "gomod": {&l.GoModSum}, "go": {&l.Go},
-	}
-}
-
-// ParseLock reads a lock. Each mistake is reported with its line.
+// ParseLock reads a lock.
 func ParseLock(file string, data []byte) (*Lock, error) {
-	l := &Lock{Entries: map[Entry]syntax.Fingerprint{}, lines: map[Entry]int{}}
-	var problems problem.List
-	for i, line := range strings.Split(string(data), "\n") {
-		fields := strings.Fields(line)
-		if len(fields) > 0 && !strings.HasPrefix(fields[0], "#") && !l.parseLine(fields, i+1) {
-			problems.Add(file, i+1,
-				"restore the line from version control, or remove it and run go run ./tools/cmd/mongofork accept --all",
-				"the lock line %q is wrong", fields[0])
+	l := &Lock{Entries: map[string]string{}}
+	wrong := func(what string) error {
+		return problem.List{{File: file, Message: what, Mend: "restore the file from version control, then make lock"}}
+	}
+	for line := range strings.Lines(string(data)) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 3 && words[0] == "module":
+			l.Module, l.Version = words[1], words[2]
+		case len(words) == 2 && words[0] == "sum":
+			l.Sum = words[1]
+		case len(words) == 4 && strings.HasPrefix(words[3], "sha256:"):
+			l.Entries[strings.Join(words[:3], " ")] = words[3]
+		default:
+			return nil, wrong(fmt.Sprintf("the line %q is wrong", strings.TrimSpace(line)))
 		}
 	}
-	if l.Module == "" || l.Sum == "" || l.GoModSum == "" || l.Go == "" {
-		problems.Add(file, 0, "restore the file from version control", "the lock lacks one of its lines module, sum, gomod and go")
+	if l.Module == "" || l.Sum == "" {
+		return nil, wrong("the lock lacks the module or its sum")
 	}
-	return l, problems.OrNil()
+	return l, nil
 }
 
-func (l *Lock) parseLine(fields []string, n int) bool {
-	if targets, ok := l.head()[fields[0]]; ok {
-		for i, target := range targets {
-			if len(fields) != len(targets)+1 || *target != "" {
-				return false
-			}
-			*target = fields[i+1]
-		}
-		return true
-	}
-	if len(fields) != 4 || !fingerprintForm.MatchString(fields[3]) {
-		return false
-	}
-	key, err := syntax.ParseKey(fields[1] + " " + fields[2])
-	e := Entry{syntax.Verb(fields[0]), key}
-	_, twice := l.Entries[e]
-	l.Entries[e], l.lines[e] = syntax.Fingerprint(fields[3]), n
-	return err == nil && !twice
-}
-
-// Format returns the lock's text: the base first, then one line per entry in
-// order, so that changes merge line by line.
+// Format returns the lock's text: the base first, then one line per entry in order, so that changes merge line by line.
 func (l *Lock) Format() []byte {
 	var b bytes.Buffer
-	line := func(word string, values ...string) {
-		if values[0] != "" {
-			fmt.Fprintf(&b, "%s %s\n", word, strings.Join(values, " "))
-		}
-	}
-	line("module", l.Module, l.Version)
-	line("sum", l.Sum)
-	line("gomod", l.GoModSum)
-	line("go", l.Go)
-	for _, e := range sortedEntries(l.Entries) {
+	fmt.Fprintf(&b, "module %s %s\nsum %s\n", l.Module, l.Version, l.Sum)
+	for _, e := range slices.Sorted(maps.Keys(l.Entries)) {
 		fmt.Fprintf(&b, "%s %s\n", e, l.Entries[e])
 	}
 	return b.Bytes()
 }
 
-func sortedEntries[V any](m map[Entry]V) []Entry {
-	entries := make([]Entry, 0, len(m))
-	for e := range m {
-		entries = append(entries, e)
+// entry is what a directive of the overlay asks for in the lock.
+type entry struct {
+	key  syntax.Key
+	how  syntax.Verb
+	hash string
+	// file and line are the directive's, theirs is upstream's place.
+	file   string
+	line   int
+	theirs string
+}
+
+// entries returns what the plan's directives ask for.
+func (p *Plan) entries() map[string]entry {
+	now := map[string]entry{}
+	add := func(e entry, theirs ...*syntax.Decl) {
+		e.hash, e.theirs = syntax.Fingerprint(theirs...), syntax.Places(theirs)
+		now[fmt.Sprintf("%s %s", e.how, e.key)] = e
 	}
-	slices.SortFunc(entries, Entry.compare)
-	return entries
+	for _, t := range p.Touches {
+		add(entry{key: t.Key, how: t.How, file: t.Ours.File.Path, line: t.Ours.Line}, t.Theirs)
+	}
+	for _, r := range p.Removed {
+		add(entry{key: r.Key, how: syntax.Remove, file: r.File.Path, line: r.Line}, r.Theirs...)
+	}
+	return now
 }
 
 // Accept takes over the plan's present fingerprints of the chosen keys, or of all. An entry that no directive names any more is removed
 // when it is accepted. Keys that neither a directive nor the lock names are an error.
 func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
-	now := plan.fingerprints()
+	now := plan.entries()
 	unknown := slices.Clone(keys)
-	accepted := func(e Entry) bool {
-		unknown = slices.DeleteFunc(unknown, func(key syntax.Key) bool { return key == e.Key })
-		return all || slices.Contains(keys, e.Key)
+	accepted := func(name string) bool {
+		is := func(key syntax.Key) bool { return strings.HasSuffix(name, " "+key.String()) }
+		unknown = slices.DeleteFunc(unknown, is)
+		return all || slices.ContainsFunc(keys, is)
 	}
-	for e := range l.Entries {
-		if _, still := now[e]; !still && accepted(e) {
-			delete(l.Entries, e)
-		}
-	}
-	for e, hash := range now {
-		if accepted(e) {
-			l.Entries[e] = hash
+	maps.DeleteFunc(l.Entries, func(name, _ string) bool { _, still := now[name]; return accepted(name) && !still })
+	for name, e := range now {
+		if accepted(name) {
+			l.Entries[name] = e.hash
 		}
 	}
 	if len(unknown) > 0 {
@@ -140,14 +104,26 @@ func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
 	return nil
 }
 
-// fingerprints returns the entries that the plan's directives ask for.
-func (p *Plan) fingerprints() map[Entry]syntax.Fingerprint {
-	now := map[Entry]syntax.Fingerprint{}
-	for _, t := range p.Touches {
-		now[Entry{t.How, t.Key}] = t.Hash
+// Check compares the plan with the lock's entries, both ways if the plan is known to be complete.
+func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
+	var ps problem.List
+	now := plan.entries()
+	for name, e := range now {
+		accept := fmt.Sprintf("read upstream's declaration, then go run ./tools/cmd/mongofork accept '%s'", e.key)
+		switch locked, ok := l.Entries[name]; {
+		case !ok:
+			ps.Add(e.file, e.line, accept, "//fork:%s %s: not in the lock (%s, %s)", e.how, e.key.Name, l.Version, e.theirs)
+		case locked != e.hash:
+			ps.Add(e.file, e.line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s, %s)",
+				e.how, e.key.Name, l.Version, e.theirs)
+		}
 	}
-	for _, r := range p.Removed {
-		now[Entry{syntax.Remove, r.Key}] = r.Hash
+	for name := range l.Entries {
+		if _, named := now[name]; complete && !named {
+			_, key, _ := strings.Cut(name, " ")
+			ps.Add(file, 0, fmt.Sprintf("go run ./tools/cmd/mongofork accept '%s'", key),
+				"%s is locked, but no directive of the overlay names it", name)
+		}
 	}
-	return now
+	return ps
 }

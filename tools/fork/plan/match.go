@@ -4,7 +4,12 @@ package plan
 
 import (
 	"fmt"
+	"go/ast"
 	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -18,8 +23,6 @@ type Touch struct {
 	Reason string
 	Ours   *Decl
 	Theirs *syntax.Decl
-	// Hash is the fingerprint of upstream's declaration.
-	Hash syntax.Fingerprint
 }
 
 // Plan is an overlay whose every directive has found its upstream declaration.
@@ -28,36 +31,25 @@ type Plan struct {
 	Overlay *Overlay
 	Touches []Touch
 	Added   []*Decl
-	Removed []Removed
+	Removed []Removal
 }
 
-// Match looks up what each overlay declaration is about and checks what its
-// directive, or the lack of one, asserts. The plan holds what did match.
-func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List, error) {
+// Match looks up what each overlay declaration is about and checks what its directive, or the lack of one, asserts, as far as a compiler
+// would not tell. The plan holds what did match.
+func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List) {
 	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*Decl{}}
 	for _, f := range o.Files {
-		if err := mt.file(f); err != nil {
-			return nil, nil, err
-		}
+		mt.file(f)
 	}
 	for _, f := range o.Files {
 		for _, d := range f.Decls {
-			if err := mt.decl(d); err != nil {
-				return nil, nil, err
-			}
+			mt.decl(d)
 		}
 		for _, r := range f.Removals {
-			if err := mt.removal(r); err != nil {
-				return nil, nil, err
-			}
+			mt.removal(r)
 		}
 	}
-	for _, t := range mt.plan.Touches {
-		if err := mt.relations(t); err != nil {
-			return nil, nil, err
-		}
-	}
-	return mt.plan, mt.problems, nil
+	return mt.plan, mt.problems
 }
 
 type matcher struct {
@@ -66,28 +58,28 @@ type matcher struct {
 	owner    map[syntax.Key]*Decl
 }
 
-// file checks the file's name and package clause and completes its keys.
-func (mt *matcher) file(f *File) error {
+// packageOf returns the package part of the keys of one of our files, and upstream's package.
+func (mt *matcher) packageOf(f *syntax.File) (string, *syntax.Package) {
+	folder := path.Dir(f.Path)
+	p := mt.plan.Module.Package(folder)
+	if p.Name == "" { // upstream lacks the folder
+		p = syntax.NewPackage(folder, []*syntax.File{f})
+	}
+	if pkg, ok := p.PackageOf(f); ok {
+		return pkg, p
+	}
+	return folder, p // another package clause is the compiler's to refuse
+}
+
+// file checks the file's name and completes its keys.
+func (mt *matcher) file(f *File) {
 	if _, taken := mt.plan.Module.Tree[f.Path]; taken {
 		mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 	}
 	if f.Source == nil {
-		return nil
+		return
 	}
-	folder := path.Dir(f.Path)
-	p, err := mt.plan.Module.Package(folder)
-	if err != nil {
-		return err
-	}
-	if p.Name == "" { // upstream lacks the folder
-		p = syntax.NewPackage(folder, []*syntax.File{f.Source})
-	}
-	pkg, ok := p.PackageOf(f.Source)
-	if !ok {
-		mt.problems.Add(f.Path, f.Source.Line(f.Source.AST.Package), "write: package "+p.Name,
-			"package %s, but upstream's package in %s is %s", f.Source.AST.Name.Name, folder, p.Name)
-		pkg = folder // so that the file's other problems are found too
-	}
+	pkg, _ := mt.packageOf(f.Source)
 	for _, d := range f.Decls {
 		d.Key.Package = pkg
 		if d.Unnamed() {
@@ -100,50 +92,121 @@ func (mt *matcher) file(f *File) error {
 		}
 		mt.owner[d.Key] = d
 	}
-	return nil
 }
 
 // decl matches one declaration with upstream's of the same key.
-func (mt *matcher) decl(d *Decl) error {
-	if d.Unnamed() {
-		mt.plan.Added = append(mt.plan.Added, d)
-		return nil
+func (mt *matcher) decl(d *Decl) {
+	var found []*syntax.Decl
+	if !d.Unnamed() {
+		found = mt.plan.Module.Lookup(d.Key)
 	}
-	found, err := mt.plan.Module.Lookup(d.Key)
-	if err != nil {
-		return err
+	switch {
+	case d.Directive != nil:
+		mt.touch(d, found)
+		return
+	case len(found) > 0:
+		mt.problems.Add(d.File.Path, d.Line, "rename it, or add //fork:replace or //fork:wrap with a reason",
+			"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
 	}
-	if d.Directive == nil {
-		if len(found) > 0 {
-			mt.fail(d, "rename it, or add //fork:replace or //fork:wrap with a reason",
-				"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
-		}
-		mt.plan.Added = append(mt.plan.Added, d)
-		return nil
-	}
-	if mt.touchable(d, found) {
-		mt.plan.Touches = append(mt.plan.Touches, Touch{
-			How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason,
-			Ours: d, Theirs: found[0], Hash: syntax.FingerprintOf(found[0]),
-		})
-	}
-	return nil
+	mt.plan.Added = append(mt.plan.Added, d)
 }
 
-func (mt *matcher) fail(d *Decl, mend, format string, args ...any) {
-	what := ""
-	if d.Directive != nil {
-		what = fmt.Sprintf("//fork:%s %s: ", d.Directive.Verb, d.Key.Name)
+// touch matches a declaration with the one that its directive is about.
+func (mt *matcher) touch(d *Decl, found []*syntax.Decl) {
+	verb := d.Directive.Verb
+	fail := func(mend, format string, args ...any) {
+		mt.problems.Add(d.File.Path, d.Line, mend, "//fork:%s %s: %s", verb, d.Key.Name, fmt.Sprintf(format, args...))
 	}
-	mt.problems.Add(d.File.Path, d.Line, mend, "%s", what+fmt.Sprintf(format, args...))
+	switch {
+	case len(found) == 0:
+		fail("remove the directive if the declaration is new, or move our file to the folder that has it",
+			"upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
+	case len(found) > 1:
+		fail("declare something new and call it from upstream's seams instead",
+			"upstream has several under different build constraints (%s)", syntax.Places(found))
+	case verb == syntax.Wrap && (d.Func == nil || found[0].Func == nil):
+		fail("use //fork:replace", "only functions and methods can be wrapped (%s)", found[0].At())
+	case verb == syntax.Wrap && !syntax.Mentions(d.Func, UpstreamName(d.Bare())):
+		fail("call it, or use //fork:replace", "ours never uses %s", UpstreamName(d.Bare()))
+	case rooted(found[0]) != "":
+		fail("declare something else, or set the value in an init function", "%s (%s)", rooted(found[0]), found[0].At())
+	case d.File.Constraint != found[0].File.Constraint:
+		fail("give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]",
+			d.File.Constraint, found[0].At(), found[0].File.Constraint)
+	default:
+		mt.plan.Touches = append(mt.plan.Touches,
+			Touch{How: verb, Key: d.Key, Reason: d.Directive.Reason, Ours: d, Theirs: found[0]})
+	}
+}
+
+// removal matches a declaration that is to go, in the package of the directive's file.
+func (mt *matcher) removal(r Removal) {
+	pkg, p := mt.packageOf(r.File)
+	r.Key = syntax.Key{Package: pkg, Name: r.Target}
+	r.Theirs = p.Whole(r.Key)
+	fail := func(mend, format string, args ...any) {
+		mt.problems.Add(r.File.Path, r.Line, mend, "//fork:remove %s: %s", r.Target, fmt.Sprintf(format, args...))
+	}
+	ours := mt.owner[r.Key]
+	stays := slices.IndexFunc(r.Theirs, func(d *syntax.Decl) bool { return rooted(d) != "" })
+	switch {
+	case len(p.Lookup(r.Key)) == 0:
+		fail("look for what replaced it", "upstream %s has no such declaration in %s", mt.plan.Module.Version, pkg)
+	case ours != nil:
+		fail("keep one of them", "the overlay has it too (%s)", ours.At())
+	case slices.ContainsFunc(mt.plan.Removed, func(other Removal) bool { return other.Key == r.Key }):
+		fail("keep one of them", "it is removed twice")
+	case isPublic(r.Key):
+		fail("keep it: applications may use it", "it is exported from %s", pkg)
+	case stays >= 0:
+		fail("keep it", "%s (%s)", rooted(r.Theirs[stays]), r.Theirs[stays].At())
+	default:
+		mt.plan.Removed = append(mt.plan.Removed, r)
+	}
+}
+
+// rooted says why a declaration of upstream's cannot leave its place; empty if it can.
+func rooted(d *syntax.Decl) string {
+	switch {
+	case d.Shared > 1:
+		return fmt.Sprintf("upstream declares %d names at once", d.Shared)
+	case d.Grouped() && slices.ContainsFunc(d.Gen.Specs, func(s ast.Spec) bool {
+		return (&syntax.Decl{Gen: d.Gen, Spec: s}).Implied()
+	}):
+		return "upstream's value depends on its place in a group with iota"
+	}
+	return ""
+}
+
+// isPublic reports whether applications can use what a key names. Nobody imports tests.
+func isPublic(key syntax.Key) bool {
+	receiver, name, isMethod := strings.Cut(key.Name, ".")
+	if slices.Contains(strings.Split(key.Package, "/"), "internal") || syntax.IsTestName(key.Name) ||
+		strings.HasSuffix(key.Package, "_test") {
+		return false
+	}
+	return ast.IsExported(receiver) && (!isMethod || ast.IsExported(name))
+}
+
+// UpstreamName returns the name under which a wrapped function stays callable.
+func UpstreamName(name string) string {
+	first, size := utf8.DecodeRuneInString(name)
+	return "upstream" + string(unicode.ToUpper(first)) + name[size:]
+}
+
+// WrappedKey is the key of a wrapped declaration after it was renamed.
+func WrappedKey(t Touch) syntax.Key {
+	key, bare := t.Key, t.Ours.Bare()
+	key.Name = strings.TrimSuffix(key.Name, bare) + UpstreamName(bare)
+	return key
 }
 
 // Counts says how many declarations the plan touches, by directive.
 func (p *Plan) Counts() string {
 	count := map[syntax.Verb]int{}
-	for e := range p.fingerprints() {
-		count[e.How]++
+	for _, t := range p.Touches {
+		count[t.How]++
 	}
 	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), len(p.Removed))
 }

@@ -1,21 +1,20 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
+	"go/ast"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
 
-// Overlay is what this repository lays over the upstream module.
-type Overlay struct {
-	// Files are the files for the chosen base, in the order of their paths.
-	Files []*File
-}
+// Overlay is what this repository lays over the upstream module: the files for the chosen base, in the order of their paths.
+type Overlay struct{ Files []*File }
 
 // File is one file of the overlay.
 type File struct {
@@ -33,76 +32,78 @@ type File struct {
 // Decl is a declaration of ours.
 type Decl struct {
 	*syntax.Decl
-	// Directive says how an upstream declaration is touched; nil if the
-	// declaration is new.
+	// Directive says how an upstream declaration is touched; nil if the declaration is new.
 	Directive *syntax.Directive
 	// Line is where the directive, or the declaration, stands.
 	Line int
 }
 
-// Removal is a //fork:remove directive.
+// Removal is a //fork:remove directive and, once it has been matched, what goes: a declaration of upstream's with what belongs to it.
 type Removal struct {
 	Target, Reason string
 	File           *syntax.File
 	Line           int
+
+	Key    syntax.Key
+	Theirs []*syntax.Decl
 }
 
-// ReadOverlay reads the overlay folders below fsys as far as they are meant
-// for version. Problems are about files that cannot be used.
-func ReadOverlay(fsys fs.FS, version string, folders []string) (*Overlay, problem.List, error) {
-	o := &Overlay{}
-	var ps problem.List
+// At returns "file:line" of the directive.
+func (r Removal) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }
+
+// FoldersFile lists a repository's overlay folders, one per line.
+const FoldersFile = "etc/overlay"
+
+// ReadFolders reads a repository's list of overlay folders.
+func ReadFolders(root string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for line := range strings.Lines(string(data)) {
+		folder, _, _ := strings.Cut(line, "#")
+		folders = append(folders, strings.Fields(folder)...)
+	}
+	return folders, nil
+}
+
+// ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Problems are about files that cannot be used.
+func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
+	folders, err := ReadFolders(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, ps, repository := &Overlay{}, problem.List{}, os.DirFS(root)
 	for _, folder := range folders {
-		err := fs.WalkDir(fsys, folder, func(name string, e fs.DirEntry, err error) error {
-			if err != nil || !accepts(name, e, &ps) {
-				return skipDir(e, err)
-			}
-			data, err := fs.ReadFile(fsys, name)
-			if err != nil {
+		err := fs.WalkDir(repository, folder, func(name string, e fs.DirEntry, err error) error {
+			base := path.Base(name)
+			switch {
+			case err != nil:
+				return err
+			case strings.HasPrefix(base, "."): // editors' and operating systems' own files
+			case strings.HasPrefix(base, "_") || base == "go.mod" || !e.IsDir() && !e.Type().IsRegular():
+				ps.Add(name, 0, "rename it, put a copy in its place, or move it out of the overlay folders",
+					"the go command would leave it out: it is no regular file, a go.mod, or has a name that begins with _")
+			case e.IsDir():
+				return nil
+			default:
+				data, err := fs.ReadFile(repository, name)
+				if f := o.ReadFile(name, data, version, &ps); err == nil && f != nil {
+					o.Files = append(o.Files, f)
+				}
 				return err
 			}
-			if f := o.ReadFile(name, data, version, &ps); f != nil {
-				o.Files = append(o.Files, f)
+			if e.IsDir() {
+				return fs.SkipDir
 			}
 			return nil
 		})
-		if errors.Is(err, fs.ErrNotExist) {
-			ps.Add(FoldersFile, 0, "create the folder or remove the line", "overlay folder %s does not exist", folder)
-			continue
-		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
 		}
 	}
 	return o, ps, nil
-}
-
-// accepts reports whether a directory entry is a file to read. Files that the
-// go command or a module zip would drop silently are problems.
-func accepts(name string, e fs.DirEntry, ps *problem.List) bool {
-	base := path.Base(name)
-	switch {
-	case strings.HasPrefix(base, "."):
-		return false // editors' and operating systems' own files
-	case strings.HasPrefix(base, "_"):
-		ps.Add(name, 0, "rename it, or move it out of the overlay folders", "the go command ignores names that begin with _")
-	case e.IsDir():
-	case !e.Type().IsRegular():
-		ps.Add(name, 0, "replace it with a copy", "not a regular file; module zips and go mod vendor drop it")
-	case base == "go.mod" || base == "go.work":
-		ps.Add(name, 0, "remove the file", "a nested module would not be part of the fork")
-	default:
-		return true
-	}
-	return false
-}
-
-// skipDir makes a walk leave out directories whose names were refused.
-func skipDir(e fs.DirEntry, err error) error {
-	if err == nil && e.IsDir() && strings.IndexAny(path.Base(e.Name()), "._") == 0 && e.Name() != "." {
-		return fs.SkipDir
-	}
-	return err
 }
 
 // ReadFile reads one overlay file; nil if it is for other bases or unusable.
@@ -119,13 +120,48 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 	if !f.readDirectives(ps).Holds(version) {
 		return nil
 	}
-	// Splicing keeps bytes as they are, so only a formatted overlay gives a
-	// formatted output.
-	if !syntax.IsFormatted(data) {
+	if !syntax.IsFormatted(data) { // what is spliced into upstream's files keeps its bytes
 		ps.Add(name, 0, "gofmt -w "+name, "the file is not gofmt-formatted")
 	}
 	return f
 }
 
-// At returns "file:line" of the directive.
-func (r Removal) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }
+// readDirectives gives the directives of a file to its declarations, and returns the versions of upstream that the file is for. A
+// directive that stands in another place is a problem.
+func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
+	docs := map[*ast.CommentGroup]*Decl{}
+	for _, d := range f.Source.Decls {
+		ours := &Decl{Decl: d, Line: f.Source.Line(d.Pos())}
+		f.Decls = append(f.Decls, ours)
+		for _, doc := range d.Docs() {
+			docs[doc] = ours
+		}
+	}
+	for _, group := range f.Source.AST.Comments {
+		for _, c := range group.List {
+			d, ok, err := syntax.ParseDirective(c.Text)
+			if !ok {
+				continue
+			}
+			line, target := f.Source.Line(c.Pos()), docs[group]
+			switch {
+			case err != nil:
+				ps.Add(f.Path, line, "write the directive as docs/builder.md says", "%v", err)
+			case (d.Verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || d.Verb == syntax.Base && versions != nil:
+				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there",
+					"//fork:%s stands in the wrong place", d.Verb)
+			case d.Verb == syntax.Base:
+				versions = d.Range
+			case d.Verb == syntax.Remove:
+				f.Removals = append(f.Removals, Removal{Target: d.Target, Reason: d.Reason, File: f.Source, Line: line})
+			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
+				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
+					"parentheses, that has no other",
+					"//fork:%s belongs to no declaration that stands alone", d.Verb)
+			default:
+				target.Directive, target.Line = &d, line
+			}
+		}
+	}
+	return versions
+}

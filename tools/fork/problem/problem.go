@@ -20,51 +20,40 @@ type Problem struct {
 	Mend string
 }
 
-// String returns the problem as one line "file:line: message", followed by an
-// indented line with the cure if there is one.
+// String returns the problem as one line "file:line: message", followed by an indented line with the cure if there is one.
 func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.File)
+	text := p.File
 	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d", p.Line)
+		text += fmt.Sprintf(":%d", p.Line)
 	}
-	b.WriteString(": " + p.Message)
+	text += ": " + p.Message
 	if p.Mend != "" {
-		b.WriteString("\n  fix: " + p.Mend)
+		text += "\n  fix: " + p.Mend
 	}
-	return b.String()
+	return text
 }
 
-// List is every assertion that failed, as one error. Nothing has been
-// written when an operation returns it.
+// List is every assertion that failed, as one error. Nothing has been written when an operation returns it.
 type List []Problem
 
-// Error lists the problems sorted by file, line and message.
+// Error lists the problems by file and line, each once.
 func (ps List) Error() string {
-	lines := make([]string, len(ps))
-	for i, p := range ps.sorted() {
-		lines[i] = p.String()
+	sorted := slices.SortedFunc(slices.Values(ps), func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.String(), b.String()))
+	})
+	var lines []string
+	for _, p := range slices.Compact(sorted) {
+		lines = append(lines, p.String())
 	}
 	return strings.Join(lines, "\n")
 }
 
-// sorted returns the problems in report order, each once.
-func (ps List) sorted() List {
-	out := slices.Clone(ps)
-	slices.SortFunc(out, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.Message, b.Message), cmp.Compare(a.Mend, b.Mend))
-	})
-	return slices.Compact(out)
-}
-
-// OrNil returns the problems as an error, or nil when there are none. (A nil
-// Problems in an error variable would not compare equal to nil.)
+// OrNil returns the problems as an error, or nil when there are none. (An empty List in an error variable would not compare equal to nil.)
 func (ps List) OrNil() error {
 	if len(ps) == 0 {
 		return nil
 	}
-	return ps.sorted()
+	return ps
 }
 
 // Add appends a problem.

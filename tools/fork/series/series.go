@@ -76,10 +76,7 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 
 // lay lays an overlay over a module, as it is in upstream's tree.
 func lay(m *upstream.Module, o *plan.Overlay) (*plan.Plan, filetree.Tree, error) {
-	p, problems, err := plan.Match(m, o)
-	if err != nil {
-		return nil, nil, err
-	}
+	p, problems := plan.Match(m, o)
 	if len(problems) > 0 {
 		return nil, nil, problems
 	}

@@ -4,24 +4,12 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
-)
-
-// Kind is the sort of a declaration.
-type Kind string
-
-// The kinds of package-level declarations.
-const (
-	Func   Kind = "func"
-	Method Kind = "method"
-	Type   Kind = "type"
-	Var    Kind = "var"
-	Const  Kind = "const"
+	"slices"
 )
 
 // Decl is one declared name at package level.
 type Decl struct {
 	Key  Key
-	Kind Kind
 	File *File
 
 	// Func is set for functions and methods, Gen and Spec for the others.
@@ -32,11 +20,8 @@ type Decl struct {
 	Shared int
 }
 
-// Unnamed reports whether a package may hold any number of these: init
-// functions and blank variables, which nothing can refer to.
-func (d *Decl) Unnamed() bool {
-	return d.Key.Name == "_" || (d.Kind == Func && d.Key.Name == "init")
-}
+// Unnamed reports whether a package may hold any number of these: init functions and blank variables.
+func (d *Decl) Unnamed() bool { return d.Key.Name == "_" || d.Func != nil && d.Key.Name == "init" }
 
 // Bare returns the name without the receiver.
 func (d *Decl) Bare() string {
@@ -52,27 +37,18 @@ func (d *Decl) Grouped() bool { return d.Gen != nil && len(d.Gen.Specs) > 1 }
 // Docs returns the comment groups that document the declaration.
 func (d *Decl) Docs() []*ast.CommentGroup {
 	var docs []*ast.CommentGroup
-	add := func(g *ast.CommentGroup) {
-		if g != nil {
-			docs = append(docs, g)
-		}
+	if !d.Grouped() && d.Gen != nil {
+		docs = append(docs, d.Gen.Doc)
 	}
-	if d.Func != nil {
-		add(d.Func.Doc)
-		return docs
+	switch spec := d.Spec.(type) {
+	case *ast.TypeSpec:
+		docs = append(docs, spec.Doc)
+	case *ast.ValueSpec:
+		docs = append(docs, spec.Doc)
+	default:
+		docs = append(docs, d.Func.Doc)
 	}
-	if !d.Grouped() {
-		add(d.Gen.Doc)
-	}
-	if d.Gen.Lparen.IsValid() {
-		switch spec := d.Spec.(type) {
-		case *ast.TypeSpec:
-			add(spec.Doc)
-		case *ast.ValueSpec:
-			add(spec.Doc)
-		}
-	}
-	return docs
+	return slices.DeleteFunc(docs, func(g *ast.CommentGroup) bool { return g == nil })
 }
 
 // node returns the syntax that stands for this declaration alone.
@@ -82,9 +58,8 @@ func (d *Decl) node() ast.Node {
 		return d.Func
 	case d.Grouped():
 		return d.Spec
-	default:
-		return d.Gen
 	}
+	return d.Gen
 }
 
 // Pos is where the declaration itself begins, after its comments.
@@ -95,14 +70,11 @@ func (d *Decl) Pos() token.Pos {
 	return d.node().Pos()
 }
 
-// Extent returns the byte range of the declaration with the comments above it
-// and the one behind it.
+// Extent returns the byte range of the declaration with the comments above it and the one behind it.
 func (d *Decl) Extent() (start, end int) {
 	from := d.Pos()
 	for _, doc := range d.Docs() {
-		if doc.Pos() < from {
-			from = doc.Pos()
-		}
+		from = min(from, doc.Pos())
 	}
 	end = d.File.Offset(d.node().End())
 	line := d.File.Src[end:LineEnd(d.File.Src, end)]
@@ -111,9 +83,6 @@ func (d *Decl) Extent() (start, end int) {
 	}
 	return d.File.Offset(from), end
 }
-
-// At returns "path:line" of the declaration.
-func (d *Decl) At() string { return d.File.at(d.Pos()) }
 
 // StructType returns the struct that the declaration defines, or nil.
 func (d *Decl) StructType() *ast.StructType {
@@ -124,24 +93,19 @@ func (d *Decl) StructType() *ast.StructType {
 	return nil
 }
 
-// ImpliedValue reports whether a constant's value depends on its place in its
-// group: it is written with iota, or repeats the expression above it.
-func (d *Decl) ImpliedValue() bool {
+// Implied reports whether a constant's value depends on its place in its group: it is written with iota, or repeats what is above it.
+func (d *Decl) Implied() bool {
 	spec, ok := d.Spec.(*ast.ValueSpec)
-	if !ok || d.Kind != Const {
-		return false
-	}
-	if len(spec.Values) == 0 {
-		return true
-	}
+	return ok && d.Gen.Tok == token.CONST && (len(spec.Values) == 0 || Mentions(spec, "iota"))
+}
+
+// Mentions reports whether an identifier of this name stands in a node.
+func Mentions(in ast.Node, name string) bool {
 	found := false
-	for _, value := range spec.Values {
-		ast.Inspect(value, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && id.Name == "iota" {
-				found = true
-			}
-			return !found
-		})
-	}
+	ast.Inspect(in, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
 	return found
 }

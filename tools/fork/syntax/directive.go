@@ -20,12 +20,6 @@ const (
 	Base    Verb = "base"    // the versions of upstream that a file is for
 )
 
-const directivePrefix = "//fork:"
-
-// lookalike finds comments that were probably meant as directives but that
-// gofmt and this builder take for prose.
-var lookalike = regexp.MustCompile(`^//\s+fork:(replace|wrap|extend|remove|base)\b|^//(?i:fork)\s*:|^/\*\s*fork:`)
-
 // Directive is one "//fork:verb ..." comment line.
 type Directive struct {
 	Verb Verb
@@ -37,63 +31,53 @@ type Directive struct {
 	Range BaseRange
 }
 
-// ParseDirective reads one comment line. ok is false if the line is not a
-// directive; err says what is wrong with one.
+// like finds directives, and comments that were probably meant to be some but are prose to gofmt.
+var like = regexp.MustCompile(`^(?i:(?://|/\*)\s*fork:)(\S*)(.*)`)
+
+// ParseDirective reads one comment. ok is false if it is not a directive; err says what is wrong with one.
 func ParseDirective(line string) (d Directive, ok bool, err error) {
-	line = strings.TrimRight(line, " \t\r\n")
-	rest, ok := strings.CutPrefix(line, directivePrefix)
-	if !ok {
-		if strings.Contains(strings.ToLower(line), "fork") && lookalike.MatchString(line) {
-			return Directive{}, true, fmt.Errorf("%q is not a directive: write //fork: in lower case without any space", line)
-		}
-		return Directive{}, false, nil
+	found := like.FindStringSubmatch(strings.TrimSpace(line))
+	if found == nil {
+		return d, false, nil
 	}
-	word, args, _ := strings.Cut(strings.ReplaceAll(rest, "\t", " "), " ")
-	fields := strings.Fields(args)
-	d.Verb = Verb(word)
-	switch d.Verb {
-	case Replace, Wrap, Extend:
-		if d.Reason = strings.Join(fields, " "); d.Reason == "" {
-			err = fmt.Errorf("//fork:%s needs a reason after it", word)
-		}
-	case Remove:
-		if len(fields) < 2 || !isDeclName(fields[0]) {
-			err = fmt.Errorf("//fork:remove needs Name or Receiver.Method of one declaration and a reason after it")
-			break
-		}
-		d.Target, d.Reason = fields[0], strings.Join(fields[1:], " ")
-	case Base:
-		d.Range, err = ParseBaseRange(fields)
-	default:
-		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, base)", word)
+	words := strings.Fields(found[2])
+	d.Verb, d.Reason = Verb(found[1]), strings.Join(words, " ")
+	switch {
+	case !strings.HasPrefix(line, "//fork:"):
+		err = fmt.Errorf("%q is not a directive: write //fork: in lower case without any space", line)
+	case d.Verb == Base:
+		d.Reason = ""
+		d.Range, err = ParseBaseRange(words)
+	case d.Verb == Remove && (len(words) < 2 || !isDeclName(words[0])):
+		err = fmt.Errorf("//fork:remove needs Name or Receiver.Method of one declaration and a reason after it")
+	case d.Verb == Remove:
+		d.Target, d.Reason = words[0], strings.Join(words[1:], " ")
+	case d.Verb != Replace && d.Verb != Wrap && d.Verb != Extend:
+		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, base)", d.Verb)
+	case d.Reason == "":
+		err = fmt.Errorf("//fork:%s needs a reason after it", d.Verb)
 	}
 	return d, true, err
 }
 
-// BaseRange is a conjunction of comparisons with a version. Without any term
-// it holds every version.
+// BaseRange is a conjunction of comparisons with a version. Without any term it holds every version.
 type BaseRange []baseTerm
 
 type baseTerm struct{ op, version string }
 
 // ParseBaseRange reads terms such as ">=v2.6.0" and "<v2.9.0".
 func ParseBaseRange(terms []string) (BaseRange, error) {
-	if len(terms) == 0 {
-		return nil, fmt.Errorf("//fork:base needs at least one term, such as >=v2.6.0")
-	}
 	var r BaseRange
 	for _, term := range terms {
 		version := strings.TrimLeft(term, "<>=")
 		op := term[:len(term)-len(version)]
-		switch op {
-		case "=", "<", "<=", ">", ">=":
-		default:
-			return nil, fmt.Errorf("//fork:base term %q: want one of = < <= > >= before a version", term)
-		}
-		if !semver.IsValid(version) {
-			return nil, fmt.Errorf("//fork:base term %q: %q is not a version such as v2.6.0", term, version)
+		if op != "<" && op != ">=" || !semver.IsValid(version) {
+			return nil, fmt.Errorf("base term %q: want < or >= before a version such as v2.6.0", term)
 		}
 		r = append(r, baseTerm{op, version})
+	}
+	if len(r) == 0 {
+		return nil, fmt.Errorf("a base needs at least one term, such as >=v2.6.0")
 	}
 	return r, nil
 }
@@ -101,9 +85,7 @@ func ParseBaseRange(terms []string) (BaseRange, error) {
 // Holds reports whether version satisfies all terms.
 func (r BaseRange) Holds(version string) bool {
 	for _, t := range r {
-		c := semver.Compare(version, t.version)
-		holds := map[string]bool{"=": c == 0, "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0}[t.op]
-		if !holds {
+		if (semver.Compare(version, t.version) < 0) != (t.op == "<") {
 			return false
 		}
 	}

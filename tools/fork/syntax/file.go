@@ -1,15 +1,15 @@
 // Package syntax reads Go files, upstream's and the overlay's: their declarations and the keys that name them, directives,
-// fingerprints, imports and signatures. It changes nothing, and knows neither the module nor the overlay.
+// fingerprints and imports. It changes nothing, and knows neither the module nor the overlay.
 package syntax
 
 import (
 	"bytes"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/format"
 	"go/parser"
 	"go/token"
-	"path"
 	"slices"
 	"strings"
 )
@@ -20,28 +20,36 @@ type File struct {
 	Path string
 	Src  []byte
 	AST  *ast.File
-	// Constraint is the condition under which the file is compiled, in a
-	// canonical form; empty when it always is.
+	// Constraint is the condition under which the file is compiled: its //go:build line, and whether it is a test. What the name says
+	// of systems is left to the compiler.
 	Constraint string
 	// Decls are the package-level declarations, one per name, in order.
 	Decls []*Decl
-
-	fset *token.FileSet
+	// Fset has the positions of AST.
+	Fset *token.FileSet
 }
 
-// Parse parses a file and finds its declarations. Their keys have no
-// package yet: it depends on the other files of the folder.
+// Parse parses a file and finds its declarations. Their keys have no package yet: it depends on the other files of the folder.
 func Parse(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}
-	s := &File{Path: name, Src: src, AST: file, fset: fset}
-	if s.Constraint, err = fileConstraint(path.Base(name), file); err != nil {
-		return nil, err
+	s := &File{Path: name, Src: src, AST: file, Fset: fset}
+	var terms []string
+	if s.IsTest() {
+		terms = []string{"test"}
 	}
-	s.Decls = findDecls(s)
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			if c.Pos() < file.Package && constraint.IsGoBuild(c.Text) {
+				terms = append(terms, strings.TrimSpace(strings.TrimPrefix(c.Text, "//go:build")))
+			}
+		}
+	}
+	s.Constraint = strings.Join(terms, " && ")
+	s.findDecls()
 	return s, nil
 }
 
@@ -59,13 +67,10 @@ func (s *File) Decl(name string) *Decl {
 }
 
 // Offset returns pos as a byte offset into Src.
-func (s *File) Offset(pos token.Pos) int { return s.fset.Position(pos).Offset }
+func (s *File) Offset(pos token.Pos) int { return s.Fset.Position(pos).Offset }
 
 // Line returns the 1-based line of pos, disregarding any //line comment.
-func (s *File) Line(pos token.Pos) int { return s.fset.PositionFor(pos, false).Line }
-
-// at returns "path:line" for messages.
-func (s *File) at(pos token.Pos) string { return fmt.Sprintf("%s:%d", s.Path, s.Line(pos)) }
+func (s *File) Line(pos token.Pos) int { return s.Fset.PositionFor(pos, false).Line }
 
 // Text returns the source between two positions.
 func (s *File) Text(from, to token.Pos) []byte { return s.Src[s.Offset(from):s.Offset(to)] }
@@ -77,13 +82,9 @@ func IsTestName(name string) bool {
 	})
 }
 
-// IsGoFile reports whether the go command would compile the file: not if it
-// or a folder above it begins with "." or "_", or is testdata.
+// IsGoFile reports whether the go command would compile the file: not if it or a folder above it begins with "." or "_", or is testdata.
 func IsGoFile(name string) bool {
-	if !strings.HasSuffix(name, ".go") {
-		return false
-	}
-	return !slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
+	return strings.HasSuffix(name, ".go") && !slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 		return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || part == "testdata"
 	})
 }
@@ -94,67 +95,46 @@ func IsFormatted(src []byte) bool {
 	return err == nil && bytes.Equal(formatted, src)
 }
 
-// findDecls lists the package-level declarations of a file, imports left out.
-func findDecls(s *File) []*Decl {
-	var out []*Decl
+// findDecls lists the package-level declarations, imports left out.
+func (s *File) findDecls() {
+	add := func(d Decl, name string) {
+		d.File, d.Key.Name = s, name
+		s.Decls = append(s.Decls, &d)
+	}
 	for _, decl := range s.AST.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			out = append(out, funcDecl(s, decl))
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				out = append(out, specDecls(s, decl, spec)...)
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			name := fn.Name.Name
+			if fn.Recv != nil && len(fn.Recv.List) == 1 {
+				name = receiverName(fn.Recv.List[0].Type) + "." + name
+			}
+			add(Decl{Func: fn, Shared: 1}, name)
+			continue
+		}
+		gen, _ := decl.(*ast.GenDecl)
+		for _, spec := range gen.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				add(Decl{Gen: gen, Spec: spec, Shared: 1}, spec.Name.Name)
+			case *ast.ValueSpec:
+				for _, name := range spec.Names {
+					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names)}, name.Name)
+				}
 			}
 		}
 	}
-	return out
 }
 
-func funcDecl(s *File, fn *ast.FuncDecl) *Decl {
-	d := &Decl{Kind: Func, File: s, Func: fn, Shared: 1}
-	d.Key.Name = fn.Name.Name
-	if fn.Recv != nil && len(fn.Recv.List) == 1 {
-		d.Kind = Method
-		d.Key.Name = ReceiverName(fn.Recv.List[0].Type) + "." + fn.Name.Name
-	}
-	return d
+// receiverName returns the type's name of a receiver such as *T or T[K, V].
+func receiverName(expr ast.Expr) string {
+	name := "?"
+	ast.Inspect(expr, func(n ast.Node) bool { // the first identifier is the type's
+		if id, ok := n.(*ast.Ident); ok && name == "?" {
+			name = id.Name
+		}
+		return name == "?"
+	})
+	return name
 }
 
-func specDecls(s *File, gen *ast.GenDecl, spec ast.Spec) []*Decl {
-	switch spec := spec.(type) {
-	case *ast.TypeSpec:
-		return []*Decl{{Key: Key{Name: spec.Name.Name}, Kind: Type, File: s, Gen: gen, Spec: spec, Shared: 1}}
-	case *ast.ValueSpec:
-		kind := Var
-		if gen.Tok == token.CONST {
-			kind = Const
-		}
-		var out []*Decl
-		for _, name := range spec.Names {
-			out = append(out, &Decl{Key: Key{Name: name.Name}, Kind: kind, File: s, Gen: gen, Spec: spec,
-				Shared: len(spec.Names)})
-		}
-		return out
-	}
-	return nil
-}
-
-// ReceiverName returns the type's name of a receiver such as *T or T[K, V].
-func ReceiverName(expr ast.Expr) string {
-	for {
-		switch t := expr.(type) {
-		case *ast.Ident:
-			return t.Name
-		case *ast.StarExpr:
-			expr = t.X
-		case *ast.ParenExpr:
-			expr = t.X
-		case *ast.IndexExpr:
-			expr = t.X
-		case *ast.IndexListExpr:
-			expr = t.X
-		default:
-			return "?"
-		}
-	}
-}
+// At returns "path:line" of the declaration.
+func (d *Decl) At() string { return fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(d.Pos())) }

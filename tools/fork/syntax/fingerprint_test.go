@@ -34,7 +34,7 @@ func TestFingerprint(t *testing.T) {
 		{"b", "the place in an iota group", "const (\n\ta = iota\n\tb\n)", "const (\n\tz = iota\n\ta\n\tb\n)", false},
 		{"T.m", "the receiver", "func (t T) m() {}", "func (t *T) m() {}", false},
 	} {
-		a, b := FingerprintOf(declOf(t, tc.a, tc.name)), FingerprintOf(declOf(t, tc.b, tc.name))
+		a, b := Fingerprint(declOf(t, tc.a, tc.name)), Fingerprint(declOf(t, tc.b, tc.name))
 		require.Regexp(t, "^sha256:[0-9a-f]{64}$", a)
 		require.Equal(t, tc.same, a == b, "%s: %s | %s", tc.what, tc.a, tc.b)
 	}

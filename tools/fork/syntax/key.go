@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"go/token"
 	"io/fs"
-	"slices"
 	"strings"
 )
 
-// Key names a package-level declaration: the package and the declaration's
-// name in it. Its text form is "x/mongo/driver Operation.Execute".
+// Key names a package-level declaration: the package and the declaration's name in it. Its text form is
+// "x/mongo/driver Operation.Execute".
 type Key struct {
-	// Package is the folder relative to the module's root ("." for the root
-	// itself). The external test package of a folder has "_test" appended, as
-	// in the go command's own output.
+	// Package is the folder relative to the module's root ("." for the root itself). The external test package of a folder has
+	// "_test" appended, as in the go command's own output.
 	Package string
 	// Name is the identifier, or "Receiver.Method" for a method.
 	Name string
@@ -29,19 +27,14 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Package, other.Package), cmp.Compare(k.Name, other.Name))
 }
 
-// ParseKey reads "folder Name" or "folder:Name", where Name may be
-// "Receiver.Method". The colon form needs no quoting in a shell.
+// ParseKey reads "folder Name" or "folder:Name", where Name may be "Receiver.Method". The colon form needs no quoting in a shell.
 func ParseKey(s string) (Key, error) {
-	folder, name, ok := strings.Cut(strings.TrimSpace(s), " ")
-	if !ok {
-		folder, name, ok = strings.Cut(s, ":")
-	}
-	k := Key{Package: folder, Name: strings.TrimSpace(name)}
-	if !ok || !fs.ValidPath(folder) || !isDeclName(k.Name) {
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ':' })
+	if len(words) != 2 || !fs.ValidPath(words[0]) || !isDeclName(words[1]) {
 		return Key{},
 			fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
 	}
-	return k, nil
+	return Key{Package: words[0], Name: words[1]}, nil
 }
 
 // isDeclName reports whether s is an identifier or two of them joined by a dot.
@@ -53,12 +46,10 @@ func isDeclName(s string) bool {
 // Places lists the first declaration in each file, with build constraints.
 func Places(decls []*Decl) string {
 	var list []string
-	seen := map[*File]bool{}
-	for _, d := range decls {
-		if seen[d.File] {
+	for i, d := range decls {
+		if i > 0 && decls[i-1].File == d.File {
 			continue
 		}
-		seen[d.File] = true
 		at := d.At()
 		if d.File.Constraint != "" {
 			at += " [" + d.File.Constraint + "]"
@@ -66,12 +57,6 @@ func Places(decls []*Decl) string {
 		list = append(list, at)
 	}
 	return strings.Join(list, ", ")
-}
-
-// Text returns a declaration with its comments, ending in a newline.
-func Text(d *Decl) []byte {
-	start, end := d.Extent()
-	return append(slices.Clone(d.File.Src[start:end]), '\n')
 }
 
 // LineEnd returns the offset just after the line that holds offset i.
@@ -83,6 +68,4 @@ func LineEnd(src []byte, i int) int {
 }
 
 // LineStart returns the offset of the first byte of the line that holds i.
-func LineStart(src []byte, i int) int {
-	return bytes.LastIndexByte(src[:i], '\n') + 1
-}
+func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }

@@ -20,3 +20,20 @@ func TestParseKey(t *testing.T) {
 		require.Error(t, err, wrong)
 	}
 }
+
+func TestPackageName(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"math/rand/v2": "rand", "net/http": "http", "example.com/go-thing": "thing", "gopkg.in/yaml.v3": "yaml",
+		"example.com/x/thing/v3": "thing", "v2": "v2",
+	} {
+		require.Equal(t, want, packageName(path), path)
+	}
+}
+
+func TestConstraint(t *testing.T) {
+	t.Parallel()
+	s, err := Parse("pool_test.go", []byte("//go:build cgo && (a || b)\n\npackage pool\n"))
+	require.NoError(t, err)
+	require.Equal(t, "test && cgo && (a || b)", s.Constraint)
+}

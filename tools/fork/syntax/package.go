@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"go/ast"
 	"maps"
 	"slices"
 	"strings"
@@ -11,18 +10,26 @@ import (
 type Package struct {
 	// Folder is relative to the module's root.
 	Folder string
-	// Name is the package clause of the folder's library files; empty when
-	// the folder holds only other files.
+	// Name is the package clause of the folder's library files, or without one that of the tests; empty if there are neither.
 	Name  string
 	Files []*File
-	// decls maps a key to its declarations: several where files with
-	// different build constraints declare the same name.
+	// decls maps a key to its declarations: several where files with different build constraints declare the same name.
 	decls map[Key][]*Decl
 }
 
 // NewPackage makes a package of a folder's files and completes the keys of their declarations.
 func NewPackage(folder string, files []*File) *Package {
-	p := &Package{Folder: folder, Name: LibraryName(files), Files: files, decls: map[Key][]*Decl{}}
+	p := &Package{Folder: folder, Files: files, decls: map[Key][]*Decl{}}
+	for _, f := range files {
+		if slices.Contains(strings.Fields(f.Constraint), "ignore") {
+			continue // a program that go generate runs
+		}
+		if !f.IsTest() {
+			p.Name = f.AST.Name.Name
+			break
+		}
+		p.Name = strings.TrimSuffix(f.AST.Name.Name, "_test")
+	}
 	for _, file := range files {
 		pkg, ok := p.PackageOf(file)
 		if !ok {
@@ -44,22 +51,6 @@ func (p *Package) Keys() []Key { return slices.SortedFunc(maps.Keys(p.decls), Ke
 // Lookup returns the declarations of a key.
 func (p *Package) Lookup(key Key) []*Decl { return p.decls[key] }
 
-// LibraryName returns the package clause of the first library file, or without one that of the tests. Programs that go generate runs,
-// which go build leaves out, do not count.
-func LibraryName(files []*File) string {
-	name := ""
-	for _, f := range files {
-		switch {
-		case slices.Contains(strings.Fields(f.Constraint), "ignore"):
-		case !f.IsTest():
-			return f.AST.Name.Name
-		case name == "":
-			name = strings.TrimSuffix(f.AST.Name.Name, "_test")
-		}
-	}
-	return name
-}
-
 // PackageOf returns the package part of the keys of a file's declarations.
 func (p *Package) PackageOf(f *File) (string, bool) {
 	switch name := f.AST.Name.Name; {
@@ -71,27 +62,17 @@ func (p *Package) PackageOf(f *File) (string, bool) {
 	return "", false
 }
 
-// Whole returns the declarations of a key and what cannot be there without it, in order.
+// Whole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables without a
+// name, such as those that say which interfaces it has.
 func (p *Package) Whole(key Key) []*Decl {
 	var found []*Decl
 	for _, file := range p.Files {
 		for _, d := range file.Decls {
 			if d.Key.Package == key.Package && (d.Key == key || strings.HasPrefix(d.Key.Name, key.Name+".") ||
-				d.Key.Name == "_" && mentions(d.Spec, key.Name)) {
+				d.Key.Name == "_" && Mentions(d.Spec, key.Name)) {
 				found = append(found, d)
 			}
 		}
 	}
-	return found
-}
-
-// mentions reports whether a declaration has an identifier of this name.
-func mentions(spec ast.Spec, name string) bool {
-	found := false
-	ast.Inspect(spec, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		found = found || ok && id.Name == name
-		return !found
-	})
 	return found
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLibraryName(t *testing.T) {
+func TestPackageClause(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string][]string{
 		"pool": {"//go:build ignore\n\npackage main\n", "package pool\n"},
@@ -18,9 +18,9 @@ func TestLibraryName(t *testing.T) {
 			require.NoError(t, err)
 			sources = append(sources, s)
 		}
-		require.Equal(t, want, LibraryName(sources))
+		require.Equal(t, want, NewPackage("pool", sources).Name)
 	}
 	s, err := Parse("a_test.go", []byte("package pool_test\n"))
 	require.NoError(t, err)
-	require.Equal(t, "pool", LibraryName([]*File{s}), "only external tests")
+	require.Equal(t, "pool", NewPackage("pool", []*File{s}).Name, "only external tests")
 }

@@ -6,21 +6,43 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-
-	"golang.org/x/mod/modfile"
+	"path"
+	"slices"
+	"strings"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/syntax"
 )
 
-// Module is an unpacked upstream module.
+// Module is an unpacked upstream module, parsed.
 type Module struct {
 	Path, Version string
 	Tree          filetree.Tree
 
-	packages map[string]*syntax.Package // by folder, parsed on demand
+	packages map[string]*syntax.Package // by folder
+}
+
+// New parses a module's Go files.
+func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
+	m := &Module{Path: modulePath, Version: version, Tree: tree, packages: map[string]*syntax.Package{}}
+	files := map[string][]*syntax.File{}
+	for _, name := range tree.Paths() {
+		if !syntax.IsGoFile(name) {
+			continue
+		}
+		file, err := syntax.Parse(name, tree[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m, err)
+		}
+		files[path.Dir(name)] = append(files[path.Dir(name)], file)
+	}
+	for folder, list := range files {
+		m.packages[folder] = syntax.NewPackage(folder, list)
+	}
+	return m, nil
 }
 
 // Source provides upstream modules.
@@ -28,19 +50,14 @@ type Source interface {
 	Module(ctx context.Context, path, version string) (*Module, error)
 }
 
-// ModuleCache is the go command's module cache, which downloads what it lacks
-// and checks it against the checksum database.
+// ModuleCache is the go command's module cache, which downloads what it lacks and checks it against the checksum database.
 type ModuleCache struct{ Run command.RunFunc }
 
 // Module downloads path@version if needed and reads it.
 func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module, error) {
 	// Outside of any module no go.mod, go.work or vendor folder can redirect the go command.
-	outside, err := os.MkdirTemp("", "mongofork-download-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(outside)
-	out, err := c.Run(ctx, outside, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json", path+"@"+version)
+	out, err := c.Run(ctx, os.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json",
+		path+"@"+version)
 	var got struct{ Dir, Error string }
 	if jsonErr := json.Unmarshal(out, &got); err == nil {
 		err = jsonErr
@@ -48,39 +65,34 @@ func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module,
 	if got.Error != "" {
 		err = errors.New(got.Error)
 	}
+	var tree filetree.Tree
+	if err == nil {
+		tree, err = filetree.Read(got.Dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("module %s@%s is not available: %w", path, version, err)
 	}
-	tree, err := filetree.Read(got.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("module %s@%s in the module cache: %w", path, version, err)
-	}
-	return &Module{Path: path, Version: version, Tree: tree}, nil
+	return New(path, version, tree)
 }
 
 // String names the module.
 func (m *Module) String() string { return m.Path + " " + m.Version }
 
-// Sums returns the module's hashes as computed from its files.
-func (m *Module) Sums() (sum, goMod string, err error) { return Sums(m.Path, m.Version, m.Tree) }
+// Sum returns the module's hash as go.sum has it, computed from its files.
+func (m *Module) Sum() (string, error) { return m.Tree.Hash(m.Path + "@" + m.Version + "/") }
 
-// Sums returns the hashes of a module as go.sum has them.
-func Sums(path, version string, t filetree.Tree) (sum, goMod string, err error) {
-	if sum, err = t.Hash(path + "@" + version + "/"); err != nil {
-		return "", "", err
+// Folders returns the folders that hold Go files, in order.
+func (m *Module) Folders() []string { return slices.Sorted(maps.Keys(m.packages)) }
+
+// Package returns the package of a folder, without anything in it if the module lacks the folder.
+func (m *Module) Package(folder string) *syntax.Package {
+	if p, ok := m.packages[folder]; ok {
+		return p
 	}
-	goMod, err = filetree.Tree{"go.mod": t["go.mod"]}.Hash("")
-	return sum, goMod, err
+	return syntax.NewPackage(folder, nil)
 }
 
-// GoVersion returns the version in the module's go directive.
-func (m *Module) GoVersion() (string, error) {
-	f, err := modfile.ParseLax("go.mod", m.Tree["go.mod"], nil)
-	if err != nil {
-		return "", err
-	}
-	if f.Go == nil {
-		return "", fmt.Errorf("go.mod of %s@%s has no go directive", m.Path, m.Version)
-	}
-	return f.Go.Version, nil
+// Lookup returns the declarations of a key, several if the name is declared under different build constraints.
+func (m *Module) Lookup(key syntax.Key) []*syntax.Decl {
+	return m.Package(strings.TrimSuffix(key.Package, "_test")).Lookup(key)
 }

@@ -26,7 +26,7 @@ func TestModuleCacheErrors(t *testing.T) {
 			"module m@v1.0.0 is not available: unknown revision"},
 		{answer("", errors.New("no go command")), "module m@v1.0.0 is not available: no go command"},
 		{answer("not JSON", nil), "module m@v1.0.0 is not available: invalid character"},
-		{answer(`{"Dir": "/nonexistent/module"}`, nil), "module m@v1.0.0 in the module cache: "},
+		{answer(`{"Dir": "/nonexistent/module"}`, nil), "module m@v1.0.0 is not available: lstat "},
 	} {
 		_, err := tc.cache.Module(t.Context(), "m", "v1.0.0")
 		require.ErrorContains(t, err, tc.want)

@@ -1,0 +1,83 @@
+package assemble
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"mongofork/tools/fork/filetree"
+)
+
+// What leaves this repository says that it is not by MongoDB, Inc., as the Apache License 2.0, 4(b), asks of files that were changed.
+const (
+	changed = "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n"
+	ours    = "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n// Licensed under the Apache License, Version " +
+		"2.0; see LICENSE.\n\n"
+)
+
+// Noticed says in each of upstream's Go files that the fork has changed, after the licence, that it was.
+func Noticed(upstream, fork filetree.Tree) filetree.Tree {
+	out := maps.Clone(fork)
+	for name, data := range fork {
+		was, theirs := upstream[name]
+		if !theirs || !strings.HasSuffix(name, ".go") || bytes.Equal(was, data) {
+			continue
+		}
+		out[name] = slices.Concat([]byte(changed+"\n"), data)
+		if comment := licence(data); comment != nil {
+			out[name] = slices.Concat(comment, []byte("\n//\n"+changed), data[len(comment)+1:])
+		}
+	}
+	return out
+}
+
+// Headed gives each Go file that upstream does not have a comment of ours on top.
+func Headed(upstream, fork filetree.Tree) filetree.Tree {
+	return added(upstream, fork, func(string) []byte { return []byte(ours) })
+}
+
+// Licensed gives each Go file that upstream does not have the licence comment that upstream's files begin with there, as upstream asks
+// of every file: that of the first file that has one, in the folder, else in the nearest folder above or below that.
+func Licensed(upstream, fork filetree.Tree) filetree.Tree {
+	names := upstream.Paths()
+	return added(upstream, fork, func(folder string) []byte {
+		for ; ; folder = path.Dir(folder) {
+			for _, name := range names {
+				if folder != "." && !strings.HasPrefix(name, folder+"/") || !strings.HasSuffix(name, ".go") {
+					continue
+				}
+				if comment := licence(upstream[name]); comment != nil {
+					return append(bytes.Clone(comment), "\n\n"...)
+				}
+			}
+			if folder == "." {
+				return nil
+			}
+		}
+	})
+}
+
+// added puts a comment, by folder, on top of the Go files that upstream does not have.
+func added(upstream, fork filetree.Tree, comment func(folder string) []byte) filetree.Tree {
+	out := maps.Clone(fork)
+	for name, data := range fork {
+		if _, theirs := upstream[name]; !theirs && strings.HasSuffix(name, ".go") {
+			out[name] = slices.Concat(comment(path.Dir(name)), data)
+		}
+	}
+	return out
+}
+
+// licence returns the line comments that a file begins with if they name a copyright, and an empty line follows.
+func licence(file []byte) []byte {
+	first, _, found := bytes.Cut(file, []byte("\n\n"))
+	for line := range bytes.Lines(first) {
+		found = found && bytes.HasPrefix(line, []byte("//"))
+	}
+	if !found || !bytes.Contains(first, []byte("Copyright")) {
+		return nil
+	}
+	return first
+}
