@@ -1,7 +1,7 @@
 // Package adopt puts the fork into an application's go.mod, and takes it out again.
 //
-// All work is done on copies outside of the application's folder: what changes there are go.mod, go.sum, go.work.sum and the vendor
-// folder, all together and at the end, or nothing. A record of what they were is the way back.
+// All work is done on copies outside of the application's folder: what changes there are go.mod, go.sum and the vendor folder, all
+// together and at the end, or nothing. A record of what they were is the way back.
 package adopt
 
 import (
@@ -39,19 +39,19 @@ type Plan struct {
 	// Base, if not empty, replaces the lowest base that fits.
 	Base string
 	// Target makes the fork of a base and returns the replacement: a folder, or a module version.
-	Target func(ctx context.Context, base string) (module.Version, error)
+	Target func(base string) (module.Version, error)
 	// SkipBuild skips building the application.
 	SkipBuild bool
 }
 
 // Change describes what changed, or would change, in an application.
 type Change struct {
+	Files
 	// Module is the application's module path, Dir its folder.
 	Module, Dir string
 	// Required is the driver version in effect without the fork, Base the one that the fork is built on. Base is empty if the
 	// fork was removed.
 	Required, Base string
-	Edits          []Edit
 	// Notes are the effects that a reader of the diffs could miss.
 	Notes []string
 
@@ -60,27 +60,24 @@ type Change struct {
 
 // Use prepares the application for the fork. Nothing changes in its folder before Commit.
 func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
-	return a.staged(ctx, func(s *stage) (*Change, error) {
+	return a.staged(ctx, func(s *stage, c *Change) (err error) {
 		if err := removeFork(s.file, a.Driver, s.app.Dir); err != nil {
-			return nil, err
+			return err
 		}
-		required, err := s.required(ctx)
+		if c.Required, err = s.required(ctx); err != nil {
+			return err
+		}
+		if c.Base, err = choose(a.Bases, plan.Base, c.Required); err != nil {
+			return fmt.Errorf("%s: %w", c.Module, err)
+		}
+		driver := module.Version{Path: a.Driver, Version: c.Base}
+		if slices.ContainsFunc(s.file.Exclude, func(e *modfile.Exclude) bool { return e.Mod == driver }) {
+			return fmt.Errorf("%s excludes %s of the driver, which the fork is built on: remove that line first",
+				s.file.Syntax.Name, c.Base)
+		}
+		target, err := plan.Target(c.Base)
 		if err != nil {
-			return nil, err
-		}
-		base, err := choose(a.Bases, plan.Base, required)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.file.Module.Mod.Path, err)
-		}
-		if slices.ContainsFunc(s.file.Exclude, func(e *modfile.Exclude) bool {
-			return e.Mod == module.Version{Path: a.Driver, Version: base}
-		}) {
-			return nil, fmt.Errorf("%s excludes %s of the driver, which the fork is built on: remove that line first",
-				s.file.Syntax.Name, base)
-		}
-		target, err := plan.Target(ctx, base)
-		if err != nil {
-			return nil, err
+			return err
 		}
 		if target.Version == "" {
 			target.Path = relative(a.Dir, s.app.Dir, target.Path)
@@ -88,96 +85,69 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 		if s.file.Go == nil {
 			// Go mod tidy would add its own version, and change what the language means.
 			if err := s.file.AddGoStmt("1.16"); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		if err := putFork(s.file, module.Version{Path: a.Driver, Version: base}, target); err != nil {
-			return nil, err
+		if err := putFork(s.file, driver, target); err != nil {
+			return err
 		}
-		if err := s.tidy(ctx, target); err != nil {
-			return nil, err
-		}
-		c := &Change{Required: required, Base: base}
-		if c.Edits, err = s.edits(); err != nil {
-			return nil, err
+		if c.After, err = s.tidy(ctx, target); err != nil {
+			return err
 		}
 		if now, err := parse(s.at); err == nil && now.Go.Version != s.file.Go.Version {
 			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
 				": whoever builds the application, or imports it, needs that version of Go"}
 		}
 		c.Notes = append(c.Notes, s.left()...)
-		return c, s.build(ctx, plan.SkipBuild, "it builds without the change")
+		return s.build(ctx, plan.SkipBuild, "it builds without the change")
 	})
 }
 
 // Undo prepares the application for upstream's driver: for the files that Use replaced if they are as it left them, otherwise for the
 // version that was required before.
 func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) {
-	return a.staged(ctx, func(s *stage) (*Change, error) {
-		if !hasOurs(s.file, a.Driver, s.app.Dir) {
-			return nil, fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
+	return a.staged(ctx, func(s *stage, c *Change) error {
+		if !s.forked {
+			return fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
 		}
-		c := &Change{}
 		r, err := s.app.record()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if r.holds(s.app.Dir) {
-			c.Edits = reversed(r)
-			err = apply(s.at, c.Edits)
+		if r != nil && r.holds(s.app.Dir) {
+			c.Files = r.reversed()
+			err = with(nil, c.After, []string{"go.mod", "go.sum"}).Write(s.at)
 		} else {
-			c.Edits, c.Notes, err = s.takeOut(ctx, r)
+			err = s.takeOut(ctx, c, r)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return c, s.build(ctx, skipBuild,
+		return s.build(ctx, skipBuild,
 			"it builds with the fork, so its code uses what only the fork has (the messages above name it): "+
 				"take that out of the code first, or use --skip-build and do it then")
 	})
 }
 
-// takeOut removes the fork from files that have changed since Use, and reports which of its changes stay.
-func (s *stage) takeOut(ctx context.Context, r record) ([]Edit, []string, error) {
+// takeOut removes the fork from files that have changed since Use, and notes which of its changes stay.
+func (s *stage) takeOut(ctx context.Context, c *Change, r *Files) (err error) {
 	if err := removeFork(s.file, s.app.Driver, s.app.Dir); err != nil {
-		return nil, nil, err
+		return err
 	}
-	if err := s.tidy(ctx, module.Version{}); err != nil {
-		return nil, nil, err
+	if c.After, err = s.tidy(ctx, module.Version{}); err != nil {
+		return err
 	}
-	edits, err := s.edits()
-	if len(r) == 0 {
-		return edits,
-			[]string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your " +
-				"version control"}, err
+	note := "there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"
+	if r != nil {
+		note = fmt.Sprintf("the files have changed since the fork was put in, so this stays in go.mod:\n%s", filetree.Diff(
+			"before the fork", unixLines(r.Before["go.mod"]), "now", unixLines(c.After["go.mod"])))
 	}
-	now, readErr := os.ReadFile(s.modFile())
-	var stays []string
-	for _, e := range r {
-		if e.Path == "go.mod" {
-			stays = []string{fmt.Sprintf("the files have changed since the fork was put in, so this stays in go.mod:\n%s",
-				filetree.Diff("before the fork", unixLines(e.Before), "now", unixLines(now)))}
-		}
-	}
-	return edits, stays, errors.Join(err, readErr)
+	c.Notes = []string{note}
+	return nil
 }
 
 // staged reads the application into a stage and prepares a change there.
-func (a Application) staged(ctx context.Context, prepare func(*stage) (*Change, error)) (*Change, error) {
-	s, err := a.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, err := prepare(s)
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	c.stage, c.Module, c.Dir = s, s.file.Module.Mod.Path, s.app.Dir
-	return c, nil
-}
-
-// open reads the application into a new stage.
-func (a Application) open(ctx context.Context) (*stage, error) {
+func (a Application) staged(ctx context.Context, prepare func(*stage, *Change) error) (*Change, error) {
 	dir, err := filepath.Abs(a.Dir)
 	if err != nil {
 		return nil, err
@@ -190,7 +160,15 @@ func (a Application) open(ctx context.Context) (*stage, error) {
 		return nil, err
 	}
 	a.Dir = dir
-	return newStage(ctx, a, file)
+	s, err := newStage(ctx, a, file)
+	if err != nil {
+		return nil, err
+	}
+	c := &Change{stage: s, Module: file.Module.Mod.Path, Dir: dir, Files: Files{Before: s.before}}
+	if err := prepare(s, c); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return c, nil
 }
 
 // Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, in the environment as it
@@ -199,7 +177,7 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 	s := c.stage
 	defer func() { err = errors.Join(err, s.close()) }()
 	if c.Base == "" {
-		if err := apply(s.app.Dir, c.Edits); err != nil {
+		if err := c.apply(s.app.Dir); err != nil {
 			return "", err
 		}
 		return "", s.app.keep(nil)
@@ -208,18 +186,24 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.app.keep(before.with(s.app.Dir, c.Edits, s.forked)); err != nil {
+	record := &c.Files
+	switch {
+	case s.forked && (before == nil || !before.holds(s.app.Dir)):
+		record = nil // what was there before the fork is not known
+	case s.forked:
+		record = before.followedBy(c.Files)
+	}
+	if err := s.app.keep(record); err != nil {
 		return "", err
 	}
-	if err := apply(s.app.Dir, c.Edits); err != nil {
+	if err := c.apply(s.app.Dir); err != nil {
 		return "", errors.Join(err, s.app.keep(before))
 	}
 	if effect, _, err = s.app.check(ctx); err != nil {
 		if s.work.file != "" {
 			err = fmt.Errorf("%w: the workspace %s decides", err, s.work.file)
 		}
-		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), apply(s.app.Dir, reversed(c.Edits)),
-			s.app.keep(before))
+		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), c.reversed().apply(s.app.Dir), s.app.keep(before))
 	}
 	return effect, nil
 }

@@ -39,8 +39,20 @@ func (s *selected) replacement() string {
 	return strings.TrimSpace(s.Replace.Path + " " + s.Replace.Version)
 }
 
-// driverVersion finds the version that upstream's package version states.
-var driverVersion = regexp.MustCompile(`(?m)^var Driver = "([0-9.]+)"`)
+var (
+	// driverVersion finds the version that upstream's package version states, patchLevel how a fork calls itself.
+	driverVersion = regexp.MustCompile(`(?m)^var Driver = "([0-9.]+)"`)
+	patchLevel    = regexp.MustCompile(`(?m)^const Fork = "([^"]+)"$`)
+)
+
+// constant returns what a file of the package version says of the driver in a folder; empty if there is none.
+func constant(folder, file string, form *regexp.Regexp) string {
+	source, _ := os.ReadFile(filepath.Join(folder, "version", file))
+	if found := form.FindSubmatch(source); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
 
 // fork returns the base of the fork that takes the driver's place; empty if it is none.
 func (s *selected) fork(a Application) string {
@@ -51,32 +63,16 @@ func (s *selected) fork(a Application) string {
 	if base, _, ok := strings.Cut(r.Version, release); ok {
 		return base
 	}
-	if r.Version == "" && isFork(r.Dir) {
-		source, err := os.ReadFile(filepath.Join(r.Dir, "version", "version.go"))
-		if found := driverVersion.FindSubmatch(source); err == nil && found != nil {
-			return "v" + string(found[1])
-		}
+	if r.Version == "" && constant(r.Dir, "fork.go", patchLevel) != "" {
+		return "v" + constant(r.Dir, "version.go", driverVersion)
 	}
 	// A vendored application does not need the folder of its replace line; and releases may have other names.
-	if file, err := parse(a.Dir); err == nil && slices.ContainsFunc(replacements(file, a.Driver), func(line modfile.Replace) bool {
+	if file, err := parse(a.Dir); err == nil && slices.ContainsFunc(replacements(file, a.Driver), func(line *modfile.Replace) bool {
 		return line.Old.Version == s.Version && line.New.Version == r.Version && ours(line, a.Dir)
 	}) {
 		return s.Version
 	}
 	return ""
-}
-
-func parse(dir string) (*modfile.File, error) {
-	name := filepath.Join(dir, "go.mod")
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("%w: name the folder of the application's go.mod", err)
-	}
-	file, err := modfile.Parse(name, data, nil)
-	if err == nil && file.Module == nil {
-		err = fmt.Errorf("%s has no module line", name)
-	}
-	return file, err
 }
 
 // Check reports what the application is built with, in the environment as it is. Upstream's driver, a fork of an older version
@@ -97,27 +93,20 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 	return effect, err
 }
 
-// patchLevel finds how a fork calls itself.
-var patchLevel = regexp.MustCompile(`(?m)^const Fork = "([^"]+)"$`)
-
 // level returns how the fork calls itself that the application is built with; empty if that is not known.
 func (a Application) level(ctx context.Context) (string, error) {
 	s, err := a.selected(ctx)
 	if err != nil {
 		return "", err
 	}
-	if base, level, ok := strings.Cut(s.Replace.Version, "-"); ok && base != "" {
+	if _, level, ok := strings.Cut(s.Replace.Version, "-"); ok {
 		return level, nil
 	}
 	folder := s.Replace.Dir
 	if vendored(a.Dir) {
 		folder = filepath.Join(a.Dir, "vendor", filepath.FromSlash(a.Driver)) // this is what it is built with
 	}
-	source, err := os.ReadFile(filepath.Join(folder, "version", "fork.go"))
-	if found := patchLevel.FindSubmatch(source); err == nil && found != nil {
-		return string(found[1]), nil
-	}
-	return "", nil
+	return constant(folder, "fork.go", patchLevel), nil
 }
 
 // reaches reports whether a patch level, such as fork.2 or fork.2.g0123456789ab for a commit after it, is at least the other.

@@ -5,48 +5,37 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"mongofork/tools/fork/filetree"
 )
 
-// Edit is a change of one file. Before or After is nil if there is none.
-type Edit struct {
-	// Path is relative to the application's folder, with slashes.
-	Path          string
-	Before, After []byte
-	// Mode is the file's if it has to be created, Folders that of each folder on the way to it.
-	Mode    fs.FileMode
-	Folders []fs.FileMode `json:",omitempty"`
-}
+// Files are files of an application, below its folder, before and after a change of them.
+type Files struct{ Before, After filetree.Tree }
 
-// Diff compares the lines before and after, whatever ends them.
-func (e Edit) Diff() string {
-	return filetree.Diff("a/"+e.Path, unixLines(e.Before), "b/"+e.Path, unixLines(e.After))
+// Paths returns those that change, in order.
+func (f Files) Paths() []string { return filetree.Changed(f.Before, f.After) }
+
+// Diff compares the lines of a file before and after, whatever ends them.
+func (f Files) Diff(path string) string {
+	return filetree.Diff("a/"+path, unixLines(f.Before[path]), "b/"+path, unixLines(f.After[path]))
 }
 
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// reversed returns the edits that take back what others did.
-func reversed(edits []Edit) []Edit {
-	back := slices.Clone(edits)
-	slices.Reverse(back)
-	for i, e := range back {
-		back[i].Before, back[i].After = e.After, e.Before
-	}
-	return back
-}
+// reversed returns the change that takes this one back.
+func (f Files) reversed() Files { return Files{f.After, f.Before} }
 
-// apply makes the edits below a folder, all or none.
-func apply(dir string, edits []Edit) error {
-	for i, e := range edits {
-		if err := e.apply(dir); err != nil {
-			for _, back := range reversed(edits[:i]) {
-				err = errors.Join(err, back.apply(dir))
+// apply makes the change below a folder, all of it or nothing.
+func (f Files) apply(dir string) error {
+	paths := f.Paths()
+	for i, path := range paths {
+		if err := f.put(dir, path); err != nil {
+			for _, done := range paths[:i] {
+				err = errors.Join(err, f.reversed().put(dir, done))
 			}
 			return err
 		}
@@ -54,93 +43,39 @@ func apply(dir string, edits []Edit) error {
 	return nil
 }
 
-func (e Edit) apply(dir string) error {
-	name := filepath.Join(dir, filepath.FromSlash(e.Path))
-	if e.After != nil {
-		if _, err := os.Stat(name); err == nil {
-			return filetree.Replace(name, e.After)
-		}
-		if err := e.makeFolders(dir); err != nil {
-			return err
-		}
-		return errors.Join(filetree.Replace(name, e.After), os.Chmod(name, e.Mode))
+// put makes a file what it is after the change. Folders go with their last file.
+func (f Files) put(dir, path string) error {
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	if data, stays := f.After[path]; stays {
+		return filetree.Replace(name, data)
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for at := path.Dir(e.Path); at != "."; at = path.Dir(at) {
-		if os.Remove(filepath.Join(dir, filepath.FromSlash(at))) != nil {
-			return nil // it holds other files
-		}
+	for at := filepath.Dir(name); at != dir && os.Remove(at) == nil; at = filepath.Dir(at) {
 	}
 	return nil
 }
 
-// folders returns the modes of the folders on the way to a file, the outermost first.
-func folders(dir, file string) (modes []fs.FileMode) {
-	for _, name := range strings.Split(path.Dir(file), "/") {
-		dir = filepath.Join(dir, name)
-		info, err := os.Stat(dir)
-		if err != nil {
-			break
+// holds reports whether a folder has the files as they are after the change or, where that was interrupted, before.
+func (f Files) holds(dir string) bool {
+	return !slices.ContainsFunc(f.Paths(), func(path string) bool {
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+		is := func(tree filetree.Tree) bool {
+			want, exists := tree[path]
+			return bytes.Equal(data, want) && (err == nil) == exists
 		}
-		modes = append(modes, info.Mode()&^fs.ModeType)
-	}
-	return modes
+		return !is(f.After) && !is(f.Before)
+	})
 }
 
-// makeFolders makes those on the way to the file that do not exist, with the modes that they had.
-func (e Edit) makeFolders(dir string) error {
-	for i, name := range strings.Split(path.Dir(e.Path), "/") {
-		dir = filepath.Join(dir, name)
-		if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
-			continue
-		} else if err != nil {
-			return err
-		}
-		if i < len(e.Folders) {
-			if err := os.Chmod(dir, e.Folders[i]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// tree reads go.mod, go.sum and, if it is wanted, the vendor folder below dir.
-func tree(dir string, vendor bool) (filetree.Tree, error) {
-	t := filetree.Tree{}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err == nil {
-			t[name] = data
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if !vendor {
-		return t, nil
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Join(dir, "vendor"))
-	if err != nil {
-		return nil, err
-	}
-	files, err := filetree.Read(folder)
-	for name, data := range files {
-		t["vendor/"+name] = data
-	}
-	return t, err
-}
-
-// record is what Use changed in an application.
-type record []Edit
-
-// recordFile is the place of the application's record, if it has one.
+// recordFile is the place where Use leaves for Undo what it changed in the application.
 func (a Application) recordFile() string {
 	return filepath.Join(a.Records, filetree.Digest([]byte(a.Dir))[:16]+".json")
 }
 
-func (a Application) record() (r record, err error) {
+// record reads the record; nil if there is none.
+func (a Application) record() (r *Files, err error) {
 	data, err := os.ReadFile(a.recordFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -148,41 +83,33 @@ func (a Application) record() (r record, err error) {
 	return r, errors.Join(err, json.Unmarshal(data, &r))
 }
 
-// keep replaces the application's record; none removes it.
-func (a Application) keep(r record) error {
+// keep replaces the record; none removes it.
+func (a Application) keep(r *Files) error {
 	if r == nil {
 		if err := os.Remove(a.recordFile()); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	data, err := json.Marshal(r)
+	paths := r.Paths()
+	data, err := json.Marshal(Files{with(nil, r.Before, paths), with(nil, r.After, paths)})
 	return errors.Join(err, filetree.Replace(a.recordFile(), data))
 }
 
-// holds reports whether there is a record, and the files are as it says: after Use or, where that was interrupted, before.
-func (r record) holds(dir string) bool {
-	return len(r) > 0 && !slices.ContainsFunc(r, func(e Edit) bool {
-		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(e.Path)))
-		is := func(want []byte) bool { return bytes.Equal(data, want) && (err == nil) == (want != nil) }
-		return !is(e.After) && !is(e.Before)
-	})
+// followedBy returns the record of a change of all files that follows the recorded one.
+func (f Files) followedBy(next Files) *Files {
+	return &Files{with(next.Before, f.Before, f.Paths()), next.After}
 }
 
-// with returns the record of these edits. If the fork was there already, they follow those of the record.
-func (r record) with(dir string, edits []Edit, forked bool) record {
-	if !forked {
-		return edits
-	}
-	if !r.holds(dir) {
-		return nil // what was there before the fork is not known
-	}
-	all := slices.Clone(r)
-	for _, e := range edits {
-		if i := slices.IndexFunc(all, func(was Edit) bool { return was.Path == e.Path }); i >= 0 {
-			all[i].After = e.After
+// with returns a tree with some files as another one has them.
+func with(tree, other filetree.Tree, paths []string) filetree.Tree {
+	all := filetree.Tree{}
+	maps.Copy(all, tree)
+	for _, path := range paths {
+		if data, exists := other[path]; exists {
+			all[path] = data
 		} else {
-			all = append(all, e)
+			delete(all, path)
 		}
 	}
 	return all

@@ -21,6 +21,19 @@ const (
 	release = "-fork."
 )
 
+func parse(dir string) (*modfile.File, error) {
+	name := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: name the folder of the application's go.mod", err)
+	}
+	file, err := modfile.Parse(name, data, nil)
+	if err == nil && file.Module == nil {
+		err = fmt.Errorf("%s has no module line", name)
+	}
+	return file, err
+}
+
 // putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
 // driver later, it gets upstream's, never an older driver.
 func putFork(file *modfile.File, driver, target module.Version) error {
@@ -38,10 +51,8 @@ func putFork(file *modfile.File, driver, target module.Version) error {
 	if err := file.AddReplace(driver.Path, driver.Version, target.Path, target.Version); err != nil {
 		return err
 	}
-	for _, r := range file.Replace {
-		if r.Old == driver {
-			r.Syntax.Suffix = []modfile.Comment{{Token: marker + markBefore + before, Suffix: true}}
-		}
+	for _, r := range replacements(file, driver.Path) {
+		r.Syntax.Suffix = []modfile.Comment{{Token: marker + markBefore + before, Suffix: true}}
 	}
 	file.Cleanup()
 	return nil
@@ -55,16 +66,16 @@ func removeFork(file *modfile.File, driver, dir string) error {
 			return fmt.Errorf("%s replaces the driver already: remove the line %q first", file.Syntax.Name,
 				strings.Join(r.Syntax.Token, " "))
 		}
-		before := mark(r)
-		if err := file.DropReplace(r.Old.Path, r.Old.Version); err != nil {
-			return err
+		old, before := r.Old, ""
+		if len(r.Syntax.Suffix) > 0 {
+			before, _ = strings.CutPrefix(r.Syntax.Suffix[0].Token, marker+markBefore)
 		}
-		var err error
+		err := file.DropReplace(old.Path, old.Version)
 		switch {
-		case r.Old.Version != "" && !requires(file, r.Old):
+		case err != nil || old.Version != "" && !slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == old }):
 		case before == markAbsent:
 			err = file.DropRequire(driver)
-		case before != "":
+		case module.Check("example.com/m/v2", before) == nil:
 			err = file.AddRequire(driver, before)
 		}
 		if err != nil {
@@ -75,29 +86,18 @@ func removeFork(file *modfile.File, driver, dir string) error {
 	return nil
 }
 
-// requires reports whether the file requires exactly that version.
-func requires(file *modfile.File, wanted module.Version) bool {
-	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == wanted })
+// replacements returns the replace lines of the driver.
+func replacements(file *modfile.File, driver string) []*modfile.Replace {
+	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != driver })
 }
 
 // hasOurs reports whether the file puts the fork in the driver's place.
 func hasOurs(file *modfile.File, driver, dir string) bool {
-	return slices.ContainsFunc(replacements(file, driver), func(r modfile.Replace) bool { return ours(r, dir) })
-}
-
-// replacements returns a copy of the replace lines of the driver.
-func replacements(file *modfile.File, driver string) []modfile.Replace {
-	var list []modfile.Replace
-	for _, r := range file.Replace {
-		if r.Old.Path == driver {
-			list = append(list, *r)
-		}
-	}
-	return list
+	return slices.ContainsFunc(replacements(file, driver), func(r *modfile.Replace) bool { return ours(r, dir) })
 }
 
 // ours reports whether a replace line was written by use, or leads to the fork: a version of its own, or a folder that holds it.
-func ours(r modfile.Replace, dir string) bool {
+func ours(r *modfile.Replace, dir string) bool {
 	if len(r.Syntax.Suffix) > 0 && strings.HasPrefix(r.Syntax.Suffix[0].Token, marker) {
 		return true
 	}
@@ -108,23 +108,5 @@ func ours(r modfile.Replace, dir string) bool {
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(dir, folder)
 	}
-	return isFork(folder)
-}
-
-// isFork reports whether a folder holds the fork.
-func isFork(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, "version", "fork.go"))
-	return err == nil
-}
-
-// mark returns the former version from the line's comment, or an empty string.
-func mark(r modfile.Replace) string {
-	if len(r.Syntax.Suffix) == 0 {
-		return ""
-	}
-	before, _ := strings.CutPrefix(r.Syntax.Suffix[0].Token, marker+markBefore)
-	if before != markAbsent && module.Check("example.com/m/v2", before) != nil {
-		return ""
-	}
-	return before
+	return constant(folder, "fork.go", patchLevel) != ""
 }

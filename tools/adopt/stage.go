@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,36 +33,56 @@ type stage struct {
 }
 
 func newStage(ctx context.Context, app Application, file *modfile.File) (*stage, error) {
-	s := &stage{app: app, file: file, forked: hasOurs(file, app.Driver, app.Dir)}
-	flags, err := app.goEnv(ctx, "GOFLAGS")
+	s := &stage{app: app, file: file, forked: hasOurs(file, app.Driver, app.Dir), vendored: vendored(app.Dir)}
+	flags, err := app.Run(ctx, app.Dir, nil, "go", "env", "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
-	s.env = []string{"GOWORK=off", "GOFLAGS=" + withoutModFlags(flags)}
+	s.env = []string{"GOWORK=off", "GOFLAGS=" + withoutModFlags(string(flags))}
 	if s.work, err = app.workspace(ctx); err != nil {
 		return nil, err
 	}
 	if s.work.file != "" && vendored(filepath.Dir(s.work.file)) {
-		return nil,
-			fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, "+
-				"and run that after", s.work.file)
+		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, "+
+			"and run that after", s.work.file)
 	}
-	s.vendored = vendored(app.Dir)
 	if s.before, err = tree(app.Dir, s.vendored); err != nil {
 		return nil, err
 	}
 	if s.at, err = os.MkdirTemp("", "mongofork-use-"); err != nil {
 		return nil, err
 	}
-	if sums, ok := s.before["go.sum"]; ok {
-		err = os.WriteFile(filepath.Join(s.at, "go.sum"), sums, 0o600)
-	}
-	return s, err
+	return s, with(nil, s.before, []string{"go.sum"}).Write(s.at)
 }
 
 func vendored(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt"))
 	return err == nil
+}
+
+// tree reads go.mod, go.sum and, if it is wanted, the vendor folder below dir.
+func tree(dir string, vendor bool) (filetree.Tree, error) {
+	t := filetree.Tree{}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			t[name] = data
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if !vendor {
+		return t, nil
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Join(dir, "vendor"))
+	if err != nil {
+		return nil, err
+	}
+	files, err := filetree.Read(folder)
+	for name, data := range files {
+		t["vendor/"+name] = data
+	}
+	return t, err
 }
 
 // withoutModFlags removes the flags that are set here for each command.
@@ -122,41 +143,26 @@ func (s *stage) required(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// tidy completes the copies for what the application now requires.
-func (s *stage) tidy(ctx context.Context, target module.Version) error {
+// tidy completes the copies for what the application now requires, and returns them with the application's line ends.
+func (s *stage) tidy(ctx context.Context, target module.Version) (filetree.Tree, error) {
 	if err := s.write(); err != nil {
-		return err
-	}
-	if _, err := s.goRun(ctx, "mod", "tidy", "-modfile="+s.modFile()); err != nil {
-		return s.unserved(ctx, target, err)
-	}
-	if !s.vendored {
-		return nil
-	}
-	_, err := s.goRun(ctx, "mod", "vendor", "-modfile="+s.modFile(), "-o", filepath.Join(s.at, "vendor"))
-	return err
-}
-
-// edits returns how the copies differ from what the application has, with its line ends.
-func (s *stage) edits() ([]Edit, error) {
-	now, err := tree(s.at, s.vendored)
-	if err != nil {
 		return nil, err
 	}
+	if _, err := s.goRun(ctx, "mod", "tidy", "-modfile="+s.modFile()); err != nil {
+		return nil, s.unserved(ctx, target, err)
+	}
+	if s.vendored {
+		if _, err := s.goRun(ctx, "mod", "vendor", "-modfile="+s.modFile(), "-o", filepath.Join(s.at, "vendor")); err != nil {
+			return nil, err
+		}
+	}
+	now, err := tree(s.at, s.vendored)
 	for _, name := range []string{"go.mod", "go.sum", "vendor/modules.txt"} {
 		if text, ok := now[name]; ok && bytes.Contains(s.before[name], []byte("\r\n")) {
 			now[name] = bytes.ReplaceAll(unixLines(text), []byte("\n"), []byte("\r\n"))
 		}
 	}
-	var edits []Edit
-	for _, path := range filetree.Changed(s.before, now) {
-		e := Edit{Path: path, Before: s.before[path], After: now[path], Mode: 0o644}
-		if info, err := os.Stat(filepath.Join(s.app.Dir, filepath.FromSlash(path))); err == nil {
-			e.Mode, e.Folders = info.Mode().Perm(), folders(s.app.Dir, path)
-		}
-		edits = append(edits, e)
-	}
-	return edits, nil
+	return now, err
 }
 
 // build builds the application with the copies. If it only fails with them, the error ends with the advice.
@@ -176,12 +182,9 @@ func (s *stage) build(ctx context.Context, skip bool, advice string) error {
 
 // unserved says what is missing if the go command cannot get a released fork, instead of what it says for each package.
 func (s *stage) unserved(ctx context.Context, target module.Version, err error) error {
-	if target.Version == "" {
-		return err
-	}
 	var settings struct{ GOPROXY, GONOSUMDB, GOSUMDB string }
 	out, envErr := s.app.Run(ctx, s.app.Dir, nil, "go", "env", "-json", "GOPROXY", "GONOSUMDB", "GOSUMDB")
-	if envErr != nil || json.Unmarshal(out, &settings) != nil {
+	if target.Version == "" || envErr != nil || json.Unmarshal(out, &settings) != nil {
 		return err
 	}
 	var missing []string

@@ -21,21 +21,28 @@ type workspace struct {
 	sum  []byte // what is in its go.work.sum, to which the go command adds at will
 }
 
-// goEnv returns a setting of the go command for the application.
-func (a Application) goEnv(ctx context.Context, name string) (string, error) {
-	out, err := a.Run(ctx, a.Dir, nil, "go", "env", name)
-	return strings.TrimSpace(string(out)), err
-}
-
 // workspace reads the workspace that is in effect, if any.
 func (a Application) workspace(ctx context.Context) (w workspace, err error) {
-	if w.file, err = a.goEnv(ctx, "GOWORK"); err != nil || w.file == "" || w.file == "off" {
+	out, err := a.Run(ctx, a.Dir, nil, "go", "env", "GOWORK")
+	if w.file = strings.TrimSpace(string(out)); err != nil || w.file == "" || w.file == "off" {
 		return workspace{}, err
 	}
 	if w.sum, err = os.ReadFile(w.file + ".sum"); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	return w, err
+}
+
+// restore takes back what the go command has added to go.work.sum.
+func (w workspace) restore() error {
+	now, err := os.ReadFile(w.file + ".sum")
+	switch {
+	case w.file == "" || err != nil || bytes.Equal(now, w.sum):
+		return nil
+	case w.sum == nil:
+		return os.Remove(w.file + ".sum")
+	}
+	return filetree.Replace(w.file+".sum", w.sum)
 }
 
 // left names the other members of the workspace that stay on upstream's driver where they are built without it.
@@ -64,19 +71,4 @@ func (s *stage) left() (notes []string) {
 		}
 	}
 	return notes
-}
-
-// restore takes back what the go command has added to go.work.sum.
-func (w workspace) restore() error {
-	if w.file == "" {
-		return nil
-	}
-	now, err := os.ReadFile(w.file + ".sum")
-	switch {
-	case err != nil || bytes.Equal(now, w.sum):
-		return nil
-	case w.sum == nil:
-		return os.Remove(w.file + ".sum")
-	}
-	return filetree.Replace(w.file+".sum", w.sum)
 }

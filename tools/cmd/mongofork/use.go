@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -67,9 +66,7 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 	if c.Undo {
 		change, err = application.Undo(a.ctx, c.SkipBuild)
 	} else {
-		plan := adopt.Plan{SkipBuild: c.SkipBuild, Target: func(ctx context.Context, base string) (module.Version, error) {
-			return c.target(a, base)
-		}}
+		plan := adopt.Plan{SkipBuild: c.SkipBuild, Target: func(base string) (module.Version, error) { return c.target(a, base) }}
 		if a.baseGiven {
 			plan.Base = a.project.Base
 		}
@@ -125,20 +122,20 @@ func (c *useCmd) describe(a *app, change *adopt.Change, verb string) {
 		a.printf("%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
 	}
 	vendored := 0
-	for _, e := range change.Edits {
-		if strings.HasPrefix(e.Path, "vendor/") {
+	for _, path := range change.Paths() {
+		if strings.HasPrefix(path, "vendor/") {
 			vendored++
 			continue
 		}
-		a.printf("%s: %s\n", e.Path, verb)
-		if e.Path == "go.mod" {
-			a.printf("%s", e.Diff())
+		a.printf("%s: %s\n", path, verb)
+		if path == "go.mod" {
+			a.printf("%s", change.Diff(path))
 		}
 	}
 	if vendored > 0 {
 		a.printf("vendor: %s, %d files\n", verb, vendored)
 	}
-	if len(change.Edits) == 0 {
+	if len(change.Paths()) == 0 {
 		a.printf("nothing to change\n")
 	}
 	for _, note := range change.Notes {
