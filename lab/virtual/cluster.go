@@ -37,6 +37,7 @@ type Command struct {
 	At         time.Time
 	Host       string
 	Connection uint64 // numbers the host's connections from 1
+	Request    int32  // numbers the client's messages
 	Name       string
 	Database   string
 	Body       bson.Raw // with the documents that were sent beside it
@@ -174,8 +175,9 @@ func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request,
 
 func (f *front) command(req *proxy.Request) Command {
 	return Command{
-		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Name: req.Command, Database: req.Database,
-		Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
+		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID,
+		Name: req.Command, Database: req.Database, Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0,
+		Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
 	}
 }
 

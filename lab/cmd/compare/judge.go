@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"mongofork/lab/virtual/trial"
 )
@@ -133,73 +130,6 @@ func (p *pair) overloaded(plan trial.Plan) (v verdict) {
 		}
 	}
 	return v
-}
-
-// explain finds the reasons for the differences between two traces, or the first one without a reason.
-func explain(plan trial.Plan, up, fork trial.Trace) (v verdict) {
-	a, b := up.Lines, fork.Lines
-	for len(a)+len(b) > 0 {
-		i, restA, restB := instant(a, b, plan.Turns())
-		i.UpstreamOn, i.ForkOn = a, b
-		a, b = restA, restB
-		if len(i.Upstream)+len(i.Fork) == 0 {
-			continue
-		}
-		i.Plan, i.Under = plan, plan.Under(i.At+plan.Turns(), up, fork)
-		i.Before = slices.Concat(up.Lines[:len(up.Lines)-len(a)], fork.Lines[:len(fork.Lines)-len(b)])
-		found := trial.Reasons(i)
-		if found == nil {
-			return verdict{finding: different, detail: only(i.Upstream, i.Fork)}
-		}
-		apart := false
-		for _, reason := range found {
-			v.reasons, apart = append(v.reasons, reason.Row), apart || reason.Apart
-		}
-		if apart {
-			v.finding, v.detail = later(plan, up, fork, i.At)
-			break
-		}
-	}
-	slices.Sort(v.reasons)
-	v.reasons = slices.Compact(v.reasons)
-	return v
-}
-
-func only(up, fork []string) string {
-	return fmt.Sprintf("only upstream:\n\t%s\nonly the fork:\n\t%s", strings.Join(up, "\n\t"), strings.Join(fork, "\n\t"))
-}
-
-// instant takes the lines of the first instant from both. Workers that are ready at one instant go on within the turns.
-func instant(a, b []string, turns time.Duration) (i trial.Instant, restA, restB []string) {
-	for n, lines := range [][]string{a, b} {
-		if len(lines) > 0 && (n == 0 || len(a) == 0 || trial.At(lines[0]) < i.At) {
-			i.At = trial.At(lines[0])
-		}
-	}
-	until := func(lines []string) ([]string, []string) {
-		n := 0
-		for n < len(lines) && trial.At(lines[n]) <= i.At+turns {
-			n++
-		}
-		return lines[:n], lines[n:]
-	}
-	a, restA = until(a)
-	b, restB = until(b)
-	i.Upstream, i.Fork, i.All = without(a, b), without(b, a), slices.Concat(a, b)
-	return i, restA, restB
-}
-
-// without returns the lines that others has not, or not as often.
-func without(lines, others []string) (rest []string) {
-	others = slices.Clone(others)
-	for _, line := range lines {
-		if i := slices.Index(others, line); i >= 0 {
-			others = slices.Delete(others, i, i+1)
-		} else {
-			rest = append(rest, line)
-		}
-	}
-	return rest
 }
 
 // text describes a finding.

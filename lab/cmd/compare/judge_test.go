@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,112 +13,145 @@ import (
 )
 
 // lines are those of a short trace.
-var lines = []string{
-	`       1.000 event started insert of call 1 insertOne`,
-	`       1.000 server a sees insert: "c", txnNumber: 1`,
-	`       1.400 event succeeded insert after 400µs`,
-	`       1.400 log "Command succeeded" durationMS: 0`,
-	`       1.400 call 1 insertOne returns {}, no error`,
-	`       2.000 call 2 findOne detail command 91 ShutdownInProgress ["RetryableWriteError"]`,
-	`       2.000 call 2 findOne error mongo.CommandError "x"`,
-	`       2.000 call 2 findOne is timeout, network, context deadline exceeded`,
-	`       2.000 call 2 findOne returns <nil>, an error`,
-	`       4.000 3 connections opened`,
+var lines = []trial.Line{
+	{Call: 1, Text: "started insert"},
+	{Call: 1, Text: `a sees insert: "c", txnNumber: 1`},
+	{At: 400 * time.Microsecond, Call: 1, Text: "succeeded insert"},
+	{At: 400 * time.Microsecond, Call: 1, Text: "returns {}, no error"},
+	{At: time.Millisecond, Call: 2, Text: `detail command 91 ShutdownInProgress ["RetryableWriteError"]`},
+	{At: time.Millisecond, Call: 2, Text: `error mongo.CommandError "x"`},
+	{At: time.Millisecond, Call: 2, Text: "is timeout, network, context deadline exceeded"},
+	{At: time.Millisecond, Call: 2, Text: "returns <nil>, an error"},
+	{At: 2 * time.Millisecond, Text: "pool a: ConnectionPoolCleared"},
+	{At: 3 * time.Millisecond, Text: "3 connections opened"},
 }
 
 func TestPlantedDifferences(t *testing.T) {
 	t.Parallel()
-	const missing = ""
 	tests := map[string]struct {
 		line int
-		with string
+		with string // nothing if the line is missing
+		at   time.Duration
 	}{
-		"a field of a command":       {1, `       1.000 server a sees insert: "c", txnNumber: 2`},
-		"a command that is not sent": {1, missing},
-		"the order":                  {0, `       1.100 event started insert of call 1 insertOne`},
-		"an event":                   {2, missing},
-		"the log":                    {3, `       1.400 log "Command failed" durationMS: 0`},
-		"a result":                   {4, `       1.400 call 1 insertOne returns {1}, no error`},
-		"a label":                    {5, `       2.000 call 2 findOne detail command 91 ShutdownInProgress []`},
-		"an error's text":            {6, `       2.000 call 2 findOne error mongo.CommandError "y"`},
-		"an error's type":            {6, `       2.000 call 2 findOne error mongo.WriteException "x"`},
-		"whether it is a timeout":    {7, `       2.000 call 2 findOne is network, context deadline exceeded`},
-		"the context's error":        {7, `       2.000 call 2 findOne is timeout, network`},
-		"the time of return":         {8, `       2.001 call 2 findOne returns <nil>, an error`},
-		"connections":                {9, `       4.000 4 connections opened`},
+		"a field of a command":       {1, `a sees insert: "c", txnNumber: 2`, 0},
+		"a command that is not sent": {1, "", 0},
+		"the order":                  {0, "started insert", 100 * time.Microsecond},
+		"an event":                   {2, "", 0},
+		"a result":                   {3, "returns {1}, no error", 0},
+		"a label":                    {4, "detail command 91 ShutdownInProgress []", 0},
+		"an error's text":            {5, `error mongo.CommandError "y"`, 0},
+		"an error's type":            {5, `error mongo.WriteException "x"`, 0},
+		"whether it is a timeout":    {6, "is network, context deadline exceeded", 0},
+		"the context's error":        {6, "is timeout, network", 0},
+		"the time of return":         {7, "returns <nil>, an error", 5 * time.Microsecond},
+		"a pool":                     {8, "", 0},
+		"connections":                {9, "4 connections opened", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var planted []string
-			for i, line := range lines {
-				if i == tt.line {
-					line = tt.with
-				}
-				if line != missing {
-					planted = append(planted, line)
-				}
+			planted := slices.Clone(lines)
+			planted[tt.line].Text = tt.with
+			planted[tt.line].At += tt.at
+			if tt.with == "" {
+				planted = slices.Delete(planted, tt.line, tt.line+1)
 			}
 			v := explain(trial.Plan{}, trial.Trace{Lines: lines}, trial.Trace{Lines: planted})
 			assert.Equal(t, different, v.finding)
-			assert.Contains(t, v.detail, lines[tt.line])
+			assert.Contains(t, v.detail, lines[tt.line].Text)
 		})
 	}
 }
 
-// TestAfterAReason is about a difference without a reason that comes after one with a reason.
-func TestAfterAReason(t *testing.T) {
+// TestExplain is about several differences: those after one with a reason, those of several calls at one instant, and what follows from
+// them.
+func TestExplain(t *testing.T) {
 	t.Parallel()
-	up := []string{`       1.000 call 1 insertOne error T "x"`, `       2.000 server a sees ping`}
-	fork := []string{`       1.000 call 1 insertOne error T "x: no time for a retry: y"`, `       2.000 server a sees find`}
-	v := explain(trial.Plan{}, trial.Trace{Lines: up}, trial.Trace{Lines: fork})
-	assert.Equal(t, different, v.finding)
-	assert.Contains(t, v.detail, "find")
-	v = explain(trial.Plan{}, trial.Trace{Lines: up[:1]}, trial.Trace{Lines: fork[:1]})
-	assert.Empty(t, v.finding)
-	assert.Equal(t, []string{"the deadline passes, or the context is cancelled, before a retry is sent"}, v.reasons)
+	plan := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "insertOne"}, {ID: 2, Kind: "find"}}}
+	limited := plan
+	limited.Options = []string{"maxPoolSize=1"}
+	trace := func(lines ...trial.Line) trial.Trace { return trial.Trace{Lines: lines} }
+	ended := func(call int, err string) trial.Line { return trial.Line{Call: call, Text: "error T " + err} }
+	returned := func(call int) trial.Line { return trial.Line{Call: call, Text: "returns 1, an error"} }
+	late := func(text string) trial.Line { return trial.Line{At: time.Millisecond, Call: 1, Text: text} }
+	const interrupted = `"x: no time for a retry: y"`
+	cleared := ended(1, `"connection pool for a was cleared because another operation failed with: x"`)
+	cleared.Text = strings.Replace(cleared.Text, "T", "topology.poolClearedError", 1)
+	other, pool := trial.Line{Call: 2, Text: "started find"}, trial.Line{Text: "pool a: ConnectionPoolReady"}
+	for name, tt := range map[string]struct {
+		plan     trial.Plan
+		up, fork trial.Trace
+		found    bool
+	}{
+		"nothing":           {plan, trace(returned(1)), trace(returned(1)), false},
+		"one with a reason": {plan, trace(ended(1, `"x"`), returned(1)), trace(ended(1, interrupted), returned(1)), false},
+		"and one without": {plan, trace(ended(1, `"x"`), returned(1), late("started ping")),
+			trace(ended(1, interrupted), returned(1), late("started find")), true},
+		"two calls": {plan, trace(ended(1, `"x"`), returned(1), ended(2, `"x"`), returned(2)),
+			trace(ended(1, interrupted), returned(1), ended(2, interrupted), returned(2)), false},
+		"two calls, one without a reason": {plan, trace(ended(1, `"x"`), returned(1), ended(2, `"x"`), returned(2)),
+			trace(ended(1, interrupted), returned(1), ended(2, `"z"`), returned(2)), true},
+		"a pool beside a call that goes apart": {plan, trace(cleared, returned(1)), trace(pool), false},
+		"a pool beside one that does not": {plan, trace(ended(1, `"x"`), returned(1)), trace(ended(1, interrupted),
+			returned(1), pool), true},
+		"a call that waited for its connection":      {limited, trace(cleared, returned(1)), trace(other), false},
+		"a call that waited for no connection":       {plan, trace(cleared, returned(1)), trace(other), true},
+		"a call that waited for its connection ends": {limited, trace(cleared, returned(1)), trace(returned(2)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, tt.found, explain(tt.plan, tt.up, tt.fork).finding != "")
+		})
+	}
 }
 
-// TestLater is about calls after the drivers have gone apart: minPoolSize opens a connection early.
+// TestLater is about calls after the drivers have gone apart.
 func TestLater(t *testing.T) {
 	t.Parallel()
-	calls := []trial.Call{{ID: 1, Kind: "insertOne"}}
-	trace := func(at time.Duration, lines ...string) trial.Trace {
-		return trial.Trace{Lines: lines, Outcomes: []trial.Outcome{{Call: calls[0], Start: at}}}
+	const at = 10 * time.Millisecond
+	trace := func(start time.Duration, first string, lines ...string) trial.Trace {
+		all := []trial.Line{{At: time.Millisecond, Call: 1, Text: first}}
+		for _, text := range lines {
+			all = append(all, trial.Line{At: max(start, 2*time.Millisecond), Call: 2, Text: text})
+		}
+		return trial.Trace{Lines: all, Outcomes: []trial.Outcome{{}, {Call: trial.Call{ID: 2, Kind: "insertOne"}, Start: start}}}
 	}
-	const early, started, failed = "       0.000 pool a: ConnectionCreated", "      10.000 event started insert of call 1 insertOne",
-		"      12.000 call 1 insertOne error T"
-	up := trace(10*time.Millisecond, early, started)
+	later := func(start time.Duration, lines ...string) trial.Trace {
+		return trace(start, "started commitTransaction", lines...)
+	}
+	const started, failed = "started insert", "error T"
 	tests := map[string]struct {
-		faults []trial.Fault
-		calls  []trial.Call
-		fork   trial.Trace
-		want   string
+		faults   []trial.Fault
+		deadline time.Duration
+		fork     trial.Trace
+		want     string
 	}{
-		"the same, later": {nil, calls,
-			trace(11*time.Millisecond, "      11.000 event started insert of call 1 insertOne"), ""},
-		"another result": {nil, calls, trace(10*time.Millisecond, started, "      12.000 call 1 insertOne returns 2"), different},
-		"another command": {nil, calls,
-			trace(10*time.Millisecond, "      10.000 event started update of call 1 insertOne"), different},
-		"it is not sent":   {nil, calls, trace(10 * time.Millisecond), different},
-		"it is sent twice": {nil, calls, trace(10*time.Millisecond, started, started), different},
-		"an error":         {nil, calls, trace(10*time.Millisecond, started, failed), different},
-		"an error where faults differ": {[]trial.Fault{{What: trial.Reset, At: time.Second}}, calls,
-			trace(10*time.Millisecond, started, failed), ""},
-		"and where they are over": {[]trial.Fault{{What: trial.Error, On: "ping", Nth: 1, Times: 1}}, calls,
-			trace(10*time.Millisecond, started, failed), different},
-		"it has a deadline": {nil, []trial.Call{{ID: 1, Kind: "insertOne", Deadline: 1}},
-			trace(10*time.Millisecond, started, failed), ""},
-		"it was under way": {nil, calls, trace(0, started, failed), ""},
+		"the same, later":              {nil, 0, later(11*time.Millisecond, started), ""},
+		"another result":               {nil, 0, later(at, started, "returns 2"), different},
+		"another command":              {nil, 0, later(at, "started update"), different},
+		"it is not sent":               {nil, 0, later(at), different},
+		"it is sent twice":             {nil, 0, later(at, started, started), different},
+		"an error":                     {nil, 0, later(at, started, failed), different},
+		"an error where faults differ": {[]trial.Fault{{What: trial.Reset, At: time.Second}}, 0, later(at, started, failed), ""},
+		"and where they are over": {[]trial.Fault{{What: trial.Error, On: "ping", Nth: 1, Times: 1}}, 0, later(at, started, failed),
+			different},
+		"it has a deadline": {nil, 1, later(at, started, failed), ""},
+		"it was under way":  {nil, 0, later(0, started, failed), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			up, fork := up, tt.fork
-			up.Outcomes = []trial.Outcome{{Call: tt.calls[0], Start: up.Outcomes[0].Start}}
-			v := explain(trial.Plan{Options: []string{"minPoolSize=1"}, Calls: tt.calls, Faults: tt.faults}, up, fork)
+			plan := in("sharded:2", of("transaction"))
+			plan.Calls = append(plan.Calls, trial.Call{ID: 2, Kind: "insertOne", Deadline: tt.deadline})
+			plan.Faults = tt.faults
+			up, fork := trace(at, "(", started), tt.fork
+			for _, one := range []*trial.Trace{&up, &fork} {
+				one.Outcomes[1].Deadline = tt.deadline
+				one.Lines = slices.Insert(one.Lines, 0, trial.Line{Call: 1, Text: commitFails})
+			}
+			v := explain(plan.Plan, up, fork)
 			assert.Equal(t, tt.want, v.finding)
-			assert.Equal(t, []string{"a new pool"}, v.reasons)
+			assert.Equal(t, []string{"a transaction finds no server; a commit's result is unknown"}, v.reasons)
 		})
 	}
 }
@@ -128,7 +162,7 @@ func TestRates(t *testing.T) {
 	sample := func(each map[string]int) (t traces) {
 		for _, what := range slices.Sorted(maps.Keys(each)) {
 			for range each[what] {
-				t = append(t, trial.Trace{Digest: what, Lines: []string{"       1.000 server a sees " + what}})
+				t = append(t, trial.Trace{Digest: what, Lines: []trial.Line{{Text: "a sees " + what}}})
 			}
 		}
 		return t
@@ -158,18 +192,6 @@ func TestExact(t *testing.T) {
 	t.Parallel()
 	assert.True(t, traces{{Digest: "a"}, {Digest: "a"}}.exact())
 	assert.False(t, traces{{Digest: "a"}, {Digest: "a"}, {Digest: "b"}}.exact())
-}
-
-// TestTurns is about workers that are ready at one instant: each goes on a moment after the one before.
-func TestTurns(t *testing.T) {
-	t.Parallel()
-	up, fork := []string{"       1.000 a", "       1.001 b", "       1.002 c"}, []string{"       1.001 b", "       1.003 d"}
-	i, restUp, restFork := instant(up, fork, time.Microsecond)
-	assert.Equal(t, time.Millisecond, i.At)
-	assert.Equal(t, up[:1], i.Upstream)
-	assert.Empty(t, i.Fork)
-	assert.Equal(t, up[2:], restUp)
-	assert.Equal(t, fork[1:], restFork)
 }
 
 // TestNowAndThen is about a call that breaks a rule in some runs.
@@ -228,7 +250,6 @@ func TestRules(t *testing.T) {
 		"a transaction is left open":               {rejected, good, with(func(t *trial.Trace) { t.Unfinished = 1 })},
 		"a call fails that succeeds with upstream": {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Error = "x" })},
 		"tokens are minted":                        {rejected, good, with(func(t *trial.Trace) { t.Minted = 4 })},
-		"servers are selected in a busy loop":      {rejected, good, with(func(t *trial.Trace) { t.Selections = 13 })},
 	}
 	assert.Len(t, tests, len(rules))
 	for name, tt := range tests {

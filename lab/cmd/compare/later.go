@@ -1,8 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"time"
 
@@ -12,35 +11,41 @@ import (
 // later compares the calls that begin after the drivers have gone apart, where both find the same: the commands that these start, and how
 // they end, whenever that is.
 func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding, detail string) {
-	for i := range min(len(up.Outcomes), len(fork.Outcomes)) {
-		u, f := up.Outcomes[i], fork.Outcomes[i]
+	for n := range min(len(up.Outcomes), len(fork.Outcomes)) {
+		u, f := up.Outcomes[n], fork.Outcomes[n]
 		// How often a transaction begins again in two minutes is by chance.
 		chance := u.Kind == "withTransaction" && min(u.End-u.Start, f.End-f.Start) > time.Minute
 		if chance || min(u.Start, f.Start) <= apart+plan.Turns() || plan.Hurries(u.Call) ||
 			!settled(plan, up, fork, u.Start, f.Start) {
 			continue
 		}
-		same := len(plan.Workers()) == 1 && up.Well(i) && fork.Well(i)
+		same := len(plan.Workers()) == 1 && up.Well(n) && fork.Well(n)
 		a, b := asked(plan, up, u, same), asked(plan, fork, f, same)
-		onlyA, onlyB := without(a, b), without(b, a)
-		here := trial.Instant{Plan: plan, At: u.Start, Upstream: onlyA, Fork: onlyB, All: slices.Concat(a, b),
-			Before: slices.Concat(up.Lines, fork.Lines), ForkOn: b, UpstreamOn: a, Under: map[int]trial.Call{1: u.Call}}
-		if len(onlyA)+len(onlyB) == 0 || trial.Reason(here) != nil {
+		onlyA, onlyB := without(a, b, math.MaxInt64/2), without(b, a, math.MaxInt64/2)
+		if len(onlyA)+len(onlyB) == 0 {
 			continue
 		}
-		return different, fmt.Sprintf("call %d, after the drivers go apart at %v:\n%s", u.ID, apart, only(onlyA, onlyB))
+		up, fork := up, fork
+		up.Lines, fork.Lines = a, b
+		i := trial.At(plan, u.ID, 0, 0, up, fork, onlyA, onlyB)
+		if trial.Reason(&i) == nil {
+			return different, "after the drivers go apart, " + i.String()
+		}
 	}
 	return "", ""
 }
 
-// asked returns the lines of a call, without its result if the calls before it may have done something else. Which router it meets is by
-// chance.
-func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) []string {
-	lines := slices.DeleteFunc(t.Of(o.ID), func(line string) bool { return !same && strings.Contains(line, " returns ") })
-	if plan.Topology == "sharded:2" {
-		for n := range lines {
-			lines[n] = strings.ReplaceAll(lines[n], "127.0.0.1:27018", "127.0.0.1:27017")
+// asked returns the lines of a call without their time, and without its result if the calls before it may have done something else. Which
+// router it meets is by chance.
+func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []trial.Line) {
+	for _, l := range t.Lines {
+		if l.Call != o.ID || !same && strings.HasPrefix(l.Text, "returns ") {
+			continue
 		}
+		if plan.Topology == "sharded:2" {
+			l.Text = strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017")
+		}
+		lines = append(lines, trial.Line{Call: l.Call, Text: l.Text})
 	}
 	return lines
 }
@@ -68,8 +73,8 @@ func settled(plan trial.Plan, up, fork trial.Trace, atUp, atFork time.Duration) 
 
 // seen returns how many commands of a name servers saw before a time.
 func seen(t trial.Trace, name string, before time.Duration) (n int) {
-	for _, line := range t.Lines {
-		if trial.At(line) < before && strings.Contains(line, " sees "+name+": ") {
+	for _, l := range t.Lines {
+		if l.At < before && strings.Contains(l.Text, " sees "+name+": ") {
 			n++
 		}
 	}

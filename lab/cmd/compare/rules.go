@@ -104,10 +104,6 @@ var rules = []rule{
 		underWay := float64(max(3, len(plan.Workers())))
 		return fork.any(func(t trial.Trace) bool { return t.Minted > underWay })
 	}},
-	{text: "servers are selected in a busy loop", of: trial.Plan.OnlyOverloads, broken: func(_ trial.Plan, up, fork traces) bool {
-		selections := func(t trial.Trace) int { return t.Selections }
-		return fork.least(selections) > up.most(selections)+2*(fork[0].Limit+1) // one for each attempt, one to look elsewhere
-	}},
 }
 
 // features are rules for what plans may have beside calls and faults, for what calls return, and for what events tell.

@@ -328,7 +328,8 @@ func (c calling) writes(ctx context.Context) error {
 // end ends a session. It takes the time that it takes, and the call has none of it: applications give EndSession no deadline.
 func (c calling) end(session *mongo.Session) {
 	c.returns()
-	session.EndSession(context.Background())
+	c.Kind = endSession
+	session.EndSession(context.WithValue(context.Background(), callKey{}, c.Call))
 }
 
 // returns notes that the call is over, but for what ends its session.
@@ -342,14 +343,16 @@ func (c calling) again(ctx context.Context, session *mongo.Session, err error) e
 		return err
 	}
 	c.returns()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	second := c.Call
+	second.ID, second.Kind = c.ID+agains, c.Again+"Again"
+	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), callKey{}, second), 2*time.Second)
 	defer cancel()
 	time.Sleep(100 * time.Millisecond)
 	end := session.CommitTransaction
 	if c.Again == "abort" {
 		end = session.AbortTransaction
 	}
-	c.ended(c.ID, c.Again+"Again", nil, end(ctx))
+	c.ended(second.ID, nil, end(ctx))
 	return err
 }
 

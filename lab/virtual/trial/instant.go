@@ -2,71 +2,165 @@ package trial
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Instant is where two traces differ.
+// Instant is where two traces differ in a call, or in what is of no call.
 type Instant struct {
 	Plan Plan
+	Call Call
 	At   time.Duration
-	// Upstream and Fork are the lines that only one of the traces has, All those of both.
-	Upstream, Fork, All []string
-	// Before are the lines of both until then, and the others those from then on.
-	Before, UpstreamOn, ForkOn []string
-	// Under has the call that is under way, by its worker.
-	Under map[int]Call
+	Up   Side // upstream
+	Fork Side
 }
 
-// Under returns the calls that workers have begun last at a time.
-func (p Plan) Under(at time.Duration, traces ...Trace) map[int]Call {
-	workers, under, begun := slices.Sorted(maps.Keys(p.Workers())), map[int]Call{}, map[int]time.Duration{}
-	for _, t := range traces {
-		for _, o := range t.Outcomes {
-			if n := slices.Index(workers, o.Worker) + 1; o.Start <= at && o.Start >= begun[n] {
-				under[n], begun[n] = o.Call, o.Start
+// Side is what one of the drivers shows of the call.
+type Side struct {
+	// Only are the lines of the instant that the other driver has not, All its lines of the instant, Before those until then, and On
+	// those
+	// from the instant on.
+	Only, All, Before, On []string
+}
+
+// At returns the instant of a call at a time: by lines that only one of the traces has.
+func At(plan Plan, call int, at, width time.Duration, up, fork Trace, onlyUp, onlyFork []Line) Instant {
+	i := Instant{Plan: plan, At: at, Call: plan.call(call)}
+	i.Up, i.Fork = side(up.Lines, onlyUp, call, at, width), side(fork.Lines, onlyFork, call, at, width)
+	return i
+}
+
+func side(lines, only []Line, call int, at, width time.Duration) (s Side) {
+	for _, l := range only {
+		if l.Call == call {
+			s.Only = append(s.Only, l.Text)
+		}
+	}
+	for _, l := range lines {
+		switch {
+		case l.Call != call:
+		case l.At < at:
+			s.Before = append(s.Before, l.Text)
+		default:
+			s.On = append(s.On, l.Text)
+			if l.At <= at+width {
+				s.All = append(s.All, l.Text)
 			}
 		}
 	}
-	return under
+	return s
 }
 
-// timeWidth is the length of a line's time.
-const timeWidth = 12
-
-// At returns the time of a line.
-func At(line string) time.Duration {
-	ms, _ := strconv.ParseFloat(strings.TrimSpace(line[:timeWidth]), 64)
-	return time.Duration(ms*1000+0.5) * time.Microsecond
-}
-
-// Of returns the lines of a call, without times.
-func (t Trace) Of(call int) (lines []string) {
-	for _, line := range t.Lines {
-		if strings.Contains(line, fmt.Sprintf(" call %d ", call)) {
-			lines = append(lines, line[timeWidth:])
+// call returns the plan's call of a number: also one that its monitor makes, or that ends its transaction once more.
+func (p Plan) call(number int) (c Call) {
+	for _, one := range p.Calls {
+		if one.ID == number%monitors {
+			c = one
 		}
 	}
-	return lines
+	if number/agains > 0 {
+		c.Kind = c.Again + "Again"
+	}
+	if number%agains/monitors > 0 {
+		c.Kind = monitor
+	}
+	c.ID = number
+	return c
 }
 
-// soon reports whether the other driver has the lines within two microseconds, but for the time that a transaction begins with.
-func soon(lines, others []string) bool {
-	begins := re(`(startTransaction: true.*)maxTimeMS: \{"\$numberLong":"\d+"\}`)
-	timeless := func(line string) string { return begins.ReplaceAllString(line[timeWidth:], "$1") }
-	return !slices.ContainsFunc(lines, func(line string) bool {
-		return len(line) < timeWidth || !slices.ContainsFunc(others, func(other string) bool {
-			return (At(other)-At(line)).Abs() <= 2*time.Microsecond && timeless(other) == timeless(line)
-		})
-	})
+// Follows reports whether it may follow from another call's difference: what monitors, servers and pools show, or a call that waits for the
+// connection of that one.
+func (i *Instant) Follows() bool {
+	return i.Call.ID == 0 || i.Call.ID%agains >= monitors || i.Plan.Has("maxPoolSize") && !i.Up.ends() && !i.Fork.ends()
+}
+
+// both are the lines that either driver shows until the end of the instant.
+func (i *Instant) both() []string {
+	return slices.Concat(i.Up.Before, i.Fork.Before, i.Up.All, i.Fork.All)
+}
+
+// hurries reports whether the call has a deadline, or is cancelled.
+func (i *Instant) hurries() bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.timeout() > 0 }
+
+// end returns what the call's end says, if it ends: after error, is, detail or returns.
+func (s Side) end(what string) string { return endOf(s.All, what) }
+
+func endOf(lines []string, what string) string {
+	for _, line := range lines {
+		if text, ok := strings.CutPrefix(line, what+" "); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// says reports whether it matches.
+func (s Side) says(what, pattern string) bool { return re(pattern).MatchString(s.end(what)) }
+
+// ends reports whether the call ends.
+func (s Side) ends() bool { return s.end("returns") != "" }
+
+var endLine = regexp.MustCompile(`^(error|is|detail|returns)`)
+
+// rest are the lines of Only that tell of no end.
+func (s Side) rest() (rest []string) {
+	return slices.DeleteFunc(slices.Clone(s.Only), endLine.MatchString)
+}
+
+// interrupted reports whether the fork's error is upstream's, and why there was no time for a retry, which may add more to it.
+func (i *Instant) interrupted(more string) bool {
+	upType, up, _ := strings.Cut(i.Up.end("error"), " ")
+	forkType, fork, _ := strings.Cut(i.Fork.end("error"), " ")
+	before, _, ok := strings.Cut(fork, noTime)
+	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
+	return ok && i.adds(more) && (strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") ||
+		isTimeout && strings.HasPrefix(`"`+wrapped, before))
+}
+
+// adds reports whether the fork's error is what upstream's is, and what matches, too.
+func (i *Instant) adds(more string) bool {
+	up, fork := strings.Split(i.Up.end("is"), ", "), strings.Split(i.Fork.end("is"), ", ")
+	isNew := func(one string) bool {
+		return one != "" && !slices.Contains(up, one) && !re(`^(`+more+`)$`).MatchString(one)
+	}
+	lost := func(one string) bool { return one != "" && !slices.Contains(fork, one) }
+	return !slices.ContainsFunc(up, lost) && !slices.ContainsFunc(fork, isNew)
+}
+
+// sameText reports whether the errors have the same text.
+func (i *Instant) sameText() bool {
+	text := func(s Side) string {
+		_, text, _ := strings.Cut(s.end("error"), ` "`)
+		return strings.TrimSpace(text) // a command's error has another space where it has no name
+	}
+	return text(i.Up) == text(i.Fork)
+}
+
+// sameResult reports whether the call returns the same, and upstream's details are among the fork's, which may have more labels.
+func (i *Instant) sameResult() bool {
+	return i.Up.end("returns") == i.Fork.end("returns") &&
+		strings.Contains(i.Fork.end("detail"), strings.TrimSuffix(i.Up.end("detail"), "]"))
+}
+
+// sameCourse reports whether the call goes on, and ends, in the same way, at whatever times, and by whichever router.
+func (i *Instant) sameCourse() bool {
+	course := func(lines []string) (rest []string) {
+		for _, line := range lines {
+			if !strings.HasPrefix(line, asideMark) {
+				rest = append(rest, re(`127\.0\.0\.1:\d+|`+maxTime).ReplaceAllString(line, ""))
+			}
+		}
+		slices.Sort(rest)
+		return rest
+	}
+	return slices.Equal(course(i.Up.On), course(i.Fork.On))
 }
 
 // but reports whether the lines are the same but for what the pattern matches.
-func (i Instant) but(pattern string) bool {
+func (i *Instant) but(pattern string) bool {
 	without := func(lines []string) (rest []string) {
 		for _, line := range lines {
 			rest = append(rest, re(pattern).ReplaceAllString(line, ""))
@@ -74,201 +168,42 @@ func (i Instant) but(pattern string) bool {
 		slices.Sort(rest)
 		return rest
 	}
-	return slices.Equal(without(i.Upstream), without(i.Fork))
+	return slices.Equal(without(i.Up.Only), without(i.Fork.Only))
 }
 
-// under matches the numbers and kinds of the calls under way that are of some kinds; it is empty if there are none.
-func (i Instant) under(kinds []string) string {
-	var calls []string
-	for _, c := range i.Under {
-		if slices.Contains(kinds, c.Kind) {
-			calls = append(calls, fmt.Sprintf(`%d (%s|\w+Again)`, c.ID, c.Kind))
+// String shows what only one of the drivers has.
+func (i *Instant) String() string {
+	return fmt.Sprintf("at %v, call %d %s\nonly upstream:\n\t%s\nonly the fork:\n\t%s", i.At, i.Call.ID, i.Call.Kind,
+		strings.Join(i.Up.Only, "\n\t"), strings.Join(i.Fork.Only, "\n\t"))
+}
+
+var compiled sync.Map
+
+// re compiles a pattern, once.
+func re(pattern string) *regexp.Regexp {
+	if found, ok := compiled.Load(pattern); ok {
+		return found.(*regexp.Regexp)
+	}
+	compiled.Store(pattern, regexp.MustCompile(pattern))
+	return re(pattern)
+}
+
+// count returns how many lines match a pattern.
+func count(lines []string, pattern string) (n int) {
+	for _, line := range lines {
+		if re(pattern).MatchString(line) {
+			n++
 		}
 	}
-	return strings.Join(calls, "|")
+	return n
 }
 
-var asking = regexp.MustCompile(`ConnectionCheckOutStarted .*?(?:by (\d+))?$`)
-
-// bound reports whether no call asks for a connection but those of some kinds.
-func (i Instant) bound(kinds []string) bool {
-	return !slices.ContainsFunc(slices.Concat(i.Upstream, i.Fork), func(line string) bool {
-		match := asking.FindStringSubmatch(line)
-		if match == nil {
-			return false
-		}
-		worker, _ := strconv.Atoi(match[1])
-		return !slices.Contains(kinds, i.Under[worker].Kind)
-	})
+// some reports whether a line matches a pattern.
+func some(lines []string, pattern string) bool {
+	return slices.ContainsFunc(lines, re(pattern).MatchString)
 }
 
-// later reports whether one of these lines matches, and is of a call under way of these kinds if the pattern has CALL.
-func (i Instant) later(lines []string, pattern string, kinds []string) bool {
-	return some(lines, strings.ReplaceAll(pattern, "CALL", "("+i.under(kinds)+")"))
-}
-
-// limited reports whether the client has a Timeout.
-func (i Instant) limited() bool { return i.Plan.timeout() > 0 }
-
-// reauthenticates reports whether a command fails with code 391.
-func (i Instant) reauthenticates() bool {
-	return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 })
-}
-
-// unknown reports whether a commit ends of which it is not known whether it took place, or has ended if its monitor takes its time.
-func (i Instant) unknown() bool {
-	lines := i.All
-	if i.Plan.Monitor.Takes+i.Plan.Monitor.Asks > 0 {
-		lines = slices.Concat(i.Before, i.All)
-	}
-	return some(lines, `event failed commitTransaction`) || some(lines, `event succeeded commitTransaction`) &&
-		i.Plan.failsConcern("commitTransaction")
-}
-
-// starts returns how many commands, by names and calls, upstream and the fork start from then on.
-func (i Instant) starts(what string) (up, fork int) {
-	started := re("event started " + what)
-	count := func(lines []string) (n int) {
-		for _, line := range lines {
-			if started.MatchString(line) {
-				n++
-			}
-		}
-		return n
-	}
-	return count(i.UpstreamOn), count(i.ForkOn)
-}
-
-// asOften reports whether both start a command of a name equally often from then on.
-func (i Instant) asOften(name string) bool {
-	up, fork := i.starts(name)
-	return up == fork
-}
-
-// endsEarly reports whether a call under way of some kinds has a deadline, or is cancelled.
-func (i Instant) endsEarly(kinds ...string) bool {
-	for _, c := range i.Under {
-		if slices.Contains(kinds, c.Kind) && (c.Deadline+c.Cancel > 0 || i.Plan.timeout() > 0) {
-			return true
-		}
-	}
-	return false
-}
-
-// end is how a call ends: what it says after error, is, detail and returns.
-type end map[string]string
-
-func (e end) matches(what, pattern string) bool {
-	return e[what] != "" && re(pattern).MatchString(e[what])
-}
-
-// ends are how a call ends with both drivers, as far as that differs.
-type ends struct {
-	call     string // its number and kind
-	several  bool   // calls
-	up, fork end
-	restUp   []string // the other lines
-	restFork []string
-}
-
-var endLine = regexp.MustCompile(`^ *(?:[\d.]+ )?call (\d+ \w+) (error|is|detail|returns)(.*)$`)
-
-// ended returns the end of the instant's only call.
-func (i Instant) ended() (e ends) {
-	side := func(lines []string) (found end, rest []string) {
-		found = end{}
-		for _, line := range lines {
-			match := endLine.FindStringSubmatch(line)
-			if match == nil {
-				rest = append(rest, line)
-				continue
-			}
-			e.several = e.several || e.call != "" && e.call != match[1]
-			e.call, found[match[2]] = match[1], match[3]
-		}
-		return found, rest
-	}
-	e.up, e.restUp = side(i.Upstream)
-	e.fork, e.restFork = side(i.Fork)
-	return e
-}
-
-// parts are the instant's differences by the call that ends. What ends none is in the first.
-func (i Instant) parts() (parts []Instant) {
-	var calls []string
-	for _, line := range slices.Concat(i.Upstream, i.Fork) {
-		if match := endLine.FindStringSubmatch(line); match != nil && !slices.Contains(calls, match[1]) {
-			calls = append(calls, match[1])
-		}
-	}
-	for n, call := range calls {
-		others := func(line string) bool {
-			match := endLine.FindStringSubmatch(line)
-			return match == nil && n > 0 || match != nil && match[1] != call
-		}
-		part := i
-		part.Upstream = slices.DeleteFunc(slices.Clone(i.Upstream), others)
-		part.Fork = slices.DeleteFunc(slices.Clone(i.Fork), others)
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-func (e ends) kind() string {
-	_, kind, _ := strings.Cut(e.call, " ")
-	return kind
-}
-
-// which says what ends, and with which drivers.
-func (e ends) which() string {
-	switch {
-	case e.several:
-		return "several"
-	case e.call == "":
-		return "none"
-	case len(e.fork) == 0:
-		return "up " + e.kind()
-	case len(e.up) == 0:
-		return "fork " + e.kind()
-	}
-	return "both " + e.kind()
-}
-
-// interrupted reports whether the fork's error is upstream's, and why there was no time for a retry, which may add more to it.
-func (e ends) interrupted(more string) bool {
-	upType, up, _ := strings.Cut(strings.TrimSpace(e.up["error"]), " ")
-	forkType, fork, _ := strings.Cut(strings.TrimSpace(e.fork["error"]), " ")
-	before, _, ok := strings.Cut(fork, noTime)
-	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
-	return ok && strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") && e.adds(more) ||
-		ok && isTimeout && strings.HasPrefix(`"`+wrapped, before) && e.adds(more)
-}
-
-// adds reports whether the fork's error is what upstream's is, and what matches, too.
-func (e ends) adds(more string) bool {
-	up, fork := strings.Split(strings.TrimSpace(e.up["is"]), ", "), strings.Split(strings.TrimSpace(e.fork["is"]), ", ")
-	new := func(one string) bool {
-		return one != "" && !slices.Contains(up, one) && !re(`^(`+more+`)$`).MatchString(one)
-	}
-	lost := func(one string) bool { return one != "" && !slices.Contains(fork, one) }
-	return !slices.ContainsFunc(up, lost) && !slices.ContainsFunc(fork, new)
-}
-
-// sameText reports whether the errors have the same text.
-func (e ends) sameText() bool {
-	_, up, _ := strings.Cut(e.up["error"], ` "`)
-	_, fork, _ := strings.Cut(e.fork["error"], ` "`)
-	return up == fork
-}
-
-// sameResult reports whether the call returns the same, and upstream's details are among the fork's.
-func (e ends) sameResult() bool {
-	return e.up["returns"] == e.fork["returns"] && strings.Contains(e.fork["detail"], strings.TrimSpace(e.up["detail"]))
-}
-
-// deadline reports whether a call, of a number and kind, has a deadline.
-func (p Plan) deadline(call string) bool {
-	return p.timeout() > 0 || slices.ContainsFunc(p.Calls, func(c Call) bool {
-		return fmt.Sprintf("%d %s", c.ID, c.Kind) == call && c.Deadline > 0
-	})
+// every reports whether all lines match a pattern; none do if it is empty.
+func every(lines []string, pattern string) bool {
+	return len(lines) == 0 || pattern != "" && count(lines, pattern) == len(lines)
 }

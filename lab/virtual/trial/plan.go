@@ -114,13 +114,13 @@ func (f Fault) onCommands() bool {
 	return f.is(Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack, Huge, Labels)
 }
 
-// establishes reports whether the fault meets the commands by which a connection is established.
-func (f Fault) establishes() bool {
-	return slices.Contains([]string{"hello", "isMaster", "saslStart", "saslContinue"}, f.On)
+// establishes reports whether a connection is established by a command.
+func establishes(command string) bool {
+	return slices.Contains([]string{"hello", "isMaster", "ismaster", "saslStart", "saslContinue"}, command)
 }
 
 // cuts reports whether the fault closes connections that calls use.
-func (f Fault) cuts() bool { return f.is(Close, Lose, Drop, Abort, Tear) && !f.establishes() }
+func (f Fault) cuts() bool { return f.is(Close, Lose, Drop, Abort, Tear) && !establishes(f.On) }
 
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
@@ -130,7 +130,7 @@ func (f Fault) overloads() bool {
 	if f.What == Reject {
 		return f.Code != interrupted
 	}
-	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop, Capacity, Requests, Connections) || f.establishes()
+	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop, Capacity, Requests, Connections) || establishes(f.On)
 }
 
 // Overloads reports whether the plan has retryable overload errors, so that drivers may differ.
@@ -174,7 +174,7 @@ func (p Plan) failsConcern(command string) bool {
 // Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
 func (p Plan) Rejects() bool {
 	return !p.Has("retry") && !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
-		return f.What != Reject || f.Code == interrupted || f.establishes()
+		return f.What != Reject || f.Code == interrupted || establishes(f.On)
 	})
 }
 

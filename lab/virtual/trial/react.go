@@ -46,30 +46,33 @@ func (p Plan) client(opts *options.ClientOptions) *options.ClientOptions {
 	return opts.SetAuth(options.Credential{AuthMechanism: mechanism, Username: virtual.User, Password: virtual.Password})
 }
 
-// monitors are added to a call's number for the command that its monitor runs.
-const monitors = 1000
+// These are added to a call's number for the command that its monitor runs, and for the second end of its transaction.
+const monitors, agains = 1000, 2000
+
+// monitor is the kind of such a command, endSession of what ends a call's session.
+const monitor, endSession = "monitor", "endSession"
 
 // react is what the plan's monitors do.
 func (a *application) react(ctx context.Context, event string) {
 	const turns = 100
 	m := a.plan.Monitor
-	c, called := ctx.Value(callKey{}).(Call)
+	c := callOf(ctx)
 	switch {
 	case event == "described" && m.Yields: // it may hold locks, with which no time would pass
 		for range turns {
 			runtime.Gosched()
 		}
-	case event == m.On && called && c.ID < monitors:
+	case event == m.On && c.ID > 0 && c.ID < monitors && c.Kind != endSession:
 		time.Sleep(m.Takes)
 		if m.Asks == 0 {
 			return
 		}
-		c.ID, c.Kind = c.ID+monitors, "monitor"
+		c.ID, c.Kind = c.ID+monitors, monitor
 		ctx, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 		defer cancel()
 		time.AfterFunc(m.Asks+asideOf(c.ID), cancel)
 		n, err := a.coll.EstimatedDocumentCount(ctx)
-		a.ended(c.ID, c.Kind, n, err)
+		a.ended(c.ID, n, err)
 	}
 }
 

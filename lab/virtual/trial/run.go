@@ -78,11 +78,14 @@ func (a *application) leave() {
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
 	a.note(func() { a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions() })
-	a.line("%d connections opened", len(a.cluster.Connections()))
+	a.line(0, "%d connections opened", len(a.cluster.Connections()))
+	for handshake := range a.handshakes {
+		a.line(0, "%s", handshake)
+	}
 	a.note(func() { a.leaving = true })
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	a.ended(0, "disconnect", nil, a.client.Disconnect(ctx))
+	a.ended(0, nil, a.client.Disconnect(ctx))
 	a.cluster.SetLink(virtual.Up)
 }
 
@@ -108,7 +111,14 @@ func (a *application) work() {
 
 type callKey struct{}
 
+// callOf returns the call that a context is of.
+func callOf(ctx context.Context) Call {
+	call, _ := ctx.Value(callKey{}).(Call)
+	return call
+}
+
 func (a *application) call(c Call) {
+	a.note(func() { a.current[a.workers.current()] = c.ID })
 	ctx := context.WithValue(context.Background(), callKey{}, c)
 	cancel := context.CancelFunc(func() {})
 	if c.Deadline > 0 {
@@ -125,7 +135,7 @@ func (a *application) call(c Call) {
 		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
 	}
 	o.Wrong = err == nil && a.plan.onlyReads() && a.plan.results()[c.Kind] != fmt.Sprint(result)
-	a.ended(c.ID, c.Kind, result, err)
+	a.ended(c.ID, result, err)
 	a.note(func() {
 		o.End = cmp.Or(a.of(c.ID).returned, o.End)
 		a.result.Outcomes = append(a.result.Outcomes, o)
@@ -138,7 +148,7 @@ var links = map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Re
 
 // inflict carries out a fault of servers or the network.
 func (a *application) inflict(f Fault) {
-	a.line("fault %s", f.What)
+	a.line(0, "fault %s", f.What)
 	var hosts []int
 	if f.Host > 0 {
 		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))

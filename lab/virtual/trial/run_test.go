@@ -33,7 +33,7 @@ func TestEveryKind(t *testing.T) {
 				switch {
 				case command == "abortTransaction" && name == "withTransaction": // only if the callback fails
 				default:
-					sent := func(line string) bool { return strings.Contains(line, "sees "+command+":") }
+					sent := func(line Line) bool { return strings.Contains(line.Text, "sees "+command+":") }
 					assert.True(t, slices.ContainsFunc(trace.Lines, sent), "no command %s", command)
 				}
 			}

@@ -10,8 +10,8 @@ import (
 
 // Trace is what happened in a trial.
 type Trace struct {
-	Digest   string   // of the lines
-	Lines    []string `json:",omitempty"`
+	Digest   string // of the lines
+	Lines    []Line `json:",omitempty"`
 	Outcomes []Outcome
 	// Opened are the times at which connections were opened.
 	Opened      []time.Duration
@@ -20,7 +20,6 @@ type Trace struct {
 	Unfinished  int           // transactions that are left when all calls have returned
 	Unstarted   int           // commands of transactions that have not been started
 	Early       int           // pools that are ready before their server can be known
-	Selections  int           // the most server selections of an operation that the log tells of
 	Cleared     int           // pools
 	Unpaired    int           // events of commands whose counterpart is not there, or there twice
 	Held        int           // connections that were checked out, or asked for, and no more
@@ -30,6 +29,23 @@ type Trace struct {
 	Backoff     time.Duration // the longest before the first of them; it doubles with each
 	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
 	Crash       string        `json:",omitempty"` // why there is no trace
+}
+
+// Line is what happened at a time, in a call, or in none.
+type Line struct {
+	At   time.Duration
+	Call int
+	Text string
+}
+
+// asideMark begins what lines tell beside what is compared.
+const asideMark = "("
+
+// Aside reports whether the line is not compared.
+func (l Line) Aside() bool { return strings.HasPrefix(l.Text, asideMark) }
+
+func (l Line) String() string {
+	return fmt.Sprintf("%12.3f call %d %s", float64(l.At.Nanoseconds())/1e6, l.Call, l.Text)
 }
 
 // String describes how the calls ended.

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/lab/virtual/trial"
+)
+
+// example is an instant of a call: what both drivers show until then, and what either does from then on.
+type example struct {
+	row, name        string // what explains it; empty if nothing does
+	scene            scene
+	before, up, fork []string
+}
+
+// scene is a plan and the number of a call.
+type scene struct {
+	trial.Plan
+	call int
+}
+
+// next begins what is later.
+const next = "…"
+
+// traces are the example's.
+func (e example) traces() (up, fork trial.Trace) {
+	trace := func(texts []string) (t trial.Trace) {
+		for _, text := range e.before {
+			t.Lines = append(t.Lines, trial.Line{Call: e.scene.call, Text: text})
+		}
+		now := 10 * time.Millisecond
+		for _, text := range texts {
+			if text == next {
+				now += time.Second
+				continue
+			}
+			t.Lines = append(t.Lines, trial.Line{At: now, Call: e.scene.call, Text: text})
+		}
+		return t
+	}
+	return trace(e.up), trace(e.fork)
+}
+
+// reason returns what explains the first instant at which the traces differ.
+func (e example) reason(t *testing.T) *trial.Difference {
+	t.Helper()
+	up, fork := e.traces()
+	a, b := without(up.Lines, fork.Lines, moment), without(fork.Lines, up.Lines, moment)
+	require.NotEmpty(t, append(slices.Clone(a), b...), "the traces are the same")
+	at := first(a, b)
+	a, _ = until(a, at)
+	b, _ = until(b, at)
+	i := instantsOf(e.scene.Plan, up, fork, a, b, at, moment)[0]
+	return trial.Reason(&i)
+}
+
+// l is a list of lines.
+func l(lines ...string) []string { return lines }
+
+// ended are the lines of a call's end.
+func ended(err, is string, others ...string) []string {
+	return append([]string{"error " + err, "is " + is, "returns <nil>, an error"}, others...)
+}
+
+// of is a plan with one call; in, under, failing and by change it: topology, deadline, fault, and which call the lines are of.
+func of(kind string, options ...string) scene {
+	return scene{trial.Plan{Options: options, Calls: []trial.Call{{ID: 1, Kind: kind}}}, 1}
+}
+
+func in(topology string, s scene) scene {
+	s.Topology = topology
+	return s
+}
+
+func under(deadline time.Duration, s scene) scene {
+	s.Calls[0].Deadline = deadline
+	return s
+}
+
+func failing(f trial.Fault, s scene) scene {
+	s.Faults = []trial.Fault{f}
+	return s
+}
+
+func by(call int, s scene) scene {
+	s.call = call
+	return s
+}
+
+// TestReasons is about each difference: an instant that it explains, and one like it that nothing explains.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	tried := map[*trial.Difference]bool{}
+	for _, e := range slices.Concat(examplesOfCalls, examplesOfTransactions, examplesOfCommits) {
+		t.Run(e.row+" "+e.name, func(t *testing.T) {
+			reason := e.reason(t)
+			tried[reason] = true
+			if e.row == "" {
+				assert.Nil(t, reason)
+			} else if assert.NotNil(t, reason) {
+				assert.Equal(t, e.row, reason.Row)
+			}
+		})
+	}
+	for n := range trial.Differences {
+		assert.True(t, tried[&trial.Differences[n]], "difference %d, %s", n, trial.Differences[n].Row)
+	}
+}
+
+const (
+	starts    = "started insert"
+	cleared   = "connection pool for a was cleared because another operation failed with: x"
+	unfit     = `(no connection: connectionError topology.poolClearedError "` + cleared + `"`
+	overload  = " network, SystemOverloadedError, RetryableError"
+	unmade    = `(no connection: connectionError E "during connection handshake: x"`
+	handshake = `E "during connection handshake: x"`
+	selection = `server selection error: x`
+	expired   = "timeout, context deadline exceeded"
+)
+
+var examplesOfCalls = []example{
+	{"the deadline passes, or the context is cancelled, before a retry is sent", "the context's error", of("insertOne"), nil,
+		ended(`T "x"`, "RetryableWriteError"), ended(`T "x: no time for a retry: y"`, "timeout, RetryableWriteError")},
+	{"the deadline passes, or the context is cancelled, before a retry is sent", "of a type that wraps", of("insertOne"), nil,
+		ended(`T "x"`, ""), ended(`backpressure.Interruption "x: no time for a retry: y"`, "context canceled")},
+	{"", "of another type", of("insertOne"), nil, ended(`T "x"`, ""), ended(`U "x: no time for a retry: y"`, "timeout")},
+	{"", "another error", of("insertOne"), nil, ended(`T "z"`, ""), ended(`T "x: no time for a retry: y"`, "timeout")},
+	{"", "a label is lost", of("insertOne"), nil, ended(`T "x"`, "RetryableWriteError"), ended(`T "x: no time for a retry: y"`,
+		"timeout")},
+	{"", "a label is new", of("insertOne"), nil, ended(`T "x"`, ""), ended(`T "x: no time for a retry: y"`,
+		"timeout, NoWritesPerformed")},
+	{"", "a command", of("insertOne"), nil, ended(`T "x"`, ""), ended(`T "x: no time for a retry: y"`, "timeout", starts)},
+	{"", "details are lost", of("insertOne"), nil, ended(`T "x"`, "", "detail write 91"),
+		ended(`T "x: no time for a retry: y"`, "timeout", "detail write 64")},
+	{"", "a success", of("insertOne"), nil, ended(`T "x"`, ""), l("returns {}, no error")},
+
+	{"an interrupted write of many documents", "its result", of("bulkWrite"), nil,
+		l(`error E "x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:false}, an error"),
+		l(`error E "y: no time for a retry: x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:true}, an error")},
+	{"", "not acknowledged by the fork", of("bulkWrite"), nil,
+		l(`error E "x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:true}, an error"),
+		l(`error E "y: no time for a retry: x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:false}, an error")},
+	{"an interrupted write of many documents", "with the label of the attempt before", of("bulkWrite"), nil,
+		ended(`topology.ServerSelectionError "x"`, "timeout"),
+		ended(`backpressure.Interruption "x: no time for a retry: y"`, "timeout, RetryableWriteError")},
+	{"", "with any label", of("bulkWrite"), nil, ended(`topology.ServerSelectionError "x"`, "timeout"),
+		ended(`backpressure.Interruption "x: no time for a retry: y"`, "timeout, TransientTransactionError", "detail command")},
+	{"an interrupted write of many documents", "the indexes of its batch", of("insertMany"), nil,
+		ended(`T "x"`, "", "detail bulk 0"), ended(`T "x: no time for a retry: y"`, "timeout", "detail bulk 2")},
+	{"an interrupted write of many documents", "an error of another package", of("clientBulkWrite"), nil,
+		ended(`driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`, "RetryableWriteError", "detail"),
+		ended(`backpressure.Interruption "bulk write exception: write concern errors: [x]: no time for a retry: y"`, "timeout",
+			"detail client bulk")},
+	{"", "without the reason", of("clientBulkWrite"), nil,
+		ended(`driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`, "RetryableWriteError", "detail"),
+		ended(`mongo.ClientBulkWriteException "bulk write exception: write concern errors: [x]"`, "timeout", "detail client bulk")},
+
+	{"the deadline passes, or the context is cancelled, before a retry is sent", "a change stream's attempt", of("watch"), nil,
+		ended(`E "context canceled"`, "context canceled", "started aggregate",
+			`failed aggregate at once: E "context canceled" context canceled`),
+		ended(`mongo.CommandError "x: context canceled"`, "context canceled")},
+	{"", "a change stream's attempt that fails otherwise", of("watch"), nil,
+		ended(`E "EOF"`, "", "started aggregate", `failed aggregate at once: E "EOF"`), ended(`mongo.CommandError "x"`,
+			"context canceled")},
+	{"no server or connection for a retry", "a change stream's", of("watch"), nil,
+		ended(`topology.ServerSelectionError "x"`, "timeout"), ended(`mongo.CommandError "y"`, "", `detail command 91`)},
+	{"", "a find's", of("find"), nil, ended(`topology.ServerSelectionError "x"`, ""), ended(`mongo.CommandError "y"`, "",
+		"detail command 91")},
+	{"change streams, `retryReads=false` under a timeout", "only upstream retries", of("watch", "retryReads=false", "timeoutMS=300"),
+		nil,
+		l("started aggregate"), ended(`E "x"`, "")},
+	{"", "without a timeout", of("watch", "retryReads=false"), nil, l("started aggregate"), ended(`E "x"`, "")},
+	{"", "the fork retries", of("watch", "retryReads=false", "timeoutMS=300"), nil, ended(`E "x"`, ""), l("started aggregate")},
+
+	{"deprioritized servers", "the second retry", in("sharded:2", of("find")), l("started find", "started find", "started find"),
+		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 1")},
+	{"", "the first retry", in("sharded:2", of("find")), l("started find", "started find"),
+		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 1")},
+	{"", "another command", in("sharded:2", of("find")), l("started find", "started find", "started find"),
+		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 2")},
+
+	{"network error while a connection is established", "labels", of("find"), nil, ended(handshake, "network", unmade+" network"),
+		l(unmade + overload)},
+	{"", "the fork's command", of("find"), nil, ended(handshake, "network", unmade+" network"), l(unmade+overload, "started find")},
+	{"", "no labels", of("find"), nil, ended(handshake, "network", unmade+" network"), l(unmade + " network")},
+	{"", "the fork's result", of("find"), nil, ended(handshake, "network", unmade+" network"), l(unmade+overload,
+		"returns 1, no error")},
+	{"network error while a connection is established", "upstream's pool", scene{}, nil,
+		l(`(connection closed: E "during connection handshake: x" network`, "pool a: ConnectionPoolCleared E",
+			"server a: RSPrimary to Unknown"),
+		l(`(connection closed: E "during connection handshake: x"` + overload)},
+	{"", "the fork's pool", scene{}, nil, l(`(connection closed: E "during connection handshake: x" network`),
+		l(`(connection closed: E "during connection handshake: x"`+overload, "pool a: ConnectionPoolCleared E")},
+	{"labels for a refused hello", "the newest's", of("find"), nil,
+		ended(handshake, "network, SystemOverloadedError, RetryableError",
+			`(no connection: connectionError E "during connection handshake: (InterruptedDueToOverload) x"`+overload),
+		ended(handshake, "SystemOverloadedError", "detail command 473 x")},
+	{"", "not refused", of("find"), nil, ended(handshake, "network, SystemOverloadedError, RetryableError"),
+		ended(handshake, "SystemOverloadedError", "detail command 473 x")},
+	{"errors of establishing a connection", "the newest returns it", of("find"), nil, ended(handshake, "network", unmade+overload),
+		nil},
+	{"", "without labels", of("find"), nil, ended(handshake, "network", unmade+" network"), nil},
+	{"that error, or one while a connection is established, in a transaction", "the label", of("abortedTransaction"), nil,
+		ended(`E "`+cleared+`"`, ""), ended(`E "`+cleared+`"`, "TransientTransactionError", "detail command 0")},
+	{"", "another error in a transaction", of("transaction"), nil, ended(`E "(BadValue) x"`, ""),
+		ended(`E "(BadValue) x"`, "TransientTransactionError")},
+	{"", "outside of one", of("find"), nil, ended(`E "`+cleared+`"`, ""), ended(`E "`+cleared+`"`, "NoWritesPerformed")},
+	{"that error, or one while a connection is established, in a transaction", "a cursor's end", of("tailable"), nil,
+		ended(`*errors.joinError "`+cleared+`"`, "TransientTransactionError"), ended(`*errors.joinError "`+cleared+`"`, "")},
+	{"", "a cursor's label", of("tailable"), nil, ended(`*errors.joinError "x"`, "TransientTransactionError"),
+		ended(`*errors.joinError "x"`, "")},
+	{"pool cleared before the command asked for a connection", "a retry", of("find"), nil,
+		ended(`topology.poolClearedError "`+cleared+`"`, ""), l(next, "started find")},
+	{"pool cleared before the command asked for a connection", "the error before it", of("find"), nil,
+		ended(`mongo.CommandError "x"`, "network", unfit), l(unfit, next, "started find")},
+	{"", "no retry", of("find"), nil, ended(`topology.poolClearedError "`+cleared+`"`, ""), ended(`T "`+cleared+`"`, "")},
+	{"", "another error than that", of("find"), nil, ended(`topology.poolClearedError "cleared"`, ""), nil},
+	{"write without a connection, `retryWrites` on", "a write", of("insertOne"), nil,
+		ended(`E "`+selection+`"`, "timeout"), ended(`E "`+selection+`"`, "timeout, RetryableWriteError")},
+	{"", "a read", of("find"), nil, ended(`E "`+selection+`"`, "timeout"), ended(`E "`+selection+`"`, "timeout, RetryableWriteError")},
+	{"", "a write that is not retried", of("insertOne", "retryWrites=false"), nil,
+		ended(`E "`+selection+`"`, "timeout"), ended(`E "`+selection+`"`, "timeout, RetryableWriteError")},
+	{"", "a write with a connection", of("insertOne"), nil,
+		ended(`mongo.WriteException "(BadValue) during connection handshake"`, ""),
+		ended(`mongo.WriteException "(BadValue) during connection handshake"`, "RetryableWriteError")},
+
+	{"client bulk write, reading its results with getMore", "sooner", of("clientBulkWriteMany"), nil,
+		l(next, "started getMore", "returns 1, no error"), l("started getMore", next, "returns 1, no error")},
+	{"", "another result", of("clientBulkWriteMany"), nil,
+		l(next, "started getMore", "returns 1, no error"), l("started getMore", next, "returns 2, no error")},
+	{"", "a command too many", of("clientBulkWriteMany"), nil,
+		l(next, "started getMore", "returns 1, no error"), l("started getMore", "started getMore", next, "returns 1, no error")},
+	{"client bulk write, reading its results with getMore", "upstream waits for ever", of("clientBulkWriteMany", "maxPoolSize=1"), nil,
+		l(next, `(no connection: timeout x`, "returns 1, an error"), l("started getMore", next, "returns 2, no error")},
+	{"client bulk write, reading its results with getMore", "upstream fails", in("loadbalanced:1", of("clientBulkWrite")), nil,
+		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
+	{"", "upstream fails without a load balancer", of("clientBulkWrite"), nil,
+		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
+	{"write concern error of a batch, none in the next", "it is kept", of("bulkWrite"), nil, l("returns {1}, no error"),
+		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {1}, an error")},
+	{"", "another result of a batch", of("bulkWrite"), nil, l("returns {1}, no error"),
+		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {2}, an error")},
+	{"malformed sizes, lengths, indexes and cursors in replies", "no cursor",
+		failing(trial.Fault{What: trial.Lack, Field: "cursor.id"}, of("find")), nil, l("returns 2, no error"),
+		ended(`E "malformed reply: the cursor has no id"`, "")},
+	{"", "nothing lacks", of("find"), nil, l("returns 2, no error"), ended(`E "malformed reply: the cursor has no id"`, "")},
+	{"reauthentication (code 391)", "a change stream", failing(trial.Fault{Code: 391}, of("watch")), nil, ended(`E "panic: x"`, ""),
+		l("started aggregate")},
+	{"", "another panic", failing(trial.Fault{Code: 91}, of("watch")), nil, ended(`E "panic: x"`, ""), l("started aggregate")},
+	{"a compressor fails, or the connection is closed before the command is sent", "its event", of("find"), nil, nil,
+		l(`failed find at once: topology.ConnectionError "connection(<closed>) connection is closed" `)},
+	{"", "another event", of("find"), nil, nil, l(`failed find at once: topology.ConnectionError "EOF" `)},
+}

@@ -1,0 +1,160 @@
+package trial
+
+import "strings"
+
+// ofTransactions are the differences of transactions, but for their commits.
+var ofTransactions = []Difference{
+	// It retries a command of a transaction that was in the wait queue.
+	{Row: clearedPool, Apart: true, Kinds: transactions, Ends: "none", Up: `^(started|\S+ sees) (insert|update)`, Fork: aborts,
+		When: func(i *Instant) bool { return some(i.Fork.Before, unfit) && some(i.Fork.On, aborts) }},
+	// It begins at once.
+	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
+		return some(i.Up.Before, `^started insert`) && (i.Fork.says("error", noTimeAgain) ||
+			!i.Fork.ends() && some(i.Fork.On, `^started insert|^error .*(`+noTimeAgain+`)`))
+	}},
+	// It begins again without time, and has its error.
+	{Row: between, Apart: true, Kinds: within, Ends: "both", Up: begins, When: func(i *Instant) bool {
+		return i.Up.end("returns") == i.Fork.end("returns") && i.Up.says("is", expired) &&
+			i.Up.says("error", `calculated server-side timeout|context (deadline exceeded|canceled)`) &&
+			i.Fork.says("is", `(`+expired+`).*`+transient)
+	}},
+	// The newest begins after another backoff.
+	{Row: between, Apart: true, Kinds: within, Ends: "none", Fork: begins, When: func(i *Instant) bool {
+		return some(i.Fork.Before, `^started insert`) && some(i.Up.On, `^started insert`)
+	}},
+	// The operation that a server sees at one time begins at another.
+	{Row: between, Kinds: within, Ends: "none", Up: begins, Fork: begins, But: maxTime},
+	// It begins again.
+	{Row: clientLevel, Apart: true, Kinds: within, Ends: "fork", Up: begins, When: func(i *Instant) bool {
+		return i.overTime() && i.Fork.says("is", `context deadline exceeded.*`+transient)
+	}},
+	{Row: "`WithTransaction`, context with a deadline", Apart: true, Kinds: within, Ends: "fork", When: func(i *Instant) bool {
+		return i.hurries() && i.Fork.says("is", "context deadline exceeded")
+	}},
+
+	// Its have not the client's Timeout.
+	{Row: itsEnd, Kinds: within, Ends: "none", Up: endsTxn, Fork: endsTxn, But: maxTime, When: func(i *Instant) bool {
+		return i.Plan.timeout() > 0 && !some(i.Up.Only, maxTime)
+	}},
+	{Row: itsEnd, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen, But: maxTime, When: func(i *Instant) bool {
+		return i.Plan.timeout() > 0 && i.Plan.Has(within)
+	}},
+	// Which lets the fork's be retried more than once.
+	{Row: itsEnd, Apart: true, Kinds: within, Ends: "up", Fork: endsTxn, When: func(i *Instant) bool {
+		return i.Plan.timeout() > 0 && some(i.Fork.All, `^failed (abort|commit)Transaction`)
+	}},
+	// And ends them.
+	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none|fork", Fork: `^failed (abort|commit)Transaction.*context deadline exceeded`,
+		When: func(i *Instant) bool {
+			return i.overTime() && some(i.Fork.Before, `^started (commit|abort)Transaction`)
+		}},
+	// Also if they cannot be sent.
+	{Row: itsEnd, Apart: true, Kinds: within, Ends: "fork", When: func(i *Instant) bool {
+		return i.overTime() && some(i.Up.On, `^started abortTransaction`) && i.Fork.end("error") == endOf(i.Up.On, "error")
+	}},
+	// And what their monitors run.
+	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
+		return i.overTime() && i.Plan.Has(within) && i.Fork.says("is", "context deadline exceeded")
+	}},
+	// Only the fork says it.
+	{Row: otherError, Kinds: within, Ends: "both", When: func(i *Instant) bool {
+		_, up, isTimeout := strings.Cut(strings.TrimSuffix(i.Up.end("error"), `"`), `mongo.timeoutError "operation timed out: `)
+		return isTimeout && i.adds(expired) &&
+			strings.HasPrefix(i.Fork.end("error"), `backpressure.Interruption "`+up+": no time to try the transaction again: ")
+	}},
+	// The newest says it of any error.
+	{Row: otherError, Kinds: within, Ends: "both", But: `^error \S+ "(operation timed out: )?|^is (timeout(, )?)?`,
+		When: func(i *Instant) bool { return i.Up.says("error", `^mongo\.timeoutError "operation timed out: `) }},
+
+	// It stays pinned, and so needs no other connection.
+	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none", Up: aborts, Fork: aborts, When: func(i *Instant) bool {
+		return i.routed() && some(i.Fork.Before, aborts) && some(i.Fork.On, aborts)
+	}},
+	// After a commit that was never sent, its abort has a commit's label.
+	{Row: abortAgain, Kinds: transactions, Ends: "none|both", Up: `^failed abort.*` + unknown + `$`,
+		Fork: `^failed abort.*` + transient + `$`,
+		But:  `(` + unknown + `|` + transient + `)$`},
+	{Row: abortAgain, Ends: "none", Up: `^pool \S+: ConnectionPoolCleared .*` + unknown + `$`,
+		Fork: `^pool \S+: ConnectionPoolCleared .*` + transient + `$`, But: `(` + unknown + `|` + transient + `)$`},
+	// And its write concern, if it is sent again.
+	{Row: abortAgain, Kinds: transactions, Ends: "none", Up: ` sees abortTransaction: .*` + majority, Fork: ` sees abortTransaction: `,
+		But: writeConcern},
+	// It forgets that the command begins the transaction.
+	{Row: "reauthentication (code 391)", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `,
+		Fork: ` sees .*, startTransaction: true`,
+		But:  `, startTransaction: true|, readConcern: \{"level": "\w+"\}`,
+		When: func(i *Instant) bool { return i.reauthenticates() }},
+}
+
+// ofCommits are those of commits.
+var ofCommits = []Difference{
+	// It commits again at once.
+	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none|fork", Up: endsTxn,
+		When: func(i *Instant) bool {
+			return i.unknown() && (i.Fork.says("error", noTimeAgain) || some(i.Fork.On, `^started commitTransaction`))
+		}},
+	{Row: "a commit's result is unknown", Apart: true, Kinds: "transaction|commitAgain", Ends: "none", Up: endsTxn,
+		When: func(i *Instant) bool {
+			return i.unknown() && some(i.Fork.On, `^started commitTransaction|^error `+unsent)
+		}},
+	// It sends the third at once.
+	{Row: "retries of commit and abort under a deadline or `Timeout`", Apart: true, Kinds: transactions, Ends: "none", Up: endsTxn,
+		Fork: endsTxn, When: func(i *Instant) bool {
+			return i.hurries() && (i.unknown() || some(i.both(), `^failed abortTransaction`)) &&
+				some(i.Fork.On, `^started (commit|abort)Transaction|^error`)
+		}},
+	// It aborts it, by EndSession or because the application says so.
+	{Row: wasSent, Apart: true, Kinds: committing, Ends: "fork", Up: aborts, When: func(i *Instant) bool {
+		return i.Fork.says("is", `^timeout.*`+unknown) &&
+			(some(i.Up.On, aborts) || i.Call.Again == "abort" && endOf(i.Up.On, "error") == i.Fork.end("error"))
+	}},
+	{Row: wasSent, Apart: true, Kinds: "abortAgain", Ends: "fork", Up: aborts, When: func(i *Instant) bool {
+		return i.Fork.says("error", "after calling commitTransaction")
+	}},
+	// Its next commit has the old write concern.
+	{Row: wasSent, Kinds: committing, Ends: "none", Up: commitSeen, Fork: commitSeen, But: writeConcern, When: func(i *Instant) bool {
+		return !some(i.Up.Only, majority) && every(i.Fork.Only, majority)
+	}},
+	// Which the command of a monitor, with the transaction's session, shows as well.
+	{Row: wasSent, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen,
+		But: writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`},
+	// It returns it without a label if no server is found for the next commit, or later.
+	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: func(i *Instant) bool {
+		return i.Plan.failsConcern("commitTransaction") && (!i.Up.ends() || i.Up.says("error", noServer)) &&
+			(!i.Fork.ends() || i.Fork.says("is", unknown))
+	}},
+	// It ends, or begins again, where the fork commits again.
+	{Row: thatError, Apart: true, Kinds: within, Ends: "none|up", Up: begins, Fork: `^started commitTransaction`,
+		When: func(i *Instant) bool {
+			return (!i.Up.ends() || i.Up.says("error", `^`+unsent) && !i.Up.says("is", unknown)) &&
+				some(i.Fork.Before, `^started commitTransaction`)
+		}},
+	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {
+		return i.adds(unknown) && i.sameText() && i.sameResult() &&
+			(i.Up.says("error", `^`+unsent) || some(i.both(), `^failed commitTransaction`))
+	}},
+	// And that there was no time for it.
+	{Row: thatError, Kinds: committing, Ends: "both", When: func(i *Instant) bool {
+		return i.interrupted(expired+`|`+unknown) && i.Up.end("returns") == i.Fork.end("returns") &&
+			some(i.Fork.Before, `^failed commitTransaction`)
+	}},
+	// It stays pinned, and so needs no other connection.
+	{Row: unpinned, Apart: true, Kinds: transactions, Ends: "none", Up: commits, Fork: commits, When: func(i *Instant) bool {
+		return i.routed() && (i.unknown() || i.Call.Kind == "commitAgain") && some(i.Fork.On, commits)
+	}},
+	{Row: clientLevel, Apart: true, Kinds: within, Ends: "none", Up: commitSeen + `.*` + majority + `,"wtimeout"`,
+		Fork: commitSeen + `.*writeConcern: \{` + majority + `\}.* maxTimeMS: `,
+		When: func(i *Instant) bool { return i.Plan.timeout() > 0 }},
+}
+
+// unknown reports whether a commit has ended of which it is not known whether it took place.
+func (i *Instant) unknown() bool {
+	return some(i.both(), `^failed commitTransaction`) ||
+		some(i.both(), `^succeeded commitTransaction`) && i.Plan.failsConcern("commitTransaction")
+}
+
+// routed reports whether a transaction that is not pinned may go on elsewhere.
+func (i *Instant) routed() bool { return i.Plan.Topology == "sharded:2" || i.Plan.Proxied() }
+
+// overTime reports whether the client's Timeout may be over.
+func (i *Instant) overTime() bool { return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() }

@@ -1,0 +1,160 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// The token bucket of client-backpressure.md, "Adaptive retry".
+const (
+	tokensAtMost     = 1000 // and at first
+	depositOfSuccess = 0.1
+)
+
+// watch makes a client report to the recorder.
+func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.ClientOptions {
+	opts.SetMonitor(&event.CommandMonitor{
+		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+			call := callOf(ctx)
+			r.note(func() {
+				r.of(call.ID).sent[e.CommandName]++
+				r.pending[e.RequestID]++
+				r.requests[e.RequestID] = call.ID
+			})
+			r.line(call.ID, "started %s", e.CommandName)
+			r.react(ctx, "started")
+		},
+		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
+			r.finished(ctx, e.CommandFinishedEvent, nil)
+			r.line(callOf(ctx).ID, "succeeded %s", e.CommandName)
+			r.react(ctx, "succeeded")
+		},
+		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {
+			r.finished(ctx, e.CommandFinishedEvent, e.Failure)
+			r.line(callOf(ctx).ID, "failed %s%s: %s", e.CommandName, map[bool]string{true: " at once"}[e.Duration == 0],
+				describe(e.Failure))
+			r.react(ctx, "failed")
+		},
+	})
+	opts.SetPoolMonitor(&event.PoolMonitor{Event: r.pool})
+	opts.SetServerMonitor(&event.ServerMonitor{
+		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
+			r.meets(string(e.Address), e.NewDescription.Kind)
+			r.line(0, "server %s: %s to %s", e.Address, e.PreviousDescription.Kind, e.NewDescription.Kind)
+			r.react(context.Background(), "described")
+		},
+		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
+			if e.PreviousDescription.Kind != e.NewDescription.Kind { // others depend on the order of hosts within an instant
+				r.line(0, "topology: %s to %s", e.PreviousDescription.Kind, e.NewDescription.Kind)
+			}
+		},
+	})
+	if logs {
+		opts.SetLoggerOptions(options.Logger().SetSink(r).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
+	}
+	return opts
+}
+
+// meets notes that a server is known.
+func (r *recorder) meets(address, kind string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.known[address]; !ok && kind != "Unknown" {
+		r.known[address] = time.Now()
+	}
+}
+
+// isNew reports whether a server is not known, or only from this instant on: in docs/differences.md, "a new pool" has what upstream's pool
+// then does.
+func (r *recorder) isNew(address string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.known[address]
+	return !ok || at.Equal(time.Now())
+}
+
+// finished counts a command that has ended.
+func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, failure error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.of(callOf(ctx).ID)
+	r.pending[e.RequestID]--
+	c.refused = hasLabel(failure, "SystemOverloadedError")
+	switch {
+	case failure == nil:
+		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
+	case c.refused:
+		c.overloads++
+		if c.sent[e.CommandName] > 1 {
+			r.tokens-- // a retry that fails for another reason returns its token
+		}
+	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
+		c.others++
+	}
+	if hasLabel(failure, "NoWritesPerformed") {
+		c.rejected[e.CommandName]++
+	}
+}
+
+// pool records when pools are cleared, or ready, and counts the connections that calls ask for, and have.
+func (r *recorder) pool(e *event.PoolEvent) {
+	switch e.Type {
+	case event.ConnectionPoolReady, event.ConnectionPoolCleared:
+		if r.isNew(e.Address) {
+			if e.Type == event.ConnectionPoolReady && r.now() == 0 {
+				r.note(func() { r.result.Early++ })
+			}
+			return
+		}
+		r.line(0, "pool %s: %s %s", e.Address, e.Type, describe(e.Error))
+	case event.ConnectionCheckOutFailed:
+		var call int
+		r.note(func() { call = r.current[r.workers.current()] })
+		r.line(call, "%sno connection: %s %s", asideMark, e.Reason, describe(e.Error))
+	case event.ConnectionClosed:
+		if e.Reason == event.ReasonError {
+			r.line(0, "%sconnection closed: %s", asideMark, describe(e.Error))
+		}
+	}
+	r.note(func() { r.hold(e.Type) })
+	if e.Type == event.ConnectionCheckOutStarted {
+		time.Sleep(r.workers.turn())
+	}
+}
+
+func (r *recorder) hold(what string) {
+	switch what {
+	case event.ConnectionPoolCleared:
+		r.result.Cleared++
+	case event.ConnectionCheckOutStarted:
+		r.asked++
+	case event.ConnectionCheckOutFailed:
+		r.asked--
+	case event.ConnectionCheckedOut:
+		r.asked--
+		r.held++
+	case event.ConnectionCheckedIn:
+		r.held--
+	}
+}
+
+// Info implements options.LogSink. The log repeats what events say, but for the tokens.
+func (r *recorder) Info(_ int, _ string, keysAndValues ...any) {
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		if keysAndValues[i] != "tokens" {
+			continue
+		}
+		if tokens, err := strconv.ParseFloat(fmt.Sprint(keysAndValues[i+1]), 64); err == nil {
+			r.note(func() { r.result.Minted = max(r.result.Minted, tokens-r.tokens) })
+		}
+	}
+}
+
+// Error implements options.LogSink.
+func (*recorder) Error(error, string, ...any) {}
