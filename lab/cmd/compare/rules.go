@@ -66,10 +66,6 @@ const (
 	transactionTime, conflictTime = 8 * time.Millisecond, 860 * time.Microsecond
 	// abortTime is how long a caller may wait for the end of a transaction after its deadline.
 	abortTime = 500 * time.Millisecond
-	// heartbeatPause is the least time between two heartbeats of a server that operations wait for.
-	heartbeatPause = 500 * time.Millisecond
-	// crowd is how many waiting calls are enough to tell backoffs from the pace of the heartbeats.
-	crowd = 5
 )
 
 // always are rules that the fork has to keep under any plan, whatever upstream does.
@@ -92,7 +88,6 @@ var rules = []rule{
 		return slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool { return o.Single() && o.Attempts > t.Limit+1 })
 	}},
 	{text: "a call outlives its deadline", broken: outlives},
-	{text: "recovery is later than upstream's", broken: recoversLater},
 	{text: "a storm of connections", broken: storms},
 	{text: "a transaction is left open", of: trial.Plan.Aborts, broken: leavesOpen},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
@@ -158,7 +153,7 @@ var features = []rule{
 
 func outlives(plan trial.Plan, up, fork traces) bool {
 	return fork.oftenACall(func(i int, f trial.Outcome) bool {
-		allowed := max(up.longest(i, trial.Outcome.Overrun), 0) + roundTrip
+		allowed := up.longest(i, trial.Outcome.Overrun) + roundTrip
 		if f.Ends() {
 			allowed += abortTime
 			if plan.Has("adaptiveThrottling") {
@@ -166,38 +161,6 @@ func outlives(plan trial.Plan, up, fork traces) bool {
 			}
 		}
 		return f.Overrun() > allowed
-	})
-}
-
-func recoversLater(plan trial.Plan, up, fork traces) bool {
-	end, allowed := plan.End(), heartbeatPause+100*time.Millisecond
-	if end == 0 || plan.Limits() {
-		return false // what retries cost a server at its limit is for the benchmarks
-	}
-	if plan.Has("adaptiveThrottling") {
-		allowed += time.Second
-	}
-	after := func(o trial.Outcome) time.Duration {
-		if !o.Single() || o.Start > end || o.End < end {
-			return 0
-		}
-		return o.End - end
-	}
-	var waiting []trial.Outcome
-	for _, o := range fork[0].Outcomes {
-		if up.longest(o.Index, after) > 0 {
-			waiting = append(waiting, o)
-		}
-	}
-	of := traces.longest
-	switch { // a call may be in a backoff when the fault ends
-	case len(fork) == runs && len(waiting) < crowd:
-		of = traces.shortest
-	case len(fork) == runs:
-		of = traces.often
-	}
-	return slices.ContainsFunc(waiting, func(o trial.Outcome) bool {
-		return of(fork, o.Index, after) > max(up.longest(o.Index, after), allowed)
 	})
 }
 

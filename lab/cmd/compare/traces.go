@@ -48,27 +48,12 @@ func (t traces) inACall(least int, is func(i int, o trial.Outcome) bool) bool {
 	return false
 }
 
-func (t traces) times(i int, of func(trial.Outcome) time.Duration) []time.Duration {
-	var times []time.Duration
+// longest returns the longest time of a call in the runs, or 0.
+func (t traces) longest(i int, of func(trial.Outcome) time.Duration) (longest time.Duration) {
 	for _, one := range t {
 		if i < len(one.Outcomes) {
-			times = append(times, of(one.Outcomes[i]))
+			longest = max(longest, of(one.Outcomes[i]))
 		}
 	}
-	slices.Sort(times)
-	return append(times, 0)[:max(1, len(times))]
-}
-
-func (t traces) longest(i int, of func(trial.Outcome) time.Duration) time.Duration {
-	return slices.Max(t.times(i, of))
-}
-
-func (t traces) shortest(i int, of func(trial.Outcome) time.Duration) time.Duration {
-	return slices.Min(t.times(i, of))
-}
-
-// often returns the time that a fifth of the runs reach.
-func (t traces) often(i int, of func(trial.Outcome) time.Duration) time.Duration {
-	times := t.times(i, of)
-	return times[len(times)-1-len(times)/5]
+	return longest
 }

@@ -27,7 +27,7 @@ func (s source) between(least, most int) time.Duration {
 // New returns the plan of a seed.
 func New(seed uint64) Plan {
 	s := source{rand.New(rand.NewPCG(seed, 1))}
-	p := Plan{Seed: seed, Logs: s.chance(4)}
+	p := Plan{Seed: seed}
 	p.Topology = pick(s, "standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "sharded:2",
 		"loadbalanced:1", "loadbalanced:1")
 	p.Options = s.options()
@@ -79,7 +79,7 @@ const established = 5 * time.Millisecond
 
 // calls replaces the calls by some of one kind.
 func (s source) calls(p *Plan, workers, each int, kind string) {
-	p.Calls, p.Logs = nil, false
+	p.Calls = nil
 	for id := range workers * each {
 		p.Calls = append(p.Calls, Call{ID: id + 1, Worker: id % workers, Pause: s.between(0, 60), Kind: kind, N: 1})
 	}
@@ -155,7 +155,6 @@ func (s source) spent(p *Plan) {
 			p.Calls[id].Pause += time.Duration(id) * 3 * time.Second
 		}
 	}
-	p.Logs = true
 	all := Fault{What: Reject, Code: 462, On: kinds[p.Calls[0].Kind].commands[0], Nth: 1, Times: rejected}
 	some := all
 	some.Nth, some.Times, some.Every = rejected+1, 1e6, pick(s, 2, 3)
@@ -167,7 +166,6 @@ func (s source) load(p *Plan) {
 	p.Topology = pick(s, "loadbalanced:1", "loadbalanced:1", "replicaset:1", "sharded:1")
 	p.Options = append(p.Options, pick(s, "adaptiveThrottling=true", "adaptiveRetries=true", "appName=load"))
 	s.calls(p, pick(s, 5, 20), pick(s, 5, 20), pick(s, "findOne", "insertOne", "updateOne"))
-	p.Logs = p.Topology == "loadbalanced:1"
 	p.Faults = []Fault{{What: pick(s, Capacity, Requests), For: s.between(500, 5000), Rate: pick(s, 5.0, 20, 50)}}
 }
 

@@ -17,7 +17,6 @@ type Plan struct {
 	Seed     uint64
 	Topology string
 	Options  []string // of the connection string
-	Logs     bool     // whether the driver's log is recorded
 	Auth     Auth
 	Monitor  Monitor
 	Batch    int `json:",omitempty"` // how many statements servers take in a write; 0 for very many
@@ -303,15 +302,4 @@ func (p Plan) number(option string, otherwise int) int {
 func (p Plan) Has(what string) bool {
 	return slices.ContainsFunc(p.Options, func(o string) bool { return strings.HasPrefix(o, what) }) ||
 		slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Kind == what })
-}
-
-// End returns when the last fault has ended, or 0 if one begins with a command, so that it ends at different times.
-func (p Plan) End() (end time.Duration) {
-	for _, f := range p.Faults {
-		if f.On != "" {
-			return 0
-		}
-		end = max(end, f.At+f.For)
-	}
-	return end
 }

@@ -97,6 +97,10 @@ var ofCalls = []Difference{
 			return i.elsewhere() && count(i.Up.Before, `^started `) > 2
 		}},
 
+	// It is ready from the start, and so is cleared.
+	{Row: "a new pool", Ends: "none", Up: `^pool \S+: ConnectionPoolCleared`, When: func(i *Instant) bool {
+		return !some(i.Up.Before, `^server \S+: Unknown to `)
+	}},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
 	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", When: func(i *Instant) bool {
 		const fails = handshake + `|incomplete read of message header`
@@ -134,10 +138,12 @@ var ofCalls = []Difference{
 			i.Up.says("error", `^`+unsent)
 	}},
 
-	// What it does on the connection that the other's getMore waits for, perhaps for ever.
+	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
-			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`)
+			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
+				i.hurries() && some(i.Up.On, `^is (`+expired+`)`) ||
+				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `)
 		}},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`,

@@ -33,7 +33,6 @@ type recorder struct {
 	requests   map[int64]int             // calls, by the numbers of their messages
 	numbers    map[string]map[string]int // of sessions, by their lsid, and of a session's transactions
 	handshakes map[string]bool           // what servers see when connections are established
-	known      map[string]time.Time      // when servers were first known, by address
 	tokens     float64                   // at most, by the attempts that were sent
 	leaving    bool                      // whether the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
@@ -53,7 +52,7 @@ type tally struct {
 func newRecorder(keep, ordered bool) *recorder {
 	return &recorder{start: time.Now(), keep: keep, ordered: ordered, calls: map[int]*tally{}, current: map[int]int{},
 		requests: map[int64]int{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{},
-		known: map[string]time.Time{}, tokens: tokensAtMost, pending: map[int64]int{}}
+		tokens: tokensAtMost, pending: map[int64]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }

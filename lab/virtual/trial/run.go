@@ -52,7 +52,7 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(lines, len(plan.Workers()) < 2)}
 	a.workers, a.recorder.react = chance.workers, a.react
 	cluster.Intercept(a.intercept)
-	client, err := mongo.Connect(a.watch(plan.client(cluster.Client(plan.Options...)), plan.Logs))
+	client, err := mongo.Connect(a.watch(plan.client(cluster.Client(plan.Options...)), plan.Has("adaptiveRetries")))
 	if err != nil {
 		return Trace{Digest: err.Error()}
 	}
@@ -78,7 +78,11 @@ func (a *application) leave() {
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
 	a.note(func() { a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions() })
-	a.line(0, "%d connections opened", len(a.cluster.Connections()))
+	mark := "" // the pools of how many members are filled again is by chance
+	if a.plan.Has("minPoolSize") {
+		mark = asideMark
+	}
+	a.line(0, "%s%d connections opened", mark, len(a.cluster.Connections()))
 	for handshake := range a.handshakes {
 		a.line(0, "%s", handshake)
 	}

@@ -22,7 +22,7 @@ func run(t *testing.T, plan Plan) (trace Trace) {
 func TestEveryKind(t *testing.T) {
 	for _, name := range kindNames() {
 		t.Run(name, func(t *testing.T) {
-			plan := Plan{Topology: "replicaset:1", Logs: true, Batch: 2, Calls: []Call{{ID: 1, Kind: name, N: 2}}}
+			plan := Plan{Topology: "replicaset:1", Batch: 2, Calls: []Call{{ID: 1, Kind: name, N: 2}}}
 			trace := run(t, plan)
 			require.Len(t, trace.Outcomes, 1)
 			assert.Empty(t, trace.Outcomes[0].Error)

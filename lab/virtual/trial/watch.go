@@ -17,8 +17,8 @@ const (
 	depositOfSuccess = 0.1
 )
 
-// watch makes a client report to the recorder.
-func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.ClientOptions {
+// watch makes a client report to the recorder, and log if it has tokens.
+func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.ClientOptions {
 	opts.SetMonitor(&event.CommandMonitor{
 		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
 			call := callOf(ctx)
@@ -45,7 +45,6 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: r.pool})
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
-			r.meets(string(e.Address), e.NewDescription.Kind)
 			r.line(0, "server %s: %s to %s", e.Address, e.PreviousDescription.Kind, e.NewDescription.Kind)
 			r.react(context.Background(), "described")
 		},
@@ -55,28 +54,10 @@ func (r *recorder) watch(opts *options.ClientOptions, logs bool) *options.Client
 			}
 		},
 	})
-	if logs {
-		opts.SetLoggerOptions(options.Logger().SetSink(r).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
+	if tokens {
+		opts.SetLoggerOptions(options.Logger().SetSink(r).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
 	}
 	return opts
-}
-
-// meets notes that a server is known.
-func (r *recorder) meets(address, kind string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, ok := r.known[address]; !ok && kind != "Unknown" {
-		r.known[address] = time.Now()
-	}
-}
-
-// isNew reports whether a server is not known, or only from this instant on: in docs/differences.md, "a new pool" has what upstream's pool
-// then does.
-func (r *recorder) isNew(address string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at, ok := r.known[address]
-	return !ok || at.Equal(time.Now())
 }
 
 // finished counts a command that has ended.
@@ -102,16 +83,14 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	}
 }
 
-// pool records when pools are cleared, or ready, and counts the connections that calls ask for, and have.
+// pool records when pools are cleared, and counts the connections that calls ask for, and have.
 func (r *recorder) pool(e *event.PoolEvent) {
 	switch e.Type {
-	case event.ConnectionPoolReady, event.ConnectionPoolCleared:
-		if r.isNew(e.Address) {
-			if e.Type == event.ConnectionPoolReady && r.now() == 0 {
-				r.note(func() { r.result.Early++ })
-			}
-			return
+	case event.ConnectionPoolReady:
+		if r.now() == 0 {
+			r.note(func() { r.result.Early++ })
 		}
+	case event.ConnectionPoolCleared:
 		r.line(0, "pool %s: %s %s", e.Address, e.Type, describe(e.Error))
 	case event.ConnectionCheckOutFailed:
 		var call int
