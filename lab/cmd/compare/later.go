@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -35,6 +36,9 @@ func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding,
 	return "", ""
 }
 
+// numbers are those of sessions and transactions, of which either driver may have had more.
+var numbers = regexp.MustCompile(`(lsid|txnNumber): \d+`)
+
 // asked returns the lines of a call without their time, and without its result if the calls before it may have done something else. Which
 // router it meets is by chance.
 func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []trial.Line) {
@@ -45,7 +49,7 @@ func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []
 		if plan.Topology == "sharded:2" {
 			l.Text = strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017")
 		}
-		lines = append(lines, trial.Line{Call: l.Call, Text: l.Text})
+		lines = append(lines, trial.Line{Call: l.Call, Text: numbers.ReplaceAllString(l.Text, "$1")})
 	}
 	return lines
 }

@@ -142,7 +142,7 @@ var ofCalls = []Difference{
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
 			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
-				i.hurries() && some(i.Up.On, `^is (`+expired+`)`) ||
+				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
 				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `)
 		}},
 	// Behind a load balancer it fails, or a write concern error hides the other.
@@ -152,9 +152,11 @@ var ofCalls = []Difference{
 				`^mongo.ClientBulkWriteException "bulk write exception: write concern errors: `)
 		}},
 	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		return i.Up.says("error", `^$`) && i.Fork.says("error",
-			`^mongo\.BulkWriteException "bulk write exception: write concern error: `) &&
-			strings.TrimSuffix(i.Up.end("returns"), "no error") == strings.TrimSuffix(i.Fork.end("returns"), "an error")
+		const exception = `mongo.BulkWriteException "bulk write exception: `
+		up, more := strings.CutPrefix(i.Up.end("error"), exception)
+		fork, ok := strings.CutPrefix(i.Fork.end("error"), exception+"write concern error: ")
+		result := func(s Side) string { return re(`, (an|no) error$`).ReplaceAllString(s.end("returns"), "") }
+		return ok && (up == "" || more && strings.HasSuffix(fork, ", "+up)) && result(i.Up) == result(i.Fork)
 	}},
 	// It panics, or takes it for an answer.
 	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Kinds: anyCall, Ends: "fork|both",

@@ -36,9 +36,6 @@ var ofTransactions = []Difference{
 	{Row: itsEnd, Kinds: within, Ends: "none", Up: endsTxn, Fork: endsTxn, But: maxTime, When: func(i *Instant) bool {
 		return i.Plan.timeout() > 0 && !some(i.Up.Only, maxTime)
 	}},
-	{Row: itsEnd, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen, But: maxTime, When: func(i *Instant) bool {
-		return i.Plan.timeout() > 0 && i.Plan.Has(within)
-	}},
 	// Which lets the fork's be retried more than once.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "up", Fork: endsTxn, When: func(i *Instant) bool {
 		return i.Plan.timeout() > 0 && some(i.Fork.All, `^failed (abort|commit)Transaction`)
@@ -117,7 +114,7 @@ var ofCommits = []Difference{
 	}},
 	// Which the command of a monitor, with the transaction's session, shows as well.
 	{Row: wasSent, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen,
-		But: writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`},
+		But: maxTime + `|` + writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: func(i *Instant) bool {
 		return i.Plan.failsConcern("commitTransaction") && (!i.Up.ends() || i.Up.says("error", noServer)) &&
