@@ -95,16 +95,12 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	name := os.Getenv("SERVER")
 	switch {
 	case name == Given || name == SecantusDB || name == "" && os.Getenv("MONGODB_URI") != "":
-		return "", fmt.Errorf("%w: SERVER or MONGODB_URI names one whose members cannot be started here", ErrUnavailable)
+		return "", absent("SERVER or MONGODB_URI names a server whose members cannot be started here")
 	case name != Pinned:
 		path, _, err = findMongod(ctx, cfg)
 	}
-	var missing absence
-	if name == Pinned || name == "" && errors.As(err, &missing) {
-		path, err = installMongod(ctx, cfg)
-	}
-	if errors.As(err, &missing) {
-		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	if name == Pinned || name == "" && errors.Is(err, ErrUnavailable) {
+		return installMongod(ctx, cfg)
 	}
 	return path, err
 }

@@ -153,11 +153,14 @@ func (s *Server) started(ctx context.Context, uri string, err error) (*Server, e
 }
 
 // absence says why a server is not available here, where others may be.
-type absence struct{ why string }
+type absence string
 
-func (a absence) Error() string { return a.why }
+func (a absence) Error() string { return string(a) }
 
-func absent(format string, args ...any) error { return absence{fmt.Sprintf(format, args...)} }
+// Is makes it an ErrUnavailable, for those who want just this one.
+func (a absence) Is(target error) bool { return target == ErrUnavailable }
+
+func absent(format string, args ...any) error { return absence(fmt.Sprintf(format, args...)) }
 
 // Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
 // ErrUnavailable if there is no server, and nothing to start one with.
@@ -191,7 +194,6 @@ func (c Config) openFirst(ctx context.Context) (*Server, error) {
 			continue
 		}
 		s, err := f.open(ctx, c)
-		var missing absence
 		switch {
 		case err == nil:
 			s.Name = f.name
@@ -199,7 +201,7 @@ func (c Config) openFirst(ctx context.Context) (*Server, error) {
 			return s, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case !errors.As(err, &missing):
+		case !errors.Is(err, ErrUnavailable):
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		if f.name != Given || c.Name == Given { // an unset MONGODB_URI is not worth a message

@@ -92,7 +92,7 @@ esac`})
 		target := filepath.Join(t.TempDir(), "venv")
 		err := install(t.Context(), target, "pins.txt")
 		require.Error(t, err)
-		assert.Equal(t, missing, errors.As(err, new(absence)), err)
+		assert.Equal(t, missing, errors.Is(err, ErrUnavailable), err)
 		if missing {
 			assert.ErrorContains(t, err, "ERROR: No network")
 		} else {
