@@ -76,8 +76,8 @@ timed-%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
 
 .PHONY: test
-test: timed-trees $(if $(ONLY),,timed-check) ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-builder timed-modules timed-compared)
+test: timed-trees ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compared)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 
@@ -111,8 +111,10 @@ proof: rig
 .PHONY: unit
 unit: builder modules ## Run the tests of this repository's modules, and those in virtual time with the fork, too
 
-# The builder does one thing after the other, on the whole driver: with the race detector that takes minutes.
+# The builder does one thing after the other, on the whole driver: with the race detector that takes minutes. The overlay's packages that
+# compile where they lie are tested in the fork.
 BUILDER = ./tools/fork/... ./tools/cmd/mongofork
+OTHERS = grep -v '^mongofork/\(internal\|tools/fork\|tools/cmd/mongofork\)'
 
 .PHONY: builder
 builder:
@@ -121,7 +123,7 @@ builder:
 .PHONY: modules
 modules: fork
 	@for module in $(MODULES); do echo "$$module"; \
-		go -C $$module test $(RACE) $$(go -C $$module list ./... | grep -v '^mongofork/tools/\(fork\|cmd/mongofork\)') || exit; done
+		go -C $$module test $(RACE) $$(go -C $$module list ./... | $(OTHERS)) || exit; done
 	@$(call WITH,$(BASE)) lab test ./virtual/...
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
