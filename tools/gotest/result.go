@@ -141,14 +141,8 @@ func parse(stream io.Reader) (r Result, stray string, err error) {
 	return r, stray, err
 }
 
-// pointer matches a pointer in the name of a subtest that was named with %#v, as in "(*T)(0xc000012345)". Runs are compared by name, and
-// pointers differ between them, so that address takes its place: names that differ only there are one, and its failure counts.
-var pointer = regexp.MustCompile(`\)\(0x[0-9a-f]+\)`)
-
-const address = "0xADDRESS"
-
 func (r Result) add(e event, outputs map[Key]*strings.Builder, failedBuild string) {
-	key := Key{e.Package, pointer.ReplaceAllString(e.Test, ")("+address+")")}
+	key := Key{e.Package, e.Test}
 	if _, known := r[key]; !known {
 		r[key], outputs[key] = Case{Key: key}, new(strings.Builder)
 	}

@@ -25,11 +25,6 @@ type hello struct {
 	Secondary bool `bson:"secondary"`
 }
 
-// anyRole, primary and member accept what a server says of itself.
-func anyRole(hello) bool      { return true }
-func primary(role hello) bool { return role.Primary }
-func member(role hello) bool  { return role.Primary || role.Secondary }
-
 type clientOptions = options.ClientOptions
 
 func optionsFor(uri string) *clientOptions { return options.Client().ApplyURI(uri) }
@@ -59,6 +54,10 @@ func askHello(ctx context.Context, opts *clientOptions) (role hello, err error) 
 	return role, runAdmin(ctx, opts, bson.D{{Key: "hello", Value: 1}}, &role)
 }
 
+func isAny(hello) bool          { return true }
+func isPrimary(role hello) bool { return role.Primary }
+func isMember(role hello) bool  { return role.Primary || role.Secondary }
+
 // awaitRole asks a server for its role until that is accepted.
 func awaitRole(ctx context.Context, opts *clientOptions, failed <-chan struct{}, accept func(hello) bool) error {
 	return poll(ctx, failed, func() error {
@@ -74,23 +73,12 @@ func awaitRole(ctx context.Context, opts *clientOptions, failed <-chan struct{},
 func awaitPrimary(ctx context.Context, uri string, failed <-chan struct{}) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := awaitRole(ctx, optionsFor(uri), failed, primary); err != nil {
+	if err := awaitRole(ctx, optionsFor(uri), failed, isPrimary); err != nil {
 		return "", err
 	}
 	var build struct{ Version string }
 	err = runAdmin(ctx, optionsFor(uri), bson.D{{Key: "buildInfo", Value: 1}}, &build)
 	return build.Version, err
-}
-
-// awaitListener waits until something listens on an address, because the driver would wait half a second between attempts.
-func awaitListener(ctx context.Context, address string, failed <-chan struct{}) error {
-	return poll(ctx, failed, func() error {
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
-	})
 }
 
 // poll retries until a function succeeds, something fails, or the context ends. It returns the last error that is not the

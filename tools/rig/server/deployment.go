@@ -159,7 +159,7 @@ func (d *Deployment) initiate(ctx context.Context) error {
 		return err
 	}
 	for _, m := range d.members {
-		if err := awaitRole(ctx, m.direct(), nil, member); err != nil {
+		if err := awaitRole(ctx, m.direct(), nil, isMember); err != nil {
 			return fmt.Errorf("%v: %w", m, err)
 		}
 	}

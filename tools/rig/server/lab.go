@@ -12,34 +12,25 @@ import (
 	"mongofork/tools/rig/process"
 )
 
-// openLab builds a lab and starts it as the first of several topologies that is available here.
-func openLab(ctx context.Context, cfg Config) (s *Server, err error) {
+// openLab builds a lab and starts it: before members that it starts itself, or else before a server.
+func openLab(ctx context.Context, cfg Config) (*Server, error) {
+	s := &Server{lab: cfg.Lab}
+	if err := s.startLab(ctx, cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) startLab(ctx context.Context, cfg Config) error {
 	binary, err := filepath.Abs(filepath.Join(cfg.Root, "build", "lab"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"), "go", "build", "-o", binary, "./cmd/lab")
 	if output, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the lab: %w\n%s", err, output)
+		return fmt.Errorf("build the lab: %w\n%s", err, output)
 	}
-	for _, topology := range strings.Split(cfg.Lab, ",") {
-		cfg.Lab = topology
-		s = &Server{lab: topology}
-		if err = s.startLab(ctx, cfg, binary); err == nil {
-			return s, nil
-		}
-		err = errors.Join(err, s.Close())
-		if !errors.Is(err, ErrUnavailable) {
-			break
-		}
-		fmt.Fprintln(cfg.Progress, err)
-	}
-	return nil, err
-}
-
-// startLab starts a lab: before members that it starts itself, or else before a server.
-func (s *Server) startLab(ctx context.Context, cfg Config, binary string) error {
-	args, env := []string{"serve", "--topology", cfg.Lab}, []string{}
+	args, env := []string{"serve", "--topology", cfg.Lab}, []string(nil)
 	if strings.HasPrefix(cfg.Lab, "members") {
 		mongod, err := MembersBinary(ctx, cfg)
 		if err != nil {

@@ -70,11 +70,7 @@ func (m *Member) Restart(ctx context.Context) error {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = awaitListener(ctx, m.address, c.exited)
-	if err == nil {
-		err = awaitRole(ctx, m.direct(), c.exited, anyRole)
-	}
-	if err != nil {
+	if err = awaitRole(ctx, m.direct(), c.exited, isAny); err != nil {
 		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.Log())
 		m.kill()
 	}

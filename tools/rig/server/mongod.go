@@ -111,6 +111,7 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 	if err != nil {
 		return nil, absent("no mongos on the PATH")
 	}
+	const direct = "/?directConnection=true"
 	s := &Server{}
 	uri, err := func() (uri string, err error) {
 		first := map[string]string{}
@@ -132,12 +133,12 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 				return "", err
 			}
 			s.parts = append(s.parts, router)
-			if err := awaitListener(ctx, address, router.Failed()); err != nil {
+			if err := awaitRole(ctx, optionsFor("mongodb://"+address+direct), router.Failed(), isAny); err != nil {
 				return "", err
 			}
 		}
 		return "mongodb://" + strings.Join(addresses, ",") + "/",
-			runAdmin(ctx, optionsFor("mongodb://"+addresses[0]+"/?directConnection=true"),
+			runAdmin(ctx, optionsFor("mongodb://"+addresses[0]+direct),
 				bson.D{{Key: "addShard", Value: first["shard"]}}, nil)
 	}()
 	return s.started(ctx, uri, err)

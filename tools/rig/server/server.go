@@ -34,7 +34,7 @@ const (
 // startTimeout limits how long a server may take until it answers as a primary, on a busy machine.
 const startTimeout = 2 * time.Minute
 
-// Config says which server is wanted. Only Root is required.
+// Config says which server is wanted. Root and Progress are required.
 type Config struct {
 	// Root is the root of the repository: the pins are in etc/server, installations and data in build/server.
 	Root string
@@ -165,9 +165,6 @@ func absent(format string, args ...any) error { return absence(fmt.Sprintf(forma
 // Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
 // ErrUnavailable if there is no server, and nothing to start one with.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Progress == nil {
-		cfg.Progress = io.Discard
-	}
 	if cfg.Name == "" {
 		cfg.Name = os.Getenv("SERVER")
 	}
