@@ -74,7 +74,7 @@ func (c *overloadCmd) Run(ctx context.Context, console console) error {
 		return p.write(c.Root, all)
 	}
 	for _, e := range p.Scenarios {
-		fmt.Fprintln(console.Out, e.text(p, all))
+		fmt.Fprintln(console.Out, e.table(all).text(p, all))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (c *labCmd) Run(ctx context.Context, console console) error {
 			}
 			all[key{e.Name, name}] = result
 		}
-		fmt.Fprintln(console.Out, e.text(p, all))
+		fmt.Fprintln(console.Out, e.table(all).text(p, all))
 	}
 	return nil
 }

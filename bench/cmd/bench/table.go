@@ -14,12 +14,15 @@ type table struct {
 	Head         []string // of the first columns, or of all
 	Turned       bool
 	Arms         []string
-	Lines        []struct {
-		What, Wanted string
-		Of, Format   string
-		In           []string // scenarios
-		Arms         []string // instead of the table's
-	}
+	Lines        []row
+}
+
+// row is a figure in scenarios.
+type row struct {
+	What, Wanted string
+	Of, Format   string
+	In           []string
+	Arms         []string // instead of the table's
 }
 
 // text returns the table in Markdown.
@@ -32,9 +35,9 @@ func (t table) text(p plan, all measured) string {
 	}
 	rows := [][]string{head}
 	for _, l := range t.Lines {
-		row := []string{l.What}
+		texts := []string{l.What}
 		if l.Wanted != "" {
-			row = []string{l.What + ": " + strings.Join(l.In, "; "), l.Wanted}
+			texts = []string{l.What + ": " + strings.Join(l.In, "; "), l.Wanted}
 		}
 		arms := t.Arms
 		if l.Arms != nil {
@@ -45,9 +48,9 @@ func (t table) text(p plan, all measured) string {
 			for _, scenario := range l.In {
 				cells = append(cells, all.cell(scenario, a, l.Of, cmp.Or(l.Format, "%.1f")))
 			}
-			row = append(row, strings.Join(cells, "; "))
+			texts = append(texts, strings.Join(cells, "; "))
 		}
-		rows = append(rows, row)
+		rows = append(rows, texts)
 	}
 	if t.Turned {
 		rows = turned(rows)
@@ -86,25 +89,13 @@ func markdown(rows [][]string) string {
 	return text.String()
 }
 
-// text returns a table of all figures of an entry.
-func (e entry) text(p plan, all measured) string {
-	figures := map[string]bool{}
-	head := []string{e.Name}
-	for _, a := range e.Arms {
-		head = append(head, p.Arms[a].Name)
-		for figure := range all[key{e.Name, a}] {
-			figures[figure] = true
-		}
+// table returns a table of all figures of an entry.
+func (e entry) table(all measured) table {
+	t := table{Head: []string{e.Name}, Arms: e.Arms}
+	for _, figure := range slices.Sorted(maps.Keys(all[key{e.Name, e.Arms[0]}])) {
+		t.Lines = append(t.Lines, row{What: figure, Of: figure, Format: "%.2f", In: []string{e.Name}})
 	}
-	rows := [][]string{head}
-	for _, figure := range slices.Sorted(maps.Keys(figures)) {
-		row := []string{figure}
-		for _, a := range e.Arms {
-			row = append(row, all.cell(e.Name, a, figure, "%.2f"))
-		}
-		rows = append(rows, row)
-	}
-	return markdown(rows)
+	return t
 }
 
 const end = "<!-- end -->\n"
