@@ -46,9 +46,15 @@ type assembler struct {
 func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := &assembler{out: Pristine(p.Module), files: map[string]*fileEdits{}}
 	for _, f := range p.Overlay.Files {
-		if as.out[f.Path] = f.Data; f.Source != nil {
-			as.in(f.Source)
+		as.out[f.Path] = f.Data
+		if f.Source == nil {
+			continue
 		}
+		source, err := withoutDirectives(f.Source)
+		if err != nil {
+			return nil, err
+		}
+		as.in(source)
 	}
 	for _, t := range p.Touches {
 		as.moveIn(t)
@@ -60,20 +66,14 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 			}
 		}
 	}
+	gone := map[string]bool{} // once it has no declaration left
 	for _, f := range p.Overlay.Files {
-		if fe := as.files[f.Path]; fe != nil {
-			gone := len(fe.edits)+len(f.Removals) > 0
-			fe.withoutDirectives()
-			if err := as.write(f.Path, gone); err != nil {
-				return nil, err
-			}
-			delete(as.files, f.Path)
-		}
+		gone[f.Path] = len(f.Removals) > 0 || as.files[f.Path] != nil && len(as.files[f.Path].edits) > 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(as.files)) {
 		fe := as.files[name]
 		fe.cutRemoved()
-		if err := as.write(name, len(fe.removed) > 0 && fe.source.AST.Doc == nil); err != nil {
+		if err := as.write(name, gone[name] || len(fe.removed) > 0 && fe.source.AST.Doc == nil); err != nil {
 			return nil, err
 		}
 	}
@@ -92,29 +92,28 @@ func (as *assembler) in(file *syntax.File) *fileEdits {
 
 // moveIn puts our declaration into upstream's file.
 func (as *assembler) moveIn(t plan.Touch) {
-	ours, theirs := as.in(t.Ours.File), as.in(t.Theirs.File)
-	start, end := t.Ours.Extent()
-	ours.edits = append(ours.edits, Cut(t.Ours.Decl))
-	imports := syntax.Imports(t.Ours.File)
-	for name := range syntax.PackageUses(t.Ours.File, start, end) {
+	from, into := as.in(t.Ours.File), as.in(t.Theirs.File)
+	ours := from.source.Decls[slices.Index(t.Ours.File.Decls, t.Ours.Decl)] // without its directive
+	from.edits = append(from.edits, Cut(ours))
+	start, end := ours.Extent()
+	text := slices.Clone(from.source.Src[start:end])
+	imports := syntax.Imports(from.source)
+	for name := range syntax.PackageUses(from.source, start, end) {
 		if spec := imports[name]; spec != nil {
-			theirs.needed[name], theirs.ours = spec, t.Ours.Decl
+			into.needed[name], into.ours = spec, t.Ours.Decl
 		}
 	}
-	if t.How == syntax.Extend {
-		if edit, mend, err := extension(t.Ours.Decl, t.Theirs); err != nil {
+	start, end = t.Theirs.Extent()
+	switch {
+	case t.How == syntax.Extend:
+		if edit, mend, err := extension(ours, t.Theirs); err != nil {
 			as.problems.Add(t.Ours.File.Path, t.Ours.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
 		} else {
-			theirs.edits = append(theirs.edits, edit)
+			into.edits = append(into.edits, edit)
 		}
-		return
-	}
-	text := withoutDirectives(t.Ours.File, start, end)
-	from, to := t.Theirs.Extent()
-	switch {
 	case t.How == syntax.Wrap:
 		var comment []byte
-		until := from
+		until := start
 		if doc := t.Theirs.Func.Doc; doc != nil && ast.IsExported(t.Theirs.Bare()) {
 			// Users read upstream's comment above ours, which only adds to what it says.
 			comment = append(bytes.Clone(t.Theirs.File.Text(doc.Pos(), doc.End())), '\n')
@@ -123,13 +122,13 @@ func (as *assembler) moveIn(t plan.Touch) {
 			}
 		}
 		name := t.Theirs.File.Offset(t.Theirs.Func.Name.Pos())
-		theirs.edits = append(theirs.edits, Edit{Start: from, End: until, Text: slices.Concat(comment, text, []byte("\n\n"))},
+		into.edits = append(into.edits, Edit{Start: start, End: until, Text: slices.Concat(comment, text, []byte("\n\n"))},
 			Edit{Start: name, End: name + len(t.Theirs.Bare()), Text: []byte(plan.UpstreamName(t.Theirs.Bare()))})
 	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
 		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
-		theirs.edits = append(theirs.edits, Cut(t.Theirs), Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
+		into.edits = append(into.edits, Cut(t.Theirs), Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
 	default:
-		theirs.edits = append(theirs.edits, Edit{Start: from, End: to, Text: text})
+		into.edits = append(into.edits, Edit{Start: start, End: end, Text: text})
 	}
 }
 
