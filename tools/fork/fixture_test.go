@@ -25,14 +25,14 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
-	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t)}
+	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t).Module}
 	return p
 }
 
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
 func acceptMatched(t testing.TB, p *Project) {
 	t.Helper()
-	m, err := p.Source.Module(t.Context(), forktest.Module, p.Base)
+	m, err := p.Source(t.Context(), forktest.Module, p.Base)
 	require.NoError(t, err)
 	lock := &plan.Lock{Module: forktest.Module, Version: p.Base, Entries: map[string]string{}}
 	lock.Sum, err = m.Sum()

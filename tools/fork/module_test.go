@@ -10,34 +10,24 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// staleSource states the sums of the original module beside changed files, as
-// a module cache does that somebody has edited.
-type staleSource struct {
-	forktest.Source
-	name, text string
-}
-
-func (s staleSource) Module(ctx context.Context, path, version string) (*upstream.Module, error) {
-	m, err := s.Source.Module(ctx, path, version)
-	if err == nil {
-		m.Tree[s.name] = []byte(s.text)
-		return upstream.New(path, version, m.Tree)
+// edited is the source of the made-up modules with another content of a file, as a module cache is that somebody has edited.
+func edited(t *testing.T, name, text string) upstream.Source {
+	return func(ctx context.Context, path, version string) (*upstream.Module, error) {
+		source := forktest.Versions(t)
+		source[version][name] = []byte(text)
+		return source.Module(ctx, path, version)
 	}
-	return m, err
 }
 
 func TestTamperedModule(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	original := p.Source.(forktest.Source)
-
-	p.Source = staleSource{original, "README.md", "A changed module.\n"}
+	p.Source = edited(t, "README.md", "A changed module.\n")
 	err := build(t, p, false)
 	require.ErrorContains(t, err,
 		"etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2 v2.0.0 is h1:")
 	require.ErrorContains(t, err, "  fix: go clean -modcache, then run the command again")
 	require.Len(t, err, 1)
-
 	require.NoDirExists(t, p.output().Dir)
 }
 
@@ -53,7 +43,7 @@ func TestLockForAnotherBase(t *testing.T) {
 func TestUpstreamThatDoesNotParse(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	p.Source = staleSource{p.Source.(forktest.Source), "pool/broken.go", "package pool\n\nfunc {"}
+	p.Source = edited(t, "pool/broken.go", "package pool\n\nfunc {")
 	_, err := p.Plan(t.Context())
 	require.ErrorContains(t, err, "example.com/driver/v2 v2.0.0: pool/broken.go:3:6: ")
 }

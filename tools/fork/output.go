@@ -98,11 +98,15 @@ func (p *Project) Publish(r *output.Release, out output.Folder) error {
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
 // that is for that one.
 func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
-	matched, err := p.Match(ctx)
+	lock, err := p.ReadLock()
 	if err != nil {
 		return nil, err
 	}
-	target, err := p.Source.Module(ctx, matched.Module.Path, version)
+	matched, problems, err := p.match(ctx, lock)
+	if err := errors.Join(err, problems.OrNil()); err != nil {
+		return nil, err
+	}
+	target, err := p.Source(ctx, matched.Module.Path, version)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +120,4 @@ func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, err
 	}
 	report.Misfits = append(report.Misfits, problems...)
 	return report, nil
-}
-
-// RefuseOpen returns a problem.List if the base has open advisories, other than the accepted ones.
-func (p *Project) RefuseOpen() error {
-	list, err := advisory.Read(p.Root)
-	if err != nil {
-		return err
-	}
-	return list.RefuseOpen(p.Base)
 }

@@ -102,7 +102,8 @@ type noLock struct{ problem.List }
 
 func (n noLock) Unwrap() error { return n.List }
 
-// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
+// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included, or an
+// advisory is open.
 func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	lock, err := p.ReadLock()
 	if err != nil {
@@ -125,16 +126,7 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	return plan, problems.OrNil()
 }
 
-// Match is Plan without the lock's fingerprints, for reviewing changed declarations.
-func (p *Project) Match(ctx context.Context) (*plan.Plan, error) {
-	lock, err := p.ReadLock()
-	if err != nil {
-		return nil, err
-	}
-	plan, problems, err := p.match(ctx, lock)
-	return plan, errors.Join(err, problems.OrNil())
-}
-
+// match reads the overlay and matches it with the base.
 func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, problem.List, error) {
 	m, problems, err := p.module(ctx, lock)
 	if err != nil {
@@ -150,7 +142,7 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, probl
 
 // module obtains the base and compares it with the lock.
 func (p *Project) module(ctx context.Context, lock *plan.Lock) (m *upstream.Module, problems problem.List, err error) {
-	if m, err = p.Source.Module(ctx, lock.Module, p.Base); err != nil {
+	if m, err = p.Source(ctx, lock.Module, p.Base); err != nil {
 		return nil, nil, err
 	}
 	sum, err := m.Sum()
@@ -191,7 +183,7 @@ func (p *Project) Pristine(ctx context.Context) (filetree.Tree, error) {
 func (p *Project) Accept(ctx context.Context, module string, keys []syntax.Key, all bool) (lock *plan.Lock, open problem.List, err error) {
 	if lock, err = p.ReadLock(); errors.As(err, &noLock{}) {
 		var m *upstream.Module
-		if m, err = p.Source.Module(ctx, module, p.Base); err == nil {
+		if m, err = p.Source(ctx, module, p.Base); err == nil {
 			lock = &plan.Lock{Module: module, Version: p.Base, Entries: map[string]string{}}
 			lock.Sum, err = m.Sum()
 		}

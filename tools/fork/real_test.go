@@ -49,7 +49,7 @@ func realProject(t *testing.T, files filetree.Tree) *Project {
 	}
 	root := t.TempDir()
 	require.NoError(t, all.Write(root))
-	p := &Project{Root: root, Base: realBase, Source: forktest.Source{realBase: m.Tree}}
+	p := &Project{Root: root, Base: realBase, Source: forktest.Source{realBase: m.Tree}.Module}
 	_, _, err := p.Accept(t.Context(), realModulePath, nil, true)
 	require.NoError(t, err)
 	return p
@@ -65,7 +65,7 @@ func eachBase(t *testing.T, test func(*testing.T, *Project)) {
 	for _, base := range bases {
 		t.Run(base, func(t *testing.T) {
 			t.Parallel()
-			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.ModuleCache{Run: command.Output}})
+			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.Download})
 		})
 	}
 }
@@ -235,18 +235,4 @@ func requireCompiles(t *testing.T, dir string) {
 	_, err := command.Output(t.Context(), dir, []string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, "go", "build",
 		"./x/mongo/driver/session")
 	require.NoError(t, err)
-}
-
-func TestPatchRefused(t *testing.T) {
-	t.Parallel()
-	patch := func(files filetree.Tree, subject, author string) error {
-		p, err := builtProject(t, files).Plan(t.Context())
-		require.NoError(t, err)
-		_, err = output.Patch(t.Context(), command.Output, p, subject, author)
-		return err
-	}
-	added := func() filetree.Tree { return overlayOf("func added() {}\n") }
-	require.ErrorContains(t, patch(filetree.Tree{}, "s", "a <b>"), "the overlay changes nothing, so there is no patch to write")
-	require.ErrorContains(t, patch(added(), "s", "nobody"), "want 'Name <address>'")
-	require.ErrorContains(t, patch(added(), "", "a <b>"), "the patch has no subject")
 }

@@ -338,7 +338,7 @@ func main() {
 	fmt.Println(version.Required())
 }
 `
-	r, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.ModuleCache{Run: command.Output}}).Release(t.Context(), "")
+	r, err := (&Project{Root: repositoryRoot, Base: realBase, Source: upstream.Download}).Release(t.Context(), "")
 	require.NoError(t, err)
 	release, level, released := t.TempDir(), r.Fork.Level, r.Fork.Module().Version
 	require.NoError(t, r.Files.Write(release))

@@ -35,7 +35,7 @@ func TestRemovedChanges(t *testing.T) {
 	changed := string(source[forktest.Base]["pool/pool.go"])
 	source[forktest.Base]["pool/pool.go"] = []byte(changed[:len(changed)-len("func taken() {}\n\nfunc more() {}\n")] + "func taken() " +
 		"{ println() }\n")
-	p.Source = source
+	p.Source = source.Module
 	_, err = p.Plan(t.Context())
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:remove taken: upstream's declaration changed since the lock")
 }

@@ -8,11 +8,6 @@ type buildCmd struct {
 	Pristine bool   `help:"Write upstream's module as it is, without go.work, to build/pristine/<base>."`
 }
 
-func (buildCmd) Help() string {
-	return "All assertions are checked first; if any fails, all failures are listed and nothing is written. " +
-		"An output with edits that would be lost is refused."
-}
-
 func (c *buildCmd) Run(a *app) error {
 	if c.Pristine {
 		out := a.folder(c.Output, "pristine", a.project.Base)
@@ -22,9 +17,6 @@ func (c *buildCmd) Run(a *app) error {
 		}
 		_, err = out.Write(tree, c.Force)
 		a.printf("%s %s as it is: %d files\n%s\n", modulePath, a.project.Base, len(tree), out.Label)
-		return err
-	}
-	if err := a.project.RefuseOpen(); err != nil {
 		return err
 	}
 	built, err := a.project.Fork(a.ctx, false)

@@ -26,9 +26,6 @@ type patchCmd struct {
 }
 
 func (c *patchCmd) Run(a *app) error {
-	if err := a.project.RefuseOpen(); err != nil {
-		return err
-	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
 		return err
@@ -46,9 +43,6 @@ type seriesCmd struct {
 }
 
 func (c *seriesCmd) Run(a *app) error {
-	if err := a.project.RefuseOpen(); err != nil {
-		return err
-	}
 	if c.Tests {
 		return c.tests(a)
 	}
@@ -133,9 +127,6 @@ func (releaseCmd) Help() string {
 }
 
 func (c *releaseCmd) Run(a *app) error {
-	if err := a.project.RefuseOpen(); err != nil {
-		return err
-	}
 	r, err := a.project.Release(a.ctx, c.Final)
 	if err != nil {
 		return err

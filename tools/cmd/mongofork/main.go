@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return err
 			}
 			return parsed.Run(&app{ctx: ctx, out: stdout, run: command.Output,
-				project: &fork.Project{Root: root, Base: c.Base, Source: upstream.ModuleCache{Run: command.Output}, State: git.StateOf},
+				project: &fork.Project{Root: root, Base: c.Base, Source: upstream.Download, State: git.StateOf},
 				baseGiven: slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
 					return p.Flag != nil && p.Flag.Name == "base"
 				})})

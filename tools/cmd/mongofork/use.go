@@ -93,9 +93,6 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 // target builds the fork of a base, or names its release.
 func (c *useCmd) target(a *app, base string) (module.Version, error) {
 	project := a.project.On(base)
-	if err := project.RefuseOpen(); err != nil {
-		return module.Version{}, err
-	}
 	built, err := project.Fork(a.ctx, false)
 	switch {
 	case err != nil:

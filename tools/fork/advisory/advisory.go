@@ -96,10 +96,10 @@ func Read(root string) (list List, err error) {
 	return list, nil
 }
 
-// Check compares what the advisories say of the plan's base with the overlay.
+// Check returns what the overlay lacks of what the advisories say of the plan's base, and the open ones, other than the accepted.
 func (as List) Check(plan *plan.Plan) problem.List {
 	var ps problem.List
-	ours := map[string]bool{}
+	ours, base := map[string]bool{}, plan.Module.Version
 	for _, t := range plan.Touches {
 		ours[t.Key.String()] = true
 	}
@@ -107,13 +107,16 @@ func (as List) Check(plan *plan.Plan) problem.List {
 		ours[d.Key.String()] = true
 	}
 	for _, a := range as {
-		if a.State(plan.Module.Version) != MendedHere {
-			continue
-		}
-		for _, key := range slices.Concat(a.Mended.By, a.Mended.Tests) {
-			if !ours[key] {
-				ps.Add(File, 0, "name what fixes it, and its test, as 'folder Name'",
-					"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, plan.Module.Version)
+		switch state := a.State(base); {
+		case state == Open && a.Accepted[base] == "":
+			ps.Add(File, 0, "correct it in the overlay, take another base, or say under accepted why the fork may have it",
+				"advisory %s is open on %s: %s", a.ID, base, a.Title)
+		case state == MendedHere:
+			for _, key := range slices.Concat(a.Mended.By, a.Mended.Tests) {
+				if !ours[key] {
+					ps.Add(File, 0, "name what fixes it, and its test, as 'folder Name'",
+						"advisory %s: the overlay neither touches nor adds %s on %s", a.ID, key, base)
+				}
 			}
 		}
 	}
@@ -132,16 +135,4 @@ func (as List) Summary(version string) string {
 	}
 	return strings.TrimSuffix(fmt.Sprintf("advisories: %d known, %d fixed by upstream, %d by the fork, %d open: %s",
 		len(as), count[MendedUpstream], count[MendedHere], len(open), strings.Join(open, ", ")), ": ")
-}
-
-// RefuseOpen returns a problem.List if a version has open advisories, other than the accepted ones.
-func (as List) RefuseOpen(version string) error {
-	var ps problem.List
-	for _, a := range as {
-		if a.State(version) == Open && a.Accepted[version] == "" {
-			ps.Add(File, 0, "correct it in the overlay, take another base, or say under accepted why the fork may have it",
-				"advisory %s is open on %s: %s", a.ID, version, a.Title)
-		}
-	}
-	return ps.OrNil()
 }

@@ -57,10 +57,11 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 		as.in(source)
 	}
 	for _, t := range p.Touches {
-		as.moveIn(t)
-	}
-	for _, r := range p.Removed {
-		for _, d := range r.Theirs {
+		if t.How != syntax.Remove {
+			as.moveIn(t)
+			continue
+		}
+		for _, d := range t.All {
 			if fe := as.in(d.File); !slices.Contains(fe.removed, d) {
 				fe.removed = append(fe.removed, d)
 			}
@@ -107,7 +108,7 @@ func (as *assembler) moveIn(t plan.Touch) {
 	switch {
 	case t.How == syntax.Extend:
 		if edit, mend, err := extension(ours, t.Theirs); err != nil {
-			as.problems.Add(t.Ours.File.Path, t.Ours.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
+			as.problems.Add(t.File.Path, t.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
 		} else {
 			into.edits = append(into.edits, edit)
 		}

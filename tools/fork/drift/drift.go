@@ -77,15 +77,11 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 	}
 	r := &Report{}
 	for _, t := range p.Touches {
-		at := fmt.Sprintf("%s:%d", t.Ours.File.Path, t.Ours.Line)
-		r.add(p, target, Row{Subject: t.Key, How: string(t.How), Ours: at}, []*syntax.Decl{t.Theirs}, target.Lookup(t.Key))
-	}
-	for _, removed := range p.Removed {
-		now := target.Lookup(removed.Key)
-		if len(now) > 0 {
-			now = target.Package(path.Dir(removed.File.Path)).Whole(removed.Key)
+		now := target.Lookup(t.Key)
+		if t.How == syntax.Remove && len(now) > 0 {
+			now = target.Package(path.Dir(t.File.Path)).Whole(t.Key)
 		}
-		r.add(p, target, Row{Subject: removed.Key, How: string(syntax.Remove), Ours: removed.At()}, removed.Theirs, now)
+		r.add(p, target, Row{Subject: t.Key, How: string(t.How), Ours: t.At()}, t.All, now)
 	}
 	for _, use := range usesOf(p, fork) {
 		r.add(p, target, use, p.Module.Lookup(use.Subject), target.Lookup(use.Subject))

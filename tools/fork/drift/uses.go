@@ -17,7 +17,7 @@ func usesOf(p *plan.Plan, fork *program) (found []Row) {
 		overlay[f.Path] = true
 	}
 	for _, t := range p.Touches {
-		ours[t.Key] = t.How != syntax.Extend
+		ours[t.Key] = t.How == syntax.Replace || t.How == syntax.Wrap
 		switch t.How {
 		case syntax.Extend:
 			kept[t.Key] = t.Key

@@ -46,12 +46,10 @@ func Read(dir string) (Tree, error) {
 // Paths returns the files' paths in order.
 func (t Tree) Paths() []string { return slices.Sorted(maps.Keys(t)) }
 
-// Hash returns the "h1:" hash of the tree, each path after prefix. With the
-// prefix "module@version/" it is the hash that go.sum has; without any it is
-// that of dirhash.HashDir(dir, "", dirhash.Hash1).
+// Hash returns the "h1:" hash of the tree, each path after prefix, as go.sum has it: of a module the prefix is "module@version/".
 func (t Tree) Hash(prefix string) (string, error) {
-	names := make([]string, 0, len(t))
-	for _, p := range t.Paths() {
+	var names []string
+	for p := range t {
 		names = append(names, prefix+p)
 	}
 	return dirhash.Hash1(names, func(name string) (io.ReadCloser, error) {
@@ -67,16 +65,12 @@ func Digest(data []byte) string {
 
 // Write creates the tree's files below dir.
 func (t Tree) Write(dir string) error {
-	made := map[string]bool{}
-	for _, p := range t.Paths() {
+	for p, data := range t {
 		name := filepath.Join(dir, filepath.FromSlash(p))
-		if parent := filepath.Dir(name); !made[parent] {
-			if err := os.MkdirAll(parent, 0o755); err != nil {
-				return err
-			}
-			made[parent] = true
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
 		}
-		if err := os.WriteFile(name, t[p], 0o644); err != nil {
+		if err := os.WriteFile(name, data, 0o644); err != nil {
 			return err
 		}
 	}

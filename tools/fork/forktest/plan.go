@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
@@ -78,7 +77,7 @@ func Repository(t testing.TB) string {
 // it, except in CI.
 func Released(t testing.TB, base string) *upstream.Module {
 	t.Helper()
-	m, err := upstream.ModuleCache{Run: command.Output}.Module(t.Context(), "go.mongodb.org/mongo-driver/v2", base)
+	m, err := upstream.Download(t.Context(), "go.mongodb.org/mongo-driver/v2", base)
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 	}

@@ -23,7 +23,7 @@ const (
 	Base   = "v2.0.0"
 )
 
-// Source is an upstream.Source of made-up modules: the files of each version.
+// Source has made-up modules: the files of each version. Its Module is an upstream.Source.
 type Source map[string]filetree.Tree
 
 // Module returns a version.

@@ -3,15 +3,12 @@ package output
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
-	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/syntax"
 )
 
 // Patch returns a plan's overlay as one commit on top of the upstream module, in the format of git format-patch. The author has the form
@@ -22,12 +19,6 @@ func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, subject, auth
 		return nil, err
 	}
 	before := assemble.Pristine(p.Module)
-	if len(filetree.Changed(before, a)) == 0 {
-		return nil, errors.New("the overlay changes nothing, so there is no patch to write")
-	}
-	if subject == "" {
-		return nil, errors.New("the patch has no subject: give --subject a line of text")
-	}
 	g, done, err := git.New(ctx, run, author)
 	if err != nil {
 		return nil, err
@@ -46,9 +37,6 @@ func commitMessage(p *plan.Plan) string {
 	fmt.Fprintf(&b, "On %s: %s.\n", p.Module, p.Counts())
 	for _, t := range p.Touches {
 		fmt.Fprintf(&b, "\n- %s %s: %s", t.How, t.Key, t.Reason)
-	}
-	for _, r := range p.Removed {
-		fmt.Fprintf(&b, "\n- %s %s: %s", syntax.Remove, r.Key, r.Reason)
 	}
 	return b.String()
 }

@@ -55,29 +55,11 @@ func (l *Lock) Format() []byte {
 	return b.Bytes()
 }
 
-// entry is what a directive of the overlay asks for in the lock.
-type entry struct {
-	key  syntax.Key
-	how  syntax.Verb
-	hash string
-	// file and line are the directive's, theirs is upstream's place.
-	file   string
-	line   int
-	theirs string
-}
-
-// entries returns what the plan's directives ask for.
-func (p *Plan) entries() map[string]entry {
-	now := map[string]entry{}
-	add := func(e entry, theirs ...*syntax.Decl) {
-		e.hash, e.theirs = syntax.Fingerprint(theirs...), syntax.Places(theirs)
-		now[fmt.Sprintf("%s %s", e.how, e.key)] = e
-	}
+// touches returns the plan's touches by the names of the entries that they ask for.
+func (p *Plan) touches() map[string]Touch {
+	now := map[string]Touch{}
 	for _, t := range p.Touches {
-		add(entry{key: t.Key, how: t.How, file: t.Ours.File.Path, line: t.Ours.Line}, t.Theirs)
-	}
-	for _, r := range p.Removed {
-		add(entry{key: r.Key, how: syntax.Remove, file: r.File.Path, line: r.Line}, r.Theirs...)
+		now[fmt.Sprintf("%s %s", t.How, t.Key)] = t
 	}
 	return now
 }
@@ -85,7 +67,7 @@ func (p *Plan) entries() map[string]entry {
 // Accept takes over the plan's present fingerprints of the chosen keys, or of all. An entry that no directive names any more is removed
 // when it is accepted. Keys that neither a directive nor the lock names are an error.
 func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
-	now := plan.entries()
+	now := plan.touches()
 	unknown := slices.Clone(keys)
 	accepted := func(name string) bool {
 		is := func(key syntax.Key) bool { return strings.HasSuffix(name, " "+key.String()) }
@@ -93,9 +75,9 @@ func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
 		return all || slices.ContainsFunc(keys, is)
 	}
 	maps.DeleteFunc(l.Entries, func(name, _ string) bool { _, still := now[name]; return accepted(name) && !still })
-	for name, e := range now {
+	for name, t := range now {
 		if accepted(name) {
-			l.Entries[name] = e.hash
+			l.Entries[name] = syntax.Fingerprint(t.All...)
 		}
 	}
 	if len(unknown) > 0 {
@@ -107,16 +89,16 @@ func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
 // Check compares the plan with the lock's entries, both ways if the plan is known to be complete.
 func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	var ps problem.List
-	now := plan.entries()
-	for name, e := range now {
-		accept := fmt.Sprintf("read upstream's declaration, then go run ./tools/cmd/mongofork accept '%s'", e.key)
-		switch locked, ok := l.Entries[name]; {
-		case !ok:
-			ps.Add(e.file, e.line, accept, "//fork:%s %s: not in the lock (%s, %s)", e.how, e.key.Name, l.Version, e.theirs)
-		case locked != e.hash:
-			ps.Add(e.file, e.line, accept, "//fork:%s %s: upstream's declaration changed since the lock (%s, %s)",
-				e.how, e.key.Name, l.Version, e.theirs)
+	now := plan.touches()
+	for name, t := range now {
+		said, locked := "not in the lock", l.Entries[name]
+		if locked == syntax.Fingerprint(t.All...) {
+			continue
+		} else if locked != "" {
+			said = "upstream's declaration changed since the lock"
 		}
+		ps.Add(t.File.Path, t.Line, fmt.Sprintf("read upstream's declaration, then go run ./tools/cmd/mongofork accept '%s'", t.Key),
+			"//fork:%s %s: %s (%s, %s)", t.How, t.Key.Name, said, l.Version, syntax.Places(t.All))
 	}
 	for name := range l.Entries {
 		if _, named := now[name]; complete && !named {

@@ -16,14 +16,23 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Touch is a declaration of ours laid over one of upstream's.
+// Touch is what a directive does to a declaration of upstream's.
 type Touch struct {
 	How    syntax.Verb
 	Key    syntax.Key
 	Reason string
+	// File and Line are where the directive stands.
+	File *syntax.File
+	Line int
+	// Ours is nil if upstream's is removed.
 	Ours   *Decl
 	Theirs *syntax.Decl
+	// All is Theirs and, if it is removed, what cannot be there without it.
+	All []*syntax.Decl
 }
+
+// At returns "file:line" of the directive.
+func (t Touch) At() string { return fmt.Sprintf("%s:%d", t.File.Path, t.Line) }
 
 // Plan is an overlay whose every directive has found its upstream declaration.
 type Plan struct {
@@ -31,7 +40,6 @@ type Plan struct {
 	Overlay *Overlay
 	Touches []Touch
 	Added   []*Decl
-	Removed []Removal
 }
 
 // Match looks up what each overlay declaration is about and checks what its directive, or the lack of one, asserts, as far as a compiler
@@ -113,10 +121,8 @@ func (mt *matcher) decl(d *Decl) {
 
 // touch matches a declaration with the one that its directive is about.
 func (mt *matcher) touch(d *Decl, found []*syntax.Decl) {
-	verb := d.Directive.Verb
-	fail := func(mend, format string, args ...any) {
-		mt.problems.Add(d.File.Path, d.Line, mend, "//fork:%s %s: %s", verb, d.Key.Name, fmt.Sprintf(format, args...))
-	}
+	t := Touch{How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason, File: d.File, Line: d.Line, Ours: d, All: found}
+	fail := func(mend, format string, args ...any) { mt.fail(t, mend, format, args...) }
 	switch {
 	case len(found) == 0:
 		fail("remove the directive if the declaration is new, or move our file to the folder that has it",
@@ -124,9 +130,9 @@ func (mt *matcher) touch(d *Decl, found []*syntax.Decl) {
 	case len(found) > 1:
 		fail("declare something new and call it from upstream's seams instead",
 			"upstream has several under different build constraints (%s)", syntax.Places(found))
-	case verb == syntax.Wrap && (d.Func == nil || found[0].Func == nil):
+	case t.How == syntax.Wrap && (d.Func == nil || found[0].Func == nil):
 		fail("use //fork:replace", "only functions and methods can be wrapped (%s)", found[0].At())
-	case verb == syntax.Wrap && !syntax.Mentions(d.Func, UpstreamName(d.Bare())):
+	case t.How == syntax.Wrap && !syntax.Mentions(d.Func, UpstreamName(d.Bare())):
 		fail("call it, or use //fork:replace", "ours never uses %s", UpstreamName(d.Bare()))
 	case rooted(found[0]) != "":
 		fail("declare something else, or set the value in an init function", "%s (%s)", rooted(found[0]), found[0].At())
@@ -134,34 +140,36 @@ func (mt *matcher) touch(d *Decl, found []*syntax.Decl) {
 		fail("give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]",
 			d.File.Constraint, found[0].At(), found[0].File.Constraint)
 	default:
-		mt.plan.Touches = append(mt.plan.Touches,
-			Touch{How: verb, Key: d.Key, Reason: d.Directive.Reason, Ours: d, Theirs: found[0]})
+		t.Theirs = found[0]
+		mt.plan.Touches = append(mt.plan.Touches, t)
 	}
 }
 
+func (mt *matcher) fail(t Touch, mend, format string, args ...any) {
+	mt.problems.Add(t.File.Path, t.Line, mend, "//fork:%s %s: %s", t.How, t.Key.Name, fmt.Sprintf(format, args...))
+}
+
 // removal matches a declaration that is to go, in the package of the directive's file.
-func (mt *matcher) removal(r Removal) {
-	pkg, p := mt.packageOf(r.File)
-	r.Key = syntax.Key{Package: pkg, Name: r.Target}
-	r.Theirs = p.Whole(r.Key)
-	fail := func(mend, format string, args ...any) {
-		mt.problems.Add(r.File.Path, r.Line, mend, "//fork:remove %s: %s", r.Target, fmt.Sprintf(format, args...))
-	}
-	ours := mt.owner[r.Key]
-	stays := slices.IndexFunc(r.Theirs, func(d *syntax.Decl) bool { return rooted(d) != "" })
-	switch {
-	case len(p.Lookup(r.Key)) == 0:
-		fail("look for what replaced it", "upstream %s has no such declaration in %s", mt.plan.Module.Version, pkg)
+func (mt *matcher) removal(t Touch) {
+	pkg, p := mt.packageOf(t.File)
+	t.Key.Package = pkg
+	t.All = p.Whole(t.Key)
+	ours := mt.owner[t.Key]
+	stays := slices.IndexFunc(t.All, func(d *syntax.Decl) bool { return rooted(d) != "" })
+	switch found := p.Lookup(t.Key); {
+	case len(found) == 0:
+		mt.fail(t, "look for what replaced it", "upstream %s has no such declaration in %s", mt.plan.Module.Version, pkg)
 	case ours != nil:
-		fail("keep one of them", "the overlay has it too (%s)", ours.At())
-	case slices.ContainsFunc(mt.plan.Removed, func(other Removal) bool { return other.Key == r.Key }):
-		fail("keep one of them", "it is removed twice")
-	case isPublic(r.Key):
-		fail("keep it: applications may use it", "it is exported from %s", pkg)
+		mt.fail(t, "keep one of them", "the overlay has it too (%s)", ours.At())
+	case slices.ContainsFunc(mt.plan.Touches, func(other Touch) bool { return other.Key == t.Key }):
+		mt.fail(t, "keep one of them", "it is removed twice")
+	case isPublic(t.Key):
+		mt.fail(t, "keep it: applications may use it", "it is exported from %s", pkg)
 	case stays >= 0:
-		fail("keep it", "%s (%s)", rooted(r.Theirs[stays]), r.Theirs[stays].At())
+		mt.fail(t, "keep it", "%s (%s)", rooted(t.All[stays]), t.All[stays].At())
 	default:
-		mt.plan.Removed = append(mt.plan.Removed, r)
+		t.Theirs = found[0]
+		mt.plan.Touches = append(mt.plan.Touches, t)
 	}
 }
 
@@ -208,5 +216,5 @@ func (p *Plan) Counts() string {
 		count[t.How]++
 	}
 	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), len(p.Removed))
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
 }

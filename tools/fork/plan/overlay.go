@@ -25,8 +25,8 @@ type File struct {
 	Source *syntax.File
 	// Decls are the declarations with their directives.
 	Decls []*Decl
-	// Removals are its //fork:remove directives.
-	Removals []Removal
+	// Removals are its //fork:remove directives; their keys have no package yet.
+	Removals []Touch
 }
 
 // Decl is a declaration of ours.
@@ -37,19 +37,6 @@ type Decl struct {
 	// Line is where the directive, or the declaration, stands.
 	Line int
 }
-
-// Removal is a //fork:remove directive and, once it has been matched, what goes: a declaration of upstream's with what belongs to it.
-type Removal struct {
-	Target, Reason string
-	File           *syntax.File
-	Line           int
-
-	Key    syntax.Key
-	Theirs []*syntax.Decl
-}
-
-// At returns "file:line" of the directive.
-func (r Removal) At() string { return fmt.Sprintf("%s:%d", r.File.Path, r.Line) }
 
 // FoldersFile lists a repository's overlay folders, one per line.
 const FoldersFile = "etc/overlay"
@@ -153,7 +140,8 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			case d.Verb == syntax.Base:
 				versions = d.Range
 			case d.Verb == syntax.Remove:
-				f.Removals = append(f.Removals, Removal{Target: d.Target, Reason: d.Reason, File: f.Source, Line: line})
+				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: syntax.Key{Name: d.Target}, Reason: d.Reason,
+					File: f.Source, Line: line})
 			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
 				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
 					"parentheses, that has no other",

@@ -46,17 +46,12 @@ func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
 }
 
 // Source provides upstream modules.
-type Source interface {
-	Module(ctx context.Context, path, version string) (*Module, error)
-}
+type Source func(ctx context.Context, path, version string) (*Module, error)
 
-// ModuleCache is the go command's module cache, which downloads what it lacks and checks it against the checksum database.
-type ModuleCache struct{ Run command.RunFunc }
-
-// Module downloads path@version if needed and reads it.
-func (c ModuleCache) Module(ctx context.Context, path, version string) (*Module, error) {
+// Download is the Source of the go command's module cache, which gets what it lacks and checks it against the checksum database.
+func Download(ctx context.Context, path, version string) (*Module, error) {
 	// Outside of any module no go.mod, go.work or vendor folder can redirect the go command.
-	out, err := c.Run(ctx, os.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json",
+	out, err := command.Output(ctx, os.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json",
 		path+"@"+version)
 	var got struct{ Dir, Error string }
 	if jsonErr := json.Unmarshal(out, &got); err == nil {
