@@ -23,8 +23,9 @@ const (
 	// unsent are the errors of attempts that got no connection, or no server.
 	unsent = `\S+ " ?(connection pool for \S+` + poolCleared + `|server selection error: |` +
 		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
-	// down is what upstream does to a pool and its server.
-	down = `^(pool \S+: ConnectionPoolCleared|server \S+: \w+ to Unknown|topology: )`
+	// found is a server that is found again, down what upstream does to a pool and its server.
+	found = `^(server \S+: Unknown to|topology: )`
+	down  = `^(pool \S+: ConnectionPoolCleared|server \S+: \w+ to Unknown|topology: )`
 
 	commits      = `^(started|\S+ sees) commitTransaction`
 	aborts       = `^(started|\S+ sees) abortTransaction`
@@ -63,6 +64,13 @@ var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 
 var ofCalls = []Difference{
 	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool { return i.interrupted(expired) && i.sameResult() }},
+	// It has the context's error alone.
+	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
+		return i.Up.says("error",
+			`^(context\.deadlineExceededError|\*errors\.errorString) "context (deadline exceeded|canceled)"$`) &&
+			i.adds(`network|RetryableWriteError|`+transient) && strings.Contains(i.Fork.end("error"), noTime) &&
+			i.Up.end("returns") == i.Fork.end("returns") && some(i.Fork.Before, `^failed `)
+	}},
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
 		return i.Up.says("returns", `Acknowledged:false`) && i.Fork.says("returns", `Acknowledged:true`) &&
@@ -101,6 +109,10 @@ var ofCalls = []Difference{
 	{Row: "a new pool", Ends: "none", Up: `^pool \S+: ConnectionPoolCleared`, When: func(i *Instant) bool {
 		return !some(i.Up.Before, `^server \S+: Unknown to `)
 	}},
+	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
+		Fork: found, When: func(i *Instant) bool {
+			return i.Plan.Has("adaptiveThrottling=true") && i.Plan.faulty(func(f Fault) bool { return f.What == Reset })
+		}},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
 	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", When: func(i *Instant) bool {
 		const fails = handshake + `|incomplete read of message header`
@@ -132,6 +144,11 @@ var ofCalls = []Difference{
 	{Row: clearedPool, Apart: true, Kinds: anyCall, Ends: "up|both", When: func(i *Instant) bool {
 		return (some(i.Up.All, unfit) || i.Up.says("error", `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)) &&
 			(!i.Fork.ends() || i.Fork.says("is", transient+`|RetryableWriteError|`+expired))
+	}},
+	// And so the command of a monitor, which has the transaction's session.
+	{Row: clearedPool, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
+		return some(i.Up.On, `^started count`) && i.Fork.says("is", `^`+transient+`$`) &&
+			i.Fork.says("error", `^mongo\.CommandError " ?connection pool for \S+`+poolCleared)
 	}},
 	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: func(i *Instant) bool {
 		return !i.Plan.Has("retryWrites=false") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
