@@ -92,7 +92,7 @@ var rules = []rule{
 	{text: "a transaction is left open", of: trial.Plan.Aborts, broken: leavesOpen},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
 		// else by chance; or by what differences.md has about connections and WithTransaction
-		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && !p.Limits() && p.Reachable() && !p.Lacks() &&
+		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && p.Reachable() && !p.Lacks() &&
 			p.Batch == 0 && (!p.Has("timeoutMS") || !p.Has("withTransaction"))
 	}, broken: failsAlone},
 	{text: "tokens are minted", broken: func(plan trial.Plan, _, fork traces) bool {

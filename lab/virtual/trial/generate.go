@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -60,8 +59,7 @@ func New(seed uint64) Plan {
 		p.Faults = append(p.Faults, f)
 	}
 	if s.chance(3) {
-		pick(s, source.outage, source.ended, source.ended, source.storm, source.bulk, source.killed, source.killed, source.load,
-			source.spent)(s, &p)
+		pick(s, source.ended, source.ended, source.storm, source.bulk, source.killed, source.killed, source.spent)(s, &p)
 	}
 	if seed%2 == 0 && len(p.Calls) <= 20 { // from a source of their own, so that they change no other plan
 		source{rand.New(rand.NewPCG(seed, 2))}.features(&p)
@@ -83,16 +81,6 @@ func (s source) calls(p *Plan, workers, each int, kind string) {
 	for id := range workers * each {
 		p.Calls = append(p.Calls, Call{ID: id + 1, Worker: id % workers, Pause: s.between(0, 60), Kind: kind, N: 1})
 	}
-}
-
-// outage makes calls wait for something that accepts connections and closes them, or refuses them.
-func (s source) outage(p *Plan) {
-	p.Topology, p.Options = pick(s, "replicaset:1", "replicaset:3", "sharded:1", "standalone"),
-		slices.DeleteFunc(p.Options, func(o string) bool {
-			return strings.HasPrefix(o, "timeoutMS") || strings.HasPrefix(o, "serverSelection")
-		})
-	s.calls(p, 3, 4, pick(s, "findOne", "insertOne", "updateOne"))
-	p.Faults = []Fault{{What: pick(s, Away, Away, Stop), At: s.between(1, 200), For: s.between(500, 10000)}}
 }
 
 // ended makes the end of transactions fail, often after the caller's deadline or cancellation.
@@ -161,14 +149,6 @@ func (s source) spent(p *Plan) {
 	p.Faults = []Fault{all, some}
 }
 
-// load makes more calls than the servers can do.
-func (s source) load(p *Plan) {
-	p.Topology = pick(s, "loadbalanced:1", "loadbalanced:1", "replicaset:1", "sharded:1")
-	p.Options = append(p.Options, pick(s, "adaptiveThrottling=true", "adaptiveRetries=true", "appName=load"))
-	s.calls(p, pick(s, 5, 20), pick(s, 5, 20), pick(s, "findOne", "insertOne", "updateOne"))
-	p.Faults = []Fault{{What: pick(s, Capacity, Requests), For: s.between(500, 5000), Rate: pick(s, 5.0, 20, 50)}}
-}
-
 func (s source) options() []string {
 	var options []string
 	for _, o := range []struct {
@@ -202,7 +182,7 @@ func (s source) fault(p Plan) Fault {
 		f.On = pick(s, "hello", "endSessions", "killCursors")
 	}
 	f.What = pick(s, Error, Error, Error, Concern, Reject, Reject, Close, Close, Lose, Drop, Slow, Slow, Silent, Refusing, Closing,
-		Away, Reset, Stop, StepDown, Connections)
+		Away, Reset, Stop, StepDown)
 	switch f.What {
 	case Error, Concern:
 		f.Code = pick[int32](s, 2, 13, 43, 91, 189, 251, 112, 11600, 11602, 10107, 13435, 262, 6, 50, 64, 100, 225, 237, 391, 11000)
@@ -218,6 +198,5 @@ func (s source) fault(p Plan) Fault {
 	if s.chance(2) {
 		f.On, f.Nth, f.At = "", 0, s.between(0, 200)
 	}
-	f.Rate = pick(s, 1.0, 5, 20)
 	return f
 }

@@ -71,7 +71,6 @@ type Fault struct {
 	Every int           `json:",omitempty"` // only each so-manieth of them
 	Code  int32         `json:",omitempty"`
 	Host  int           `json:",omitempty"` // from 1; 0 for all
-	Rate  float64       `json:",omitempty"`
 	Field string        `json:",omitempty"` // that a reply lacks
 }
 
@@ -93,17 +92,14 @@ const (
 
 // What can go wrong with servers and the network.
 const (
-	Silent      = "silent"
-	Refusing    = "refusing"
-	Closing     = "closing"  // new connections are accepted and closed
-	Breaking    = "breaking" // new connections are accepted and reset
-	Away        = "away"     // all connections are reset, new ones closed: a proxy before a server that restarts
-	Reset       = "reset"
-	Stop        = "stop"
-	StepDown    = "stepdown"
-	Capacity    = "capacity"
-	Requests    = "requests"
-	Connections = "connections"
+	Silent   = "silent"
+	Refusing = "refusing"
+	Closing  = "closing"  // new connections are accepted and closed
+	Breaking = "breaking" // new connections are accepted and reset
+	Away     = "away"     // all connections are reset, new ones closed: a proxy before a server that restarts
+	Reset    = "reset"
+	Stop     = "stop"
+	StepDown = "stepdown"
 )
 
 // is reports whether the fault is one of these.
@@ -129,16 +125,11 @@ func (f Fault) overloads() bool {
 	if f.What == Reject {
 		return f.Code != interrupted
 	}
-	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop, Capacity, Requests, Connections) || establishes(f.On)
+	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop) || establishes(f.On)
 }
 
 // Overloads reports whether the plan has retryable overload errors, so that drivers may differ.
 func (p Plan) Overloads() bool { return p.faulty(Fault.overloads) }
-
-// Limits reports whether servers have limits, so that it is by chance which commands they reject.
-func (p Plan) Limits() bool {
-	return p.faulty(func(f Fault) bool { return f.is(Capacity, Requests, Connections) })
-}
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
 func (p Plan) OnlyOverloads() bool {
@@ -196,7 +187,7 @@ func (p Plan) Conflicts() int {
 
 // Closes reports whether nothing is overloaded but what cursors are closed at.
 func (p Plan) Closes() bool {
-	return !p.Has("timeoutMS") && p.Monitor.On == "" && !p.Limits() &&
+	return !p.Has("timeoutMS") && p.Monitor.On == "" &&
 		!p.faulty(func(f Fault) bool { return f.overloads() && f.On != "killCursors" })
 }
 
@@ -227,7 +218,7 @@ func (p Plan) OneRetry() bool {
 
 // Reachable reports whether a server that exists can be reached at any time.
 func (p Plan) Reachable() bool {
-	return !p.faulty(func(f Fault) bool { return f.overloads() && !f.is(Reject, Capacity, Requests) })
+	return !p.faulty(func(f Fault) bool { return f.overloads() && f.What != Reject })
 }
 
 // Aborts reports whether the servers that exist can be reached, and none refuses to abort.
@@ -267,11 +258,6 @@ func (p Plan) Turns() time.Duration {
 // Hurries reports whether a call may end because of the time.
 func (p Plan) Hurries(c Call) bool {
 	return c.Deadline+c.Cancel > 0 || p.Has("timeoutMS") || p.Has("serverSelectionTimeoutMS")
-}
-
-// commitsAgain reports whether the application commits a transaction again.
-func (p Plan) commitsAgain() bool {
-	return slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Again == "commit" })
 }
 
 // newest reports whether the driver in this program is for the newer specification.

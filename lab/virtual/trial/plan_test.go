@@ -39,8 +39,7 @@ func TestPlansHaveEverything(t *testing.T) {
 	}
 	for _, what := range append(kindNames(), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline",
 		"a cancellation",
-		Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Capacity, Requests,
-		Connections) {
+		Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown) {
 		assert.True(t, seen[what], "no plan has %s", what)
 	}
 	assert.InDelta(t, 1000, overloads, 400, "plans with overload errors")

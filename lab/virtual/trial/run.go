@@ -173,15 +173,6 @@ func (a *application) inflict(f Fault) {
 		over = func() { a.cluster.Restart(0) }
 	case StepDown:
 		_ = a.cluster.StepDown(f.For) // other deployments have no primary
-	case Capacity:
-		a.cluster.SetCapacity(&virtual.Capacity{PerSecond: f.Rate, Queue: 2, RejectionCost: 0.1})
-		over = func() { a.cluster.SetCapacity(nil) }
-	case Requests:
-		_ = a.cluster.LimitRequests(int32(f.Rate), 1)
-		over = func() { _ = a.cluster.LimitRequests(0, 0) }
-	case Connections:
-		_ = a.cluster.LimitConnections(int32(f.Rate), 0.1, 0)
-		over = func() { _ = a.cluster.LimitConnections(0, 0, 0) }
 	}
 	time.AfterFunc(f.For+aside, over)
 }
