@@ -139,8 +139,8 @@ func (s *store) now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now(
 // commands are what servers execute. The table is read only.
 var commands = map[string]func(*store, *query) (result, *failure){
 	"hello": (*store).hello, "isMaster": (*store).hello, "ismaster": (*store).hello, "find": (*store).find, "count": (*store).count,
-	"aggregate": (*store).aggregate, "distinct": (*store).distinct, "insert": (*store).inserts, "update": (*store).updates,
-	"delete": (*store).deletes, "findAndModify": (*store).findAndModify, "bulkWrite": (*store).bulkWrite,
+	"aggregate": (*store).aggregate, "distinct": (*store).distinct, "insert": (*store).writes, "update": (*store).writes,
+	"delete": (*store).writes, "findAndModify": (*store).findAndModify, "bulkWrite": (*store).writes,
 	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list, "drop": (*store).drop,
 	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
 	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,

@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -139,14 +140,6 @@ type outcome struct {
 	before, after                        bson.Raw // of the last document
 }
 
-// upserts are the fields that tell of a document that was inserted by an update.
-func (o outcome) upserts(fields ...any) bson.D {
-	if o.upserted == nil {
-		return nil
-	}
-	return doc(append(fields, "_id", o.upserted)...)
-}
-
 // modify runs an update statement.
 func (s *store) modify(q *query, namespace string, filter, update bson.Raw, multi, upsert bool) (outcome, *failure) {
 	found, failed := s.matching(namespace, filter)
@@ -192,71 +185,98 @@ func first(found []bson.Raw, multi bool) []bson.Raw {
 	return found[:min(1, len(found))]
 }
 
-// statements runs a write's statements until one fails, or all of them if they are not ordered.
-func (s *store) statements(q *query, field string, run func(bson.Raw, int) *failure) (writeErrors bson.A, failed *failure) {
-	ordered, given := q.doc.Lookup("ordered").BooleanOK()
-	for i, value := range q.array(field) {
-		statement, _ := value.DocumentOK()
-		failed := run(statement, i)
-		if failed == nil {
+// statement is one of a write.
+type statement struct {
+	kind, namespace           string
+	filter, update, insertion bson.Raw
+	multi, upsert             bool
+}
+
+// statements are those of a write of one collection, or of a bulk write of several.
+func (q *query) statements() (all []statement) {
+	namespaces := q.array("nsInfo")
+	for _, value := range q.array(map[string]string{"insert": "documents", "update": "updates", "delete": "deletes",
+		"bulkWrite": "ops"}[q.name]) {
+		op, _ := value.DocumentOK()
+		one := statement{kind: q.name, filter: document(op, "q"), update: document(op, "u"), insertion: op,
+			multi: bsondoc.IsTrue(op.Lookup("multi")), upsert: bsondoc.IsTrue(op.Lookup("upsert"))}
+		switch q.name {
+		case "delete":
+			one.multi = number(op, "limit", 0) == 0
+		case "bulkWrite":
+			one.kind = bsondoc.FirstKey(op)
+			one.filter, one.update, one.insertion = document(op, "filter"), document(op, "updateMods"), document(op, "document")
+			info, _ := namespaces[number(op, one.kind, 0)].DocumentOK()
+			one.namespace, _ = info.Lookup("ns").StringValueOK()
+			all = append(all, one)
 			continue
 		}
-		if q.transaction != nil {
-			return nil, failed
-		}
-		writeErrors = append(writeErrors,
-			append(doc("index", int32(i), "code", failed.Code, "errmsg", failed.Message), failed.Extra...))
-		if ordered || !given {
+		one.namespace = q.namespace()
+		all = append(all, one)
+	}
+	return all
+}
+
+func (s *store) apply(q *query, one statement) (outcome, *failure) {
+	switch one.kind {
+	case "insert":
+		return outcome{inserted: 1}, s.one(q, one.namespace, one.insertion)
+	case "update":
+		return s.modify(q, one.namespace, one.filter, one.update, one.multi, one.upsert)
+	default:
+		return s.remove(q, one.namespace, one.filter, one.multi)
+	}
+}
+
+// writes runs a write's statements until one fails, or all of them if they are not ordered.
+func (s *store) writes(q *query) (result, *failure) {
+	var sum outcome
+	var writeErrors, upserted bson.A
+	var results []bson.Raw // of a bulk write
+	unordered := bsondoc.Has(q.doc, "ordered") && !bsondoc.IsTrue(q.doc.Lookup("ordered"))
+	for i, one := range q.statements() {
+		o, failed := s.apply(q, one)
+		if failed != nil {
+			if q.transaction != nil {
+				return nil, failed
+			}
+			fails := doc("code", failed.Code, "errmsg", failed.Message)
+			writeErrors = append(writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
+			results = append(results, marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
+			if unordered {
+				continue
+			}
 			break
 		}
-	}
-	return writeErrors, nil
-}
-
-// inserts, updates and deletes run the statements of such a command.
-func (s *store) inserts(q *query) (result, *failure) {
-	return s.many(q, "documents", func(statement bson.Raw) (outcome, *failure) {
-		return outcome{inserted: 1}, s.one(q, q.namespace(), statement)
-	})
-}
-
-func (s *store) updates(q *query) (result, *failure) {
-	return s.many(q, "updates", func(statement bson.Raw) (outcome, *failure) {
-		multi, upsert := bsondoc.IsTrue(statement.Lookup("multi")), bsondoc.IsTrue(statement.Lookup("upsert"))
-		return s.modify(q, q.namespace(), document(statement, "q"), document(statement, "u"), multi, upsert)
-	})
-}
-
-func (s *store) deletes(q *query) (result, *failure) {
-	return s.many(q, "deletes", func(statement bson.Raw) (outcome, *failure) {
-		return s.remove(q, q.namespace(), document(statement, "q"), number(statement, "limit", 0) == 0)
-	})
-}
-
-func (s *store) many(q *query, field string, run func(bson.Raw) (outcome, *failure)) (reply result, failed *failure) {
-	var n, modified int32
-	var upserted bson.A
-	writeErrors, failed := s.statements(q, field, func(statement bson.Raw, i int) *failure {
-		o, failed := run(statement)
-		if failed != nil {
-			return failed
+		reply := doc("ok", 1.0, "idx", int32(i), "n", o.inserted+o.matched+o.deleted)
+		if one.kind == "update" {
+			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
 		}
-		n, modified = n+o.inserted+o.matched+o.deleted, modified+o.modified
-		if fields := o.upserts("index", int32(i)); fields != nil {
-			n, upserted = n+1, append(upserted, fields)
+		if o.upserted != nil {
+			upserted = append(upserted, doc("index", int32(i), "_id", o.upserted))
+			reply = append(reply, bson.E{Key: "upserted", Value: doc("_id", o.upserted)})
 		}
-		return nil
-	})
-	if reply = doc("n", n); q.name == "update" {
-		reply = append(reply, bson.E{Key: "nModified", Value: modified})
+		sum.inserted, sum.matched = sum.inserted+o.inserted, sum.matched+o.matched
+		sum.modified, sum.deleted = sum.modified+o.modified, sum.deleted+o.deleted
+		if !bsondoc.IsTrue(q.doc.Lookup("errorsOnly")) {
+			results = append(results, marshal(reply))
+		}
 	}
-	if len(upserted) > 0 {
-		reply = append(reply, bson.E{Key: "upserted", Value: upserted})
+	if q.name == "bulkWrite" {
+		return append(s.open(q, "admin.$cmd.bulkWrite", results, false), doc("nErrors", int32(len(writeErrors)),
+			"nInserted", sum.inserted, "nMatched", sum.matched, "nModified", sum.modified, "nUpserted", int32(len(upserted)),
+			"nDeleted", sum.deleted)...), nil
 	}
-	if len(writeErrors) > 0 {
-		reply = append(reply, bson.E{Key: "writeErrors", Value: writeErrors})
+	reply := doc("n", sum.inserted+sum.matched+sum.deleted+int32(len(upserted)))
+	for key, value := range map[string]bson.A{"upserted": upserted, "writeErrors": writeErrors} {
+		if len(value) > 0 {
+			reply = append(reply, bson.E{Key: key, Value: value})
+		}
 	}
-	return reply, failed
+	if q.name == "update" {
+		reply = append(reply, bson.E{Key: "nModified", Value: sum.modified})
+	}
+	return reply, nil
 }
 
 func (s *store) findAndModify(q *query) (result, *failure) {
@@ -280,60 +300,4 @@ func (s *store) findAndModify(q *query) (result, *failure) {
 		return doc("lastErrorObject", last, "value", nil), failed
 	}
 	return doc("lastErrorObject", last, "value", value), failed
-}
-
-// bulkWrite runs statements for several collections.
-func (s *store) bulkWrite(q *query) (result, *failure) {
-	var namespaces []string
-	for _, value := range q.array("nsInfo") {
-		info, _ := value.DocumentOK()
-		namespace, _ := info.Lookup("ns").StringValueOK()
-		namespaces = append(namespaces, namespace)
-	}
-	var sum outcome
-	var upserts, failures int32
-	var results []bson.Raw
-	onlyErrors := bsondoc.IsTrue(q.doc.Lookup("errorsOnly"))
-	_, failed := s.statements(q, "ops", func(op bson.Raw, i int) *failure {
-		kind := bsondoc.FirstKey(op)
-		at, _ := op.Index(0).Value().AsInt64OK()
-		if int(at) >= len(namespaces) {
-			return servererror.Errorf(servererror.CodeBadValue, "%s names namespace %d of %d", kind, at, len(namespaces))
-		}
-		o, failed := s.bulkStatement(q, kind, namespaces[at], op)
-		if failed != nil {
-			failures++
-			results = append(results,
-				marshal(doc("ok", 0.0, "idx", int32(i), "code", failed.Code, "errmsg", failed.Message, "n", int32(0))))
-			return failed
-		}
-		reply := doc("ok", 1.0, "idx", int32(i), "n", o.inserted+o.matched+o.deleted)
-		if kind == "update" {
-			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
-		}
-		if fields := o.upserts(); fields != nil {
-			upserts, reply = upserts+1, append(reply, bson.E{Key: "upserted", Value: fields})
-		}
-		sum.inserted, sum.matched = sum.inserted+o.inserted, sum.matched+o.matched
-		sum.modified, sum.deleted = sum.modified+o.modified, sum.deleted+o.deleted
-		if !onlyErrors {
-			results = append(results, marshal(reply))
-		}
-		return nil
-	})
-	return append(s.open(q, "admin.$cmd.bulkWrite", results, false), doc("nErrors", failures, "nInserted", sum.inserted,
-		"nMatched", sum.matched, "nModified", sum.modified, "nUpserted", upserts, "nDeleted", sum.deleted)...), failed
-}
-
-func (s *store) bulkStatement(q *query, kind, namespace string, op bson.Raw) (outcome, *failure) {
-	multi := bsondoc.IsTrue(op.Lookup("multi"))
-	switch kind {
-	case "insert":
-		return outcome{inserted: 1}, s.one(q, namespace, document(op, "document"))
-	case "update":
-		return s.modify(q, namespace, document(op, "filter"), document(op, "updateMods"), multi,
-			bsondoc.IsTrue(op.Lookup("upsert")))
-	default:
-		return s.remove(q, namespace, document(op, "filter"), multi)
-	}
 }
