@@ -77,6 +77,10 @@ var examplesOfTransactions = []example{
 		ended(`backpressure.Interruption "y: no time to try the transaction again: y"`, expired)},
 
 	{"retried abortTransaction", "unpinned", in("sharded:2", of("abortedTransaction")), l(aborts), l(aborts), l(next, aborts)},
+	{"retried abortTransaction", "no time for another connection", under(time.Second, in("loadbalanced:1", of("abortedTransaction"))),
+		l(aborts), l(aborts), l(next, "(no connection: timeout x", "returns <nil>, an error")},
+	{"", "another connection fails", under(time.Second, in("loadbalanced:1", of("abortedTransaction"))),
+		l(aborts), l(aborts), l(next, "(no connection: connectionError x", "returns <nil>, an error")},
 	{"", "in a replica set", in("replicaset:1", of("abortedTransaction")), l(aborts), l(aborts), l(next, aborts)},
 	{"", "its first abort", in("sharded:2", of("abortedTransaction")), nil, l(aborts), l(next, aborts)},
 	{"", "no retried abort", in("sharded:2", of("abortedTransaction")), l(aborts), l(aborts), l(next, "returns <nil>, no error")},

@@ -65,7 +65,8 @@ var ofTransactions = []Difference{
 
 	// It stays pinned, and so needs no other connection.
 	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none", Up: aborts, Fork: aborts, When: func(i *Instant) bool {
-		return i.routed() && some(i.Fork.Before, aborts) && some(i.Fork.On, aborts)
+		return i.routed() && some(i.Fork.Before, aborts) &&
+			(some(i.Fork.On, aborts) || i.hurries() && some(i.Fork.On, `^\(no connection: timeout`))
 	}},
 	// After a commit that was never sent, its abort has a commit's label.
 	{Row: abortAgain, Kinds: transactions, Ends: "none|both", Up: `^failed abort.*` + unknown + `$`,
