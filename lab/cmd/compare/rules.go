@@ -88,7 +88,10 @@ var rules = []rule{
 		return slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool { return o.Single() && o.Attempts > t.Limit+1 })
 	}},
 	{text: "a call outlives its deadline", broken: outlives},
-	{text: "a storm of connections", broken: storms},
+	{text: "a storm of connections", broken: func(_ trial.Plan, up, fork traces) bool {
+		opened := func(t trial.Trace) int { return t.Opened }
+		return fork.least(opened) > 100+10*up.most(opened)
+	}},
 	{text: "a transaction is left open", of: trial.Plan.Aborts, broken: leavesOpen},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
 		// else by chance; or by what differences.md has about connections and WithTransaction
@@ -162,22 +165,6 @@ func outlives(plan trial.Plan, up, fork traces) bool {
 		}
 		return f.Overrun() > allowed
 	})
-}
-
-func storms(plan trial.Plan, up, fork traces) bool {
-	// Where upstream gives up, the fork's later commands may lose their connection, and the monitor then its own.
-	cut := func(t trial.Trace) int { return t.Cut }
-	allowed := 8*(1+len(plan.Workers())) + 2*max(0, fork.least(cut)-up.most(cut))
-	if plan.FailsAuthentication() {
-		allowed += len(plan.Calls) // each is retried
-	}
-	if plan.Has("withTransaction") {
-		allowed += 32 // ten in the first second, with retries
-	}
-	if plan.Has("minPoolSize") {
-		allowed += up.most(trial.Trace.Burst) // the pools of how many members are filled again and again is by chance
-	}
-	return fork.least(trial.Trace.Burst) > up.most(trial.Trace.Burst)+allowed
 }
 
 func leavesOpen(_ trial.Plan, up, fork traces) bool {

@@ -148,11 +148,6 @@ func (p Plan) OnlyMonitored() bool {
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
-// FailsAuthentication reports whether something goes wrong when clients authenticate.
-func (p Plan) FailsAuthentication() bool {
-	return p.faulty(func(f Fault) bool { return strings.HasPrefix(f.On, "sasl") })
-}
-
 // Lacks reports whether replies lack what they must have, which upstream may not notice.
 func (p Plan) Lacks() bool { return p.faulty(func(f Fault) bool { return f.What == Lack }) }
 

@@ -204,9 +204,6 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 }
 
 func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
-	if f.cuts() {
-		a.note(func() { a.result.Cut++ })
-	}
 	switch f.What {
 	case Error:
 		return virtual.Fail(c, f.Code)
@@ -242,10 +239,7 @@ func (a *application) trace() Trace {
 	for i := range t.Outcomes {
 		t.Outcomes[i].Held = a.held(t.Outcomes[i])
 	}
-	for _, c := range a.cluster.Connections() {
-		t.Opened = append(t.Opened, c.At.Sub(a.start))
-	}
-	t.Commands, t.Limit = len(a.cluster.Commands()), a.plan.limit()
+	t.Opened, t.Commands, t.Limit = len(a.cluster.Connections()), len(a.cluster.Commands()), a.plan.limit()
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2
 	}

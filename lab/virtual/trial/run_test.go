@@ -132,13 +132,3 @@ func TestHeld(t *testing.T) {
 		})
 	}
 }
-
-func TestCut(t *testing.T) {
-	for on, cut := range map[string]int{"find": 2, "hello": 0} {
-		t.Run(on, func(t *testing.T) {
-			plan := Plan{Topology: "standalone", Calls: []Call{{ID: 1, Kind: "findOne"}},
-				Faults: []Fault{{What: Close, On: on, Nth: 1, Times: 2}}}
-			assert.Equal(t, cut, run(t, plan).Cut)
-		})
-	}
-}

@@ -10,13 +10,11 @@ import (
 
 // Trace is what happened in a trial.
 type Trace struct {
-	Digest   string // of the lines
-	Lines    []Line `json:",omitempty"`
-	Outcomes []Outcome
-	// Opened are the times at which connections were opened.
-	Opened      []time.Duration
+	Digest      string // of the lines
+	Lines       []Line `json:",omitempty"`
+	Outcomes    []Outcome
+	Opened      int // connections
 	Commands    int
-	Cut         int           // connections that the plan closed because of a command of a call
 	Unfinished  int           // transactions that are left when all calls have returned
 	Unstarted   int           // commands of transactions that have not been started
 	Early       int           // pools that are ready before their server can be known
@@ -50,8 +48,8 @@ func (l Line) String() string {
 
 // String describes how the calls ended.
 func (t Trace) String() string {
-	text := fmt.Sprintf("\t%d commands, %d connections, %d in a second, %d open transactions, lost %v, twice %v\n",
-		t.Commands, len(t.Opened), t.Burst(), t.Unfinished, t.Lost, t.Twice)
+	text := fmt.Sprintf("\t%d commands, %d connections, %d open transactions, lost %v, twice %v\n", t.Commands, t.Opened,
+		t.Unfinished, t.Lost, t.Twice)
 	for _, o := range t.Outcomes[:min(len(t.Outcomes), 10)] {
 		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts,
 			cmp.Or(o.Error, "no error"))
@@ -127,16 +125,4 @@ func (t Trace) BeyondLimit(limit int) bool {
 // Well reports whether the first n calls succeeded, and so did what they asked for.
 func (t Trace) Well(n int) bool {
 	return !slices.ContainsFunc(t.Outcomes[:n], func(o Outcome) bool { return !o.OK() || o.Rejected })
-}
-
-// Burst is the largest number of connections opened within a second.
-func (t Trace) Burst() int {
-	most := 0
-	for first, last := 0, 0; last < len(t.Opened); last++ {
-		for t.Opened[last]-t.Opened[first] > time.Second {
-			first++
-		}
-		most = max(most, last-first+1)
-	}
-	return most
 }
