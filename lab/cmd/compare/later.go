@@ -43,8 +43,11 @@ var numbers = regexp.MustCompile(`(lsid|txnNumber): \d+`)
 // router it meets is by chance.
 func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []trial.Line) {
 	for _, l := range t.Lines {
-		if l.Call != o.ID || !same && strings.HasPrefix(l.Text, "returns ") {
+		if l.Call != o.ID {
 			continue
+		}
+		if !same && strings.HasPrefix(l.Text, "returns ") {
+			l.Text = "returns something"
 		}
 		if plan.Topology == "sharded:2" {
 			l.Text = strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017")
