@@ -22,15 +22,9 @@ var proseTests = []string{
 	"TestLoadBalancerSupport", "TestMongosPinning", "TestWriteErrorsWithLabels", "TestSessionsProse",
 }
 
-// spec runs, for each revision, the unified tests on a real server; for that of the fork also all tests of the overlay that need
-// one.
-func (w work) spec() []part {
-	parts := []part{w.unified("spec "+w.Revisions.Fork, w.Revisions.Fork, server.Config{}, w.own.in(needsServer), unifiedTest)}
-	if w.Revisions.Upstream != w.Revisions.Fork {
-		parts = append(parts, w.unified("spec "+w.Revisions.Upstream, w.Revisions.Upstream, server.Config{}, nil, unifiedTest))
-	}
-	return parts
-}
+// spec runs the unified tests, and all tests of the overlay that need a server, on a real one. Of the revision that upstream's tests are
+// for, the fork's has all the unified tests, a few of them changed.
+func (w work) spec() part { return w.unified("spec", server.Config{}, w.own.in(needsServer), unifiedTest) }
 
 // topologies runs the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
 // load balancer that the lab makes of one.
@@ -41,16 +35,16 @@ func (w work) topologies() (parts []part) {
 	}
 	ours := w.own.in(func(pkg string) bool { return pkg == unified })
 	for _, cfg.Lab = range []string{"", "sharded:2", "loadbalanced:2"} {
-		parts = append(parts, w.unified("topologies "+cmp.Or(cfg.Lab, "without the lab"), w.Revisions.Fork, cfg, ours,
+		parts = append(parts, w.unified("topologies "+cmp.Or(cfg.Lab, "without the lab"), cfg, ours,
 			append(proseTests, unifiedTest)...))
 	}
 	return parts
 }
 
-// unified runs the named tests of upstream's, and ours, with the files of a revision.
-func (w work) unified(name, revision string, cfg server.Config, ours functions, theirs ...string) part {
+// unified runs the named tests of upstream's, and ours, with the files of the fork's revision.
+func (w work) unified(name string, cfg server.Config, ours functions, theirs ...string) part {
 	return part{name, func(ctx context.Context, r *Result) error {
-		project, err := w.Project(ctx, revision)
+		project, err := w.Project(ctx, w.Revisions.Fork)
 		if err != nil {
 			return err
 		}

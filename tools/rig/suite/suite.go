@@ -60,7 +60,7 @@ func (w work) parts(suite string) []part {
 	case "upstream":
 		return []part{{suite, w.upstream}}
 	case "spec":
-		return w.spec()
+		return []part{w.spec()}
 	case "integration":
 		return w.integration()
 	default:
