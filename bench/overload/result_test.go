@@ -65,10 +65,12 @@ func TestResult(t *testing.T) {
 		},
 	}
 	for figure, want := range map[string]float64{
-		"goodput": 75, "commands": 1.5, "errors": 25, "p50": 0.5, "p99": 1, "own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4,
+		"goodput": 75, "commands": 1.5, "errors": 25, "p50": 0.5, "p99": 1,
+		"own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4,
 		"fairness":   25. / 26, // two thirds and all
 		"recovery":   0,        // all of the first interval succeed
-		"last error": 0.5, "x: success": 50, "x: p99": 0.25, "x: failed later": 50, "y: success": 100, "y: p99": 1, "y: failed later": 0,
+		"last error": 0.5, "x: success": 50, "x: p99": 0.25, "x: failed later": 50,
+		"y: success": 100, "y: p99": 1, "y: failed later": 0,
 	} {
 		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
 	}

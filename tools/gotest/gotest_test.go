@@ -37,17 +37,19 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ stream, want string }{
 		"passes, failures and skips": {
-			"start p; run p TestA; pass p TestA; run p TestB; fail p TestB; run p TestC; output p TestC c_test.go:3: x; skip p TestC; fail p",
+			"start p; run p TestA; pass p TestA; run p TestB; fail p TestB; run p TestC; skip p TestC; fail p",
 			"p TestA pass, p TestB fail, p TestC skip"},
-		"package without tests":       {"start p; skip p", ""},
-		"all tests are filtered out":  {"start p; output p - ok p [no tests to run]; pass p", ""},
-		"subtests instead of parents": {"start p; run p TestA; run p TestA/x; fail p TestA/x; fail p TestA; fail p", "p TestA/x fail"},
+		"package without tests":      {"start p; skip p", ""},
+		"all tests are filtered out": {"start p; output p - ok p [no tests to run]; pass p", ""},
+		"subtests instead of parents": {
+			"start p; run p TestA; run p TestA/x; fail p TestA/x; fail p TestA; fail p", "p TestA/x fail"},
 		"parent that fails by itself": {
 			"start p; run p TestA; run p TestA/x; pass p TestA/x; fail p TestA; fail p", "p TestA fail, p TestA/x pass"},
 		"package that does not compile": {"start p; output p - FAIL p [build failed]; fail p", "p fail"},
 		"package that fails at its end": {"start p; run p TestA; pass p TestA; output p - race; fail p", "p fail, p TestA pass"},
-		"binary that dies":              {"start p; run p TestA; run p TestB; run p TestC; pass p TestC; fail p", "p TestA fail, p TestB fail, p TestC pass"},
-		"stream that ends":              {"start p; run p TestA; pass p TestA; start q; run q TestB", "p fail, p TestA pass, q TestB fail"},
+		"binary that dies": {
+			"start p; run p TestA; run p TestB; run p TestC; pass p TestC; fail p", "p TestA fail, p TestB fail, p TestC pass"},
+		"stream that ends": {"start p; run p TestA; pass p TestA; start q; run q TestB", "p fail, p TestA pass, q TestB fail"},
 	} {
 		result, _, err := parse(strings.NewReader(script(t, tt.stream)))
 		require.NoError(t, err)

@@ -43,8 +43,9 @@ func everything(t *testing.T) (plan, measured) {
 			require.Contains(t, p.Arms, a, e.Name)
 			require.NotContains(t, all, key{e.Name, a}, "twice")
 			r := overload.Result{}
-			figures := []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error", "own", "others",
-				"own share", "in progress", "unconnected", "half connected", "last connected", "cleared", "heartbeats", "connections"}
+			figures := []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error",
+				"own", "others", "own share", "in progress", "connections",
+				"unconnected", "half connected", "last connected", "cleared", "heartbeats"}
 			for _, c := range e.Classes {
 				figures = append(figures, c.Name+": success", c.Name+": p99", c.Name+": failed later")
 			}
@@ -100,8 +101,7 @@ func TestEverythingThatIsShownIsMeasured(t *testing.T) {
 func TestGoals(t *testing.T) {
 	p, _ := everything(t)
 	goals := p.Tables[len(p.Tables)-1]
-	goals.Lines = goals.Lines[:1]
-	goals.Lines[0].What, goals.Lines[0].Wanted, goals.Lines[0].In, goals.Lines[0].Of = "errors, %", "at most 1", []string{"a", "b"}, "errors"
+	goals.Lines = []row{{What: "errors, %", Wanted: "at most 1", Of: "errors", In: []string{"a", "b"}}}
 	all := measured{
 		{"a", "noRetry"}: {"errors": 10}, {"a", "throttled"}: {"errors": 0.94}, {"a", "newerThrottled"}: {"errors": 1},
 		{"b", "throttled"}: {"errors": 6}, {"b", "newerThrottled"}: {"errors": 20},

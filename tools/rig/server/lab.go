@@ -26,7 +26,8 @@ func (s *Server) startLab(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"), "go", "build", "-o", binary, "./cmd/lab")
+	build := process.Command(ctx, filepath.Join(cfg.Root, "lab"), append(os.Environ(), "GOWORK=off"),
+		"go", "build", "-o", binary, "./cmd/lab")
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the lab: %w\n%s", err, output)
 	}

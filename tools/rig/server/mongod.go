@@ -116,7 +116,8 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 	uri, err := func() (uri string, err error) {
 		first := map[string]string{}
 		for name, role := range map[string]string{configReplicaSet: "--configsvr", "shard": "--shardsvr"} {
-			d, err := Start(ctx, Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: name, Arguments: []string{role}})
+			o := Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: name, Arguments: []string{role}}
+			d, err := Start(ctx, o)
 			if err != nil {
 				return "", err
 			}

@@ -74,7 +74,8 @@ func (c Config) form() (members, routers int, err error) {
 	case kind == "sharded" && good && !c.Users:
 		return 0, size, nil
 	}
-	return 0, 0, fmt.Errorf("topology %q: want standalone, replicaset:N or, without users, sharded:N, N from 1 to %d", c.Topology, maxSize)
+	return 0, 0, fmt.Errorf("topology %q: want standalone, replicaset:N or, without users, sharded:N, N from 1 to %d",
+		c.Topology, maxSize)
 }
 
 // Server is a server that answers as a writable primary.

@@ -29,7 +29,8 @@ func TestOpen(t *testing.T) {
 		assert.NoError(t, err)
 	}
 	for text, want := range map[string]string{
-		"fork: r1\nupstream: r1\n": "", "fork: r1\n": "want upstream and fork", "fork: r1\nupstream: r2\n": "want upstream and fork",
+		"fork: r1\nupstream: r1\n": "",
+		"fork: r1\n":               "want upstream and fork", "fork: r1\nupstream: r2\n": "want upstream and fork",
 		"fork r1": "cannot unmarshal",
 	} {
 		root := t.TempDir()
@@ -52,7 +53,8 @@ const commit = "0123456789abcdef0123456789abcdef01234567"
 // checkout is a made-up state of the specifications repository.
 func checkout(content string) filetree.Tree {
 	return filetree.Tree{
-		"README.md": []byte("no test data"), "source/crud/schema.json": []byte("{}"), "source/crud/tests/unified/a.yml": []byte("no JSON"),
+		"README.md": []byte("no test data"), "source/crud/schema.json": []byte("{}"),
+		"source/crud/tests/unified/a.yml":  []byte("no JSON"),
 		"source/crud/tests/unified/a.json": []byte(content), "source/gridfs/tests/b.json": []byte("{}"),
 	}
 }
@@ -104,7 +106,8 @@ func TestDownload(t *testing.T) {
 	}{
 		{"good", repository, published, "one", "", false},
 		{"other content", repository, published, "two", "are not the pinned ones", false},
-		{"no such commit", repository, commit, "one", "set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
+		{"no such commit", repository, commit, "one",
+			"set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
 		{"no repository", t.TempDir(), published, "one", "set SPECIFICATIONS", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

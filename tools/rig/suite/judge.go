@@ -124,7 +124,8 @@ func (j judge) checkRan(r *Result, result gotest.Result) {
 func (j judge) checkList(r *Result, result gotest.Result) {
 	for test := range j.lost.in(j.covers) {
 		if _, listed := j.skips[test]; !listed {
-			r.fail(test.String(), "upstream has this test, but the fork does not; name it in "+j.skipFile()+" if that is right", "")
+			r.fail(test.String(), "upstream has this test, but the fork does not; name it in "+j.skipFile()+
+				" if that is right", "")
 		}
 	}
 	for test, skip := range j.skips {
@@ -135,7 +136,8 @@ func (j judge) checkList(r *Result, result gotest.Result) {
 		case !j.lost[test] && result[test.Function()].Outcome == gotest.Missing:
 			r.fail(j.skipFile(), test.String()+" is not a test that was run; correct its name or remove the entry", "")
 		case !j.own[skip.successor]:
-			r.fail(j.skipFile(), fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %v", skip.successor, test), "")
+			r.fail(j.skipFile(), fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %v",
+				skip.successor, test), "")
 		}
 	}
 }

@@ -24,7 +24,9 @@ var proseTests = []string{
 
 // spec runs the unified tests, and all tests of the overlay that need a server, on a real one. Of the revision that upstream's tests are
 // for, the fork's has all the unified tests, a few of them changed.
-func (w work) spec() part { return w.unified("spec", server.Config{}, w.own.in(needsServer), unifiedTest) }
+func (w work) spec() part {
+	return w.unified("spec", server.Config{}, w.own.in(needsServer), unifiedTest)
+}
 
 // topologies runs the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
 // load balancer that the lab makes of one.

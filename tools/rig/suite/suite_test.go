@@ -308,6 +308,8 @@ func TestReadSkips(t *testing.T) {
 		}
 		require.NoError(t, err)
 		why := skip{"it changed", gotest.Key{Package: Module + "/q", Test: "TestB"}}
-		assert.Equal(t, map[gotest.Key]skip{{Package: Module + "/p", Test: "TestA"}: why, {Package: Module + "/p", Test: "TestC/d"}: why}, skips)
+		assert.Equal(t, map[gotest.Key]skip{
+			{Package: Module + "/p", Test: "TestA"}: why, {Package: Module + "/p", Test: "TestC/d"}: why,
+		}, skips)
 	}
 }
