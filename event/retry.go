@@ -8,33 +8,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
+// RetryReason says why a command was retried or not.
+type RetryReason string
+
 // The reasons of retry events. The first two are reasons for a retry, the third may be one for either, the others are for no retry.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
-	RetryReasonOverloaded = string(retry.Overloaded)
+	RetryReasonOverloaded = RetryReason(retry.Overloaded)
 	// RetryReasonRetryable: the Retryable Reads or Retryable Writes specification covers the error.
-	RetryReasonRetryable = string(retry.RetryableReadWrite)
+	RetryReasonRetryable = RetryReason(retry.RetryableReadWrite)
 
 	// RetryReasonThrottled: the client has adaptiveThrottling and held the attempt back, because the server would most likely have
 	// rejected it. The attempt has no command events. There is a retry, unless the overload lasts. If anything else forbids one, such
 	// as the limit, the deadline or an option, that is the reason.
-	RetryReasonThrottled = string(retry.Throttled)
+	RetryReasonThrottled = RetryReason(retry.Throttled)
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
-	RetryReasonNotRetryable = string(retry.NotRetryable)
+	RetryReasonNotRetryable = RetryReason(retry.NotRetryable)
 	// RetryReasonLabelMissing: the error has the label SystemOverloadedError but not RetryableError, so the server may have
 	// executed part of the command.
-	RetryReasonLabelMissing = string(retry.LabelMissing)
+	RetryReasonLabelMissing = RetryReason(retry.LabelMissing)
 	// RetryReasonOptionOff: retryReads or retryWrites is off. A command of unknown kind, such as runCommand, needs both.
-	RetryReasonOptionOff = string(retry.OptionOff)
+	RetryReasonOptionOff = RetryReason(retry.OptionOff)
 	// RetryReasonLimit: the command has used up its retries.
-	RetryReasonLimit = string(retry.LimitReached)
+	RetryReasonLimit = RetryReason(retry.LimitReached)
 	// RetryReasonDeadline: the backoff would have passed the operation's deadline.
-	RetryReasonDeadline = string(retry.DeadlineTooClose)
+	RetryReasonDeadline = RetryReason(retry.DeadlineTooClose)
 	// RetryReasonBucketEmpty: the client has adaptiveRetries, and no token was left.
-	RetryReasonBucketEmpty = string(retry.BucketEmpty)
+	RetryReasonBucketEmpty = RetryReason(retry.BucketEmpty)
 	// RetryReasonContextDone: the operation's context was cancelled or timed out during an attempt or a backoff.
-	RetryReasonContextDone = string(retry.ContextDone)
+	RetryReasonContextDone = RetryReason(retry.ContextDone)
 )
 
 // RetryDecidedEvent represents an event generated when an attempt to execute a command failed and the driver decided
@@ -59,9 +62,9 @@ type RetryDecidedEvent struct {
 	// connection.
 	WillRetry bool
 	Backoff   time.Duration
-	Reason    string
-	// Criticality is the class of the operation, see mongo.NewCriticalityContext: "sheddable", "normal" or "critical".
-	Criticality string
+	Reason    RetryReason
+	// Criticality is the class of the operation, see mongo.NewCriticalityContext.
+	Criticality Criticality
 	// Tokens is the number of tokens that the client had left after the decision, from 0 to 1000. It is nil without
 	// adaptiveRetries.
 	Tokens *float64
@@ -85,9 +88,9 @@ type RetryFinishedEvent struct {
 	Failure error
 	// Reason is why there was no further retry, one of the RetryReason constants. It is empty if the server executed the
 	// last command, even if with write errors.
-	Reason string
+	Reason RetryReason
 	// Criticality is that of the operation's RetryDecidedEvents.
-	Criticality string
+	Criticality Criticality
 	// Tokens is the number of tokens that the client has left, from 0 to 1000. It is nil without adaptiveRetries.
 	Tokens *float64
 }

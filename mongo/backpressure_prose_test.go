@@ -64,7 +64,7 @@ func TestBackpressureProse2(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = client.Disconnect(context.Background()) }()
 
-	bucket := client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Bucket
+	bucket := backpressure.PolicyOf(client.deployment).Bucket
 	assert.Equal(t, 1000.0, bucket.Tokens())
 	require.NoError(t, client.Ping(context.Background(), nil))
 	assert.Equal(t, 1000.0, bucket.Tokens())

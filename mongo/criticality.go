@@ -3,22 +3,23 @@ package mongo
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // Criticality says how much an application needs an operation. When a server is overloaded, a client with the option
 // adaptiveThrottling or adaptiveRetries gives up the least critical operations first. Without these options it changes nothing.
-type Criticality int8
+type Criticality = event.Criticality
 
 // The classes of operations. An unknown value stands for Normal.
 const (
 	// Sheddable is background work that can be done later or not at all: it is given up first.
-	Sheddable Criticality = iota - 1
+	Sheddable = event.CriticalitySheddable
 	// Normal is what is not marked.
-	Normal
+	Normal = event.CriticalityNormal
 	// Critical is what users wait for: it is given up last. If everything is critical, nothing is.
-	Critical
+	Critical = event.CriticalityCritical
 )
 
 // NewCriticalityContext returns a context for operations of a class. It holds for all that is done with the context: all commands of
@@ -51,11 +52,7 @@ func (c *Client) ThrottleProbabilities() map[string]float64 {
 // RetryTokens returns the number of tokens that the client has left for retries after overload errors, from 0 to 1000. It reports
 // false if the client does not have the option adaptiveRetries.
 func (c *Client) RetryTokens() (tokens float64, ok bool) {
-	retrier, ok := c.deployment.(backpressure.PolicyHolder)
-	if !ok {
-		return 0, false
-	}
-	policy := retrier.OverloadPolicy()
+	policy := backpressure.PolicyOf(c.deployment)
 	if policy == nil || policy.Bucket == nil {
 		return 0, false
 	}

@@ -68,7 +68,7 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 		}})
 	client, err := Connect(append([]*options.ClientOptions{plain}, opts...)...)
 	require.NoError(t, err)
-	client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Jitter = func() float64 { return 0 }
+	backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
 	a.Client = client
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return a

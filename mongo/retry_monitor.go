@@ -5,7 +5,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // newClient makes a client. Its RetryMonitor is given contexts without a session.
@@ -40,4 +39,6 @@ func outsideOfSessions(monitor event.RetryMonitor) *event.RetryMonitor {
 // It is in every CommandError, and every error of establishing a connection, of an operation that was retried, or was not because
 // of a limit, deadline, option, missing label or empty token bucket. WriteException, BulkWriteException and
 // ClientBulkWriteException do not hold one; event.RetryMonitor reports the same about their operations.
-type RetryError = driver.RetryError
+//
+// It is a type of package event because errors get it below this package.
+type RetryError = event.RetryError

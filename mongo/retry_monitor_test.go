@@ -98,7 +98,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
 			require.NoError(t, err)
 			defer func() { _ = client.Disconnect(context.Background()) }()
-			client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Jitter = func() float64 { return 0 }
+			backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
 
 			next := 0
 			answer := func(command string) any {
@@ -164,7 +164,7 @@ func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 			client, err := newClient(opts...)
 			require.NoError(t, err)
 			ctx := NewSessionContext(context.Background(), &Session{})
-			called := client.deployment.(backpressure.PolicyHolder).OverloadPolicy().Monitor
+			called := backpressure.PolicyOf(client.deployment).Monitor
 			called.Decided(ctx, nil)
 			called.Finished(ctx, nil)
 			assert.Equal(t, []*Session{nil, nil}, sessions)

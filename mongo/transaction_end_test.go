@@ -66,7 +66,7 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 
 	bucket := retry.NewTokenBucket()
 	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
-	command := policy.Start(retry.Read, retry.Never, retry.Normal)
+	command := policy.Start(retry.Read, retry.Never)
 	for again := true; again; {
 		again = command.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline}).Retry
 	}

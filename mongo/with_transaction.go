@@ -151,8 +151,7 @@ type transactionRetries struct {
 
 func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
 	r := &transactionRetries{clock: backpressure.SystemClock{}, jitter: rand.Float64}
-	if retrier, ok := s.deployment.(backpressure.PolicyHolder); ok && retrier.OverloadPolicy() != nil {
-		policy := retrier.OverloadPolicy()
+	if policy := backpressure.PolicyOf(s.deployment); policy != nil {
 		r.clock, r.jitter = policy.Clock, policy.Jitter
 	}
 

@@ -134,8 +134,10 @@ func TestAlerts(t *testing.T) {
 // The page names the driver's reasons, and the adapter starts with those verdicts that the page says. Ordinary errors are not counted.
 func TestReasons(t *testing.T) {
 	var reasons, documented, wanted, counted []string
-	for _, found := range matches(t, "internal/retry/verdict.go", `Reason += "(\w+)"`) {
-		reasons = append(reasons, found[1])
+	for _, file := range []string{"bucket", "execution_adaptive", "verdict"} {
+		for _, found := range matches(t, "internal/retry/"+file+".go", `Reason += "(\w+)"`) {
+			reasons = append(reasons, found[1])
+		}
 	}
 	for _, row := range matches(t, "docs/observability.md", "(?m)^\\| `(\\w+)` \\| (after a backoff|at once|no)(; no)?") {
 		documented = append(documented, row[1])

@@ -113,14 +113,14 @@ func New(opts ...Option) (*Retries, error) {
 // counts with which an overload begins.
 func (r *Retries) startAtZero() {
 	for _, class := range []string{"sheddable", "normal", "critical"} {
-		for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-			r.add(context.Background(), r.decisions, 0, verdict(true), ReasonKey.String(reason), CriticalityKey.String(class))
+		for _, reason := range []event.RetryReason{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
+			r.add(context.Background(), r.decisions, 0, verdict(true), ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}
-		for _, reason := range []string{
+		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			r.add(context.Background(), r.decisions, 0, verdict(false), ReasonKey.String(reason), CriticalityKey.String(class))
+			r.add(context.Background(), r.decisions, 0, verdict(false), ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}
 		for _, failed := range []bool{false, true} {
 			r.add(context.Background(), r.operations, 0, outcome(failed), CriticalityKey.String(class))
@@ -206,7 +206,7 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
-	reason, class := ReasonKey.String(decision.Reason), CriticalityKey.String(decision.Criticality)
+	reason, class := ReasonKey.String(string(decision.Reason)), CriticalityKey.String(decision.Criticality.String())
 	r.add(ctx, r.decisions, 1, verdict(decision.WillRetry), reason, class)
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
@@ -222,13 +222,13 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 }
 
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
-	class := CriticalityKey.String(finished.Criticality)
+	class := CriticalityKey.String(finished.Criticality.String())
 	r.add(ctx, r.operations, 1, outcome(finished.Failure != nil), class)
 	attributes := []attribute.KeyValue{
 		AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()), outcome(finished.Failure != nil), class,
 	}
 	if finished.Reason != "" {
-		attributes = append(attributes, ReasonKey.String(finished.Reason))
+		attributes = append(attributes, ReasonKey.String(string(finished.Reason)))
 	}
 	addEvent(ctx, "mongodb.retry.finished", finished.CommandName, finished.DatabaseName, finished.Tokens, attributes)
 }

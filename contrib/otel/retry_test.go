@@ -67,20 +67,20 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 	left := 999.0
 	overloaded := errors.New("overloaded")
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 1, ServerAddress: "a:27017",
+		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 1, ServerAddress: "a:27017",
 		Failure:   overloaded,
 		WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 2, WillRetry: true,
+		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 2, WillRetry: true,
 		Reason: event.RetryReasonRetryable,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempt: 3, ServerAddress: "/tmp/mongodb.sock",
+		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 3, ServerAddress: "/tmp/mongodb.sock",
 		Reason: event.RetryReasonLimit,
 	})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: "critical", Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
+		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
 		Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{CommandName: "drop", Attempt: 1, Reason: event.RetryReasonNotRetryable})
@@ -119,7 +119,7 @@ func TestMetrics(t *testing.T) {
 	assertSum(operations(0, 0), metrics["mongodb.driver.retried.operations"])
 
 	publish(context.Background(), retries.Monitor())
-	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: "critical", Attempts: 2, Retries: 1})
+	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1})
 	metrics = collect(t, reader)
 	assertSum(decisions(1, 1, 1), metrics["mongodb.driver.retry.decisions"])
 	assertSum(operations(1, 1), metrics["mongodb.driver.retried.operations"])

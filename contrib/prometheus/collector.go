@@ -68,14 +68,14 @@ func NewCollector(labels prometheus.Labels) *Collector {
 	}
 	// Prometheus' rate ignores the first value of a new series, and these are the counts with which an overload begins.
 	for _, class := range []string{"sheddable", "normal", "critical"} {
-		for _, reason := range []string{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-			c.decisions.WithLabelValues(verdict(true), reason, class)
+		for _, reason := range []event.RetryReason{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
+			c.decisions.WithLabelValues(verdict(true), string(reason), class)
 		}
-		for _, reason := range []string{
+		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			c.decisions.WithLabelValues(verdict(false), reason, class)
+			c.decisions.WithLabelValues(verdict(false), string(reason), class)
 		}
 		c.operations.WithLabelValues(outcome(nil), class)
 		c.operations.WithLabelValues("failed", class)
@@ -142,14 +142,14 @@ func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
-	c.decisions.WithLabelValues(verdict(decision.WillRetry), decision.Reason, decision.Criticality).Inc()
+	c.decisions.WithLabelValues(verdict(decision.WillRetry), string(decision.Reason), decision.Criticality.String()).Inc()
 	if decision.Backoff > 0 {
 		c.backoff.Observe(decision.Backoff.Seconds())
 	}
 }
 
 func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEvent) {
-	c.operations.WithLabelValues(outcome(finished.Failure), finished.Criticality).Inc()
+	c.operations.WithLabelValues(outcome(finished.Failure), finished.Criticality.String()).Inc()
 }
 
 // counted are the metrics that are there from the start.

@@ -21,13 +21,13 @@ import (
 func publish(monitor *event.RetryMonitor) {
 	ctx := context.Background()
 	for _, decision := range []event.RetryDecidedEvent{
-		{Criticality: "critical", Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded},
-		{Criticality: "critical", Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable},
+		{Criticality: event.CriticalityCritical, Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded},
+		{Criticality: event.CriticalityCritical, Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable},
 	} {
 		monitor.Decided(ctx, &decision)
 	}
-	monitor.Finished(ctx, &event.RetryFinishedEvent{Criticality: "critical", Attempts: 3, Retries: 2})
-	monitor.Decided(ctx, &event.RetryDecidedEvent{Criticality: "critical", Attempt: 1, Reason: event.RetryReasonBucketEmpty})
+	monitor.Finished(ctx, &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{Criticality: event.CriticalityCritical, Attempt: 1, Reason: event.RetryReasonBucketEmpty})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 
@@ -54,7 +54,7 @@ func decided(t *testing.T, collector *mongoprom.Collector) (once []string) {
 func TestCollector(t *testing.T) {
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	publish(collector.Monitor())
-	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: "critical",
+	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: event.CriticalityCritical,
 		Failure: errors.New("overloaded")})
 	collector.ObserveTokens(func() (float64, bool) { return 998.5, true })
 

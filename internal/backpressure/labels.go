@@ -27,7 +27,3 @@ func HasLabelInChain(err error, label string) bool {
 	var labeled interface{ HasErrorLabel(string) bool }
 	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
 }
-
-// RetryableWrite is the argument of the method ForWrite, by which package driver tells the errors of connections that it was for a
-// write that may be retried: they get the label RetryableWriteError, and stay of their type. Applications cannot write a value of it.
-type RetryableWrite struct{ _ struct{} }

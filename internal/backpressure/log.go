@@ -63,7 +63,7 @@ func (p *Policy) logs(level logger.Level) bool {
 
 // LogDecision logs a decision after the failure of an attempt on the connection, which is nil if there was none.
 func (p *Policy) LogDecision(decision *event.RetryDecidedEvent, conn *mnet.Connection) {
-	keys := logger.KeyValues{keyAttempt, decision.Attempt, logger.KeyReason, decision.Reason}
+	keys := logger.KeyValues{keyAttempt, decision.Attempt, logger.KeyReason, string(decision.Reason)}
 	level, message := levelRefused, commandRetryRefused
 	if decision.WillRetry {
 		level, message = levelScheduled, commandRetryScheduled
@@ -81,7 +81,7 @@ func (p *Policy) LogDecision(decision *event.RetryDecidedEvent, conn *mnet.Conne
 func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64) {
 	keys := logger.KeyValues{keyAttempts, finished.Attempts, keyBackoffMS, finished.Backoff.Milliseconds()}
 	if finished.Failure != nil {
-		keys.Add(logger.KeyReason, finished.Reason)
+		keys.Add(logger.KeyReason, string(finished.Reason))
 		keys.Add(logger.KeyFailure, p.format(finished.Failure))
 	}
 	p.log(levelEnded, commandRetriesEnded, &event.RetryDecidedEvent{
@@ -105,8 +105,8 @@ func (p *Policy) log(level logger.Level, message string, line *event.RetryDecide
 	if line.Tokens != nil {
 		keys.Add(keyTokens, *line.Tokens)
 	}
-	if line.Criticality != retry.Normal.String() {
-		keys.Add(keyCriticality, line.Criticality)
+	if line.Criticality != event.CriticalityNormal {
+		keys.Add(keyCriticality, line.Criticality.String())
 	}
 	if suppressed > 0 {
 		keys.Add(keySuppressed, suppressed)

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
 // Policy is the overload retry policy of one client, with the means to carry it out. It is made with the client, is safe for
@@ -30,28 +31,42 @@ type Policy struct {
 	rejected atomic.Bool
 }
 
-// PolicyHolder is implemented by a Deployment or Server whose commands are subject to the overload retry policy of the Client
-// Backpressure specification. The deployments that monitor servers, establish connections and authenticate do not implement it, as
-// the specification exempts their commands.
-type PolicyHolder interface {
-	// OverloadPolicy returns the policy of the client, or nil if there is none.
-	OverloadPolicy() *Policy
+// Holder is what a Deployment or Server embeds whose commands are subject to the overload retry policy of the Client Backpressure
+// specification. Under an unexported name it adds nothing to what they export. The deployments that monitor servers, establish
+// connections and authenticate embed none, as the specification exempts their commands.
+type Holder struct {
+	policy   **Policy
+	server   address.Address
+	throttle *retry.Throttle
+}
+
+// Hold returns a holder of the client's policy.
+func Hold(policy **Policy) Holder { return Holder{policy: policy} }
+
+func (h Holder) held() Holder { return h }
+
+// holderOf returns what a deployment or server embeds.
+func holderOf(deployment any) Holder {
+	if h, ok := deployment.(interface{ held() Holder }); ok {
+		return h.held()
+	}
+	return Holder{}
 }
 
 // PolicyOf returns the policy of a deployment or server, or nil if it has none.
-func PolicyOf(holder any) *Policy {
-	if h, ok := holder.(PolicyHolder); ok {
-		return h.OverloadPolicy()
+func PolicyOf(deployment any) *Policy {
+	if h := holderOf(deployment); h.policy != nil {
+		return *h.policy
 	}
 	return nil
 }
 
 // Start begins the execution of a command, see retry.Policy.Start.
-func (p *Policy) Start(kind retry.Kind, limit retry.Limit, class retry.Criticality) retry.Execution {
+func (p *Policy) Start(kind retry.Kind, limit retry.Limit) retry.Execution {
 	if p == nil {
-		return (*retry.Policy)(nil).Start(kind, limit, class)
+		return (*retry.Policy)(nil).Start(kind, limit)
 	}
-	return p.Policy.Start(kind, limit, class)
+	return p.Policy.Start(kind, limit)
 }
 
 // Left returns the time left for a backoff, after others that took the given time: until the command's deadline or that of who waits

@@ -3,8 +3,6 @@ package backpressure
 import (
 	"context"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // Purpose says for whom commands are sent, where that does not follow from the commands' own context: because they outlive the context
@@ -50,17 +48,4 @@ func (p Purpose) Err(ctx context.Context) error {
 		return err
 	}
 	return p.Caller.Err()
-}
-
-type criticalityKey struct{}
-
-// WithCriticality returns a context for commands of a class.
-func WithCriticality(ctx context.Context, class retry.Criticality) context.Context {
-	return context.WithValue(ctx, criticalityKey{}, class)
-}
-
-// CriticalityOf returns the class of the commands that are sent with the context.
-func CriticalityOf(ctx context.Context) retry.Criticality {
-	class, _ := ctx.Value(criticalityKey{}).(retry.Criticality)
-	return class
 }

@@ -1,6 +1,23 @@
 package backpressure
 
-import "time"
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+)
+
+// HoldServer returns a holder of the client's policy, and of what decides which attempts to hold back from the server, or nil.
+func HoldServer(policy **Policy, server address.Address, throttle *retry.Throttle) Holder {
+	return Holder{policy: policy, server: server, throttle: throttle}
+}
+
+// ThrottleOf returns the address of a server, and what decides which attempts to hold back from it. They are empty and nil if it has
+// none.
+func ThrottleOf(server any) (address.Address, *retry.Throttle) {
+	h := holderOf(server)
+	return h.server, h.throttle
+}
 
 // NoteRejection records that a server has rejected a command or a connection of the client.
 func (p *Policy) NoteRejection() {

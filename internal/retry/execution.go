@@ -7,27 +7,12 @@ import "time"
 type Execution struct {
 	policy *Policy
 	kind   Kind
-	class  Criticality
 
 	attempt int   // failed attempts that were or will be retried, under any policy
-	spared  int   // further ones, which were held back and did not count
 	unmade  int   // those among them for which no connection could be established
+	spared  int   // further ones, which were held back and did not count
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
-}
-
-// First reports whether no attempt has failed yet.
-func (e *Execution) First() bool { return e.attempt+e.spared == 0 }
-
-// Succeeded records the success of an attempt, which ends the execution.
-func (e *Execution) Succeeded() {
-	switch {
-	case e.policy == nil:
-	case e.sent:
-		e.policy.Bucket.deposit(retrySuccessReturn)
-	default:
-		e.policy.Bucket.deposit(successReturn)
-	}
 }
 
 // Failed records the failure of an attempt and decides about a retry. An attempt that was held back cost the servers nothing, so the
@@ -37,7 +22,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 	case f.Cause == Late:
 		return tooLate
 	case f.Cause == HeldBack:
-		return e.decide(f)
+		return e.heldBack(f)
 	case e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked:
 		// A server that fails a retry for another reason is healthy enough to handle requests.
 		e.policy.Bucket.deposit(retryReturn)
@@ -48,19 +33,10 @@ func (e *Execution) Failed(f Failure) Verdict {
 
 var tooLate = Verdict{TimeUp: true, Reason: DeadlineTooClose}
 
-// mostSpared is how many attempts of a command may be held back without counting to the limit, as nothing was sent.
-const mostSpared = 5
-
-// decide decides about a retry. The checks follow the specification's order: labels and options, limit, deadline, and the token
-// bucket last, so that no other reason against a retry costs a token.
+// decide decides about a retry. The checks follow the specification's order: labels and options, limit, deadline.
 func (e *Execution) decide(f Failure) Verdict {
 	if reason := e.uncovered(f.Cause); reason != "" {
 		return Verdict{Reason: reason}
-	}
-	if f.Cause == HeldBack && f.Spared && e.spared < mostSpared {
-		e.spared++
-		f.Lasts = false
-		return e.backOff(f, Backoff(BaseBackoff, e.spared, e.policy.Jitter()))
 	}
 	e.attempt++
 	limited, backsOff := e.bound(f.Cause)
@@ -86,7 +62,7 @@ func (e *Execution) decide(f Failure) Verdict {
 	return e.backOff(f, Backoff(first, e.attempt, e.policy.Jitter()))
 }
 
-// backOff decides about a retry after a backoff.
+// backOff decides about a retry after a backoff. The token bucket is last, so that no other reason against a retry costs a token.
 func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
 	case f.Left != NoDeadline && backoff+f.ReplyTime > f.Left:
@@ -97,7 +73,7 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
 	case f.Cause == HeldBack:
 		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
-	case e.policy.Bucket.keepsFrom(e.class) || !e.policy.Bucket.consume():
+	case e.policy.Bucket.keepsFrom(f.Class) || !e.policy.Bucket.consume():
 		return Verdict{Reason: BucketEmpty}
 	default:
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}

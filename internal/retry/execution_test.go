@@ -61,7 +61,7 @@ type verdictTest struct {
 }
 
 func (tt verdictTest) run(t *testing.T) {
-	execution := tt.policy.Start(tt.kind, tt.limit, Normal)
+	execution := tt.policy.Start(tt.kind, tt.limit)
 	for i, s := range tt.steps {
 		if diff := cmp.Diff(s.want, execution.Failed(s.fails)); diff != "" {
 			t.Fatalf("attempt %d: verdict (-want +got):\n%s", i+1, diff)

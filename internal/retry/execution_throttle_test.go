@@ -78,7 +78,7 @@ func replying(f Failure, left, reply time.Duration) Failure {
 func TestExecutionSpared(t *testing.T) {
 	policy := newPolicy(true, true)
 	policy.MaxRetries, policy.FirstBackoff = 2, 2*BaseBackoff
-	execution := policy.Start(Write, Once, Normal)
+	execution := policy.Start(Write, Once)
 	spared := throttled
 	spared.Spared = true
 	for i, s := range []step{
@@ -152,7 +152,7 @@ func TestThrottledCommandsMintNoTokens(t *testing.T) {
 	policy := newPolicy(true, true)
 	policy.Bucket = holding(0)
 	for i := 0; i < commands; i++ {
-		execution := policy.Start(Read, Once, Normal)
+		execution := policy.Start(Read, Once)
 		execution.Failed(throttled)
 		execution.Succeeded()
 	}

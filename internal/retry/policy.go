@@ -80,8 +80,8 @@ type Policy struct {
 
 // Start begins the execution of a command. The limit is that of the Retryable Reads and Retryable Writes specifications for this
 // command, or Never if they do not cover it or their option is off.
-func (p *Policy) Start(kind Kind, limit Limit, class Criticality) Execution {
-	return Execution{policy: p, kind: kind, limit: limit, class: class}
+func (p *Policy) Start(kind Kind, limit Limit) Execution {
+	return Execution{policy: p, kind: kind, limit: limit}
 }
 
 // permits reports whether the client's options let commands of this kind be retried.

@@ -16,6 +16,8 @@ const (
 // Failure describes a failed attempt to the policy.
 type Failure struct {
 	Cause Cause
+	// Class is that of the command.
+	Class Criticality
 	// Left is the time left for a backoff, or NoDeadline, or Ended.
 	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
@@ -46,8 +48,6 @@ const (
 	Overload
 	// OverloadReadWrite is an error with the label SystemOverloadedError that one of the older specifications covers, too.
 	OverloadReadWrite
-	// HeldBack is an attempt that a Throttle held back: nothing was sent, and no server had any work.
-	HeldBack
 	// Late is no attempt, because time was up after another had failed. There is nothing to decide.
 	Late
 )
@@ -69,7 +69,6 @@ type Reason string
 // The reasons for a retry.
 const (
 	Overloaded         Reason = "overloaded"
-	Throttled          Reason = "throttled" // also for no retry of what is held back in an overload that lasts
 	RetryableReadWrite Reason = "retryable"
 )
 
@@ -80,7 +79,6 @@ const (
 	OptionOff        Reason = "optionOff"
 	LimitReached     Reason = "limit"
 	DeadlineTooClose Reason = "deadline"
-	BucketEmpty      Reason = "bucketEmpty"
 	ContextDone      Reason = "contextDone" // a deadline that has passed, or a context that was cancelled: the caller knows which
 )
 

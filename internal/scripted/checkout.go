@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -16,7 +15,7 @@ type NoConnection struct{ Err error }
 type PoolCleared struct{ retryableWrite bool }
 
 // ForWrite returns a copy of the error that has the label.
-func (PoolCleared) ForWrite(backpressure.RetryableWrite) error {
+func (PoolCleared) ForWrite() error {
 	return PoolCleared{retryableWrite: true}
 }
 
@@ -48,7 +47,7 @@ type connectionError interface {
 type BrokenHandshake struct{ Cause driver.Error }
 
 // ForWrite returns a copy of the error that has the label.
-func (e BrokenHandshake) ForWrite(backpressure.RetryableWrite) error {
+func (e BrokenHandshake) ForWrite() error {
 	e.Cause.Labels = append(append([]string(nil), e.Cause.Labels...), driver.RetryableWriteError)
 	return e
 }

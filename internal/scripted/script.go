@@ -21,6 +21,7 @@ import (
 // numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and is that policy's clock. The fields may be
 // changed before the first operation. It is not safe for concurrent use.
 type Script struct {
+	backpressure.Holder
 	Topology description.TopologyKind
 	Servers  []description.Server
 	Policy   *backpressure.Policy
@@ -62,10 +63,9 @@ type Sent struct {
 }
 
 var (
-	_ driver.Deployment         = (*Script)(nil)
-	_ backpressure.PolicyHolder = (*Script)(nil)
-	_ driver.Subscriber         = (*Script)(nil)
-	_ backpressure.Clock        = (*Script)(nil)
+	_ driver.Deployment  = (*Script)(nil)
+	_ driver.Subscriber  = (*Script)(nil)
+	_ backpressure.Clock = (*Script)(nil)
 )
 
 // New returns a script for a replica set of one server, the primary "a:27017".
@@ -77,6 +77,7 @@ func New(t testing.TB, replies ...any) *Script {
 		t:        t,
 		begin:    time.Now(),
 	}
+	s.Holder = backpressure.Hold(&s.Policy)
 	s.Policy = &backpressure.Policy{
 		Policy: retry.Policy{
 			RetryReads: true, RetryWrites: true,
@@ -109,9 +110,6 @@ func sessionTimeoutMinutes() *int64 {
 	return &minutes
 }
 
-// OverloadPolicy implements the backpressure.PolicyHolder interface.
-func (s *Script) OverloadPolicy() *backpressure.Policy { return s.Policy }
-
 // Kind implements the driver.Deployment interface.
 func (s *Script) Kind() description.TopologyKind { return s.Topology }
 
@@ -139,7 +137,7 @@ func (s *Script) SelectServer(_ context.Context, selector description.ServerSele
 	}
 	require.NotEmpty(s.t, suitable, "no server is suitable")
 	s.Selected = append(s.Selected, suitable[0].Addr)
-	return server{s, suitable[0]}, nil
+	return s.server(suitable[0]), nil
 }
 
 // next returns the next reply, or nil if none is left.

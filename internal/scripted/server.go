@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -15,10 +16,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// server is one server of a script. It is a backpressure.PolicyHolder for the cursors opened on it.
+// server is one server of a script. It holds the policy for the cursors opened on it.
 type server struct {
 	*Script
+	backpressure.Holder
 	desc description.Server
+}
+
+// server returns a server of the script, which for a Policy with Throttling has a throttle.
+func (s *Script) server(desc description.Server) server {
+	throttle := s.Throttles[desc.Addr]
+	if throttle == nil && s.Policy != nil && s.Policy.Throttling != nil {
+		throttle = retry.NewThrottle(*s.Policy.Throttling, s.Policy.Clock.Now)
+		if s.Throttles == nil {
+			s.Throttles = map[address.Address]*retry.Throttle{}
+		}
+		s.Throttles[desc.Addr] = throttle
+	}
+	return server{s, backpressure.HoldServer(&s.Policy, desc.Addr, throttle), desc}
 }
 
 // RTTMonitor implements the driver.Server interface.

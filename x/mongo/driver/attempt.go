@@ -17,8 +17,6 @@ type stage uint8
 const (
 	// selecting: there was no server or no connection.
 	selecting stage = iota
-	// heldBack: the client did not send it, because the server would most likely have rejected it.
-	heldBack
 	// preparing: the command could not be built. No policy retries that.
 	preparing
 	// tooLate: there was no time to send it.

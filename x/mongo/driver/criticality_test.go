@@ -127,13 +127,13 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 
 // TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
 func TestCriticalityIsTold(t *testing.T) {
-	for class, inErrors := range map[retry.Criticality]string{
-		retry.Sheddable: "sheddable", retry.Normal: "", retry.Critical: "critical",
+	for class, want := range map[retry.Criticality]event.Criticality{
+		retry.Sheddable: event.CriticalitySheddable, retry.Normal: event.CriticalityNormal, retry.Critical: event.CriticalityCritical,
 	} {
-		class, inErrors := class, inErrors
-		t.Run(class.String(), func(t *testing.T) {
+		class, want := class, want
+		t.Run(want.String(), func(t *testing.T) {
 			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
-			var told []string
+			var told []event.Criticality
 			s.Policy.Monitor = &event.RetryMonitor{
 				Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { told = append(told, e.Criticality) },
 				Finished: func(_ context.Context, e *event.RetryFinishedEvent) { told = append(told, e.Criticality) },
@@ -142,18 +142,18 @@ func TestCriticalityIsTold(t *testing.T) {
 			err := s.Execute(marked(class), s.Read())
 
 			assert.Len(t, told, 7)
-			for _, name := range told {
-				assert.Equal(t, class.String(), name)
+			for _, got := range told {
+				assert.Equal(t, want, got)
 			}
-			var retries *driver.RetryError
+			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
-			assert.Equal(t, inErrors, retries.Criticality)
+			assert.Equal(t, want, retries.Criticality)
 			assert.Len(t, sink.keys, 7)
 			for _, keys := range sink.keys {
 				got, found := keys["criticality"]
-				assert.Equal(t, inErrors != "", found)
+				assert.Equal(t, class != retry.Normal, found)
 				if found {
-					assert.Equal(t, inErrors, got)
+					assert.Equal(t, map[retry.Criticality]string{retry.Sheddable: "sheddable", retry.Critical: "critical"}[class], got)
 				}
 			}
 		})

@@ -14,7 +14,7 @@ import (
 // the Retryable Reads, Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent
 // as several commands, one for each batch.
 //
-// Retries after overload errors need a Deployment that has an overload policy, see backpressure.PolicyHolder.
+// Retries after overload errors need a Deployment that has an overload policy, see backpressure.Holder.
 //
 //fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
 func (op Operation) Execute(ctx context.Context) error {
@@ -33,7 +33,7 @@ func (op Operation) Execute(ctx context.Context) error {
 
 	ex := operationRun{op: op}
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
-	ex.start(csot.IsTimeoutContext(ctx), backpressure.CriticalityOf(ctx))
+	ex.start(ctx)
 	defer ex.releaseConnection()
 	for {
 		last, err := ex.command(ctx)
@@ -49,17 +49,14 @@ func (op Operation) Execute(ctx context.Context) error {
 }
 
 // start prepares for the first command.
-func (ex *operationRun) start(timeout bool, class retry.Criticality) {
+func (ex *operationRun) start(ctx context.Context) {
 	ex.policy = ex.op.overloadPolicy()
 	if ex.op.ReadsResults && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
 		none := RetryNone // which is otherwise known once the first batch is built
 		ex.op.RetryMode = &none
 	}
-	ex.class = class
-	ex.limit = ex.op.readWriteLimit(timeout)
-	if class != retry.Normal {
-		ex.record.Criticality = class.String()
-	}
+	ex.class = backpressure.CriticalityOf(ctx)
+	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx))
 	ex.startCommand()
 }
 
@@ -67,22 +64,24 @@ func (ex *operationRun) start(timeout bool, class retry.Criticality) {
 func (ex *operationRun) startCommand() {
 	kind := ex.op.kind()
 	ex.cmd = command{
-		execution: ex.policy.Start(kind, ex.limit, ex.class),
+		execution: ex.policy.Start(kind, ex.limit),
 		errs:      attemptErrors{kind: kind, inTxn: ex.inTransaction()},
 		startsTxn: ex.op.Client != nil && ex.op.Client.TransactionStarting(),
 	}
-	ex.record.startCommand()
 }
 
 // command executes one command: it makes attempts until one succeeds or fails without a retry. It returns the last.
 func (ex *operationRun) command(ctx context.Context) (attempt, error) {
+	ex.record.startCommand()
 	for {
 		a := ex.attempt(ctx)
+		ex.record.attempted(a.requestID)
 		if a.err == nil {
 			return a, ex.succeed(ctx, &a)
 		}
 		again, err := ex.reauthenticate(ctx, &a)
 		if err != nil {
+			ex.record.reason = retry.NotRetryable
 			return a, err
 		}
 		if again || ex.cmd.errs.meetOwnClearing(&a) {
@@ -103,6 +102,7 @@ func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 		if err := ex.prepareRetry(ctx, &a, decided); err != nil {
 			return a, err
 		}
+		ex.record.retried()
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
@@ -17,7 +16,6 @@ func (ex *operationRun) attempt(ctx context.Context) attempt {
 	a := attempt{requestID: wiremessage.NextRequestID()}
 	ex.makeAttempt(ctx, &a)
 	a.late = isContextError(a.err) && (a.stage == tooLate || a.stage < tooLate && ctx.Err() != nil)
-	ex.record.attempted(a.requestID)
 	return a
 }
 

@@ -21,7 +21,7 @@ import (
 // contexts collects what is given a context, by name, and whether that has a purpose.
 type contexts map[string]bool
 
-func (c contexts) see(name string, ctx context.Context) {
+func (c contexts) see(ctx context.Context, name string) {
 	p := backpressure.PurposeOf(ctx)
 	c[name] = c[name] || p.Caller != nil || !p.Until.IsZero() || p.Grace > 0
 }
@@ -32,21 +32,21 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 	seen := contexts{}
 	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
 	s.Policy.Monitor = &event.RetryMonitor{
-		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see("RetryMonitor.Decided", ctx) },
-		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see("RetryMonitor.Finished", ctx) },
+		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see(ctx, "RetryMonitor.Decided") },
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see(ctx, "RetryMonitor.Finished") },
 	}
 	op := s.Read()
 	op.Deployment = seeing{s, seen}
 	op.Authenticator = seeingAuthenticator{seen: seen}
 	op.Crypt = seeingCrypt{seen: seen}
 	op.ProcessResponseFn = func(ctx context.Context, _ bsoncore.Document, _ driver.ResponseInfo) error {
-		seen.see("ProcessResponseFn", ctx)
+		seen.see(ctx, "ProcessResponseFn")
 		return nil
 	}
 	op.CommandMonitor = &event.CommandMonitor{
-		Started:   func(ctx context.Context, _ *event.CommandStartedEvent) { seen.see("CommandMonitor.Started", ctx) },
-		Succeeded: func(ctx context.Context, _ *event.CommandSucceededEvent) { seen.see("CommandMonitor.Succeeded", ctx) },
-		Failed:    func(ctx context.Context, _ *event.CommandFailedEvent) { seen.see("CommandMonitor.Failed", ctx) },
+		Started:   func(ctx context.Context, _ *event.CommandStartedEvent) { seen.see(ctx, "CommandMonitor.Started") },
+		Succeeded: func(ctx context.Context, _ *event.CommandSucceededEvent) { seen.see(ctx, "CommandMonitor.Succeeded") },
+		Failed:    func(ctx context.Context, _ *event.CommandFailedEvent) { seen.see(ctx, "CommandMonitor.Failed") },
 	}
 	caller, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -68,7 +68,7 @@ type seeing struct {
 }
 
 func (s seeing) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
-	s.seen.see("Deployment.SelectServer", ctx)
+	s.seen.see(ctx, "Deployment.SelectServer")
 	server, err := s.Script.SelectServer(ctx, selector)
 	return seeingServer{server, s.seen}, err
 }
@@ -79,7 +79,7 @@ type seeingServer struct {
 }
 
 func (s seeingServer) Connection(ctx context.Context) (*mnet.Connection, error) {
-	s.seen.see("Server.Connection", ctx)
+	s.seen.see(ctx, "Server.Connection")
 	conn, err := s.Server.Connection(ctx)
 	if err != nil {
 		return nil, err
@@ -94,12 +94,12 @@ type seeingConnection struct {
 }
 
 func (c seeingConnection) Write(ctx context.Context, wm []byte) error {
-	c.seen.see("Connection.Write", ctx)
+	c.seen.see(ctx, "Connection.Write")
 	return c.ReadWriteCloser.Write(ctx, wm)
 }
 
 func (c seeingConnection) Read(ctx context.Context) ([]byte, error) {
-	c.seen.see("Connection.Read", ctx)
+	c.seen.see(ctx, "Connection.Read")
 	return c.ReadWriteCloser.Read(ctx)
 }
 
@@ -109,7 +109,7 @@ type seeingAuthenticator struct {
 }
 
 func (a seeingAuthenticator) Reauth(ctx context.Context, _ *driver.AuthConfig) error {
-	a.seen.see("Authenticator.Reauth", ctx)
+	a.seen.see(ctx, "Authenticator.Reauth")
 	return nil
 }
 
@@ -119,12 +119,12 @@ type seeingCrypt struct {
 }
 
 func (c seeingCrypt) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
-	c.seen.see("Crypt.Encrypt", ctx)
+	c.seen.see(ctx, "Crypt.Encrypt")
 	return cmd, nil
 }
 
 func (c seeingCrypt) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
-	c.seen.see("Crypt.Decrypt", ctx)
+	c.seen.see(ctx, "Crypt.Decrypt")
 	return reply, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -104,24 +103,6 @@ func TestExecuteContextEndsBeforeTheFirstAttempt(t *testing.T) {
 	s := scripted.New(t)
 	err := s.Execute(ctx, s.Write())
 	assert.Equal(t, context.Canceled, err)
-}
-
-// TestExecuteRejectedTooLate is about a rejection that nobody waits for any more: it spends no token.
-func TestExecuteRejectedTooLate(t *testing.T) {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded())
-	s.Policy.Bucket = retry.NewTokenBucket()
-	op := s.Write()
-	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
-		if len(s.Sent) == 2 {
-			ctx.End(context.Canceled)
-		}
-	}}
-	err := s.Execute(ctx, op)
-	hasCode(462)(t, err)
-	assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
-	assert.Len(t, s.Slept, 1)
-	assert.Equal(t, 999.0, s.Policy.Bucket.Tokens())
 }
 
 // TestBackoffEndsWithEitherContext is about a command that is sent for somebody else's call: its backoff ends with that call, and with

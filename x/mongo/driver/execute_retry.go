@@ -62,13 +62,18 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt, c coverage) deci
 
 // describe describes a failure to the policy.
 func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) retry.Failure {
-	left := ex.policy.Left(ctx, ex.purpose, ex.record.Backoff)
+	left := ex.policy.Left(ctx, ex.purpose, ex.backedOff)
 	if a.interrupted() || ctx.Err() != nil {
 		left = retry.Ended
 	}
-	return retry.Failure{
-		Cause: ex.cause(a, c), Left: left, FirstBackoff: serverFirstBackoff(a.err), ReplyTime: a.replyTime, Lasts: a.lasts, Spared: a.spared,
+	failure := retry.Failure{
+		Cause: ex.cause(a, c), Class: ex.class, Left: left, FirstBackoff: serverFirstBackoff(a.err),
+		ReplyTime: a.replyTime, Lasts: a.lasts, Spared: a.spared,
 	}
+	if a.stage == heldBack {
+		failure.Cause = retry.HeldBack
+	}
+	return failure
 }
 
 // cause says what failed the attempt. Without a policy there are no overload errors.
@@ -77,8 +82,6 @@ func (ex *operationRun) cause(a *attempt, c coverage) retry.Cause {
 	switch {
 	case a.late && ex.cmd.errs.first != nil:
 		return retry.Late
-	case a.stage == heldBack:
-		return retry.HeldBack
 	case overload && c == covered:
 		return retry.OverloadReadWrite
 	case overload && a.hasLabel(ErrRetryableError):
@@ -113,7 +116,6 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, d decision
 	if err := ex.backOff(ctx, d.Backoff); err != nil {
 		return ex.interrupted(ctx, a, err, duringBackoff)
 	}
-	ex.record.retried()
 	return nil
 }
 
@@ -124,12 +126,12 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 	start := ex.policy.Clock.Now()
-	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.record.Backoff)
+	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {
 		d = ex.policy.Clock.Now().Sub(start)
-		ex.record.Reason = string(retry.ContextDone)
+		ex.record.reason = retry.ContextDone
 	}
-	ex.record.Backoff += d
+	ex.backedOff += d
 	return err
 }
 
@@ -160,7 +162,6 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 	})
 	if err != nil {
 		a.err, a.stage = fmt.Errorf("error reauthenticating: %w", err), preparing
-		ex.record.Reason = string(retry.NotRetryable)
 		return false, ex.cmd.errs.toReturn(a)
 	}
 	ex.strengthenCommit() // an earlier attempt may have been executed

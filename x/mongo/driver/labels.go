@@ -7,7 +7,7 @@ type retryableWriteLabeler interface {
 	error
 
 	// ForWrite returns a copy of the error that has the label.
-	ForWrite(backpressure.RetryableWrite) error
+	ForWrite() error
 }
 
 // withLabel returns the error with the label added. If the error's type cannot have labels, it is wrapped by one that can, which
@@ -25,7 +25,7 @@ func withLabel(err error, label string) error {
 		return e
 	default:
 		if labeler, ok := err.(retryableWriteLabeler); ok && label == RetryableWriteError {
-			return labeler.ForWrite(backpressure.RetryableWrite{})
+			return labeler.ForWrite()
 		}
 		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err, repeats: true}
 	}

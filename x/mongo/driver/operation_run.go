@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"time"
+
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -21,6 +23,7 @@ type operationRun struct {
 	begun bool // the first server has been found and retrySupported determined
 
 	cmd       command
+	backedOff time.Duration // before retries, in all
 	record    record
 	currIndex int // of the batch's first document
 	failed    WriteCommandError

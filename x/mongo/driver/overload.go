@@ -1,14 +1,13 @@
 package driver
 
-import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
-
-// OverloadPolicy implements the backpressure.PolicyHolder interface. It returns the policy of the server.
-func (ssd SingleServerDeployment) OverloadPolicy() *backpressure.Policy {
-	return backpressure.PolicyOf(ssd.Server)
-}
-
-// OverloadPolicy implements the backpressure.PolicyHolder interface. It returns the policy of the server that the cursor was
-// opened on.
-func (lbcd *loadBalancedCursorDeployment) OverloadPolicy() *backpressure.Policy {
-	return backpressure.PolicyOf(lbcd.errorProcessor)
+// holder returns what may hold the overload policy of a deployment or server: that of a cursor is the server that it was opened on.
+func holder(of any) any {
+	switch of := of.(type) {
+	case SingleServerDeployment:
+		return of.Server
+	case *loadBalancedCursorDeployment:
+		return of.errorProcessor
+	default:
+		return of
+	}
 }

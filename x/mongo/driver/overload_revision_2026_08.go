@@ -22,7 +22,7 @@ import (
 // Where the client has a policy, it knows the client's options, and the operation's kind says which of them counts. That
 // covers the commands that are made without MaxAdaptiveRetries, and tells an option that is off from a limit of zero.
 func (op Operation) overloadPolicy() *backpressure.Policy {
-	policy := backpressure.PolicyOf(op.Deployment)
+	policy := backpressure.PolicyOf(holder(op.Deployment))
 	if policy != nil || op.MaxAdaptiveRetries == 0 {
 		return policy
 	}

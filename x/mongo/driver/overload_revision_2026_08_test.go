@@ -14,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -180,11 +179,4 @@ func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 		require.True(t, errors.As(run(maxRetries, 1+int(maxRetries)), &serverErr))
 		assert.Equal(t, int32(462), serverErr.Code)
 	}
-}
-
-func TestExecuteTokenBucketWithinMaxAdaptiveRetries(t *testing.T) {
-	s := newScript(t, 2, scripted.Repeat(3, scripted.Overloaded())...)
-	s.Policy.Bucket = retry.NewTokenBucket()
-	require.Error(t, s.Execute(context.Background(), s.Write()))
-	assert.Equal(t, 998.0, s.Policy.Bucket.Tokens())
 }

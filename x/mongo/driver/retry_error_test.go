@@ -22,38 +22,38 @@ func TestRetryError(t *testing.T) {
 		op      func(*scripted.Script) driver.Operation
 		off     bool // retryReads and retryWrites
 		replies []any
-		want    *driver.RetryError
+		want    *event.RetryError
 	}{
 		{name: "limit", op: (*scripted.Script).Write, off: false, replies: scripted.Repeat(6, scripted.Overloaded()),
-			want: &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
+			want: &event.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
 		{name: "the error that may have written", op: (*scripted.Script).Write, off: false,
 			replies: then([]any{scripted.ShuttingDown()}, scripted.Repeat(5, scripted.Rejected())...),
-			want:    &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
+			want:    &event.RetryError{Attempts: 6, Retries: 5, Backoff: 1500 * ms, Reason: event.RetryReasonLimit}},
 		{
 			name:    "a plain retryable read",
 			op:      (*scripted.Script).Read,
 			off:     false,
 			replies: []any{io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
-			want:    &driver.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit},
+			want:    &event.RetryError{Attempts: 2, Retries: 1, Reason: event.RetryReasonLimit},
 		},
 		{name: "option off", op: (*scripted.Script).Command, off: true, replies: []any{scripted.Overloaded()},
-			want: &driver.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
+			want: &event.RetryError{Attempts: 1, Reason: event.RetryReasonOptionOff}},
 		{
 			name:    "label missing",
 			op:      (*scripted.Script).Read,
 			off:     false,
 			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
-			want:    &driver.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing},
+			want:    &event.RetryError{Attempts: 1, Reason: event.RetryReasonLabelMissing},
 		},
 		{
 			name:    "another error after a retry",
 			op:      (*scripted.Script).Write,
 			off:     false,
 			replies: []any{scripted.Overloaded(), scripted.Failure(1)},
-			want:    &driver.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable},
+			want:    &event.RetryError{Attempts: 2, Retries: 1, Backoff: 50 * ms, Reason: event.RetryReasonNotRetryable},
 		},
 		{name: "a batch", op: batchedWrite, off: false, replies: overloadedBatch,
-			want: &driver.RetryError{Attempts: 7, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
+			want: &event.RetryError{Attempts: 7, Retries: 5, Backoff: 1550 * ms, Reason: event.RetryReasonLimit}},
 
 		{
 			name:    "an error that has nothing to do with retries",
@@ -78,7 +78,7 @@ func TestRetryError(t *testing.T) {
 			err := s.Execute(context.Background(), tt.op(s))
 			require.Error(t, err)
 
-			var retries *driver.RetryError
+			var retries *event.RetryError
 			assert.Equal(t, tt.want != nil, errors.As(err, &retries))
 			assert.Equal(t, tt.want, retries)
 		})
@@ -111,7 +111,7 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 				Wrapped: with.Wrapped,
 				Raw:     with.Raw,
 			}
-			var retries *driver.RetryError
+			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
 			require.False(t, errors.As(without, &retries))
 			want := without.Error()
@@ -131,7 +131,7 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 	t.Run("an exempt command is without it", func(t *testing.T) {
 		s := scripted.New(t, scripted.ShuttingDown(), scripted.ShuttingDown())
 		s.Policy = nil
-		var retries *driver.RetryError
+		var retries *event.RetryError
 		assert.False(t, errors.As(s.Execute(context.Background(), s.Read()), &retries))
 	})
 }
@@ -141,7 +141,7 @@ func TestRetryErrorMeetsItsOwnClearing(t *testing.T) {
 	failure := unauthenticated{1}
 	s := scripted.New(t, failure, clearedFor{failure}, scripted.Overloaded(), scripted.Failure(1))
 	err := s.Execute(context.Background(), s.Read())
-	var retries *driver.RetryError
+	var retries *event.RetryError
 	require.True(t, errors.As(err, &retries))
 	assert.Equal(t, 3, retries.Attempts)
 	assert.Equal(t, 2, retries.Retries)
@@ -154,18 +154,18 @@ func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	s.OnSleep = cancel
 
 	err := s.Execute(ctx, s.Write())
-	var retries *driver.RetryError
+	var retries *event.RetryError
 	require.True(t, errors.As(err, &retries))
-	assert.Equal(t, &driver.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}, retries)
+	assert.Equal(t, &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}, retries)
 	assert.True(t, errors.Is(err, context.Canceled))
 }
 
 func TestRetryErrorMessage(t *testing.T) {
-	assert.EqualError(t, &driver.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
+	assert.EqualError(t, &event.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
 		"no further retry after 6 attempts and 1.55s of backoff: limit")
 	assert.EqualError(
 		t,
-		&driver.RetryError{Attempts: 3, Backoff: 150*ms + 400*time.Microsecond},
+		&event.RetryError{Attempts: 3, Backoff: 150*ms + 400*time.Microsecond},
 		"no further retry after 3 attempts and 150ms of backoff: executed",
 	)
 }

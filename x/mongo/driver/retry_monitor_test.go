@@ -62,7 +62,7 @@ func emptyBucket() *retry.TokenBucket {
 		Jitter: func() float64 { return 0 }, Bucket: bucket,
 	}
 	for bucket.Tokens() > 0 {
-		execution := policy.Start(retry.Read, retry.Never, retry.Normal)
+		execution := policy.Start(retry.Read, retry.Never)
 		execution.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline})
 	}
 	return bucket

@@ -7,31 +7,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// RetryError describes the attempts that an operation made before it failed. errors.As finds it in errors of operations that were
-// retried, or would have been but for a limit, a deadline, an option, a missing label or an empty token bucket. It only describes
-// another error: no operation returns it, and errors.Unwrap never leads to it, so types and comparisons are the same as without it.
-// If there was a backoff, the other error's message ends with what this one says.
-//
-// Errors that hold the result of a write do not have one, nor do sentinel values such as mongo.ErrClientDisconnected.
-type RetryError struct {
-	// Attempts is the number of attempts, of which Retries were retries. They differ by 1, or for an operation sent in batches by
-	// the number of batches.
-	Attempts int
-	Retries  int
-	// Throttled is the number of attempts that adaptiveThrottling held back.
-	Throttled int
-	// Backoff is the time spent waiting before retries.
-	Backoff time.Duration
-	// Reason is why there was no further retry, one of the event.RetryReason constants. It is empty if the server executed
-	// the last command.
-	Reason string
-	// Criticality is the class of the operation, "sheddable" or "critical". It is empty if the operation is a normal one.
-	Criticality string
-}
-
 // record is what an operation's error, its events and its log lines say of its attempts.
 type record struct {
-	RetryError // over all commands, so far
+	attempts, retries, throttled int          // of all commands, so far
+	reason                       retry.Reason // why there was no further retry, if so
 
 	operationID int32 // the request ID of the first attempt
 	requestID   int32 // that of the last
@@ -43,7 +22,7 @@ type record struct {
 }
 
 func (r *record) startCommand() {
-	r.Attempts++
+	r.attempts++
 	r.retriesOfCommand = 0
 }
 
@@ -53,24 +32,32 @@ func (r *record) attempted(requestID int32) {
 	if r.operationID == 0 {
 		r.operationID = requestID
 	}
-	r.Reason, r.notable = "", false
+	r.reason, r.notable = "", false
 }
 
 // decided records the decision after a failed attempt.
 func (r *record) decided(a *attempt, v retry.Verdict) {
 	if a.stage == heldBack {
-		r.Throttled++
+		r.throttled++
 	}
 	if v.Retry {
 		r.announced = true
 	} else {
-		r.Reason, r.notable = string(v.Reason), v.Reason.Notable()
+		r.reason, r.notable = v.Reason, v.Reason.Notable()
 	}
 }
 
 // retried records that the next attempt is a retry.
 func (r *record) retried() {
-	r.Attempts++
-	r.Retries++
+	r.attempts++
+	r.retries++
 	r.retriesOfCommand++
+}
+
+// error describes the attempts of an operation of a class that has failed.
+func (r *record) error(backoff time.Duration, class retry.Criticality) *event.RetryError {
+	return &event.RetryError{
+		Attempts: r.attempts, Retries: r.retries, Throttled: r.throttled, Backoff: backoff,
+		Reason: event.RetryReason(r.reason), Criticality: event.Criticality(class),
+	}
 }

@@ -28,8 +28,8 @@ func (ex *operationRun) report(a *attempt, d decision) {
 		Failure:       a.err,
 		WillRetry:     d.Retry,
 		Backoff:       d.Backoff,
-		Reason:        string(d.Reason),
-		Criticality:   ex.class.String(),
+		Reason:        event.RetryReason(d.Reason),
+		Criticality:   event.Criticality(ex.class),
 		Tokens:        ex.policy.Tokens(),
 	}
 	if log {
@@ -58,8 +58,7 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 		return err
 	}
 	if err != nil && (ex.record.announced || ex.record.notable) {
-		account := ex.record.RetryError
-		err = withRetryError(err, &account)
+		err = withRetryError(err, ex.record.error(ex.backedOff, ex.class))
 	}
 	if ex.record.announced {
 		ex.reportFinished(ctx, err)
@@ -82,13 +81,13 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		CommandName:  ex.op.Name,
 		DatabaseName: ex.op.Database,
 		OperationID:  int64(r.operationID),
-		Attempts:     r.Attempts,
-		Retries:      r.Retries,
-		Throttled:    r.Throttled,
-		Backoff:      r.Backoff,
+		Attempts:     r.attempts,
+		Retries:      r.retries,
+		Throttled:    r.throttled,
+		Backoff:      ex.backedOff,
 		Failure:      err,
-		Reason:       r.Reason,
-		Criticality:  ex.class.String(),
+		Reason:       event.RetryReason(r.reason),
+		Criticality:  event.Criticality(ex.class),
 		Tokens:       ex.policy.Tokens(),
 	}
 	if log {

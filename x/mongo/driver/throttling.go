@@ -6,29 +6,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
-
-// throttler is implemented by a Server of a client with adaptiveThrottling.
-type throttler interface {
-	// Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
-	Throttle() (address.Address, *retry.Throttle)
-}
-
-// throttleOf returns the address and the throttle of a server, which are empty and nil if it has none.
-func throttleOf(server any) (address.Address, *retry.Throttle) {
-	if t, ok := server.(throttler); ok {
-		return t.Throttle()
-	}
-	return "", nil
-}
-
-// Throttle implements the throttler interface: a cursor behind a load balancer knows the server only as what processes errors.
-func (lbcd *loadBalancedCursorDeployment) Throttle() (address.Address, *retry.Throttle) {
-	return throttleOf(lbcd.errorProcessor)
-}
 
 // throttlingDeployment returns the deployment that selects the server for the next attempt and may hold it back: with
 // adaptiveThrottling, once a server has rejected anything. Otherwise it returns nil. It has a copy of the operation, because what
@@ -78,7 +58,7 @@ func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
 	if !ex.policy.Rejected() {
 		return
 	}
-	_, throttle := throttleOf(a.server)
+	_, throttle := backpressure.ThrottleOf(holder(a.server))
 	rejected := backpressure.IsRetryableOverload(a.err)
 	if !a.telling() || (!rejected && !throttle.Active()) {
 		return

@@ -11,6 +11,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
+// heldBack is the stage of an attempt that the client did not send, because the server would most likely have rejected it.
+const heldBack = sent + 1
+
 // throttlingDeployment is the deployment of one attempt, which it may hold back.
 type throttlingDeployment struct {
 	Deployment
@@ -26,7 +29,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	if err != nil {
 		return nil, err
 	}
-	addr, throttle := throttleOf(server)
+	addr, throttle := backpressure.ThrottleOf(holder(server))
 	if !throttle.Active() {
 		return server, nil
 	}
@@ -66,7 +69,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherSer
 		if err != nil || !others.found {
 			return nil
 		}
-		addr, throttle := throttleOf(server)
+		addr, throttle := backpressure.ThrottleOf(holder(server))
 		if !throttle.HoldsBack(d.attempt, d.policy.Jitter()) {
 			return server
 		}

@@ -45,9 +45,9 @@ func TestThrottledOperations(t *testing.T) {
 				err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},
 				serverErr.Labels)
-			var retries *driver.RetryError
+			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
-			assert.Equal(t, &driver.RetryError{
+			assert.Equal(t, &event.RetryError{
 				Attempts: 6, Retries: 5, Throttled: 6, Backoff: 1550 * ms, Reason: "limit",
 			}, retries)
 		})
@@ -95,9 +95,9 @@ func TestThrottledErrors(t *testing.T) {
 			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
 			assert.Equal(t, tt.code, serverErr.Code)
 			assert.Len(t, s.Sent, tt.sent)
-			var retries *driver.RetryError
+			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
-			assert.Equal(t, "limit", retries.Reason)
+			assert.Equal(t, event.RetryReasonLimit, retries.Reason)
 			assert.Equal(t, retries.Attempts-tt.sent, retries.Throttled)
 		})
 	}
@@ -129,7 +129,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 				return nil
 			}
 			err := s.Execute(context.Background(), s.Read())
-			var retries *driver.RetryError
+			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries), "got %v", err)
 			assert.Equal(t, 5, retries.Throttled)
 			assert.Len(t, s.Sent, 1)
@@ -143,9 +143,9 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
 		s.Policy.RetryReads = false
 		err := s.Execute(context.Background(), s.Read())
-		var retries *driver.RetryError
+		var retries *event.RetryError
 		require.True(t, errors.As(err, &retries))
-		assert.Equal(t, &driver.RetryError{Attempts: 1, Throttled: 1, Reason: "optionOff"}, retries)
+		assert.Equal(t, &event.RetryError{Attempts: 1, Throttled: 1, Reason: "optionOff"}, retries)
 		assert.Empty(t, s.Slept)
 	})
 	t.Run("limit", func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		s.OnSleep = cancel
 		err := s.Execute(ctx, s.Read())
 		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-		var retries *driver.RetryError
+		var retries *event.RetryError
 		require.True(t, errors.As(err, &retries))
 		assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
 	})
@@ -207,7 +207,7 @@ func TestThrottledEvents(t *testing.T) {
 	require.Error(t, s.Execute(context.Background(), op))
 
 	require.Len(t, decided, 2)
-	reasons := []string{"throttled", "limit"}
+	reasons := []event.RetryReason{event.RetryReasonThrottled, event.RetryReasonLimit}
 	for i, e := range decided {
 		assert.Equal(t, reasons[i], e.Reason)
 		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
@@ -217,7 +217,7 @@ func TestThrottledEvents(t *testing.T) {
 	require.Len(t, finished, 1)
 	assert.Equal(t, 2, finished[0].Attempts)
 	assert.Equal(t, 2, finished[0].Throttled)
-	assert.Equal(t, "limit", finished[0].Reason)
+	assert.Equal(t, event.RetryReasonLimit, finished[0].Reason)
 }
 
 // TestThrottledTransactionStarts: a transaction whose first command was held back has not begun, and begins with the retry.

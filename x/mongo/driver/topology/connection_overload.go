@@ -54,7 +54,7 @@ func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
 }
 
 // ForWrite returns a copy of the error that has the label.
-func (e ConnectionError) ForWrite(backpressure.RetryableWrite) error {
+func (e ConnectionError) ForWrite() error {
 	e.retryableWrite = true
 	return e
 }

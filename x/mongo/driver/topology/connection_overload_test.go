@@ -285,13 +285,13 @@ func TestConnectionErrorLabels(t *testing.T) {
 // labeler is what package driver asks of such errors.
 type labeler interface {
 	error
-	ForWrite(backpressure.RetryableWrite) error
+	ForWrite() error
 }
 
 // TestRetryableWriteLabel is about errors of a check-out that get the label: they stay of their type, with the same text.
 func TestRetryableWriteLabel(t *testing.T) {
 	for _, err := range []labeler{ConnectionError{Wrapped: io.EOF}, poolClearedError{err: io.EOF, address: "a"}} {
-		labeled := err.ForWrite(backpressure.RetryableWrite{})
+		labeled := err.ForWrite()
 		assert.IsType(t, err, labeled)
 		assert.Equal(t, err.Error(), labeled.Error())
 		for _, label := range []string{driver.RetryableWriteError, driver.TransientTransactionError} {
@@ -319,7 +319,7 @@ func TestOverloadOfConnectionRateLimiter(t *testing.T) {
 	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
 	require.NoError(t, err)
 
-	l.Refuse.Store(int64(topology.OverloadPolicy().MaxRetries))
+	l.Refuse.Store(int64(topology.cfg.overload.MaxRetries))
 	require.NoError(t, ping(context.Background(), topology))
 	assert.Equal(t, int64(1), l.Commands.Load())
 }

@@ -1,8 +1,12 @@
 package topology
 
 import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -54,8 +58,46 @@ func newOverloadPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	return overload
 }
 
-// OverloadPolicy implements the backpressure.PolicyHolder interface.
-func (t *Topology) OverloadPolicy() *backpressure.Policy { return t.cfg.overload }
+// policyHolder holds the client's overload policy.
+type policyHolder = backpressure.Holder
 
-// OverloadPolicy implements the backpressure.PolicyHolder interface.
-func (s *Server) OverloadPolicy() *backpressure.Policy { return s.cfg.overload }
+// Topology holds the client's overload policy.
+//
+//fork:extend the overload policy belongs to the client, and each client has one topology
+type Topology struct {
+	policyHolder
+}
+
+// New gives the topology the policy of the configuration.
+//
+//fork:extend operations ask the topology for the policy
+func New(cfg *Config) (*Topology, error) {
+	return &Topology{policyHolder: backpressure.Hold(&cfg.overload)}, nil
+}
+
+// Server holds the client's overload policy. It counts what it rejects, and paces its checks. All but the policy are nil without
+// adaptiveThrottling: no specification has them.
+//
+//fork:extend cursors ask the server for the policy; with adaptiveThrottling, what one operation learns about an overload helps others
+type Server struct {
+	policyHolder
+
+	rejections *retry.Rejections
+	throttle   *retry.Throttle
+	pace       *heartbeatPace
+}
+
+// With adaptiveThrottling the server counts what it rejects, and paces its checks, by the clock of the client's overload policy.
+//
+//fork:wrap the policy and the counts belong to the server
+func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
+	s := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
+	if overload := s.cfg.overload; overload != nil && overload.Throttling != nil {
+		s.rejections = retry.NewRejections(overload.Clock.Now)
+		s.throttle = retry.NewThrottle(*overload.Throttling, overload.Clock.Now)
+		s.pace = &heartbeatPace{overload: overload, longest: s.cfg.heartbeatInterval}
+		s.rttMonitor.cfg.pace = s.pace
+	}
+	s.policyHolder = backpressure.HoldServer(&s.cfg.overload, s.address, s.throttle)
+	return s
+}

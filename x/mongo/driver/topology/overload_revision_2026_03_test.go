@@ -27,7 +27,7 @@ func TestConfiguredPolicy(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			overload := newTopology(t, tt.opts).OverloadPolicy()
+			overload := newTopology(t, tt.opts).cfg.overload
 			assert.Equal(t, tt.want, overload.MaxRetries)
 			assert.True(t, overload.Retarget)
 			assert.Equal(t, 100*time.Millisecond, overload.FirstBackoff)

@@ -9,7 +9,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/randutil"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -42,7 +41,7 @@ func TestConfiguredPolicy(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			overload := newTopology(t, tt.opts).OverloadPolicy()
+			overload := newTopology(t, tt.opts).cfg.overload
 			assert.Equal(t, tt.maxRetries, overload.MaxRetries)
 			assert.Equal(t, tt.retarget, overload.Retarget)
 			assert.Equal(t, 200*time.Millisecond, overload.FirstBackoff)
@@ -53,5 +52,5 @@ func TestConfiguredPolicy(t *testing.T) {
 // TestJitterIsTheDrivers is about tests that set the jitter of all clients.
 func TestJitterIsTheDrivers(t *testing.T) {
 	defer randutil.SetJitterForTesting(func() float64 { return 0.25 })()
-	assert.Equal(t, 0.25, newTopology(t, options.Client()).OverloadPolicy().Jitter())
+	assert.Equal(t, 0.25, newTopology(t, options.Client()).cfg.overload.Jitter())
 }

@@ -27,7 +27,7 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			policy := newTopology(t, tt.opts).OverloadPolicy().Policy
+			policy := newTopology(t, tt.opts).cfg.overload.Policy
 			assert.Equal(t, tt.reads, policy.RetryReads)
 			assert.Equal(t, tt.writes, policy.RetryWrites)
 			assert.Equal(t, tt.bucket, policy.Bucket != nil)
@@ -43,17 +43,15 @@ func TestServersShareTheClientsOverloadPolicy(t *testing.T) {
 	client := newTopology(t, options.Client().SetAdaptiveRetries(true))
 	for _, addr := range []address.Address{"a:27017", "b:27017"} {
 		server := NewServer(addr, bson.NewObjectID(), 0, client.cfg.ServerOpts...)
-		assert.True(t, client.OverloadPolicy() == server.OverloadPolicy())
-		cursors := driver.SingleServerDeployment{Server: &SelectedServer{Server: server}}
-		assert.True(t, client.OverloadPolicy() == cursors.OverloadPolicy())
+		assert.True(t, client.cfg.overload == backpressure.PolicyOf(server))
+		assert.True(t, client.cfg.overload == backpressure.PolicyOf(&SelectedServer{Server: server}))
 	}
 
 	other := newTopology(t, options.Client().SetAdaptiveRetries(true))
-	assert.True(t, client.OverloadPolicy().Bucket != other.OverloadPolicy().Bucket, "each client has its own bucket")
+	assert.True(t, backpressure.PolicyOf(client).Bucket != backpressure.PolicyOf(other).Bucket, "each client has its own bucket")
 }
 
 // TestMonitoringIsExempt is about the commands of connection establishment, authentication and monitoring.
 func TestMonitoringIsExempt(t *testing.T) {
-	_, covered := driver.Deployment(driver.SingleConnectionDeployment{}).(backpressure.PolicyHolder)
-	assert.False(t, covered)
+	assert.Nil(t, backpressure.PolicyOf(driver.SingleConnectionDeployment{}))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -16,7 +15,7 @@ type poolClearedError struct {
 }
 
 // ForWrite returns a copy of the error that has the label.
-func (pce poolClearedError) ForWrite(backpressure.RetryableWrite) error {
+func (pce poolClearedError) ForWrite() error {
 	pce.retryableWrite = true
 	return pce
 }

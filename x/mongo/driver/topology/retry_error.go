@@ -1,17 +1,20 @@
 package topology
 
-import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
+import (
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+)
 
 // After returns the error with what it describes of the operation's attempts. Only an error while a connection is established can be
 // that of a retried command; any other stays comparable.
-func (e ConnectionError) After(account backpressure.Account) error {
+func (e ConnectionError) After(retries *event.RetryError) error {
 	if e.server != "" {
-		e.account = account
+		e.account = backpressure.Account{RetryError: retries}
 	}
 	return e
 }
 
-// As lets errors.As find the driver.RetryError.
+// As lets errors.As find the RetryError.
 func (e ConnectionError) As(target any) bool { return e.account.As(target) }
 
 // Its end says how often the command was tried, if there was a backoff.

@@ -5,19 +5,18 @@ import (
 	"io"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 func TestConnectionErrorAfterRetries(t *testing.T) {
-	want := &driver.RetryError{Attempts: 6, Retries: 5}
-	var retries *driver.RetryError
+	want := &event.RetryError{Attempts: 6, Retries: 5}
+	var retries *event.RetryError
 
 	t.Run("an overload error", func(t *testing.T) {
 		plain := ConnectionError{ConnectionID: "1", Wrapped: io.EOF, init: true, server: "a:27017", overloaded: true}
-		described := plain.After(backpressure.Account{Err: want})
+		described := plain.After(want)
 		require.True(t, errors.As(described, &retries))
 		assert.Equal(t, want, retries)
 
@@ -28,6 +27,6 @@ func TestConnectionErrorAfterRetries(t *testing.T) {
 		assert.False(t, errors.As(plain, &retries), "the original has been changed")
 	})
 	t.Run("any other stays equal", func(t *testing.T) {
-		assert.True(t, ErrConnectionClosed.After(backpressure.Account{Err: want}) == error(ErrConnectionClosed))
+		assert.True(t, ErrConnectionClosed.After(want) == error(ErrConnectionClosed))
 	})
 }

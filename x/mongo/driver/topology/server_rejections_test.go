@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -175,7 +176,7 @@ func TestServerCountsRejections(t *testing.T) {
 			server := s.topology.servers["a"]
 			assert.Equal(t, driver.NoChange, server.ProcessError(tt.err, freshConnection{}))
 			assert.Equal(t, tt.want, server.load())
-			assert.Equal(t, tt.want > 0, s.topology.OverloadPolicy().Rejected())
+			assert.Equal(t, tt.want > 0, s.topology.cfg.overload.Rejected())
 			assert.Equal(t, int64(0), server.OperationCount(), "it counts operations")
 		})
 	}
@@ -230,10 +231,10 @@ func TestWithoutAdaptiveThrottling(t *testing.T) {
 			s.topology.servers["b"].operationCount = 1
 			s.expect("b is busier", "a")
 
-			assert.False(t, s.topology.OverloadPolicy().Rejected())
+			assert.False(t, s.topology.cfg.overload.Rejected())
 			assert.Nil(t, s.topology.ThrottleProbabilities())
 			server := s.topology.servers["a"]
-			_, throttle := server.Throttle()
+			_, throttle := backpressure.ThrottleOf(server)
 			assert.False(t, throttle.Active())
 			assert.Nil(t, server.pace, "heartbeats have a pace of their own")
 			assert.Nil(t, server.rttMonitor.cfg.pace, "so have measurements of the round trip time")

@@ -1,38 +1,12 @@
 package topology
 
 import (
-	"time"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
-
-// Server counts what it rejects, and paces its checks. All are nil without adaptiveThrottling: no specification has them.
-//
-//fork:extend with adaptiveThrottling, what one operation learns about an overload helps others
-type Server struct {
-	rejections *retry.Rejections
-	throttle   *retry.Throttle
-	pace       *heartbeatPace
-}
-
-// With adaptiveThrottling the server counts what it rejects, and paces its checks, by the clock of the client's overload policy.
-//
-//fork:wrap the counts belong to the server
-func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
-	s := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
-	if overload := s.cfg.overload; overload != nil && overload.Throttling != nil {
-		s.rejections = retry.NewRejections(overload.Clock.Now)
-		s.throttle = retry.NewThrottle(*overload.Throttling, overload.Clock.Now)
-		s.pace = &heartbeatPace{overload: overload, longest: s.cfg.heartbeatInterval}
-		s.rttMonitor.cfg.pace = s.pace
-	}
-	return s
-}
 
 // With adaptiveThrottling it also records whether the server rejected the command.
 //
@@ -62,9 +36,6 @@ func (s *Server) refused() {
 		s.throttle.Ended(retry.Attempt{First: true}, true)
 	}
 }
-
-// Throttle returns the server's address, and what decides which attempts to hold back from it, or nil.
-func (s *Server) Throttle() (address.Address, *retry.Throttle) { return s.address, s.throttle }
 
 // ThrottleProbabilities returns for each known server the probability, in [0, 1), with which commands are held back from it, or
 // nil without adaptiveThrottling.

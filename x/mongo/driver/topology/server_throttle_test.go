@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -29,9 +30,7 @@ func TestServersThrottleApart(t *testing.T) {
 	)
 
 	var selected driver.Server = &SelectedServer{Server: topology.servers["a:27017"]}
-	addr, throttle := selected.(interface {
-		Throttle() (address.Address, *retry.Throttle)
-	}).Throttle()
+	addr, throttle := backpressure.ThrottleOf(selected)
 	assert.Equal(t, address.Address("a:27017"), addr)
 	throttle.Ended(retry.Attempt{}, true)
 
