@@ -80,7 +80,8 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 		Reason: event.RetryReasonLimit,
 	})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond,
+		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2,
+		Backoff: 30 * time.Millisecond,
 		Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{CommandName: "drop", Attempt: 1, Reason: event.RetryReasonNotRetryable})
@@ -119,7 +120,8 @@ func TestMetrics(t *testing.T) {
 	assertSum(operations(0, 0), metrics["mongodb.driver.retried.operations"])
 
 	publish(context.Background(), retries.Monitor())
-	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1})
+	finished := &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1}
+	retries.Monitor().Finished(context.Background(), finished)
 	metrics = collect(t, reader)
 	assertSum(decisions(1, 1, 1), metrics["mongodb.driver.retry.decisions"])
 	assertSum(operations(1, 1), metrics["mongodb.driver.retried.operations"])

@@ -21,7 +21,8 @@ import (
 func publish(monitor *event.RetryMonitor) {
 	ctx := context.Background()
 	for _, decision := range []event.RetryDecidedEvent{
-		{Criticality: event.CriticalityCritical, Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded},
+		{Criticality: event.CriticalityCritical, Attempt: 1, WillRetry: true, Backoff: 30 * time.Millisecond,
+			Reason: event.RetryReasonOverloaded},
 		{Criticality: event.CriticalityCritical, Attempt: 2, WillRetry: true, Reason: event.RetryReasonRetryable},
 	} {
 		monitor.Decided(ctx, &decision)

@@ -16,7 +16,7 @@ func (s *Series) checkBefore(i int, step Step, ps *problem.List) {
 }
 
 // Goal returns the tree that a series has to lead to: the fork as it is built, but for the files that are left out, the licences and
-// the names. The steps have no part in it.
+// the names, with the fixes. The steps have no part in it.
 func (s *Series) Goal() (filetree.Tree, error) {
 	o := &plan.Overlay{}
 	for _, f := range s.plan.Overlay.Files {
@@ -24,7 +24,7 @@ func (s *Series) Goal() (filetree.Tree, error) {
 			o.Files = append(o.Files, f)
 		}
 	}
-	kept, tree, err := lay(s.plan.Module, o)
+	kept, tree, err := lay(s.plan.Module, o, s.fixesAfter(s.never()-1)...)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ type Edit struct {
 	// At is a place: "statement", "return", "call" or "condition", or the "comment" above a statement; then all names that stand
 	// there; then, if there are several such places, "#" and which of them.
 	At string `yaml:"at"`
-	// Before and After are put there, Instead in its place; Move is the statement before which it comes.
+	// Before and After are put there, as lines of their own; Instead is put in its place, with what stood there for each "…"; Move is the
+	// statement before which it comes.
 	Before  string `yaml:"before"`
 	After   string `yaml:"after"`
 	Instead string `yaml:"instead"`
@@ -61,13 +62,12 @@ func (e Edit) edited(source *syntax.File, in *ast.FuncDecl) ([]byte, error) {
 	var edits []assemble.Edit
 	switch {
 	case e.Instead != "":
-		edits = []assemble.Edit{{Start: start, End: end, Text: []byte(strings.TrimSuffix(e.Instead, "\n"))}}
+		text := strings.ReplaceAll(strings.TrimSuffix(e.Instead, "\n"), "…", string(source.Src[start:end]))
+		edits = []assemble.Edit{{Start: start, End: end, Text: []byte(text)}}
 	case e.Before != "":
 		edits = []assemble.Edit{{Start: from, End: from, Text: []byte(e.Before)}}
-	case strings.HasSuffix(e.After, "\n"):
-		edits = []assemble.Edit{{Start: to, End: to, Text: []byte(e.After)}}
 	case e.After != "":
-		edits = []assemble.Edit{{Start: end, End: end, Text: []byte(e.After)}}
+		edits = []assemble.Edit{{Start: to, End: to, Text: []byte(e.After)}}
 	default:
 		target, _, err := locate(source, in, e.Move)
 		if err != nil {

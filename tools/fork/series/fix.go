@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -23,11 +24,14 @@ import (
 // Fixes is the folder of the fixes. Each is an archive: the message and the edits, then new files, which may have directives.
 const Fixes = Folder + "/fixes"
 
-// Fix is the smallest change that mends one defect of upstream, apart from the series. It has the name of the defect's report.
+// Fix is the smallest change that mends one defect of upstream. It has the name of the defect's report. The series begins with the fixes.
 type Fix struct {
 	Step `yaml:",inline"`
 	// Base is the range of upstream's versions that it is for.
-	Base  string `yaml:"base"`
+	Base string `yaml:"base"`
+	// Until is the step of the series that removes it with its test, as it mends more in another way.
+	Until string `yaml:"until"`
+	// Edits are for declarations as upstream has them: once a step replaces or wraps one, that mends the defect.
 	Edits []Edit `yaml:"edits"`
 
 	files []txtar.File
@@ -72,34 +76,32 @@ func ReadFixes(root, version string) ([]Fix, error) {
 	return fixes, nil
 }
 
-// Tree returns upstream's tree with the fix.
-func (f Fix) Tree(m *upstream.Module) (filetree.Tree, error) {
-	o := &plan.Overlay{}
-	var ps problem.List
+// addTo adds the fix's files to an overlay.
+func (f Fix) addTo(o *plan.Overlay, version string, ps *problem.List) {
 	for _, file := range f.files {
-		if read := o.ReadFile(file.Name, file.Data, m.Version, &ps); read != nil {
+		if read := o.ReadFile(file.Name, file.Data, version, ps); read != nil {
 			o.Files = append(o.Files, read)
 		}
 	}
-	if ps.OrNil() != nil {
-		return nil, ps
-	}
-	_, tree, err := lay(m, o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.File(), err)
-	}
+}
+
+// edit makes the fix's edits in a tree.
+func (f Fix) edit(p *plan.Plan, tree filetree.Tree) error {
 	for _, edit := range f.Edits {
+		if slices.ContainsFunc(p.Touches, func(t plan.Touch) bool { return t.Key.String() == edit.In && t.How != syntax.Extend }) {
+			continue
+		}
 		if err := edit.apply(tree); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.File(), err)
+			return fmt.Errorf("%s: %w", f.File(), err)
 		}
 	}
-	return tree, nil
+	return nil
 }
 
 // Patch returns the fix as git format-patch writes it.
 func (f Fix) Patch(ctx context.Context, run command.RunFunc, author, ticket string, m *upstream.Module) (Patch, error) {
 	before := assemble.Pristine(m)
-	after, err := f.Tree(m)
+	_, after, err := lay(m, &plan.Overlay{}, f)
 	if err != nil {
 		return Patch{}, err
 	}

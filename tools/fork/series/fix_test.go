@@ -27,7 +27,7 @@ func TestEdit(t *testing.T) {
 	}{
 		{name: "before", edit: Edit{At: "statement fail", Before: "log()\n"}, from: "return fail", to: "log()\n\t\treturn fail"},
 		{name: "after", edit: Edit{At: "statement n two #2", After: "log()\n"}, from: "= two\n", to: "= two\n\tlog()\n"},
-		{name: "condition", edit: Edit{At: "condition two", After: " && three"}, from: "two {", to: "two && three {"},
+		{name: "condition", edit: Edit{At: "condition two", Instead: "… && three"}, from: "two {", to: "two && three {"},
 		{name: "call", edit: Edit{At: "call fail", Instead: "nil"}, from: "fail(p.n)", to: "nil"},
 		{name: "return", edit: Edit{At: "return #2", Instead: "return p.end()"}, from: "return nil", to: "return p.end()"},
 		{name: "comment", edit: Edit{At: "comment n one #1", Instead: "// Start."}, from: "Begin", to: "Start"},

@@ -31,8 +31,8 @@ func (s *Series) overlay(last int) (*plan.Overlay, error) {
 }
 
 func (s *Series) nameOf(step int) string {
-	if step < len(s.Steps) {
-		return s.Steps[step].Name
+	if at := len(s.Fixes) + step; step < s.never() {
+		return s.Commits()[at].Name
 	}
 	return "the last step"
 }

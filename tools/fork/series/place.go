@@ -16,6 +16,7 @@ import (
 // Series tells the overlay of one base step by step.
 type Series struct {
 	Options Options
+	Fixes   []Fix
 	Steps   []Step
 
 	root   string
@@ -51,7 +52,12 @@ func placedSeries(root string, whole *plan.Plan, ps *problem.List) (*Series, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{Options: opt, Steps: steps, root: root, plan: whole, files: map[string]int{}, fields: map[syntax.Key]int{}}
+	fixes, err := ReadFixes(root, whole.Module.Version)
+	if err != nil {
+		return nil, err
+	}
+	s := &Series{Options: opt, Fixes: fixes, Steps: steps, root: root, plan: whole, files: map[string]int{},
+		fields: map[syntax.Key]int{}}
 	s.place(ps)
 	return s, nil
 }
@@ -62,6 +68,12 @@ func (s *Series) place(ps *problem.List) {
 		step.complete(ps)
 		s.placeFiles(i, step.File(), step.Files, ps)
 		s.placeFields(i, step, ps)
+	}
+	for _, fix := range s.Fixes {
+		s.placeFiles(s.never(), fix.File(), fix.Files, ps) // the fix brings them itself
+		if fix.Until != "" && s.until(fix) == s.never() {
+			ps.Add(fix.File(), 0, "name a step", "until: there is no step %s", fix.Until)
+		}
 	}
 	for _, left := range s.Options.Left {
 		s.placeFiles(s.never(), Folder+"/"+Setup, left.Files, ps)
@@ -100,6 +112,25 @@ func (s *Series) placeFields(i int, step Step, ps *problem.List) {
 		}
 		s.fields[key] = i
 	}
+}
+
+// fixesAfter returns the fixes that are there after a step.
+func (s *Series) fixesAfter(last int) []Fix {
+	var fixes []Fix
+	for i, fix := range s.Fixes {
+		if i-len(s.Fixes) <= last && last < s.until(fix) {
+			fixes = append(fixes, fix)
+		}
+	}
+	return fixes
+}
+
+// until returns the number of the step that removes a fix.
+func (s *Series) until(fix Fix) int {
+	if i := slices.IndexFunc(s.Steps, func(step Step) bool { return step.Name == fix.Until }); i >= 0 {
+		return i
+	}
+	return s.never()
 }
 
 // hasFile reports whether a repository has a regular file of this path.

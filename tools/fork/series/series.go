@@ -15,6 +15,7 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -33,8 +34,8 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 	trees := []filetree.Tree{assemble.Pristine(s.plan.Module)}
 	var patches []Patch
 	var messages []string
-	for i, step := range s.Steps {
-		next, err := s.Tree(i)
+	for i, step := range s.Commits() {
+		next, err := s.Tree(i - len(s.Fixes))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -61,27 +62,53 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 	return out, trees[len(trees)-1], err
 }
 
-// Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out.
+// Commits returns what the series consists of: the fixes, and then the steps.
+func (s *Series) Commits() []Step {
+	var commits []Step
+	for _, fix := range s.Fixes {
+		commits = append(commits, fix.Step)
+	}
+	return append(commits, s.Steps...)
+}
+
+// Tree returns upstream's tree as it is after a step; -1 is after the last fix, -2 after the one before. The number of steps stands for
+// the whole overlay, with what is left out and without the fixes, as it has its own.
 func (s *Series) Tree(last int) (filetree.Tree, error) {
 	o, err := s.overlay(last)
 	if err != nil {
 		return nil, err
 	}
-	p, tree, err := lay(s.plan.Module, o)
+	p, tree, err := lay(s.plan.Module, o, s.fixesAfter(last)...)
 	if err != nil {
 		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), err)
 	}
 	return s.named(p, tree)
 }
 
-// lay lays an overlay over a module, as it is in upstream's tree.
-func lay(m *upstream.Module, o *plan.Overlay) (*plan.Plan, filetree.Tree, error) {
-	p, problems := plan.Match(m, o)
-	if len(problems) > 0 {
-		return nil, nil, problems
+// lay lays an overlay over a module with fixes, as it is in upstream's tree.
+func lay(m *upstream.Module, o *plan.Overlay, fixes ...Fix) (*plan.Plan, filetree.Tree, error) {
+	var ps problem.List
+	for _, fix := range fixes {
+		fix.addTo(o, m.Version, &ps)
+	}
+	if ps.OrNil() != nil {
+		return nil, nil, ps
+	}
+	p, ps := plan.Match(m, o)
+	if len(ps) > 0 {
+		return nil, nil, ps
 	}
 	built, err := assemble.Build(p)
-	return p, assemble.Licensed(assemble.Pristine(m), built), err
+	if err != nil {
+		return nil, nil, err
+	}
+	tree := assemble.Licensed(assemble.Pristine(m), built)
+	for _, fix := range fixes {
+		if err := fix.edit(p, tree); err != nil {
+			return nil, nil, err
+		}
+	}
+	return p, tree, nil
 }
 
 // formatPatch returns the arguments by which git writes patches.
