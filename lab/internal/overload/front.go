@@ -7,8 +7,6 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"strings"
-	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -19,12 +17,7 @@ import (
 
 // Front is a proxy.Handler and a proxy.Acceptor with a server's limiters: it rejects requests beyond a rate before anything else
 // is done about them, and closes connections beyond another before it reads from them.
-type Front struct {
-	Requests, Connections *Limiter
-
-	mu           sync.Mutex
-	applications []string // prefixes of the names of applications that are exempt from the limit on requests
-}
+type Front struct{ Requests, Connections *Limiter }
 
 // NewFront returns a front without limits.
 func NewFront() *Front { return &Front{Requests: newLimiter(), Connections: newLimiter()} }
@@ -40,7 +33,7 @@ func (f *Front) Accept(ctx context.Context, _ net.Conn) error {
 
 // Handle implements proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if !f.isExempt(req) {
+	if !isExempt(req) {
 		if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {
 			return servererror.RequestRate.Error().Send(req, reply)
 		} else if err != nil {
@@ -66,46 +59,10 @@ var exemptions = [...]string{
 
 func isExempt(req *proxy.Request) bool { return slices.Contains(exemptions[:], req.Command) }
 
-// isExempt reports whether the request, or its application, is exempt. Like the server it compares the beginning of the
-// application's name, and of the driver's.
-func (f *Front) isExempt(req *proxy.Request) bool {
-	return isExempt(req) || slices.ContainsFunc(f.exempted(), func(prefix string) bool {
-		return strings.HasPrefix(req.Client.AppName, prefix) || strings.HasPrefix(req.Client.DriverName, prefix)
-	})
-}
-
-func (f *Front) exempted() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.applications
-}
-
 // parameters are those of the front.
 var parameters = []string{
 	"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec", "ingressRequestAdmissionBurstCapacitySecs",
-	"ingressRequestAdmissionMaxQueueDepth", "ingressRequestRateLimiterApplicationExemptions",
-}
-
-// setParameter sets the parameters that a command names, or none if one is refused.
-func (f *Front) setParameter(command bson.Raw) error {
-	limit := f.Requests.Limit()
-	exempt := struct {
-		Applications struct {
-			AppNames []string `bson:"appNames"`
-		} `bson:"ingressRequestRateLimiterApplicationExemptions"`
-	}{}
-	exempt.Applications.AppNames = f.exempted()
-	// What a command lacks stays as it is.
-	if err := errors.Join(bson.Unmarshal(command, &limit), bson.Unmarshal(command, &exempt)); err != nil {
-		return err
-	}
-	if err := f.Requests.SetLimit(limit); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.applications = exempt.Applications.AppNames
-	return nil
+	"ingressRequestAdmissionMaxQueueDepth",
 }
 
 // answerParameter answers a setParameter, if it concerns the front: all other parameters are the backend's.
@@ -113,7 +70,11 @@ func (f *Front) answerParameter(req *proxy.Request, reply proxy.ReplyFunc) (answ
 	if !slices.ContainsFunc(parameters, func(name string) bool { return bsondoc.Has(req.Document(), name) }) {
 		return false, nil
 	}
-	if err := f.setParameter(req.Document()); err != nil {
+	limit := f.Requests.Limit() // what a command lacks stays as it is
+	if err = bson.Unmarshal(req.Document(), &limit); err == nil {
+		err = f.Requests.SetLimit(limit)
+	}
+	if err != nil {
 		return true, servererror.Errorf(servererror.CodeBadValue, "%v", err).Send(req, reply)
 	}
 	return true, servererror.OK(req, reply)

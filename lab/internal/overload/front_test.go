@@ -60,14 +60,6 @@ func TestExemptions(t *testing.T) {
 		f := limited(t)
 		assert.Equal(t, exempt, run(t, f, "admin", `{"`+command+`": 1}`) == served, command)
 	}
-	for prefix, exempt := range map[string]bool{
-		"a": true, "app": true, "app-2": false, "pp": false, "mongo-go": true, "go-driver": false,
-	} {
-		f := limited(t)
-		run(t, f, "admin", `{"setParameter": 1, "ingressRequestRateLimiterApplicationExemptions": {"appNames": ["other", "`+
-			prefix+`"]}}`)
-		assert.Equal(t, exempt, run(t, f, "d", `{"find": "c"}`) == served, prefix)
-	}
 }
 
 func TestConnections(t *testing.T) {
@@ -91,7 +83,7 @@ func TestConnections(t *testing.T) {
 func TestParameters(t *testing.T) {
 	f := NewFront()
 	for _, command := range []string{
-		`{"setParameter": 1, "ingressRequestRateLimiterApplicationExemptions": {"appNames": ["ctl"]}, "ingressRequestAdmissionRatePerSec": 2000,
+		`{"setParameter": 1, "ingressRequestAdmissionRatePerSec": 2000,
 			"ingressRequestAdmissionBurstCapacitySecs": 0.1, "ingressRequestRateLimiterEnabled": true, "comment": "x"}`,
 		`{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": {"$numberLong": "7"}}`,
 		`{"setParameter": 1, "ingressRequestAdmissionRatePerSec": 1000.0}`,
@@ -105,11 +97,9 @@ func TestParameters(t *testing.T) {
 		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
 		`"ingressRequestAdmissionRatePerSec": 1.5`,
 		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`, `"ingressRequestAdmissionMaxQueueDepth": -1`,
-		`"ingressRequestRateLimiterApplicationExemptions": {"appNames": [1]}`,
 	} {
 		reply := run(t, f, "admin", `{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": 5, `+parameter+`}`)
 		assert.Contains(t, reply, `"codeName":"BadValue"`, parameter)
 		assert.Equal(t, want, f.Requests.Limit(), parameter)
-		assert.Equal(t, []string{"ctl"}, f.exempted(), parameter)
 	}
 }

@@ -59,9 +59,8 @@ func Chain(handlers []Handler, last Next) Next {
 type Client struct {
 	ID      uint64   // numbers a front's connections from 1
 	Address net.Addr // its end of the connection
-	// AppName and DriverName are the names of the application and of its driver from the metadata of the connection's hello,
-	// already while that hello is handled. They may be empty.
-	AppName, DriverName string
+	// AppName is the name of the application from the metadata of the connection's hello, already while that hello is handled.
+	AppName string
 	// Compressors are those that the client supports. A backend does not see them: what it gets is never compressed.
 	Compressors []string
 }
@@ -115,9 +114,6 @@ func (r *Request) readHello() {
 	doc := r.Document()
 	if r.Client.AppName == "" {
 		r.Client.AppName, _ = doc.Lookup("client", "application", "name").StringValueOK()
-	}
-	if r.Client.DriverName == "" {
-		r.Client.DriverName, _ = doc.Lookup("client", "driver", "name").StringValueOK()
 	}
 	const compressors = "compression"
 	if offered, err := doc.LookupErr(compressors); err == nil {

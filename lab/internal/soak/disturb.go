@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// killTime is what commits are held longer than killing the member takes.
-	killTime = 100 * time.Millisecond
 	// stepDownSecs is how long a primary that steps down is not elected, and stepDownTimeout bounds how long that takes.
 	stepDownSecs    = 3
 	stepDownTimeout = 30 * time.Second
@@ -86,13 +84,6 @@ func (d *disturber) happen(ctx context.Context, e Event) error {
 			fmt.Fprintf(d.progress, "    %v\n", err)
 		}
 		return nil
-	}
-	if e.Action == &commitKill {
-		for _, s := range d.stations {
-			s.commits.close(commitHold + killTime)
-		}
-		_ = clock.Wait(ctx, commitHold)
-		e.For -= commitHold
 	}
 	if primary, found := d.set.primary(ctx); e.Primary && found {
 		e.Member = primary

@@ -54,7 +54,6 @@ func TestDisturber(t *testing.T) {
 		"a kill":          {Event{Action: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
 		"of the primary":  {Event{Action: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
 		"of no primary":   {Event{Action: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
-		"at commits":      {Event{Action: &commitKill, Primary: true, For: second}, 2, []string{"1.3s kill 2", "2s restart 2"}},
 		"a step-down":     {Event{Action: &stepDown}, 2, []string{"1s step down"}},
 		"all its fronts":  {Event{Action: &silent, Member: 1, For: second}, 0, []string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
 		"no front at all": {Event{Action: &overloaded, Rate: 7, For: second}, 0, nil},

@@ -93,15 +93,6 @@ func TestListsTakeTurns(t *testing.T) {
 	assert.Equal(t, 1, h.begin(1).list)
 }
 
-func TestPairs(t *testing.T) {
-	w := &workers{report: &Report{}}
-	w.checkPair("x", []int64{1, 2}, []int64{1, 2})
-	assert.Empty(t, w.report.Violations)
-	w.checkPair("x", []int64{1, 2}, []int64{1})
-	w.checkPair("x", nil, []int64{1})
-	assert.Equal(t, map[string]int64{"transactions that are not whole": 2}, counted(w.report))
-}
-
 func TestWatcherCheck(t *testing.T) {
 	const twice, order, without = "events that came twice", "events out of order", "inserts without an event"
 	for name, test := range map[string]struct {

@@ -3,15 +3,12 @@ package soak
 import (
 	"net"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/handlertest"
-	"mongofork/lab/internal/proxy"
 )
 
 func TestAttempts(t *testing.T) {
@@ -38,39 +35,6 @@ func TestAttempts(t *testing.T) {
 		assert.Equal(t, test.want, counted(report), name)
 		assert.Equal(t, test.mostTimes, report.Most, name)
 	}
-}
-
-func TestCommitGate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &commitGate{}
-		pass := func(command string) (got, answered bool, took time.Duration, err error) {
-			start := time.Now()
-			passed, reply, err := handlertest.Handle(t, g, handlertest.Request(t, "admin", `{"`+command+`": 1}`), bson.D{})
-			return passed != nil, reply != "", time.Since(start), err
-		}
-		open := func(command string) bool {
-			got, answered, took, err := pass(command)
-			return got && answered && took == 0 && err == nil
-		}
-		assert.True(t, open("commitTransaction"))
-		reached := 0
-		for range 2 {
-			g.close(time.Second)
-			got, answered, took, err := pass("commitTransaction")
-			assert.ErrorIs(t, err, proxy.ErrReset)
-			assert.False(t, answered)
-			assert.Equal(t, time.Second, took)
-			if got {
-				reached++
-			}
-		}
-		assert.Equal(t, 1, reached, "one is held before the member, the other after it")
-		assert.EqualValues(t, 2, g.held.Load())
-		g.close(time.Second)
-		assert.True(t, open("insert"), "it is for commits only")
-		time.Sleep(time.Second)
-		assert.True(t, open("commitTransaction"))
-	})
 }
 
 func TestDialerCountsOpenConnections(t *testing.T) {

@@ -9,12 +9,8 @@ import (
 	"mongofork/lab/internal/fronts"
 )
 
-const (
-	// recovery is the time that members have to agree on a primary, or to come back, before the next event.
-	recovery = 2 * time.Second
-	// commitHold is the time for which commits are held before the primary is killed.
-	commitHold = 300 * time.Millisecond
-)
+// recovery is the time that members have to agree on a primary, or to come back, before the next event.
+const recovery = 2 * time.Second
 
 // Action is a fault of a deployment.
 type Action struct {
@@ -23,7 +19,7 @@ type Action struct {
 	begin, end string
 	// least and most bound its time; without, it ends by itself.
 	least, most time.Duration
-	// primary is how likely it happens to the primary, 1 for always.
+	// primary is how likely it happens to the primary.
 	primary float64
 	// requests and connections are how many of these a second it leaves to each front; up to twice as many.
 	requests, connections int
@@ -34,9 +30,6 @@ type Action struct {
 var (
 	kill = Action{name: "kill", begin: fronts.Kill, end: fronts.Restart, least: 1500 * time.Millisecond, most: 5 * time.Second,
 		primary: 0.7, ofMember: true}
-	// commitKill is kill of the primary while commits are held on their way to it, and replies on their way back.
-	commitKill = Action{name: "kill at commits", begin: fronts.Kill, end: fronts.Restart, least: 1500 * time.Millisecond,
-		most: 5 * time.Second, primary: 1, ofMember: true}
 	// pause takes so long that the others elect another primary.
 	pause = Action{name: "pause", begin: fronts.Pause, end: fronts.Resume, least: 1500 * time.Millisecond, most: 5 * time.Second,
 		primary: 0.7, ofMember: true}
@@ -49,7 +42,7 @@ var (
 	refusing = Action{name: "connection limit", begin: fronts.Reset, least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
 		primary: 0.5, connections: 5}
 
-	actions = []*Action{&kill, &overloaded, &pause, &stepDown, &commitKill, &silent, &refusing}
+	actions = []*Action{&kill, &overloaded, &pause, &stepDown, &silent, &refusing}
 )
 
 // Event is an action at a time.

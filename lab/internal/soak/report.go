@@ -24,8 +24,6 @@ type Report struct {
 	Violations map[string]Violation `json:"violations"` // by kind
 	// Most is the largest number of commands for one operation.
 	Most int `json:"most"`
-	// Held is the number of commits that were held while the primary died.
-	Held int64 `json:"held"`
 }
 
 // Violation is a broken promise.
@@ -108,7 +106,6 @@ func (s *Sum) Add(seed uint64, r *Report) {
 	s.Operations += r.Operations
 	s.Errors += r.Errors
 	s.Most = max(s.Most, r.Most)
-	s.Held += r.Held
 	for kind, v := range r.Violations {
 		s.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
 	}
@@ -132,7 +129,6 @@ func Render(sums []*Sum) string {
 	row("operations", func(s *Sum) any { return s.Operations })
 	row("documented errors", func(s *Sum) any { return s.Errors })
 	row("commands of one operation, at most", func(s *Sum) any { return s.Most })
-	row("commits while the primary died", func(s *Sum) any { return s.Held })
 	kinds := make(map[string]bool)
 	for _, sum := range sums {
 		for _, kind := range slices.Sorted(maps.Keys(sum.Violations)) {

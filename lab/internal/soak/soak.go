@@ -62,7 +62,6 @@ type station struct {
 	Arm
 	lab      deployment
 	attempts attempts
-	commits  commitGate
 }
 
 // Run runs all arms by the plan of a seed, and returns their reports in their order.
@@ -88,7 +87,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 		s := &station{Arm: arm}
 		lab, err := fronts.Open(fronts.Config{
 			Topology: topology.Spec{Kind: topology.Members, Members: count}, Members: set,
-			Observers: []proxy.Handler{&s.attempts, &s.commits},
+			Observers: []proxy.Handler{&s.attempts},
 		})
 		if err != nil {
 			return nil, err
@@ -130,6 +129,5 @@ func (c *Config) runArm(ctx context.Context, s *station, work Assignment) (*Repo
 		return nil, fmt.Errorf("%s: its report %.200q: %w", s.Name, output.Bytes(), err)
 	}
 	s.attempts.check(report)
-	report.Held = s.commits.held.Load()
 	return report, nil
 }

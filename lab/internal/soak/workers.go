@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -49,7 +48,7 @@ var collections = []string{"lists", "left", "right", "inserts"}
 func (w *workers) jobs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"update": w.update, "bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
-		"transaction": w.transaction, "snapshot": w.snapshot, "session": w.step,
+		"transaction": w.transaction, "session": w.step,
 	}
 }
 
@@ -109,24 +108,17 @@ func (w *workers) findAndModify(ctx context.Context) error {
 	return nil
 }
 
+// read reads a list, which may not be there yet.
 func (w *workers) read(ctx context.Context) error {
 	a := w.lists.begin(0)
 	linearizable := options.Collection().SetReadConcern(readconcern.Linearizable())
-	found, err := w.findList(ctx, w.db.Collection("lists", linearizable), a.list)
-	if err == nil {
-		w.lists.succeed(a, found...)
-	}
-	return err
-}
-
-// findList returns a list, which may not be there yet.
-func (w *workers) findList(ctx context.Context, collection *mongo.Collection, id int) ([]int64, error) {
 	var found list
-	err := collection.FindOne(ctx, byID(id), options.FindOne().SetComment(w.comment())).Decode(&found)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil, nil
+	err := w.db.Collection("lists", linearizable).FindOne(ctx, byID(a.list), options.FindOne().SetComment(w.comment())).Decode(&found)
+	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+		return err
 	}
-	return found.N, err
+	w.lists.succeed(a, found.N...)
+	return nil
 }
 
 // transaction appends a number to two lists.
@@ -147,36 +139,6 @@ func (w *workers) transaction(ctx context.Context) error {
 		w.pairs.succeed(a)
 	}
 	return err
-}
-
-// snapshot reads both lists as of one time, at any member; they are always alike. It may be from before they were begun: a session
-// with snapshots is not causally consistent.
-func (w *workers) snapshot(ctx context.Context) error {
-	w.pairs.mu.Lock()
-	id := w.pairs.list
-	w.pairs.mu.Unlock()
-	session, err := w.db.Client().StartSession(options.Session().SetSnapshot(true))
-	if err != nil {
-		return err
-	}
-	defer session.EndSession(ctx)
-	ctx = mongo.NewSessionContext(ctx, session)
-	var halves [2][]int64
-	for i, name := range []string{"left", "right"} {
-		nearby := w.db.Collection(name, options.Collection().SetReadPreference(readpref.Nearest()))
-		if halves[i], err = w.findList(ctx, nearby, id); err != nil {
-			return err
-		}
-	}
-	w.checkPair("a snapshot", halves[0], halves[1])
-	return nil
-}
-
-// checkPair compares what transactions appended to two lists at once.
-func (w *workers) checkPair(where string, left, right []int64) {
-	if !slices.Equal(left, right) {
-		w.report.violation("transactions that are not whole", "%s has %v and %v", where, left, right)
-	}
 }
 
 // step inserts a document in a causally consistent session, or reads what the session knows at the primary or at a secondary, in turn.
