@@ -6,9 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -110,7 +111,6 @@ func meet(t *testing.T, connect func() *options.ClientOptions) {
 	s.prepare(t)
 	require.NoError(t, admin.Database(database).Drop(t.Context()))
 	s.meetRequestLimit(t)
-	s.runOutOfRetries(t)
 	s.meetConnectionLimit(t)
 }
 
@@ -207,17 +207,14 @@ type application struct {
 
 	commands   map[string]int // by operation
 	failures   int            // attempts that failed
-	retried    int            // of those
-	most       int            // highest number of an attempt
 	unlabelled error          // a failure without both labels
-	tokens     float64        // the least that was left
 
 	ready, broken, cleared, lost int // connections, pools, and times that the server was not known any more
 }
 
 // newApplication connects, and returns when the server is known and as many connections are ready as the options want.
 func (s *server) newApplication(t *testing.T, name string, opts *options.ClientOptions) *application {
-	a := &application{name: name, commands: make(map[string]int), tokens: math.Inf(1)}
+	a := &application{name: name, commands: make(map[string]int)}
 	opts.SetAppName(name)
 	opts.SetMonitor(&event.CommandMonitor{Started: a.started})
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: a.pool})
@@ -273,16 +270,8 @@ func (a *application) decided(_ context.Context, e *event.RetryDecidedEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failures++
-	a.most = max(a.most, e.Attempt)
-	if e.WillRetry {
-		a.retried++
-		a.most = max(a.most, e.Attempt+1)
-	}
 	if a.unlabelled == nil && !isRetryableOverload(e.Failure) {
 		a.unlabelled = e.Failure
-	}
-	if e.Tokens != nil {
-		a.tokens = min(a.tokens, *e.Tokens)
 	}
 }
 
@@ -328,15 +317,6 @@ func (a *application) operate(ctx context.Context, number int) error {
 	return err
 }
 
-// mostCommands returns the largest number of commands, or of attempts, of an operation.
-func (a *application) mostCommands() int {
-	most := a.most
-	for _, n := range a.commands {
-		most = max(most, n)
-	}
-	return most
-}
-
 // assertKept checks that the client did not take the server for one that is gone.
 func (a *application) assertKept(t *testing.T) {
 	assert.Zero(t, a.cleared, "%s: pools that were cleared", a.name)
@@ -349,7 +329,7 @@ func (a *application) assertDone(t *testing.T, s *server) {
 	assert.Positive(t, a.failures, "the limit was met")
 	assert.NoError(t, a.unlabelled, "all failed attempts have both labels")
 	assert.Empty(t, a.errs)
-	assert.LessOrEqual(t, a.mostCommands(), maxCommands)
+	assert.LessOrEqual(t, slices.Max(slices.Collect(maps.Values(a.commands))), maxCommands)
 	assert.Len(t, a.commands, a.operations)
 	cursor, err := s.admin.Database(database).Collection(a.name).Find(t.Context(), bson.D{})
 	require.NoError(t, err)
@@ -360,8 +340,7 @@ func (a *application) assertDone(t *testing.T, s *server) {
 		found = append(found, doc.Number)
 	}
 	assert.ElementsMatch(t, a.acknowledged, found, "acknowledged writes, and those that are there")
-	t.Logf("%s: %d operations, %d failed attempts, at most %d commands each, at least %v tokens left", a.name, a.operations, a.failures,
-		a.mostCommands(), a.tokens)
+	t.Logf("%s: %d operations, %d failed attempts", a.name, a.operations, a.failures)
 }
 
 // meetRequestLimit lets two applications meet a limit of requests, one of them without retries.
@@ -388,23 +367,8 @@ func (s *server) meetRequestLimit(t *testing.T) {
 	}
 	app.assertDone(t, s)
 	assert.GreaterOrEqual(t, counted.requests, int64(app.failures+len(plain.errs)), "the server counts what the applications see")
-	assert.Less(t, app.tokens, float64(allTokens))
-	assert.GreaterOrEqual(t, app.tokens, float64(allTokens-app.retried), "no more than one a retry")
-}
-
-// runOutOfRetries lets an application meet a limit of requests that its retries are too few for: of 10 operations that take some 3
-// seconds at most some must fail at one request a second.
-func (s *server) runOutOfRetries(t *testing.T) {
-	app := s.newApplication(t, "out-of-retries", s.connect().SetAdaptiveRetries(true).SetMinPoolSize(wave))
-	s.set(t, sets(requestRate, 1), sets(requestBurst, 1.0))
-	s.limited(t, limitRequests, func() { app.wave(t, wave) })
-	assert.NotEmpty(t, app.errs)
-	for _, err := range app.errs {
-		assert.True(t, isRetryableOverload(err), "%v", err)
-	}
-	assert.Equal(t, maxCommands, app.mostCommands())
-	assert.Zero(t, app.broken, "connections are kept")
-	app.assertKept(t)
+	tokens, _ := app.client.RetryTokens()
+	assert.Less(t, tokens, float64(allTokens), "retries take tokens")
 }
 
 // meetConnectionLimit lets an application that has one connection, and wants many, meet a limit of connections.

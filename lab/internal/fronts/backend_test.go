@@ -133,7 +133,8 @@ func (j *journal) kinds() map[string]string {
 func connect(t testing.TB, uri string, more ...*options.ClientOptions) (*mongo.Client, *journal) {
 	t.Helper()
 	j := &journal{}
-	opts := options.Client().ApplyURI(uri).SetServerSelectionTimeout(patience)
+	// On a busy machine the driver sometimes misses what the first hello said, or that a client is gone, until the next heartbeat.
+	opts := options.Client().ApplyURI(uri).SetServerSelectionTimeout(patience).SetHeartbeatInterval(500 * time.Millisecond)
 	opts.SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
 		j.mu.Lock()
 		defer j.mu.Unlock()

@@ -29,7 +29,6 @@ type Config struct {
 // when the first request is forwarded.
 type Front struct {
 	config Config
-	logger *slog.Logger
 
 	mu   sync.Mutex
 	open map[uint64]context.CancelCauseFunc // ends a connection
@@ -37,11 +36,10 @@ type Front struct {
 
 // New returns a front. It does not connect to the backend.
 func New(config Config) *Front {
-	logger := config.Logger
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Front{config: config, logger: logger, open: map[uint64]context.CancelCauseFunc{}}
+	return &Front{config: config, open: map[uint64]context.CancelCauseFunc{}}
 }
 
 // Serve accepts clients until the context ends, and then returns nil; or until the listener fails. When it returns, the listener,
@@ -102,35 +100,22 @@ func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
 			return
 		}
 	}
-	f.logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
+	f.config.Logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
 }
 
 // accept returns the first error of an acceptor.
 func (f *Front) accept(ctx context.Context, conn net.Conn) error {
 	for _, acceptor := range f.config.Acceptors {
-		err := acceptor.Accept(ctx, conn)
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
+		if err := acceptor.Accept(ctx, conn); err != nil {
 			return err
 		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
-// end closes a client's connection, or resets it if that is the reason.
+// end closes a client's connection, or resets it like a crashed host does if that is the reason.
 func end(conn net.Conn, reason error) {
-	if errors.Is(reason, ErrReset) {
-		Reset(conn)
-		return
-	}
-	conn.Close()
-}
-
-// Reset ends a TCP connection like a crashed host does.
-func Reset(conn net.Conn) {
-	if tcp, ok := conn.(*net.TCPConn); ok {
+	if tcp, ok := conn.(*net.TCPConn); ok && errors.Is(reason, ErrReset) {
 		_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
 	}
 	conn.Close()
