@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,8 +26,6 @@ type Config struct {
 	Backend string
 	// Members is the real replica set of that topology, with a front before each.
 	Members *server.Deployment
-	// Observers see every request first, at any front.
-	Observers []proxy.Handler
 	// Logger receives a line for every connection that ends with an error. Nil disables the log.
 	Logger *slog.Logger
 }
@@ -97,7 +94,7 @@ func (l *Lab) chain(f *front, backend string, member ...proxy.Handler) {
 	f.proxy = proxy.New(proxy.Config{
 		Backend:   backend,
 		Acceptors: []proxy.Acceptor{&f.silence, f.limits},
-		Handlers:  slices.Concat(l.config.Observers, []proxy.Handler{l, &f.silence, f.limits}, member),
+		Handlers:  append([]proxy.Handler{l, &f.silence, f.limits}, member...),
 		Logger:    l.config.Logger,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.uber.org/goleak"
@@ -68,8 +69,12 @@ func (work Assignment) direct(ctx context.Context, do func(*mongo.Database) erro
 // run lets a client work, and checks that nothing of the client is left.
 func (work Assignment) run(ctx context.Context, w *workers) (*watcher, error) {
 	others := goleak.IgnoreCurrent()
-	var connections dialer
-	client, err := mongo.Connect(options.Client().ApplyURI(work.URI).SetDialer(&connections))
+	files, err := openFiles()
+	if err != nil {
+		return nil, err
+	}
+	var commands attempts
+	client, err := mongo.Connect(options.Client().ApplyURI(work.URI).SetMonitor(&event.CommandMonitor{Started: commands.started}))
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +82,16 @@ func (work Assignment) run(ctx context.Context, w *workers) (*watcher, error) {
 	watcher := &watcher{inserts: w.db.Collection("inserts"), report: w.report}
 	err = work.busy(ctx, w, watcher)
 	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
+	commands.check(w.report)
 	// The driver's goroutines and connections take a moment to end.
-	left := goleak.Find(others)
-	for deadline := time.Now().Add(leavePatience); (left != nil || connections.open.Load() > 0) && time.Now().Before(deadline); {
-		left = goleak.Find(others)
+	left, open := goleak.Find(others), 0
+	for deadline := time.Now().Add(leavePatience); ; left = goleak.Find(others) {
+		if open, _ = openFiles(); left == nil && open <= files || time.Now().After(deadline) {
+			break
+		}
 	}
-	if open := connections.open.Load(); open > 0 {
-		w.report.violation("connections that were leaked", "%d are open after Disconnect", open)
+	if open > files {
+		w.report.violation("connections that were leaked", "%d are open after Disconnect", open-files)
 	}
 	if left != nil {
 		w.report.violation("goroutines that were leaked", "after Disconnect: %v", left)

@@ -58,7 +58,7 @@ func (s replicaSet) stepDown(ctx context.Context) error {
 // disturber carries out the events of a plan.
 type disturber struct {
 	set      members
-	stations []*station
+	labs     []deployment
 	progress io.Writer
 }
 
@@ -97,21 +97,21 @@ func (d *disturber) happen(ctx context.Context, e Event) error {
 	return d.apply(ctx, e, e.Action.end, 0)
 }
 
-// apply disturbs a member, or the front of it at every station, and sets the limits; a rate of 0 stands for none.
+// apply disturbs a member, or the front of it of every application, and sets the limits; a rate of 0 stands for none.
 func (d *disturber) apply(ctx context.Context, e Event, what string, rate int) error {
 	limit := overload.Unlimited()
 	if rate > 0 {
 		limit = overload.Limit{Enabled: true, RatePerSec: int32(rate), BurstCapacitySecs: 0.1}
 	}
-	for i, s := range d.stations {
+	for i, lab := range d.labs {
 		if what != "" && (i == 0 || !e.Action.ofMember) {
-			if err := s.lab.Disturb(ctx, what, e.Member); err != nil {
+			if err := lab.Disturb(ctx, what, e.Member); err != nil {
 				return err
 			}
 		}
-		for front := range s.lab.Hosts() {
+		for front := range lab.Hosts() {
 			var err error
-			switch limits := s.lab.Limits(front); {
+			switch limits := lab.Limits(front); {
 			case e.Action.requests > 0:
 				err = limits.Requests.SetLimit(limit)
 			case e.Action.connections > 0:

@@ -40,7 +40,7 @@ func (s *fakeSet) Limits(front int) *overload.Front    { return s.limits[front] 
 func (s *fakeSet) disturb(ctx context.Context, events ...Event) error {
 	s.start = time.Now()
 	s.limits = [2]*overload.Front{overload.NewFront(), overload.NewFront()}
-	d := &disturber{set: s, stations: []*station{{lab: s}, {lab: s}}, progress: io.Discard}
+	d := &disturber{set: s, labs: []deployment{s, s}, progress: io.Discard}
 	return d.run(ctx, events, s.start)
 }
 

@@ -7,45 +7,51 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"mongofork/lab/internal/handlertest"
+	"go.mongodb.org/mongo-driver/v2/event"
 )
 
 func TestAttempts(t *testing.T) {
 	for name, test := range map[string]struct {
-		commands  []string
-		times     int
-		want      map[string]int64
-		mostTimes int
+		command  string
+		comments []string
+		times    int
+		want     map[string]int64
+		most     int
 	}{
-		"with all retries":        {[]string{`{"insert": 1, "comment": "x"}`}, maxCommands, map[string]int64{}, maxCommands},
-		"once more":               {[]string{`{"insert": 1, "comment": "x"}`}, 7, map[string]int64{"operations of more than 6 commands": 1}, 7},
-		"of several operations":   {[]string{`{"insert": 1, "comment": "x"}`, `{"insert": 1, "comment": "y"}`}, 4, map[string]int64{}, 4},
-		"batches are no attempts": {[]string{`{"getMore": 1, "comment": "x"}`}, 7, map[string]int64{"operations that the server never saw": 1}, 0},
-		"no comment":              {[]string{`{"insert": 1}`}, 7, map[string]int64{"operations that the server never saw": 1}, 0},
+		"with all retries":        {"insert", []string{"x"}, maxCommands, map[string]int64{}, maxCommands},
+		"once more":               {"insert", []string{"x"}, 7, map[string]int64{"operations of more than 6 commands": 1}, 7},
+		"of several operations":   {"insert", []string{"x", "y"}, 4, map[string]int64{}, 4},
+		"batches are no attempts": {"getMore", []string{"x"}, 7, map[string]int64{}, 0},
 	} {
 		a, report := &attempts{}, &Report{}
 		for range test.times {
-			for _, command := range test.commands {
-				passed, _, err := handlertest.Handle(t, a, handlertest.Request(t, "soak", command), bson.D{})
-				assert.True(t, err == nil && passed != nil, "it is passed on")
+			for _, comment := range test.comments {
+				command, err := bson.Marshal(bson.D{{Key: test.command, Value: 1}, {Key: "comment", Value: comment}})
+				require.NoError(t, err)
+				a.started(t.Context(), &event.CommandStartedEvent{CommandName: test.command, Command: command})
 			}
 		}
 		a.check(report)
 		assert.Equal(t, test.want, counted(report), name)
-		assert.Equal(t, test.mostTimes, report.Most, name)
+		assert.Equal(t, test.most, report.Most, name)
 	}
 }
 
-func TestDialerCountsOpenConnections(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	d := &dialer{}
-	conn, err := d.DialContext(t.Context(), "tcp", listener.Addr().String())
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, d.open.Load())
-	require.NoError(t, conn.Close())
-	assert.Error(t, conn.Close(), "a second time")
-	assert.EqualValues(t, 0, d.open.Load(), "is closed once")
+func TestOpenFiles(t *testing.T) {
+	if _, err := openFiles(); err != nil {
+		t.Skip("there is no /dev/fd here")
+	}
+	var open [3]int
+	for i := range open {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		if i == 1 {
+			defer listener.Close()
+		} else {
+			require.NoError(t, listener.Close())
+		}
+		open[i], err = openFiles()
+		require.NoError(t, err)
+	}
+	assert.Equal(t, [3]int{open[0], open[0] + 1, open[0] + 1}, open)
 }

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/fronts"
-	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/rig/process"
 )
@@ -57,13 +56,6 @@ type Config struct {
 	Progress io.Writer
 }
 
-// station is an arm with its own fronts before the members.
-type station struct {
-	Arm
-	lab      deployment
-	attempts attempts
-}
-
 // Run runs all arms by the plan of a seed, and returns their reports in their order.
 func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 	set, err := fronts.StartMembers(ctx, config.Mongod, config.Dir, count)
@@ -84,20 +76,15 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, arm := range config.Arms {
-		s := &station{Arm: arm}
-		lab, err := fronts.Open(fronts.Config{
-			Topology: topology.Spec{Kind: topology.Members, Members: count}, Members: set,
-			Observers: []proxy.Handler{&s.attempts},
-		})
+		lab, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.Members, Members: count}, Members: set})
 		if err != nil {
 			return nil, err
 		}
-		s.lab = lab
 		served.Go(func() error { return lab.Run(serving) })
-		d.stations = append(d.stations, s)
+		d.labs = append(d.labs, lab)
 		group.Go(func() (err error) {
-			reports[i], err = config.runArm(ctx, s, Assignment{
-				Duration: config.Duration, Start: start, URI: lab.Endpoints()[0].URI + impatient + "&" + s.Options,
+			reports[i], err = config.runArm(ctx, arm, Assignment{
+				Duration: config.Duration, Start: start, URI: lab.Endpoints()[0].URI + impatient + "&" + arm.Options,
 				Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 			})
 			return err
@@ -109,25 +96,24 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 }
 
 // runArm runs an application to its end.
-func (c *Config) runArm(ctx context.Context, s *station, work Assignment) (*Report, error) {
+func (c *Config) runArm(ctx context.Context, arm Arm, work Assignment) (*Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Until(work.Start)+c.Duration+armPatience)
 	defer cancel()
 	encoded, err := json.Marshal(work)
 	if err != nil {
 		return nil, err
 	}
-	cmd := process.Command(ctx, "", nil, s.Binary, ArmCommand)
+	cmd := process.Command(ctx, "", nil, arm.Binary, ArmCommand)
 	var output, log bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(encoded), &output, &log
 	err = cmd.Run()
 	process.Reap(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", s.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
+		return nil, fmt.Errorf("%s: %w: %s", arm.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
 	}
 	report := &Report{}
 	if err := json.Unmarshal(output.Bytes(), report); err != nil {
-		return nil, fmt.Errorf("%s: its report %.200q: %w", s.Name, output.Bytes(), err)
+		return nil, fmt.Errorf("%s: its report %.200q: %w", arm.Name, output.Bytes(), err)
 	}
-	s.attempts.check(report)
 	return report, nil
 }

@@ -39,7 +39,7 @@ func TestAwait(t *testing.T) {
 				time.AfterFunc(3*time.Second, func() { assert.NoError(t, c.StepDown(time.Minute)) })
 				start := time.Now()
 				b := &backend{reply: backendHello(t)}
-				b.send(t, c, 1, awaiting(bson.Raw(known.document()))...)
+				b.send(t, c, 1, awaiting(known.element().Value)...)
 				assert.Equal(t, test.want, time.Since(start))
 				forwarded := b.requests[0].Body
 				assert.False(t, bsondoc.Has(forwarded, "topologyVersion") || bsondoc.Has(forwarded, "maxAwaitTimeMS"))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
@@ -42,13 +41,16 @@ func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	if inTransaction && bsondoc.Has(req.Document(), recoveryToken) {
 		req.Message.Body = bsondoc.Rebuild(req.Document(), []string{recoveryToken}, nil)
 	}
-	return next(ctx, req, func(got *wire.Message) error {
-		m.adapt(got)
-		if inTransaction && bsondoc.Succeeded(got.Body) {
-			got.Body = bsondoc.Rebuild(got.Body, nil, func(dst []byte) []byte {
-				token := bsoncore.NewDocumentBuilder().AppendString("recoveryShardId", shardName)
-				return bsoncore.AppendDocumentElement(dst, recoveryToken, token.Build())
-			})
+	return next(ctx, req, func(got *wire.Message) (err error) {
+		switch {
+		// What reveals the backend's own deployment, and what lacks this one's.
+		case bsondoc.Has(got.Body, versionField) || m.cluster.spec.Kind == ReplicaSet && saysNotPrimary(got.Body):
+			got.Body, err = bsondoc.With(got.Body, m.view().version.element())
+		case inTransaction && bsondoc.Succeeded(got.Body):
+			got.Body, err = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: bson.D{{Key: "recoveryShardId", Value: shardName}}})
+		}
+		if err != nil {
+			return err
 		}
 		return reply(got)
 	})
@@ -89,14 +91,6 @@ func (m *member) shards() bson.D {
 		}}},
 		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "config.shards"},
 	}}}
-}
-
-// adapt removes the fields of a reply that reveal the backend's own deployment.
-func (m *member) adapt(got *wire.Message) {
-	kind := m.cluster.spec.Kind
-	if bsondoc.Has(got.Body, versionField) || kind == ReplicaSet && saysNotPrimary(got.Body) {
-		got.Body = bsondoc.Rebuild(got.Body, []string{versionField}, m.view().version.append)
-	}
 }
 
 // saysNotPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
@@ -163,6 +157,6 @@ func (v view) notWritablePrimary(doc bson.Raw) *servererror.Error {
 func (v view) notPrimary(code int32, message string, doc bson.Raw) *servererror.Error {
 	return &servererror.Error{
 		Code: code, Message: message, Labels: servererror.Labels(doc, code, 0, false),
-		Extra: bson.D{{Key: versionField, Value: bson.Raw(v.version.document())}},
+		Extra: bson.D{v.version.element()},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
@@ -36,12 +35,9 @@ type topologyVersion struct {
 	counter int64
 }
 
-func (v topologyVersion) document() bsoncore.Document {
-	return bsoncore.NewDocumentBuilder().AppendObjectID("processId", v.process).AppendInt64("counter", v.counter).Build()
-}
-
-func (v topologyVersion) append(dst []byte) []byte {
-	return bsoncore.AppendDocumentElement(dst, versionField, v.document())
+// element is the field of a reply with the version.
+func (v topologyVersion) element() bson.E {
+	return bson.E{Key: versionField, Value: bson.D{{Key: "processId", Value: v.process}, {Key: "counter", Value: v.counter}}}
 }
 
 // await is a hello that is answered when there is news, or when its time is over.
@@ -90,59 +86,59 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 		}
 	}
 	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) error {
-		if bsondoc.Succeeded(got.Body) {
-			got.Body = m.rewriteHello(m.view(), req, got.Body)
+		if !bsondoc.Succeeded(got.Body) {
+			return reply(got)
+		}
+		var err error
+		if got.Body, err = m.rewriteHello(m.view(), req, got.Body); err != nil {
+			return err
 		}
 		return reply(got)
 	})
 }
 
 // rewriteHello returns the backend's reply as this member's.
-func (m *member) rewriteHello(v view, req *proxy.Request, reply bson.Raw) bson.Raw {
-	writable := "isWritablePrimary"
+func (m *member) rewriteHello(v view, req *proxy.Request, reply bson.Raw) (bson.Raw, error) {
+	writable, without, kind := "isWritablePrimary", helloPlace, m.cluster.spec.Kind
 	if req.Command != "hello" {
 		writable = "ismaster"
 	}
-	without := slices.Clone(helloPlace)
-	if m.cluster.spec.Kind != ReplicaSet {
-		without = append(without, "lastWrite")
+	if kind != ReplicaSet {
+		without = append(slices.Clone(without), "lastWrite")
 	}
-	return bsondoc.Rebuild(reply, without, func(dst []byte) []byte {
-		if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {
-			dst = bsoncore.AppendBooleanElement(dst, "helloOk", true)
-		}
-		dst = bsoncore.AppendBooleanElement(dst, writable, v.role == RolePrimary || v.role == RoleNone)
-		switch {
-		case m.cluster.spec.Kind == ReplicaSet:
-			dst = m.appendSet(dst, v)
-		case m.cluster.spec.Routes():
-			dst = bsoncore.AppendStringElement(dst, "msg", "isdbgrid")
-		}
-		if len(m.services) > 0 && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
-			service := m.services[(req.Client.ID-1)%uint64(len(m.services))]
-			dst = bsoncore.AppendObjectIDElement(dst, "serviceId", service)
-		}
-		return v.version.append(dst)
-	})
+	place := bson.D{{Key: writable, Value: v.role == RolePrimary || v.role == RoleNone}, v.version.element()}
+	if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {
+		place = append(place, bson.E{Key: "helloOk", Value: true})
+	}
+	switch {
+	case kind == ReplicaSet:
+		place = append(place, m.placeInSet(v)...)
+	case m.cluster.spec.Routes():
+		place = append(place, bson.E{Key: "msg", Value: "isdbgrid"})
+	}
+	if len(m.services) > 0 && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
+		service := m.services[(req.Client.ID-1)%uint64(len(m.services))]
+		place = append(place, bson.E{Key: "serviceId", Value: service})
+	}
+	return bsondoc.With(bsondoc.Rebuild(reply, without, nil), place...)
 }
 
-// appendSet adds a member's fields about its set.
-func (m *member) appendSet(dst []byte, v view) []byte {
-	dst = bsoncore.AppendBooleanElement(dst, "secondary", v.role == RoleSecondary)
-	dst = bsoncore.AppendStringElement(dst, "setName", SetName)
-	dst = bsoncore.AppendInt32Element(dst, "setVersion", setVersion)
-	hosts := bsoncore.NewArrayBuilder()
+// placeInSet returns a member's fields about its set.
+func (m *member) placeInSet(v view) bson.D {
+	var hosts bson.A
 	for _, other := range m.cluster.members {
-		hosts.AppendString(other.host)
+		hosts = append(hosts, other.host)
 	}
-	dst = bsoncore.AppendArrayElement(dst, "hosts", hosts.Build())
+	place := bson.D{
+		{Key: "secondary", Value: v.role == RoleSecondary}, {Key: "setName", Value: SetName}, {Key: "setVersion", Value: setVersion},
+		{Key: "hosts", Value: hosts}, {Key: "me", Value: m.host},
+		{Key: "tags", Value: bson.D{{Key: "dc", Value: fmt.Sprintf("dc%d", m.index+1)}}},
+	}
 	if v.primary != "" {
-		dst = bsoncore.AppendStringElement(dst, "primary", v.primary)
+		place = append(place, bson.E{Key: "primary", Value: v.primary})
 	}
-	dst = bsoncore.AppendStringElement(dst, "me", m.host)
 	if v.role == RolePrimary {
-		dst = bsoncore.AppendObjectIDElement(dst, "electionId", v.electionID())
+		place = append(place, bson.E{Key: "electionId", Value: v.electionID()})
 	}
-	tags := bsoncore.NewDocumentBuilder().AppendString("dc", fmt.Sprintf("dc%d", m.index+1))
-	return bsoncore.AppendDocumentElement(dst, "tags", tags.Build())
+	return place
 }
