@@ -85,7 +85,7 @@ func TestHello(t *testing.T) {
 			version := fields(t, document(t, reply["topologyVersion"]))
 			assert.Equal(t, test.cluster.members[test.front].process, version["processId"])
 			assert.Equal(t, test.want, place(reply))
-			assert.False(t, bsondoc.Has(b.requests[0].Body, "loadBalanced"), "concerns the backend not")
+			assert.False(t, bsondoc.Has(b.asked.Document(), "loadBalanced"), "concerns the backend not")
 		})
 	}
 }

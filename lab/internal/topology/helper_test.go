@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -9,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/handlertest"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 func newCluster(t *testing.T, kind Kind, members int) *Cluster {
@@ -40,36 +39,25 @@ func fields(t testing.TB, doc bson.Raw) bson.M {
 	return m
 }
 
-// backend is what comes after a cluster's handler: it remembers the requests and answers each with the same reply.
+// backend is what comes after a cluster's handler: it remembers the last request and answers each with the same reply.
 type backend struct {
-	reply    bson.Raw
-	requests []*wire.Message
-}
-
-func (b *backend) next(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-	b.requests = append(b.requests, req.Message)
-	return reply(req.Answer(b.reply))
-}
-
-// request returns a command as connection id sends it.
-func request(t testing.TB, id uint64, command bson.D, flags wire.MsgFlags) *proxy.Request {
-	t.Helper()
-	message := &wire.Message{Flags: flags, Body: document(t, command)}
-	return proxy.NewRequest(&proxy.Client{ID: id}, message)
+	reply bson.Raw
+	asked *proxy.Request
 }
 
 // send returns the reply that a front gives to a command.
 func (b *backend) send(t testing.TB, c *Cluster, front int, command ...bson.E) bson.M {
 	t.Helper()
-	var replies []bson.Raw
-	req := request(t, 1, append(command, bson.E{Key: "$db", Value: "admin"}), 0)
-	err := c.Handler(front).Handle(context.Background(), req, func(m *wire.Message) error {
-		replies = append(replies, m.Body)
-		return m.Body.Validate()
-	}, b.next)
+	text, err := bson.MarshalExtJSON(bson.D(command), true, false)
 	require.NoError(t, err)
-	require.Len(t, replies, 1)
-	return fields(t, replies[0])
+	req := handlertest.Request(t, "admin", string(text))
+	req.Client.ID = 1
+	passed, reply, err := handlertest.Handle(t, c.Handler(front), req, b.reply)
+	require.NoError(t, err)
+	b.asked = passed
+	var got bson.M
+	require.NoError(t, bson.UnmarshalExtJSON([]byte(reply), false, &got))
+	return got
 }
 
 // expectRefusal checks that a front answers with an error of that code, or that it does not when the code is 0.
@@ -78,10 +66,10 @@ func expectRefusal(t testing.TB, c *Cluster, front int, code int32, command ...b
 	b := &backend{reply: document(t, bson.D{{Key: "ok", Value: 1}})}
 	reply := b.send(t, c, front, command...)
 	if code == 0 {
-		assert.Len(t, b.requests, 1, "%v is passed on", command)
+		assert.NotNil(t, b.asked, "%v is passed on", command)
 		return reply
 	}
-	assert.Empty(t, b.requests, "%v is not passed on", command)
+	assert.Nil(t, b.asked, "%v is not passed on", command)
 	assert.Equal(t, code, reply["code"], "%v", command)
 	assert.Zero(t, reply["ok"])
 	return reply
