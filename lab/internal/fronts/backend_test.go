@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/topology"
 )
 
@@ -23,48 +24,27 @@ const patience = 10 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cannedReplies are what the backend of the tests answers: every command with the same reply every time.
-func cannedReplies(t testing.TB) map[string]bson.Raw {
-	t.Helper()
-	ok := bson.E{Key: "ok", Value: 1.0}
-	documents := map[string]bson.D{
-		"": {ok},
-		"hello": {
-			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"},
-			{Key: "hosts", Value: bson.A{"real:1"}},
-			{Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
-			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
-			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30}, ok,
-		},
-		"insert": {{Key: "n", Value: 1}, ok},
-		"find": {{Key: "cursor", Value: bson.D{
-			{Key: "firstBatch", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: "a document"}}}},
-			{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.c"},
-		}}, ok},
-	}
-	replies := map[string]bson.Raw{}
-	for command, doc := range documents {
-		raw, err := bson.Marshal(doc)
-		require.NoError(t, err)
-		replies[command] = raw
-	}
-	return replies
-}
-
-// startBackend serves canned replies until the test ends.
+// startBackend serves, until the test ends, what answers every command in the same way every time.
 func startBackend(t testing.TB) string {
 	t.Helper()
-	replies := cannedReplies(t)
+	answers := map[string]bson.D{
+		"hello": {
+			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"}, {Key: "hosts", Value: bson.A{"real:1"}},
+			{Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
+			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
+			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
+		},
+		"insert": {{Key: "n", Value: 1}},
+		"find": {{Key: "cursor", Value: bson.D{
+			{Key: "firstBatch", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.c"},
+		}}},
+	}
 	server := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
 		command := req.Command
 		if proxy.IsHello(command) {
 			command = "hello"
 		}
-		answer, known := replies[command]
-		if !known {
-			answer = replies[""]
-		}
-		return reply(req.Answer(answer))
+		return servererror.OK(req, reply, slices.Clone(answers[command])...)
 	}})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
