@@ -49,11 +49,10 @@ func Work(ctx context.Context, work Assignment) (*Report, error) {
 		return nil, fmt.Errorf("prepare the members: %w", err)
 	}
 	w := &workers{report: &Report{}, lists: history{ordered: true}, pairs: history{ordered: true}}
-	watcher, err := work.run(ctx, w)
-	if err != nil {
+	if err := work.run(ctx, w); err != nil {
 		return nil, err
 	}
-	return w.report, work.direct(ctx, func(db *mongo.Database) error { return w.verify(ctx, db, watcher) })
+	return w.report, work.direct(ctx, func(db *mongo.Database) error { return w.verify(ctx, db) })
 }
 
 // direct calls a function with the database at the members themselves, by a client that is there for no longer.
@@ -67,20 +66,19 @@ func (work Assignment) direct(ctx context.Context, do func(*mongo.Database) erro
 }
 
 // run lets a client work, and checks that nothing of the client is left.
-func (work Assignment) run(ctx context.Context, w *workers) (*watcher, error) {
+func (work Assignment) run(ctx context.Context, w *workers) error {
 	others := goleak.IgnoreCurrent()
 	files, err := openFiles()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var commands attempts
 	client, err := mongo.Connect(options.Client().ApplyURI(work.URI).SetMonitor(&event.CommandMonitor{Started: commands.started}))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.db = client.Database(work.Database)
-	watcher := &watcher{inserts: w.db.Collection("inserts"), report: w.report}
-	err = work.busy(ctx, w, watcher)
+	err = work.busy(ctx, w)
 	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
 	commands.check(w.report)
 	// The driver's goroutines and connections take a moment to end.
@@ -96,24 +94,18 @@ func (work Assignment) run(ctx context.Context, w *workers) (*watcher, error) {
 	if left != nil {
 		w.report.violation("goroutines that were leaked", "after Disconnect: %v", left)
 	}
-	return watcher, err
+	return err
 }
 
 // busy lets all work for the duration of the run, and then lets them finish.
-func (work Assignment) busy(ctx context.Context, w *workers, watcher *watcher) (err error) {
+func (work Assignment) busy(ctx context.Context, w *workers) (err error) {
 	if w.session, err = w.db.Client().StartSession(); err != nil {
 		return err
 	}
 	defer w.session.EndSession(context.WithoutCancel(ctx))
-	stream, err := watcher.open(ctx)
-	if err != nil {
+	if err := w.watch(ctx); err != nil {
 		return fmt.Errorf("open the change stream: %w", err)
 	}
-	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopWatching()
-	watched := make(chan error, 1)
-	go func() { watched <- watcher.follow(watching, stream) }()
-
 	if err := clock.Wait(ctx, time.Until(work.Start)); err != nil {
 		return err
 	}
@@ -130,23 +122,14 @@ func (work Assignment) busy(ctx context.Context, w *workers, watcher *watcher) (
 		})
 	}
 	busy.Wait()
-	if err := watcher.end(ctx); err != nil {
-		return fmt.Errorf("insert the last document: %w", err)
-	}
-	timer := time.AfterFunc(patience, stopWatching)
-	defer timer.Stop()
-	if err := <-watched; err != nil {
-		w.report.violation("change streams that end early", "%v", err)
-	}
-	return nil
+	return w.finish(ctx)
 }
 
 // verify compares the data on the members with what the workers were told.
-func (w *workers) verify(ctx context.Context, db *mongo.Database, watcher *watcher) error {
+func (w *workers) verify(ctx context.Context, db *mongo.Database) error {
 	there := make(map[string]map[int][]int64)
 	for _, name := range collections {
 		cursor, err := db.Collection(name).Aggregate(ctx, mongo.Pipeline{
-			{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$ne", Value: theEnd}}}}}},
 			{{Key: "$unwind", Value: "$n"}},
 			{{Key: "$project", Value: bson.D{{Key: "n", Value: 1}, {Key: "list", Value: bson.D{
 				{Key: "$ifNull", Value: bson.A{"$list", "$_id"}},
@@ -168,7 +151,7 @@ func (w *workers) verify(ctx context.Context, db *mongo.Database, watcher *watch
 	w.lists.check(there["lists"], w.report)
 	w.pairs.check(there["left"], w.report)
 	w.inserts.check(there["inserts"], w.report)
-	watcher.check(&w.inserts, there["inserts"])
+	w.checkEvents(there["inserts"])
 	for id := range w.pairs.list + 1 {
 		if left, right := there["left"][id], there["right"][id]; !slices.Equal(left, right) {
 			w.report.violation("transactions that are not whole", "%v and %v", left, right)

@@ -93,7 +93,7 @@ func TestListsTakeTurns(t *testing.T) {
 	assert.Equal(t, 1, h.begin(1).list)
 }
 
-func TestWatcherCheck(t *testing.T) {
+func TestEvents(t *testing.T) {
 	const twice, order, without = "events that came twice", "events out of order", "inserts without an event"
 	for name, test := range map[string]struct {
 		seen, inserted []int64
@@ -106,11 +106,10 @@ func TestWatcherCheck(t *testing.T) {
 		"out of order":                  {[]int64{2, 1}, []int64{1, 2}, map[string]int64{order: 1}},
 		"one without":                   {[]int64{1}, []int64{1, 2}, map[string]int64{without: 1}},
 	} {
-		h := &history{}
-		h.succeed(h.begin(2))
-		h.begin(1)
-		w := &watcher{report: &Report{}, seen: test.seen}
-		w.check(h, map[int][]int64{0: test.inserted})
+		w := &workers{report: &Report{}, watcher: watcher{seen: test.seen}}
+		w.inserts.succeed(w.inserts.begin(2))
+		w.inserts.begin(1)
+		w.checkEvents(map[int][]int64{0: test.inserted})
 		assert.Equal(t, test.want, counted(w.report), name)
 	}
 }

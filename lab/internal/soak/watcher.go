@@ -2,7 +2,8 @@ package soak
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -12,85 +13,70 @@ import (
 	"mongofork/lab/internal/clock"
 )
 
-// theEnd is the number of the document that ends the change stream.
-const theEnd = -1
-
-// watcher follows the inserts by a change stream, from its start to the last document.
+// watcher follows the inserts by a change stream, and keeps their numbers.
 type watcher struct {
-	inserts *mongo.Collection
-	report  *Report
-	resume  bson.Raw
-	seen    []int64
-	ended   bool
+	stream *mongo.ChangeStream
+	resume bson.Raw
+	seen   []int64
 }
 
-// open opens the change stream, or reopens it if it failed.
-func (w *watcher) open(ctx context.Context) (*mongo.ChangeStream, error) {
-	opts := options.ChangeStream().SetMaxAwaitTime(200 * time.Millisecond)
-	if w.resume != nil {
-		opts.SetResumeAfter(w.resume)
-	}
-	stream, err := w.inserts.Watch(ctx, mongo.Pipeline{}, opts)
-	if err == nil && w.resume == nil {
-		w.resume = stream.ResumeToken() // nil where the server gives none before the first event
-	}
-	return stream, err
-}
-
-// follow reads the stream until it ends. Like an application, it reopens a stream that returned an error.
-func (w *watcher) follow(ctx context.Context, stream *mongo.ChangeStream) error {
-	var err error
-	for {
-		if err == nil {
-			err = w.drain(ctx, stream)
+// watch reads what the stream has. Like an application, it opens another where one that returned an error ended.
+func (w *workers) watch(ctx context.Context) error {
+	if w.stream == nil {
+		opts := options.ChangeStream().SetMaxAwaitTime(200 * time.Millisecond)
+		if w.resume != nil {
+			opts.SetResumeAfter(w.resume)
 		}
-		w.report.operation("change stream", err)
-		if w.ended {
-			return nil
+		var err error
+		if w.stream, err = w.db.Collection("inserts").Watch(ctx, mongo.Pipeline{}, opts); err != nil {
+			w.stream = nil
+			return err
 		}
-		if clock.Wait(ctx, pace) != nil {
-			return errors.New("the change stream did not deliver the last insert in time")
-		}
-		stream, err = w.open(ctx)
 	}
-}
-
-// drain reads events until the stream fails or the last document has come.
-func (w *watcher) drain(ctx context.Context, stream *mongo.ChangeStream) error {
-	defer stream.Close(context.WithoutCancel(ctx))
-	for stream.Next(ctx) {
+	for w.stream.TryNext(ctx) {
 		var event struct {
 			Document document `bson:"fullDocument"`
 		}
-		if err := stream.Decode(&event); err != nil {
+		if err := w.stream.Decode(&event); err != nil {
 			return err
-		}
-		w.resume = stream.ResumeToken()
-		if w.ended = event.Document.N == theEnd; w.ended {
-			return nil
 		}
 		w.seen = append(w.seen, event.Document.N)
+		w.resume = w.stream.ResumeToken()
 	}
-	return stream.Err()
+	err := w.stream.Err()
+	if err != nil {
+		_ = w.stream.Close(context.WithoutCancel(ctx)) // it has failed
+		w.stream = nil
+	} else {
+		w.resume = w.stream.ResumeToken()
+	}
+	return err
 }
 
-// end inserts the last document. It insists, because an error must not look like a stream that ended.
-func (w *watcher) end(ctx context.Context) error {
+// finish inserts a last document and waits for its event. It insists, because an error must not look like a stream that ended.
+func (w *workers) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
-		_, err := w.inserts.InsertOne(ctx, document{N: theEnd})
-		if err == nil || clock.Wait(ctx, pace) != nil {
-			return err
+	for err := w.insert(ctx); err != nil; err = w.insert(ctx) {
+		if clock.Wait(ctx, pace) != nil {
+			return fmt.Errorf("insert the last document: %w", err)
 		}
 	}
+	for !slices.Contains(w.seen, w.inserts.last) {
+		w.report.operation("change stream", w.watch(ctx))
+		if clock.Wait(ctx, pace) != nil {
+			w.report.violation("change streams that end early", "it did not deliver the last insert in time")
+			return nil
+		}
+	}
+	return w.stream.Close(ctx)
 }
 
-// check compares the events with what is in the collection. Each insert has one event; those of acknowledged inserts are in the
+// checkEvents compares the events with what is in the collection. Each insert has one event; those of acknowledged inserts are in the
 // order of their numbers, because the worker waits for one before it makes the next.
-func (w *watcher) check(inserts *history, lists map[int][]int64) {
+func (w *workers) checkEvents(lists map[int][]int64) {
 	acknowledged := make(map[int64]bool)
-	for _, a := range inserts.accesses {
+	for _, a := range w.inserts.accesses {
 		for _, n := range a.appended {
 			acknowledged[n] = a.succeeded
 		}

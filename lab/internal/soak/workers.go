@@ -27,6 +27,7 @@ type workers struct {
 	lists, pairs, inserts history
 	session               *mongo.Session
 	steps                 int
+	watcher
 }
 
 // list is the document with a list, which is replaced by another after some time.
@@ -48,7 +49,7 @@ var collections = []string{"lists", "left", "right", "inserts"}
 func (w *workers) jobs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"update": w.update, "bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
-		"transaction": w.transaction, "session": w.step,
+		"transaction": w.transaction, "session": w.step, "change stream": w.watch,
 	}
 }
 
@@ -143,13 +144,18 @@ func (w *workers) transaction(ctx context.Context) error {
 
 // step inserts a document in a causally consistent session, or reads what the session knows at the primary or at a secondary, in turn.
 func (w *workers) step(ctx context.Context) error {
-	ctx = mongo.NewSessionContext(ctx, w.session)
 	switch w.steps++; w.steps % 4 {
 	case 1:
 		return w.list(ctx, readpref.Primary())
 	case 3:
 		return w.list(ctx, readpref.Secondary())
+	default:
+		return w.insert(ctx)
 	}
+}
+
+func (w *workers) insert(ctx context.Context) error {
+	ctx = mongo.NewSessionContext(ctx, w.session)
 	a := w.inserts.begin(1)
 	_, err := w.db.Collection("inserts").InsertOne(ctx, document{a.list, a.appended[0]}, options.InsertOne().SetComment(w.comment()))
 	if err == nil {
@@ -160,6 +166,7 @@ func (w *workers) step(ctx context.Context) error {
 
 // list reads inserts, in order.
 func (w *workers) list(ctx context.Context, from *readpref.ReadPref) error {
+	ctx = mongo.NewSessionContext(ctx, w.session)
 	a := w.inserts.begin(0)
 	opts := options.Collection().SetReadPreference(from).SetReadConcern(readconcern.Majority())
 	cursor, err := w.db.Collection("inserts", opts).Find(ctx, bson.D{{Key: "list", Value: a.list}},
