@@ -8,9 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
@@ -70,11 +68,6 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 		if c.Base, err = choose(a.Bases, plan.Base, c.Required); err != nil {
 			return fmt.Errorf("%s: %w", c.Module, err)
 		}
-		driver := module.Version{Path: a.Driver, Version: c.Base}
-		if slices.ContainsFunc(s.file.Exclude, func(e *modfile.Exclude) bool { return e.Mod == driver }) {
-			return fmt.Errorf("%s excludes %s of the driver, which the fork is built on: remove that line first",
-				s.file.Syntax.Name, c.Base)
-		}
 		target, err := plan.Target(c.Base)
 		if err != nil {
 			return err
@@ -88,7 +81,7 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 				return err
 			}
 		}
-		if err := putFork(s.file, driver, target); err != nil {
+		if err := putFork(s.file, module.Version{Path: a.Driver, Version: c.Base}, target); err != nil {
 			return err
 		}
 		if c.After, err = s.tidy(ctx, target); err != nil {
@@ -211,22 +204,15 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 // Discard forgets the change.
 func (c *Change) Discard() error { return c.stage.close() }
 
-// relative returns a folder as go.mod files name it: beginning with a dot, from the application's folder as it was given and as it
-// really is. If these see it differently, or it lies on another volume, it stays as it is.
+// relative returns a folder as go.mod files name it, from the application's folder. If a link leads to that, the go command would look
+// from elsewhere, and the folder stays as it is, as on another volume.
 func relative(given, real, folder string) string {
-	if abs, err := filepath.Abs(given); err == nil {
-		given = abs
-	}
-	rel, err := filepath.Rel(given, folder)
-	if err != nil {
+	abs, absErr := filepath.Abs(given)
+	rel, err := filepath.Rel(real, folder)
+	if err != nil || absErr != nil || abs != real {
 		return folder
 	}
-	want, err := os.Stat(folder)
-	if found, foundErr := os.Stat(filepath.Join(real, rel)); err != nil || foundErr != nil || !os.SameFile(found, want) {
-		return folder
-	}
-	rel = filepath.ToSlash(rel)
-	if !modfile.IsDirectoryPath(rel) {
+	if rel = filepath.ToSlash(rel); !modfile.IsDirectoryPath(rel) {
 		rel = "./" + rel
 	}
 	return rel

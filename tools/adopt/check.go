@@ -79,7 +79,7 @@ func (s *selected) fork(a Application) string {
 // than the application's modules require, or one of a patch level below the least is an error.
 func (a Application) Check(ctx context.Context, least string) (string, error) {
 	effect, advice, err := a.check(ctx)
-	if advice != "" {
+	if err != nil && advice != "" {
 		err = fmt.Errorf("%w: %s", err, advice)
 	}
 	if err != nil || least == "" {
@@ -138,6 +138,10 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 		return "", "", a.explain(ctx, err, file)
 	}
 	name, base := file.Module.Mod.Path, s.fork(a)
+	advice = a.commandLine(a.Dir) + " puts the fork in its place"
+	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
+		advice = tooNew.Error()
+	}
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
@@ -145,19 +149,15 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that",
 				v1.Mod)
 		}
-		return effect, "", nil
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
 	case s.Replace != nil:
-		return "", "remove that replace line first", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork",
-			name, s.replacement())
+		err, advice = fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement()),
+			"remove that replace line first"
 	default:
 		err = fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	}
-	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
-		return "", tooNew.Error(), err
-	}
-	return "", a.commandLine(a.Dir) + " puts the fork in its place", err
+	return effect, advice, err
 }
 
 // explain says of an application that the go command finds no driver in what it uses instead.

@@ -57,16 +57,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunParserOptions(t *testing.T) {
-	var c struct {
-		Base string `default:"${base}"`
-	}
-	code := Program{Name: "idle", CLI: &c, Options: []kong.Option{kong.Vars{"base": "v1"}},
-		Do: func(*kong.Context) error { return nil }}.Run(nil, io.Discard, io.Discard)
-	assert.Equal(t, ExitOK, code)
-	assert.Equal(t, "v1", c.Base)
-}
-
 // A line that is pasted does what it says, whatever folders are called.
 func TestQuote(t *testing.T) {
 	t.Parallel()

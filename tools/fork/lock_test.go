@@ -21,16 +21,11 @@ func TestLockRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
 	text := p.read(t, p.LockFile())
+	require.Regexp(t, "^module example.com/driver/v2 v2.0.0\nsum h1:.*=\nremove pool taken sha256:[0-9a-f]{64}\n"+
+		"replace pool retryable sha256:[0-9a-f]{64}\n$", text)
 	lock, err := plan.ParseLock("fork.lock", []byte(text))
 	require.NoError(t, err)
 	require.Equal(t, text, string(lock.Format()))
-	var words []string
-	for line := range strings.Lines(text) {
-		words = append(words, strings.Fields(line)[0])
-	}
-	require.Equal(t, []string{"module", "sum", "remove", "replace"}, words)
-	require.Contains(t, text, "replace pool retryable sha256:")
-	require.Contains(t, text, "remove pool taken sha256:")
 }
 
 // The lock and the directives have to agree both ways.

@@ -12,16 +12,6 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-func TestLockIsAboutUpstream(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf("func added() {}\n"))
-	lock := p.read(t, p.LockFile())
-	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
-	_, _, err := p.Accept(t.Context(), "", nil, true)
-	require.NoError(t, err)
-	require.Equal(t, lock, p.read(t, p.LockFile()), "not about what is ours")
-}
-
 // An empty overlay gives upstream's files, byte for byte, but for go.work.
 func TestEmptyOverlay(t *testing.T) {
 	t.Parallel()

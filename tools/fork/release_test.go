@@ -31,13 +31,7 @@ func forkFile(level string) string { return "package version\n\nconst Fork = \""
 
 // releasable adds the patch level to an overlay.
 func releasable(level string, files filetree.Tree) filetree.Tree {
-	folders := "pool\nversion\n"
-	for name := range files {
-		if strings.HasPrefix(name, "x/") {
-			folders = "x\nversion\n"
-		}
-	}
-	files[plan.FoldersFile], files["version/fork.go"] = []byte(folders), []byte(forkFile(level))
+	files[plan.FoldersFile], files["version/fork.go"] = []byte("pool\nversion\n"), []byte(forkFile(level))
 	return files
 }
 
@@ -344,42 +338,28 @@ func main() {
 	require.NoError(t, r.Files.Write(release))
 	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
 	const required = "v2.10.0"
-	goSum, binary := buildWithRelease(t, release, required, released, program,
-		"mongofork.internal/prometheus v0.0.0-"+level, "mongofork.internal/otel v0.0.0-"+level)
-	out, err := command.Output(t.Context(), t.TempDir(), nil, binary)
-	require.NoError(t, err)
-	require.Equal(t, names+required+" true\n", string(out))
-	for line := range bytes.Lines(r.Files["go.sum"]) {
-		require.Contains(t, goSum, string(line), "the go command computes the sums that the release states")
-	}
-}
-
-// buildWithRelease builds a program in a fresh module that has the driver
-// replaced by a released version, and requires other modules, too. It returns its go.sum and the binary's path.
-func buildWithRelease(t *testing.T, release, required, version, program string, others ...string) (goSum, binary string) {
-	t.Helper()
-	app := filetree.Tree{
-		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire (\n" + realModulePath + " " + required + "\n" +
-			strings.Join(others, "\n") + "\n)\n\nreplace " +
-			realModulePath + " => " + realModulePath + " " + version + "\n"),
-		"main.go": []byte(program),
-	}
 	at := t.TempDir()
-	require.NoError(t, app.Write(at))
+	require.NoError(t, filetree.Tree{
+		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire " + realModulePath + " " + required + "\nrequire mongofork.internal/prometheus " +
+			"v0.0.0-" + level + "\nrequire mongofork.internal/otel v0.0.0-" + level + "\n\nreplace " + realModulePath + " => " +
+			realModulePath + " " + released + "\n"),
+		"main.go": []byte(program),
+	}.Write(at))
 	proxies, err := command.Output(t.Context(), at, nil, "go", "env", "GOMODCACHE", "GOPROXY")
 	require.NoError(t, err)
 	cache, proxy, _ := strings.Cut(strings.TrimSpace(string(proxies)), "\n")
-	env := []string{
+	out, err := command.Output(t.Context(), at, []string{
 		// A module cache of its own: the shared one would keep this release.
 		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOWORK=off", "GOSUMDB=off",
 		"GOPROXY=" + fileURL(release) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
+	}, "go", "run", ".")
+	require.NoError(t, err)
+	require.Equal(t, names+required+" true\n", string(out))
+	goSum, err := os.ReadFile(filepath.Join(at, "go.sum"))
+	require.NoError(t, err)
+	for line := range bytes.Lines(r.Files["go.sum"]) {
+		require.Contains(t, string(goSum), string(line), "the go command computes the sums that the release states")
 	}
-	binary = filepath.Join(at, "app.exe") // a name that all systems run
-	_, err = command.Output(t.Context(), at, env, "go", "build", "-o", binary, ".")
-	require.NoError(t, err)
-	sums, err := os.ReadFile(filepath.Join(at, "go.sum"))
-	require.NoError(t, err)
-	return string(sums), binary
 }
 
 func fileURL(dir string) string {

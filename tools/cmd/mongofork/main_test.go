@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 )
 
 func TestMain(m *testing.M) {
@@ -101,37 +99,5 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
-	}
-}
-
-// Every command says what it does; there are eight, and no more.
-func TestHelp(t *testing.T) {
-	var out, errs strings.Builder
-	require.Equal(t, command.ExitOK, run(t.Context(), []string{"--help"}, &out, &errs))
-	_, list, _ := strings.Cut(out.String(), "Commands:\n")
-	names := regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(list, -1)
-	require.Len(t, names, 8)
-	for _, name := range names {
-		out.Reset()
-		require.Equal(t, command.ExitOK, run(t.Context(), []string{name[1], "--help"}, &out, &errs), name)
-		require.Contains(t, out.String(), "Usage: mongofork "+name[1])
-	}
-	require.Empty(t, errs.String())
-}
-
-func TestReport(t *testing.T) {
-	for _, tc := range []struct {
-		err  error
-		code int
-		want string
-	}{
-		{problem.List{{File: "b", Line: 2, Message: "m"}, {File: "a", Message: "m", Mend: "c"}}, command.ExitFailed,
-			"a: m\n  fix: c\nb:2: m\nmongofork: nothing written\n"},
-		{findings{"2 of 3 need review"}, command.ExitFailed, "mongofork: 2 of 3 need review\n"},
-		{errors.New("no disk"), command.ExitUsage, "mongofork: no disk\n"},
-	} {
-		var out strings.Builder
-		require.Equal(t, tc.code, report(tc.err, &out))
-		require.Equal(t, tc.want, out.String())
 	}
 }

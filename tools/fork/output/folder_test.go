@@ -110,15 +110,6 @@ func TestOutputForeign(t *testing.T) {
 	require.Equal(t, oldTree, got)
 }
 
-func TestOutputEmptyFolder(t *testing.T) {
-	t.Parallel()
-	o := testOutput(t)
-	require.NoError(t, os.MkdirAll(o.Dir, 0o755))
-	_, err := o.Write(newTree, false)
-	require.NoError(t, err)
-	requireTree(t, o, newTree)
-}
-
 // Nobody can write a path below a regular file, not even the superuser.
 func TestOutputUnwritable(t *testing.T) {
 	t.Parallel()
