@@ -11,15 +11,6 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// Labels of errors that drivers act upon.
-const (
-	LabelRetryableWrite       = "RetryableWriteError"
-	LabelTransientTransaction = "TransientTransactionError"
-	LabelNoWritesPerformed    = "NoWritesPerformed"
-	LabelSystemOverloaded     = "SystemOverloadedError"
-	LabelRetryable            = "RetryableError"
-)
-
 // OK returns the reply of a command that succeeded.
 func OK(req *proxy.Request, reply proxy.ReplyFunc, elements ...bson.E) error {
 	return send(req, reply, append(elements, bson.E{Key: "ok", Value: 1.0}))
@@ -31,11 +22,6 @@ type Error struct {
 	Message string
 	Labels  []string // none leaves the field out, as servers do
 	Extra   bson.D   // further fields of the reply
-}
-
-// Error implements the error interface.
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s (%d): %s", CodeName(e.Code), e.Code, e.Message)
 }
 
 // Errorf returns an error without labels.
@@ -89,7 +75,7 @@ const (
 func (r Rejection) Error() *Error {
 	e := &Error{
 		Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit",
-		Labels: []string{LabelSystemOverloaded, LabelRetryable, LabelNoWritesPerformed},
+		Labels: []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"},
 	}
 	switch r {
 	case RequestRateBefore826:
@@ -113,13 +99,13 @@ func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []strin
 	inTransaction := bsondoc.Has(command, "autocommit")
 	ends := endsTransaction(command)
 	if inTransaction && isTransient(code, writeConcernCode != 0, ends) {
-		return []string{LabelTransientTransaction}
+		return []string{"TransientTransactionError"}
 	}
 	if inTransaction && !ends || router {
 		return nil
 	}
 	if slices.Contains(retriable, code) || slices.Contains(retriable, writeConcernCode) {
-		return []string{LabelRetryableWrite}
+		return []string{"RetryableWriteError"}
 	}
 	return nil
 }
