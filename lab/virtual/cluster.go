@@ -100,9 +100,9 @@ func New(t testing.TB, opts Options) *Cluster {
 	for i, f := range c.fronts {
 		served.Go(func() {
 			_ = proxy.New(proxy.Config{
-				Acceptors: []proxy.Acceptor{f.limits},
-				Handlers:  []proxy.Handler{handler(f.receive), f.limits, &f.worker, c.topology.Handler(i)},
-				Answer:    f.answer,
+				Accept:   f.limits.Accept,
+				Handlers: []proxy.Handler{f.receive, f.limits.Handle, f.worker.Handle, c.topology.Handler(i)},
+				Answer:   f.answer,
 			}).Serve(ctx, f.host)
 		})
 	}
@@ -112,14 +112,6 @@ func New(t testing.TB, opts Options) *Cluster {
 		served.Wait()
 	})
 	return c
-}
-
-// handler is a function as a proxy.Handler.
-type handler func(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error
-
-// Handle implements proxy.Handler.
-func (h handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	return h(ctx, req, reply, next)
 }
 
 // receive records a command and lets the hook see it. A hello is answered several times, so answer does it for each.

@@ -25,7 +25,7 @@ func newBench() *bench { return &bench{Handler: New(false), backend: bson.D{{Key
 // run returns the reply, which is empty where the connection ended with the error.
 func (b *bench) run(t testing.TB, db, extJSON string) (string, error) {
 	t.Helper()
-	passed, reply, err := handlertest.Handle(t, b, handlertest.Request(t, db, extJSON), b.backend)
+	passed, reply, err := handlertest.Handle(t, b.Handle, handlertest.Request(t, db, extJSON), b.backend)
 	if passed != nil {
 		b.forwarded = append(b.forwarded, passed.Command)
 	}

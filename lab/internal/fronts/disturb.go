@@ -24,7 +24,7 @@ const (
 //	{labFault: "silent", member: 1}
 const disturbCommand = "labFault"
 
-// Handle implements proxy.Handler. It comes before a front's silence, which can be ended by a connection to that front, too.
+// Handle is a proxy.Handler. It comes before a front's silence, which can be ended by a connection to that front, too.
 func (l *Lab) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if req.Command != disturbCommand {
 		return next(ctx, req, reply)

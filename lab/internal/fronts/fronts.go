@@ -72,7 +72,7 @@ func (l *Lab) open() error {
 		handler := make(memberHandler)
 		for i, m := range l.config.Members.Members() {
 			handler[m.Address()] = l.Hosts()[i]
-			l.chain(l.fronts[i], m.Address(), handler)
+			l.chain(l.fronts[i], m.Address(), handler.Handle)
 		}
 		return nil
 	}
@@ -82,7 +82,7 @@ func (l *Lab) open() error {
 	}
 	l.closed = append(l.closed, made.Close)
 	for i, f := range l.fronts {
-		l.chain(f, l.config.Backend, made.Handler(i), failpoint.New(spec.Routes()))
+		l.chain(f, l.config.Backend, made.Handler(i), failpoint.New(spec.Routes()).Handle)
 	}
 	return nil
 }
@@ -92,10 +92,10 @@ func (l *Lab) open() error {
 // of which may fail. Real members have their own.
 func (l *Lab) chain(f *front, backend string, member ...proxy.Handler) {
 	f.proxy = proxy.New(proxy.Config{
-		Backend:   backend,
-		Acceptors: []proxy.Acceptor{&f.silence, f.limits},
-		Handlers:  append([]proxy.Handler{l, &f.silence, f.limits}, member...),
-		Logger:    l.config.Logger,
+		Backend:  backend,
+		Accept:   f.limits.Accept,
+		Handlers: append([]proxy.Handler{l.Handle, f.silence.Handle, f.limits.Handle}, member...),
+		Logger:   l.config.Logger,
 	})
 }
 

@@ -20,7 +20,7 @@ func StartMembers(ctx context.Context, mongod, dir string, count int) (*server.D
 // those of members.
 type memberHandler map[string]string
 
-// Handle implements proxy.Handler. The member answers hellos itself, and waits for changes if asked to.
+// Handle is a proxy.Handler. The member answers hellos itself, and waits for changes if asked to.
 func (h memberHandler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if !proxy.IsHello(req.Command) {
 		return next(ctx, req, reply)

@@ -18,12 +18,12 @@ func TestMembersAreKnownAsTheirFronts(t *testing.T) {
 		{Key: "data", Value: bson.Binary{Data: []byte("real:1")}},
 	}
 	for _, command := range []string{"hello", "isMaster", "ismaster"} {
-		_, reply, err := handlertest.Handle(t, h, handlertest.Request(t, "admin", `{"`+command+`": 1}`), given)
+		_, reply, err := handlertest.Handle(t, h.Handle, handlertest.Request(t, "admin", `{"`+command+`": 1}`), given)
 		require.NoError(t, err)
 		assert.JSONEq(t, `{"hosts": ["front:1", "front:2", "real:3"], "me": "front:2", "ok": 1,
 			"data": {"$binary": {"base64": "cmVhbDox", "subType": "00"}}}`, reply)
 	}
-	_, reply, err := handlertest.Handle(t, h, handlertest.Request(t, "admin", `{"ping": 1}`), given)
+	_, reply, err := handlertest.Handle(t, h.Handle, handlertest.Request(t, "admin", `{"ping": 1}`), given)
 	require.NoError(t, err)
 	assert.Contains(t, reply, "real:1", "only a hello names members")
 }

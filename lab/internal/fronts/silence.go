@@ -2,7 +2,6 @@ package fronts
 
 import (
 	"context"
-	"net"
 	"sync"
 
 	"mongofork/lab/internal/proxy"
@@ -44,10 +43,7 @@ func (s *silence) wait(ctx context.Context) error {
 	}
 }
 
-// Accept implements proxy.Acceptor.
-func (s *silence) Accept(ctx context.Context, _ net.Conn) error { return s.wait(ctx) }
-
-// Handle implements proxy.Handler.
+// Handle is a proxy.Handler.
 func (s *silence) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if err := s.wait(ctx); err != nil {
 		return err

@@ -28,7 +28,7 @@ func Handle(t testing.TB, h proxy.Handler, req *proxy.Request, backend any) (pas
 	t.Helper()
 	answer, marshalErr := bson.Marshal(backend)
 	require.NoError(t, marshalErr)
-	err = h.Handle(t.Context(), req, func(m *wire.Message) error {
+	err = h(t.Context(), req, func(m *wire.Message) error {
 		text, err := bson.MarshalExtJSON(m.Body, false, false)
 		reply = string(text)
 		return err

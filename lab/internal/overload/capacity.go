@@ -17,7 +17,7 @@ type Capacity struct {
 	RejectionCost float64 // share of a request's work that its rejection takes, from 0 to 1
 }
 
-// Worker is a proxy.Handler that serves requests like a server with one worker and a queue before it; without a capacity, as at first,
+// Worker serves requests like a server with one worker and a queue before it; without a capacity, as at first,
 // at once. Rejections are work for the same worker, which makes storms harmful: rejected requests take time from served ones.
 //
 // The worker is a record of how long it is busy; requests wait for their end before they are passed on, and nothing is computed
@@ -36,7 +36,7 @@ func (w *Worker) Set(capacity *Capacity) {
 	w.capacity = capacity
 }
 
-// Handle implements proxy.Handler.
+// Handle is a proxy.Handler.
 func (w *Worker) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if isExempt(req) {
 		return next(ctx, req, reply)

@@ -31,7 +31,7 @@ func offer(t testing.TB, handler proxy.Handler, perSec int, d time.Duration) int
 	var running sync.WaitGroup
 	for range int(d.Seconds() * float64(perSec)) {
 		running.Go(func() {
-			_ = handler.Handle(ctx, req, func(*wire.Message) error { return nil },
+			_ = handler(ctx, req, func(*wire.Message) error { return nil },
 				func(context.Context, *proxy.Request, proxy.ReplyFunc) error {
 					good.Add(1)
 					return nil
@@ -62,8 +62,8 @@ func TestCapacityUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newWorker(Capacity{PerSecond: capacity, Queue: 20, RejectionCost: tt.share})
-				offer(t, c, tt.load, seconds*time.Second/2) // until the queue is full, and the state steady
-				good := offer(t, c, tt.load, seconds*time.Second)
+				offer(t, c.Handle, tt.load, seconds*time.Second/2) // until the queue is full, and the state steady
+				good := offer(t, c.Handle, tt.load, seconds*time.Second)
 				assert.InDelta(t, tt.want, float64(good)/(capacity*seconds), 0.02)
 			})
 		})
@@ -78,14 +78,14 @@ func TestCapacityQueues(t *testing.T) {
 		ends := make(chan time.Duration, 3)
 		for range 2 {
 			running.Go(func() {
-				assert.Equal(t, served, run(t, c, "d", `{"find": "c"}`))
+				assert.Equal(t, served, run(t, c.Handle, "d", `{"find": "c"}`))
 				ends <- time.Since(start)
 			})
 		}
 		synctest.Wait()
-		assert.Equal(t, served, run(t, c, "admin", `{"hello": 1}`), "monitoring takes no capacity")
+		assert.Equal(t, served, run(t, c.Handle, "admin", `{"hello": 1}`), "monitoring takes no capacity")
 		assert.Zero(t, time.Since(start))
-		assert.Contains(t, run(t, c, "d", `{"find": "c"}`), `"code":462`)
+		assert.Contains(t, run(t, c.Handle, "d", `{"find": "c"}`), `"code":462`)
 		assert.Equal(t, 210*time.Millisecond, time.Since(start), "a rejection waits for the worker")
 		running.Wait()
 		assert.Equal(t, 100*time.Millisecond, <-ends)
@@ -93,7 +93,7 @@ func TestCapacityQueues(t *testing.T) {
 
 		time.Sleep(time.Hour) // idle time is not saved up
 		start = time.Now()
-		run(t, c, "d", `{"find": "c"}`)
+		run(t, c.Handle, "d", `{"find": "c"}`)
 		assert.Equal(t, 100*time.Millisecond, time.Since(start))
 	})
 }

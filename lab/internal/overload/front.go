@@ -5,7 +5,6 @@ package overload
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,15 +14,15 @@ import (
 	"mongofork/lab/internal/servererror"
 )
 
-// Front is a proxy.Handler and a proxy.Acceptor with a server's limiters: it rejects requests beyond a rate before anything else
+// Front has a server's limiters: it rejects requests beyond a rate before anything else
 // is done about them, and closes connections beyond another before it reads from them.
 type Front struct{ Requests, Connections *Limiter }
 
 // NewFront returns a front without limits.
 func NewFront() *Front { return &Front{Requests: newLimiter(), Connections: newLimiter()} }
 
-// Accept implements proxy.Acceptor.
-func (f *Front) Accept(ctx context.Context, _ net.Conn) error {
+// Accept is for proxy.Config.
+func (f *Front) Accept(ctx context.Context) error {
 	err := f.Connections.admit(ctx)
 	if errors.Is(err, errRejected) {
 		return proxy.ErrClose
@@ -31,7 +30,7 @@ func (f *Front) Accept(ctx context.Context, _ net.Conn) error {
 	return err
 }
 
-// Handle implements proxy.Handler.
+// Handle is a proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if !isExempt(req) {
 		if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {

@@ -36,17 +36,17 @@ func limited(t testing.TB) *Front {
 	t.Helper()
 	f := NewFront()
 	require.NoError(t, f.Requests.SetLimit(one))
-	assert.Equal(t, served, run(t, f, "d", `{"find": "c"}`))
+	assert.Equal(t, served, run(t, f.Handle, "d", `{"find": "c"}`))
 	return f
 }
 
 func TestRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t)
-		assert.Contains(t, run(t, f, "d", `{"find": "c"}`), `"code":462,"codeName":"IngressRequestRateLimitExceeded",`+
+		assert.Contains(t, run(t, f.Handle, "d", `{"find": "c"}`), `"code":462,"codeName":"IngressRequestRateLimitExceeded",`+
 			`"errorLabels":["SystemOverloadedError","RetryableError","NoWritesPerformed"]}`)
 		time.Sleep(time.Second)
-		assert.Equal(t, served, run(t, f, "d", `{"find": "c"}`))
+		assert.Equal(t, served, run(t, f.Handle, "d", `{"find": "c"}`))
 	})
 }
 
@@ -58,7 +58,7 @@ func TestExemptions(t *testing.T) {
 		"killCursors": false,
 	} {
 		f := limited(t)
-		assert.Equal(t, exempt, run(t, f, "admin", `{"`+command+`": 1}`) == served, command)
+		assert.Equal(t, exempt, run(t, f.Handle, "admin", `{"`+command+`": 1}`) == served, command)
 	}
 }
 
@@ -66,17 +66,17 @@ func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFront()
 		require.NoError(t, f.Connections.SetLimit(one))
-		assert.NoError(t, f.Accept(t.Context(), nil))
-		assert.ErrorIs(t, f.Accept(t.Context(), nil), proxy.ErrClose)
+		assert.NoError(t, f.Accept(t.Context()))
+		assert.ErrorIs(t, f.Accept(t.Context()), proxy.ErrClose)
 		queued := one
 		queued.MaxQueueDepth = 1
 		require.NoError(t, f.Connections.SetLimit(queued))
 		start := time.Now()
-		assert.NoError(t, f.Accept(t.Context(), nil))
+		assert.NoError(t, f.Accept(t.Context()))
 		assert.Equal(t, time.Second, time.Since(start))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		assert.ErrorIs(t, f.Accept(ctx, nil), context.Canceled)
+		assert.ErrorIs(t, f.Accept(ctx), context.Canceled)
 	})
 }
 
@@ -88,17 +88,17 @@ func TestParameters(t *testing.T) {
 		`{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": {"$numberLong": "7"}}`,
 		`{"setParameter": 1, "ingressRequestAdmissionRatePerSec": 1000.0}`,
 	} {
-		assert.Equal(t, `{"ok":1.0}`, run(t, f, "admin", command), command)
+		assert.Equal(t, `{"ok":1.0}`, run(t, f.Handle, "admin", command), command)
 	}
 	want := Limit{Enabled: true, RatePerSec: 1000, BurstCapacitySecs: 0.1, MaxQueueDepth: 7}
 	assert.Equal(t, want, f.Requests.Limit())
-	assert.Equal(t, served, run(t, f, "admin", `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
+	assert.Equal(t, served, run(t, f.Handle, "admin", `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
 	for _, parameter := range []string{
 		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
 		`"ingressRequestAdmissionRatePerSec": 1.5`,
 		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`, `"ingressRequestAdmissionMaxQueueDepth": -1`,
 	} {
-		reply := run(t, f, "admin", `{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": 5, `+parameter+`}`)
+		reply := run(t, f.Handle, "admin", `{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": 5, `+parameter+`}`)
 		assert.Contains(t, reply, `"codeName":"BadValue"`, parameter)
 		assert.Equal(t, want, f.Requests.Limit(), parameter)
 	}

@@ -17,8 +17,9 @@ type Config struct {
 	Backend string
 	// Answer, unless nil, takes the place of the backend.
 	Answer Next
-	// Acceptors see new connections in this order; the first error ends the connection.
-	Acceptors []Acceptor
+	// Accept, unless nil, sees every connection of a client before anything is read from it. It may wait, which holds up this
+	// connection and no other, until the context ends. An error ends the connection.
+	Accept func(ctx context.Context) error
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
 	// Logger receives one line for every connection that ends with an error. Nil disables the log.
@@ -89,7 +90,10 @@ func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
 		defer f.mu.Unlock()
 		delete(f.open, id)
 	}()
-	err := f.accept(ctx, conn)
+	var err error
+	if f.config.Accept != nil {
+		err = f.config.Accept(ctx)
+	}
 	if err == nil {
 		err = newSession(f, id, conn).serve(ctx)
 	} else {
@@ -101,16 +105,6 @@ func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
 		}
 	}
 	f.config.Logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
-}
-
-// accept returns the first error of an acceptor.
-func (f *Front) accept(ctx context.Context, conn net.Conn) error {
-	for _, acceptor := range f.config.Acceptors {
-		if err := acceptor.Accept(ctx, conn); err != nil {
-			return err
-		}
-	}
-	return context.Cause(ctx)
 }
 
 // end closes a client's connection, or resets it like a crashed host does if that is the reason.

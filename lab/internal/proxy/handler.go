@@ -11,20 +11,13 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-// Errors by which a Handler or an Acceptor ends the client's connection on purpose, and so without a log line.
+// Errors by which the client's connection ends on purpose, and so without a log line.
 var (
 	// ErrClose closes the connection as usual.
 	ErrClose = errors.New("the connection is closed on purpose")
 	// ErrReset closes it with a TCP reset, like a crashed host.
 	ErrReset = errors.New("the connection is reset on purpose")
 )
-
-// Acceptor sees every connection of a client before anything is read from it.
-//
-// It may wait, which holds up this connection and no other, until the context ends. An error ends the connection.
-type Acceptor interface {
-	Accept(ctx context.Context, conn net.Conn) error
-}
 
 // Handler sees every request on its way to the backend, and every reply on its way back.
 //
@@ -33,9 +26,7 @@ type Acceptor interface {
 // An error closes the client's connection. Waiting has to end with the context, which ends with the connection.
 //
 // A handler serves many connections concurrently, but handles one request of each at a time.
-type Handler interface {
-	Handle(ctx context.Context, req *Request, reply ReplyFunc, next Next) error
-}
+type Handler func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error
 
 // Next passes a request on, and returns after the last reply to it.
 type Next func(ctx context.Context, req *Request, reply ReplyFunc) error
@@ -49,7 +40,7 @@ func Chain(handlers []Handler, last Next) Next {
 	for i := len(handlers) - 1; i >= 0; i-- {
 		handler, after := handlers[i], next
 		next = func(ctx context.Context, req *Request, reply ReplyFunc) error {
-			return handler.Handle(ctx, req, reply, after)
+			return handler(ctx, req, reply, after)
 		}
 	}
 	return next

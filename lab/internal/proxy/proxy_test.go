@@ -123,16 +123,6 @@ func TestBackendThatIsNotThere(t *testing.T) {
 	assert.ErrorContains(t, New(Config{Backend: address}).Serve(t.Context(), listener), "accept on 127.0.0.1:")
 }
 
-type acceptFunc func(context.Context) error
-
-func (f acceptFunc) Accept(ctx context.Context, _ net.Conn) error { return f(ctx) }
-
-type handleFunc func(context.Context, *Request, ReplyFunc, Next) error
-
-func (f handleFunc) Handle(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
-	return f(ctx, req, reply, next)
-}
-
 // Every way to end leaves no goroutine behind, which TestMain checks.
 func TestEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -144,12 +134,9 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run("acceptor, "+name, func(t *testing.T) {
 			connected := make(chan struct{})
-			front := startFront(t, Config{Acceptors: []Acceptor{
-				acceptFunc(func(context.Context) error { return nil }),
-				acceptFunc(func(context.Context) error {
-					<-connected // a connection that is reset at once may fail to be made
-					return tt.err
-				}),
+			front := startFront(t, Config{Accept: func(context.Context) error {
+				<-connected // a connection that is reset at once may fail to be made
+				return tt.err
 			}}, answering(nil))
 			client := front.dial(t)
 			close(connected)
@@ -158,13 +145,13 @@ func TestEnds(t *testing.T) {
 			assert.Equal(t, tt.log, lines)
 		})
 		t.Run("handler, "+name, func(t *testing.T) {
-			front := startFront(t, Config{Handlers: []Handler{handleFunc(
+			front := startFront(t, Config{Handlers: []Handler{
 				func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
 					if req.Command == "end" {
 						return tt.err
 					}
 					return next(ctx, req, reply)
-				})}}, answering(nil))
+				}}}, answering(nil))
 			client := front.dial(t)
 			client.send(t, ping(t, 1)) // so that there is a connection to the backend, too
 			client.receive(t)
@@ -180,15 +167,15 @@ func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
 	accepted, handled := make(chan struct{}), make(chan struct{})
 	var connections atomic.Int32
 	front := startFront(t, Config{
-		Acceptors: []Acceptor{acceptFunc(func(ctx context.Context) error {
+		Accept: func(ctx context.Context) error {
 			if connections.Add(1) > 1 {
 				return nil
 			}
 			close(accepted)
 			<-ctx.Done()
 			return ctx.Err()
-		})},
-		Handlers: []Handler{handleFunc(func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
+		},
+		Handlers: []Handler{func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
 			if req.Command != "wait" {
 				return next(ctx, req, reply)
 			}
@@ -196,7 +183,7 @@ func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
 			<-ctx.Done()
 			handled <- struct{}{}
 			return ctx.Err()
-		})},
+		}},
 	}, answering(nil))
 	slow := front.dial(t)
 	<-accepted

@@ -23,10 +23,10 @@ const (
 
 // Handler returns what makes a front into that member of the cluster. What comes after it in the chain of handlers sees hellos that are
 // not awaited.
-func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front] }
+func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front].handle }
 
-// Handle implements proxy.Handler.
-func (m *member) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+// handle is a proxy.Handler.
+func (m *member) handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if proxy.IsHello(req.Command) {
 		return m.hello(ctx, req, reply, next)
 	}
