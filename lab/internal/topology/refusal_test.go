@@ -24,7 +24,7 @@ func TestSecondaryRefuses(t *testing.T) {
 		{10107, bson.D{e("insert", "c")}},
 		{10107, bson.D{e("insert", "c"), nearest}},
 		{10107, bson.D{e("createIndexes", "c")}},
-		{10107, bson.D{e("commitTransaction", 1)}},
+		{10107, bson.D{e("commitTransaction", 1), e("txnNumber", int64(1)), e("autocommit", false)}},
 		{10107, bson.D{e("find", "c"), nearest, e("autocommit", false), e("startTransaction", true)}},
 		{59, bson.D{e("replSetGetStatus", 1)}},
 		{10107, bson.D{e("replSetStepDown", 10)}},
@@ -39,31 +39,11 @@ func TestSecondaryRefuses(t *testing.T) {
 		if test.code > 10000 {
 			assert.Contains(t, reply, "topologyVersion", "%v", test.command)
 		}
+		if test.command[0].Key == "commitTransaction" {
+			assert.Equal(t, bson.A{"RetryableWriteError"}, reply["errorLabels"])
+		}
 		if key := test.command[0].Key; !strings.HasPrefix(key, "replSet") {
 			expectRefusal(t, c, 0, 0, test.command...)
-		}
-	}
-}
-
-func TestRetryLabels(t *testing.T) {
-	c := newCluster(t, ReplicaSet, 2)
-	number, session := e("txnNumber", int64(1)), e("autocommit", false)
-	for label, commands := range map[string][]bson.D{
-		"RetryableWriteError": {
-			{e("insert", "c"), number}, {e("commitTransaction", 1), number, session},
-			{e("abortTransaction", 1), number, session},
-		},
-		"TransientTransactionError": {{e("insert", "c"), number, session}, {e("find", "c"), number, session}},
-		"":                          {{e("insert", "c")}, {e("find", "c")}},
-	} {
-		for _, command := range commands {
-			reply := c.members[1]
-			refused := refuseSecondary(reply.view(), command[0].Key, document(t, command))
-			want := []string{label}
-			if label == "" {
-				want = nil
-			}
-			assert.Equal(t, want, refused.Labels, "%v", command)
 		}
 	}
 }
