@@ -22,7 +22,7 @@ var lines = []trial.Line{
 	{At: time.Millisecond, Call: 2, Text: `error mongo.CommandError "x"`},
 	{At: time.Millisecond, Call: 2, Text: "is timeout, network, context deadline exceeded"},
 	{At: time.Millisecond, Call: 2, Text: "returns <nil>, an error"},
-	{At: 2 * time.Millisecond, Text: "pool a: ConnectionPoolCleared"},
+	{At: 2 * time.Millisecond, Text: "server a: Mongos to Unknown"},
 	{At: 3 * time.Millisecond, Text: "3 connections opened"},
 }
 
@@ -44,7 +44,7 @@ func TestPlantedDifferences(t *testing.T) {
 		"whether it is a timeout":    {6, "is network, context deadline exceeded", 0},
 		"the context's error":        {6, "is timeout, network", 0},
 		"the time of return":         {7, "returns <nil>, an error", 5 * time.Microsecond},
-		"a pool":                     {8, "", 0},
+		"a server":                   {8, "", 0},
 		"connections":                {9, "4 connections opened", 0},
 	}
 	for name, tt := range tests {
@@ -56,9 +56,7 @@ func TestPlantedDifferences(t *testing.T) {
 			if tt.with == "" {
 				planted = slices.Delete(planted, tt.line, tt.line+1)
 			}
-			known := trial.Line{Text: "server a: Unknown to Mongos"}
-			v := explain(trial.Plan{}, trial.Trace{Lines: slices.Insert(slices.Clone(lines), 0, known)},
-				trial.Trace{Lines: slices.Insert(planted, 0, known)})
+			v := explain(trial.Plan{}, trial.Trace{Lines: lines}, trial.Trace{Lines: planted})
 			assert.Equal(t, different, v.finding)
 			assert.Contains(t, v.detail, lines[tt.line].Text)
 		})
@@ -77,7 +75,7 @@ func TestExplain(t *testing.T) {
 	const interrupted = `"x: no time for a retry: y"`
 	cleared := ended(1, `"connection pool for a was cleared because another operation failed with: x"`)
 	cleared.Text = strings.Replace(cleared.Text, "T", "topology.poolClearedError", 1)
-	other, pool := trial.Line{Call: 2, Text: "started find"}, trial.Line{Text: "pool a: ConnectionPoolReady"}
+	other, server := trial.Line{Call: 2, Text: "started find"}, trial.Line{Text: "server a: Unknown to Mongos"}
 	for name, tt := range map[string]struct {
 		plan     trial.Plan
 		up, fork trial.Trace
@@ -91,9 +89,9 @@ func TestExplain(t *testing.T) {
 			trace(ended(1, interrupted), returned(1), ended(2, interrupted), returned(2)), false},
 		"two calls, one without a reason": {plan, trace(ended(1, `"x"`), returned(1), ended(2, `"x"`), returned(2)),
 			trace(ended(1, interrupted), returned(1), ended(2, `"z"`), returned(2)), true},
-		"a pool beside a call that goes apart": {plan, trace(cleared, returned(1)), trace(pool), false},
-		"a pool beside one that does not": {plan, trace(ended(1, `"x"`), returned(1)), trace(ended(1, interrupted),
-			returned(1), pool), true},
+		"a server beside a call that goes apart": {plan, trace(cleared, returned(1)), trace(server), false},
+		"a server beside one that does not": {plan, trace(ended(1, `"x"`), returned(1)), trace(ended(1, interrupted),
+			returned(1), server), true},
 		"a call that waited for its connection":      {plan, trace(cleared, returned(1)), trace(other), false},
 		"a call that waited for its connection ends": {plan, trace(cleared, returned(1)), trace(returned(2)), true},
 	} {

@@ -87,6 +87,12 @@ func failing(f trial.Fault, s scene) scene {
 	return s
 }
 
+// beside adds a client bulk write by another worker.
+func beside(s scene) scene {
+	s.Calls = append(s.Calls, trial.Call{ID: 2, Worker: 1, Kind: "clientBulkWriteMany"})
+	return s
+}
+
 func by(call int, s scene) scene {
 	s.call = call
 	return s
@@ -191,9 +197,6 @@ var examplesOfCalls = []example{
 	{"", "another command", in("sharded:2", of("find")), l("started find", "started find", "started find"),
 		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 2")},
 
-	{"a new pool", "upstream's", scene{}, nil, l("pool a: ConnectionPoolCleared E"), nil},
-	{"", "the fork's new pool", scene{}, nil, nil, l("pool a: ConnectionPoolCleared E")},
-	{"", "an old pool", scene{}, l("server a: Unknown to Mongos"), l("pool a: ConnectionPoolCleared E"), nil},
 	{"option: the server closes the connection of a heartbeat before it is established", "a reset",
 		failing(trial.Fault{What: trial.Reset}, by(0, of("find", "adaptiveThrottling=true"))), nil,
 		l("server a: Unknown to Mongos"), nil},
@@ -204,12 +207,12 @@ var examplesOfCalls = []example{
 	{"", "no labels", of("find"), nil, ended(handshake, "network", unmade+" network"), l(unmade + " network")},
 	{"", "the fork's result", of("find"), nil, ended(handshake, "network", unmade+" network"), l(unmade+overload,
 		"returns 1, no error")},
-	{"network error while a connection is established", "upstream's pool", scene{}, nil,
-		l(`(connection closed: E "during connection handshake: x" network`, "pool a: ConnectionPoolCleared E",
+	{"network error while a connection is established", "upstream's server", scene{}, nil,
+		l(`(connection closed: E "during connection handshake: x" network`, "server a: RSPrimary to Unknown",
 			"server a: RSPrimary to Unknown"),
 		l(`(connection closed: E "during connection handshake: x"` + overload)},
-	{"", "the fork's pool", scene{}, nil, l(`(connection closed: E "during connection handshake: x" network`),
-		l(`(connection closed: E "during connection handshake: x"`+overload, "pool a: ConnectionPoolCleared E")},
+	{"", "the fork's server", scene{}, nil, l(`(connection closed: E "during connection handshake: x" network`),
+		l(`(connection closed: E "during connection handshake: x"`+overload, "server a: RSPrimary to Unknown")},
 	{"labels for a refused hello", "the newest's", of("find"), nil,
 		ended(handshake, "network, SystemOverloadedError, RetryableError",
 			`(no connection: connectionError E "during connection handshake: (InterruptedDueToOverload) x"`+overload),
@@ -265,6 +268,10 @@ var examplesOfCalls = []example{
 		l("started bulkWrite"), l(next, `error E "bulk write exception: write concern errors: [x]"`, "returns 1, an error")},
 	{"", "no server and another error", failing(trial.Fault{What: trial.Concern, On: "bulkWrite"}, of("clientBulkWrite")), nil,
 		l("started bulkWrite"), l(next, `error E "x"`, "returns 1, an error")},
+	{"client bulk write, reading its results with getMore", "another call waits", beside(of("ping")), nil, l(next, "started ping"),
+		l("started ping")},
+	{"", "another call is not made", beside(of("ping")), nil, l(next, "returns 1, an error"), l("started ping")},
+	{"", "another call waits for no bulk write", of("ping"), nil, l(next, "started ping"), l("started ping")},
 	{"client bulk write, reading its results with getMore", "upstream fails", in("loadbalanced:1", of("clientBulkWrite")), nil,
 		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
 	{"", "upstream fails without a load balancer", of("clientBulkWrite"), nil,

@@ -71,10 +71,10 @@ func (p Plan) call(number int) (c Call) {
 	return c
 }
 
-// Follows reports whether it may follow from another call's difference: what monitors, servers and pools show, or a call that goes on,
+// Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or a call that goes on,
 // sooner or later, with the connection of that one.
 func (i *Instant) Follows() bool {
-	return i.Call.ID == 0 || i.Call.ID%agains >= monitors || !i.Up.ends() && !i.Fork.ends()
+	return i.Call.ID == 0 || i.Call.ID >= monitors || !i.Up.ends() && !i.Fork.ends()
 }
 
 // both are the lines that either driver shows until the end of the instant.

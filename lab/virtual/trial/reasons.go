@@ -23,9 +23,9 @@ const (
 	// unsent are the errors of attempts that got no connection, or no server.
 	unsent = `\S+ " ?(connection pool for \S+` + poolCleared + `|server selection error: |` +
 		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
-	// found is a server that is found again, down what upstream does to a pool and its server.
+	// found is a server that is found again, down one that upstream gives up.
 	found = `^(server \S+: Unknown to|topology: )`
-	down  = `^(pool \S+: ConnectionPoolCleared|server \S+: \w+ to Unknown|topology: )`
+	down  = `^(server \S+: \w+ to Unknown|topology: )`
 
 	commits      = `^(started|\S+ sees) commitTransaction`
 	aborts       = `^(started|\S+ sees) abortTransaction`
@@ -85,7 +85,7 @@ var ofCalls = []Difference{
 	// It has an error of another package.
 	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
 		return i.sameResult() && i.Up.says("error", noServer) && i.Fork.says("is", expired) &&
-			i.Fork.says("error", `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*\]`+noTime)
+			i.Fork.says("error", `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime)
 	}},
 	// It starts a command without time, and has its error.
 	{Row: beforeRetry, Apart: true, Kinds: "watch", Ends: "both", Up: `^(started aggregate|failed aggregate at once: .*context )`,
@@ -105,10 +105,6 @@ var ofCalls = []Difference{
 			return i.elsewhere() && count(i.Up.Before, `^started `) > 2
 		}},
 
-	// It is ready from the start, and so is cleared.
-	{Row: "a new pool", Ends: "none", Up: `^pool \S+: ConnectionPoolCleared`, When: func(i *Instant) bool {
-		return !some(i.Up.Before, `^server \S+: Unknown to `)
-	}},
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
 			return i.Plan.Has("adaptiveThrottling=true") && i.Plan.faulty(func(f Fault) bool { return f.What == Reset })
@@ -162,6 +158,10 @@ var ofCalls = []Difference{
 				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
 				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `)
 		}},
+	// So another call has to wait for a connection.
+	{Row: bulkResults, Apart: true, Kinds: anyCall, Ends: "none", Fork: `^started `, When: func(i *Instant) bool {
+		return i.Plan.Has("clientBulkWriteMany") && len(i.Plan.Workers()) > 1 && slices.Contains(i.Up.On, i.Fork.Only[0])
+	}},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`,
 		When: func(i *Instant) bool {

@@ -72,8 +72,6 @@ var ofTransactions = []Difference{
 	{Row: abortAgain, Kinds: transactions, Ends: "none|both", Up: `^failed abort.*` + unknown + `$`,
 		Fork: `^failed abort.*` + transient + `$`,
 		But:  `(` + unknown + `|` + transient + `)$`},
-	{Row: abortAgain, Ends: "none", Up: `^pool \S+: ConnectionPoolCleared .*` + unknown + `$`,
-		Fork: `^pool \S+: ConnectionPoolCleared .*` + transient + `$`, But: `(` + unknown + `|` + transient + `)$`},
 	// And its write concern, if it is sent again.
 	{Row: abortAgain, Kinds: transactions, Ends: "none", Up: ` sees abortTransaction: .*` + majority, Fork: ` sees abortTransaction: `,
 		But: writeConcern},
@@ -124,7 +122,9 @@ var ofCommits = []Difference{
 	// It ends, or begins again, where the fork commits again.
 	{Row: thatError, Apart: true, Kinds: within, Ends: "none|up", Up: begins, Fork: `^started commitTransaction`,
 		When: func(i *Instant) bool {
-			return (!i.Up.ends() || i.Up.says("error", `^`+unsent) && !i.Up.says("is", unknown)) &&
+			retried := i.Up.says("is", `RetryableWriteError`) && some(i.Up.Before,
+				`^failed commitTransaction.*RetryableWriteError`)
+			return (!i.Up.ends() || (i.Up.says("error", `^`+unsent) || retried) && !i.Up.says("is", unknown)) &&
 				some(i.Fork.Before, `^started commitTransaction`)
 		}},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {

@@ -45,19 +45,24 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: r.pool})
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
-			r.line(0, "server %s: %s to %s", e.Address, e.PreviousDescription.Kind, e.NewDescription.Kind)
+			r.changed("server "+e.Address.String(), e.PreviousDescription.Kind, e.NewDescription.Kind)
 			r.react(context.Background(), "described")
 		},
 		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
-			if e.PreviousDescription.Kind != e.NewDescription.Kind { // others depend on the order of hosts within an instant
-				r.line(0, "topology: %s to %s", e.PreviousDescription.Kind, e.NewDescription.Kind)
-			}
+			r.changed("topology", e.PreviousDescription.Kind, e.NewDescription.Kind)
 		},
 	})
 	if tokens {
 		opts.SetLoggerOptions(options.Logger().SetSink(r).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
 	}
 	return opts
+}
+
+// changed records that something is of another kind; what else is said of it depends on the order within an instant.
+func (r *recorder) changed(what, from, to string) {
+	if from != to {
+		r.line(0, "%s: %s to %s", what, from, to)
+	}
 }
 
 // finished counts a command that has ended.
@@ -83,15 +88,13 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	}
 }
 
-// pool records when pools are cleared, and counts the connections that calls ask for, and have.
+// pool records what calls get no connection for, and counts the connections that calls ask for, and have.
 func (r *recorder) pool(e *event.PoolEvent) {
 	switch e.Type {
 	case event.ConnectionPoolReady:
 		if r.now() == 0 {
 			r.note(func() { r.result.Early++ })
 		}
-	case event.ConnectionPoolCleared:
-		r.line(0, "pool %s: %s %s", e.Address, e.Type, describe(e.Error))
 	case event.ConnectionCheckOutFailed:
 		var call int
 		r.note(func() { call = r.current[r.workers.current()] })
