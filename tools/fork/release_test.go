@@ -234,20 +234,6 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	require.ErrorContains(t, release("v2.0.0-fork.10"), ": example.internal/a v0.0.0-fork.10 was released with different content")
 }
 
-// What the fork calls itself, in handshakes and logs, is what it is released as.
-func TestReleaseIsWhatTheForkCallsItself(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, releasable("acme.3", overlayOf("func added() {}\n")))
-	r, err := p.Release(t.Context(), "")
-	require.NoError(t, err)
-	require.Equal(t, "v2.0.0-acme.3", r.Fork.Module().Version)
-	for _, code := range []string{"const Fork = 1", "var Fork = \"fork.1\"", "const Fork = \"a\" + \"b\"", "const Other = \"fork.1\""} {
-		p.put(t, "version/fork.go", "package version\n\n"+code+"\n")
-		_, err = p.Release(t.Context(), "")
-		require.ErrorIs(t, err, output.ErrUnnamed, code)
-	}
-}
-
 // Adapters are released with the fork, without what is for work in the repository.
 func TestReleaseOfAdapters(t *testing.T) {
 	t.Parallel()

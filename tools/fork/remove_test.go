@@ -7,10 +7,9 @@ import (
 
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
 )
 
-// The lock notices that upstream changed what is removed, and drift says how.
+// Drift says what became of what is removed.
 func TestRemovedChanges(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, filetree.Tree{"pool/overlay.go": []byte(
@@ -29,13 +28,4 @@ func TestRemovedChanges(t *testing.T) {
 	}
 	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone},
 		got)
-
-	source := forktest.Versions(t)
-	source[forktest.Base]["pool/pool.go"] = append(source[forktest.Base]["pool/pool.go"], "\nfunc more() {}\n"...)
-	changed := string(source[forktest.Base]["pool/pool.go"])
-	source[forktest.Base]["pool/pool.go"] = []byte(changed[:len(changed)-len("func taken() {}\n\nfunc more() {}\n")] + "func taken() " +
-		"{ println() }\n")
-	p.Source = source.Module
-	_, err = p.Plan(t.Context())
-	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:remove taken: upstream's declaration changed since the lock")
 }

@@ -92,12 +92,7 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 
 type acceptCmd struct {
 	Keys []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
-	All  bool     `help:"Accept every touched declaration."`
-}
-
-func (acceptCmd) Help() string {
-	return "Read what upstream has changed (mongofork drift -v VERSION) before accepting it. With --base of a version that " +
-		"is no base yet it becomes one, and without arguments no more than that."
+	All  bool     `help:"Accept every touched declaration, once what changed (mongofork drift -v VERSION) has been read."`
 }
 
 func (c *acceptCmd) Run(a *app) error {

@@ -120,12 +120,6 @@ type releaseCmd struct {
 	Final  string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
 }
 
-func (releaseCmd) Help() string {
-	return "Writes the .info, .mod and .zip of the version to the folder, with an SBOM (CycloneDX) and a VEX document (OpenVEX), the " +
-		"list of versions, the lines for go.sum, and SHA256SUMS. Without --final, a commit that has no tag of a release is named " +
-		"by its commit. A version that etc/released.sum has with different content, and a folder with something else, are refused."
-}
-
 func (c *releaseCmd) Run(a *app) error {
 	r, err := a.project.Release(a.ctx, c.Final)
 	if err != nil {

@@ -163,7 +163,7 @@ func (mt *matcher) removal(t Touch) {
 		mt.fail(t, "keep one of them", "the overlay has it too (%s)", ours.At())
 	case slices.ContainsFunc(mt.plan.Touches, func(other Touch) bool { return other.Key == t.Key }):
 		mt.fail(t, "keep one of them", "it is removed twice")
-	case isPublic(t.Key):
+	case isPublic(t.Key) && !found[0].File.IsTest():
 		mt.fail(t, "keep it: applications may use it", "it is exported from %s", pkg)
 	case stays >= 0:
 		mt.fail(t, "keep it", "%s (%s)", rooted(t.All[stays]), t.All[stays].At())
@@ -186,14 +186,11 @@ func rooted(d *syntax.Decl) string {
 	return ""
 }
 
-// isPublic reports whether applications can use what a key names. Nobody imports tests.
+// isPublic reports whether applications can use what a key names.
 func isPublic(key syntax.Key) bool {
 	receiver, name, isMethod := strings.Cut(key.Name, ".")
-	if slices.Contains(strings.Split(key.Package, "/"), "internal") || syntax.IsTestName(key.Name) ||
-		strings.HasSuffix(key.Package, "_test") {
-		return false
-	}
-	return ast.IsExported(receiver) && (!isMethod || ast.IsExported(name))
+	return !slices.Contains(strings.Split(key.Package, "/"), "internal") && ast.IsExported(receiver) &&
+		(!isMethod || ast.IsExported(name))
 }
 
 // UpstreamName returns the name under which a wrapped function stays callable.

@@ -75,13 +75,6 @@ func (s *File) Line(pos token.Pos) int { return s.Fset.PositionFor(pos, false).L
 // Text returns the source between two positions.
 func (s *File) Text(from, to token.Pos) []byte { return s.Src[s.Offset(from):s.Offset(to)] }
 
-// IsTestName reports whether go test runs a function of this name.
-func IsTestName(name string) bool {
-	return name != "TestMain" && slices.ContainsFunc([]string{"Test", "Example", "Fuzz"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
-}
-
 // IsGoFile reports whether the go command would compile the file: not if it or a folder above it begins with "." or "_", or is testdata.
 func IsGoFile(name string) bool {
 	return strings.HasSuffix(name, ".go") && !slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {

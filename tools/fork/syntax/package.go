@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -44,9 +43,6 @@ func NewPackage(folder string, files []*File) *Package {
 	}
 	return p
 }
-
-// Keys returns the keys that the package declares, in order.
-func (p *Package) Keys() []Key { return slices.SortedFunc(maps.Keys(p.decls), Key.Compare) }
 
 // Lookup returns the declarations of a key.
 func (p *Package) Lookup(key Key) []*Decl { return p.decls[key] }
