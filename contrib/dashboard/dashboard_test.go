@@ -134,7 +134,7 @@ func TestAlerts(t *testing.T) {
 // The page names the driver's reasons, and the adapter starts with those verdicts that the page says. Ordinary errors are not counted.
 func TestReasons(t *testing.T) {
 	var reasons, documented, wanted, counted []string
-	for _, file := range []string{"bucket", "execution_adaptive", "verdict"} {
+	for _, file := range []string{"bucket", "held_back", "verdict"} {
 		for _, found := range matches(t, "internal/retry/"+file+".go", `Reason += "(\w+)"`) {
 			reasons = append(reasons, found[1])
 		}
