@@ -56,7 +56,7 @@ type part struct {
 func (w work) parts(suite string) []part {
 	switch suite {
 	case "fork":
-		return []part{{suite, w.ours}}
+		return []part{w.ours(false)}
 	case "upstream":
 		return []part{{suite, w.upstream}}
 	case "spec":
@@ -78,13 +78,14 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 	return []Result{r.timed(ctx, part{"packages", j.judge})}, nil
 }
 
-// Ours runs the tests that the overlay adds, and that need no server, in a copy of the fork, below the root.
+// Ours runs the tests that the overlay adds, and that need no server, in a copy of the fork, below the root. Nothing is taken from a cache:
+// Go's does not know what a package reads from the environment before its tests begin, such as which defect is planted.
 func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
 	w, err := r.work(tree)
 	if err != nil {
 		return Result{}, err
 	}
-	return r.timed(ctx, part{"fork", w.ours}), nil
+	return r.timed(ctx, w.ours(true)), nil
 }
 
 // Run runs the named suites and returns the results of their parts. Most of them wait for a server most of the time, each for its own,
@@ -169,15 +170,17 @@ func (w work) locally(project string) runner {
 }
 
 // ours runs the tests that the overlay adds, except those that need a server, which belong to spec.
-func (w work) ours(ctx context.Context, r *Result) error {
-	project, _ := w.Project(ctx, w.Revisions.Fork) // tests of the specification that the fork implements are skipped without them
-	flags := moduleFlags()
-	if w.Race {
-		flags = append(flags, "-race")
-	}
-	own := w.own.in(needsNoServer)
-	command := gotest.Command{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names())}
-	return judge{work: w, command: command, run: w.locally(project), must: own}.judge(ctx, r)
+func (w work) ours(fresh bool) part {
+	return part{"fork", func(ctx context.Context, r *Result) error {
+		project, _ := w.Project(ctx, w.Revisions.Fork) // tests of the specification that the fork implements are skipped without them
+		flags := moduleFlags()
+		if w.Race {
+			flags = append(flags, "-race")
+		}
+		own := w.own.in(needsNoServer)
+		command := gotest.Command{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names()), Fresh: fresh}
+		return judge{work: w, command: command, run: w.locally(project), must: own}.judge(ctx, r)
+	}}
 }
 
 // upstream runs all of upstream's tests that need no server.

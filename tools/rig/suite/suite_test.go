@@ -215,6 +215,9 @@ func TestOurTestsHaveToRun(t *testing.T) {
 	assert.Equal(t, "^(TestOurs)$", f.runs[0].Run)
 	assert.Equal(t, []string{Module + "/p"}, f.runs[0].Packages)
 	assert.False(t, f.runs[0].Fresh, "Go's cache knows what has not changed")
+	_, err := f.Ours(t.Context(), "build/v1.0.0")
+	require.NoError(t, err)
+	assert.True(t, f.runs[1].Fresh, "but not which defect is planted")
 }
 
 // TestSpec is about the pinned servers: what needs a newer one than the mongod runs on SecantusDB.
