@@ -343,16 +343,16 @@ func (c calling) again(ctx context.Context, session *mongo.Session, err error) e
 		return err
 	}
 	c.returns()
-	second := c.Call
-	second.ID, second.Kind = c.ID+agains, c.Again+"Again"
-	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), callKey{}, second), 2*time.Second)
+	again := c.Call
+	again.ID, again.Kind = c.ID+second, c.Again+"Again"
+	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), callKey{}, again), 2*time.Second)
 	defer cancel()
 	time.Sleep(100 * time.Millisecond)
 	end := session.CommitTransaction
 	if c.Again == "abort" {
 		end = session.AbortTransaction
 	}
-	c.ended(second.ID, nil, end(ctx))
+	c.ended(again.ID, nil, end(ctx))
 	return err
 }
 

@@ -61,18 +61,18 @@ func (p Plan) call(number int) (c Call) {
 			c = one
 		}
 	}
-	if number/agains > 0 {
+	if number/second > 0 {
 		c.Kind = c.Again + "Again"
 	}
-	if number%agains/monitors > 0 {
+	if number%second/monitors > 0 {
 		c.Kind = monitor
 	}
 	c.ID = number
 	return c
 }
 
-// Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or a call that goes on,
-// sooner or later, with the connection of that one.
+// Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or a call that
+// goes on, sooner or later, with the connection of that one.
 func (i *Instant) Follows() bool {
 	return i.Call.ID == 0 || i.Call.ID >= monitors || !i.Up.ends() && !i.Fork.ends()
 }

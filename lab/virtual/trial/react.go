@@ -47,7 +47,7 @@ func (p Plan) client(opts *options.ClientOptions) *options.ClientOptions {
 }
 
 // These are added to a call's number for the command that its monitor runs, and for the second end of its transaction.
-const monitors, agains = 1000, 2000
+const monitors, second = 1000, 2000
 
 // monitor is the kind of such a command, endSession of what ends a call's session.
 const monitor, endSession = "monitor", "endSession"

@@ -10,7 +10,8 @@ var ofTransactions = []Difference{
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
 		return i.Fork.says("error", noTimeAgain) && (i.hurries() || some(i.Up.Before, `^started insert`)) ||
-			!i.Fork.ends() && some(i.Up.Before, `^started insert`) && some(i.Fork.On, `^started insert|^error .*(`+noTimeAgain+`)`)
+			!i.Fork.ends() && some(i.Up.Before, `^started insert`) &&
+				some(i.Fork.On, `^started insert|^error .*(`+noTimeAgain+`)`)
 	}},
 	// It begins again without time, and has its error.
 	{Row: between, Apart: true, Kinds: within, Ends: "both", Up: begins, When: func(i *Instant) bool {
