@@ -160,7 +160,11 @@ func (r *recorder) command(c virtual.Command) {
 	}
 	var call int
 	r.note(func() { call = r.requests[int64(c.Request)] })
-	r.line(call, "%s sees %s", c.Host, text)
+	host := c.Host
+	if c.Name == "endSessions" {
+		host = "a server" // none is better than another
+	}
+	r.line(call, "%s sees %s", host, text)
 }
 
 // number returns the number of one that was seen among others, from 1.
