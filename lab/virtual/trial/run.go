@@ -78,9 +78,9 @@ func (a *application) leave() {
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
 	a.note(func() { a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions() })
-	mark := "" // the pools of how many members are filled again is by chance
-	if a.plan.Has("minPoolSize") {
-		mark = asideMark
+	mark := asideMark // how many are opened anew is by chance
+	if len(a.plan.Faults) == 0 && !a.plan.Has("minPoolSize") {
+		mark = ""
 	}
 	a.line(0, "%s%d connections opened", mark, len(a.cluster.Connections()))
 	for handshake := range a.handshakes {
