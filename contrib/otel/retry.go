@@ -112,18 +112,21 @@ func New(opts ...Option) (*Retries, error) {
 // startAtZero creates the data points of all attribute values. A rate ignores the first value of a new series, and these are the
 // counts with which an overload begins.
 func (r *Retries) startAtZero() {
+	ctx := context.Background()
 	for _, class := range []string{"sheddable", "normal", "critical"} {
-		for _, reason := range []event.RetryReason{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
-			r.add(context.Background(), r.decisions, 0, verdict(true), ReasonKey.String(string(reason)), CriticalityKey.String(class))
+		for _, reason := range []event.RetryReason{
+			event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable,
+		} {
+			r.add(ctx, r.decisions, 0, verdict(true), ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			r.add(context.Background(), r.decisions, 0, verdict(false), ReasonKey.String(string(reason)), CriticalityKey.String(class))
+			r.add(ctx, r.decisions, 0, verdict(false), ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}
 		for _, failed := range []bool{false, true} {
-			r.add(context.Background(), r.operations, 0, outcome(failed), CriticalityKey.String(class))
+			r.add(ctx, r.operations, 0, outcome(failed), CriticalityKey.String(class))
 		}
 	}
 }
@@ -212,7 +215,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
 	attributes := []attribute.KeyValue{
-		AttemptKey.Int(decision.Attempt), verdict(decision.WillRetry), reason, BackoffKey.Float64(decision.Backoff.Seconds()), class,
+		AttemptKey.Int(decision.Attempt), verdict(decision.WillRetry), reason,
+		BackoffKey.Float64(decision.Backoff.Seconds()), class,
 	}
 	attributes = append(attributes, server(decision.ServerAddress)...)
 	if decision.Failure != nil {

@@ -73,8 +73,9 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 		Reason: event.RetryReasonRetryable,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 3, ServerAddress: "/tmp/mongodb.sock",
-		Reason: event.RetryReasonLimit,
+		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 3,
+		ServerAddress: "/tmp/mongodb.sock",
+		Reason:        event.RetryReasonLimit,
 	})
 	monitor.Finished(ctx, &event.RetryFinishedEvent{
 		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2,
@@ -95,7 +96,9 @@ func TestMetrics(t *testing.T) {
 	}
 
 	publish(context.Background(), retries.Monitor())
-	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1})
+	retries.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{
+		Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1,
+	})
 	metrics = collect(t, reader)
 	decisions, points := counted(t, metrics["mongodb.driver.retry.decisions"])
 	assert.Equal(t, map[string]int64{

@@ -68,7 +68,9 @@ func NewCollector(labels prometheus.Labels) *Collector {
 	}
 	// Prometheus' rate ignores the first value of a new series, and these are the counts with which an overload begins.
 	for _, class := range []string{"sheddable", "normal", "critical"} {
-		for _, reason := range []event.RetryReason{event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable} {
+		for _, reason := range []event.RetryReason{
+			event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable,
+		} {
 			c.decisions.WithLabelValues(verdict(true), string(reason), class)
 		}
 		for _, reason := range []event.RetryReason{

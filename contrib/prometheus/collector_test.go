@@ -28,7 +28,9 @@ func publish(monitor *event.RetryMonitor) {
 		monitor.Decided(ctx, &decision)
 	}
 	monitor.Finished(ctx, &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2})
-	monitor.Decided(ctx, &event.RetryDecidedEvent{Criticality: event.CriticalityCritical, Attempt: 1, Reason: event.RetryReasonBucketEmpty})
+	monitor.Decided(ctx, &event.RetryDecidedEvent{
+		Criticality: event.CriticalityCritical, Attempt: 1, Reason: event.RetryReasonBucketEmpty,
+	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 

@@ -29,14 +29,15 @@ func startBackend(t testing.TB) string {
 	t.Helper()
 	answers := map[string]bson.D{
 		"hello": {
-			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"}, {Key: "hosts", Value: bson.A{"real:1"}},
-			{Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
+			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"},
+			{Key: "hosts", Value: bson.A{"real:1"}}, {Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
 			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
 			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
 		},
 		"insert": {{Key: "n", Value: 1}},
 		"find": {{Key: "cursor", Value: bson.D{
-			{Key: "firstBatch", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.c"},
+			{Key: "firstBatch", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}, {Key: "id", Value: int64(0)},
+			{Key: "ns", Value: "db.c"},
 		}}},
 	}
 	server := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {

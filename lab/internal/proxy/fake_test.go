@@ -106,7 +106,8 @@ func answering(answer func(*wire.Message) bson.D) func(conversation) {
 			if err != nil {
 				panic(err)
 			}
-			if !request.HasFlag(wire.MoreToCome) && wire.Write(c, &wire.Message{RequestID: 5000, ResponseTo: request.RequestID, Body: body}) != nil {
+			reply := &wire.Message{RequestID: 5000, ResponseTo: request.RequestID, Body: body}
+			if !request.HasFlag(wire.MoreToCome) && wire.Write(c, reply) != nil {
 				return
 			}
 		}

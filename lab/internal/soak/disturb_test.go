@@ -51,11 +51,12 @@ func TestDisturber(t *testing.T) {
 		primary int
 		want    []string
 	}{
-		"a kill":          {Event{Action: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
-		"of the primary":  {Event{Action: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
-		"of no primary":   {Event{Action: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
-		"a step-down":     {Event{Action: &stepDown}, 2, []string{"1s step down"}},
-		"all its fronts":  {Event{Action: &silent, Member: 1, For: second}, 0, []string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
+		"a kill":         {Event{Action: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
+		"of the primary": {Event{Action: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
+		"of no primary":  {Event{Action: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
+		"a step-down":    {Event{Action: &stepDown}, 2, []string{"1s step down"}},
+		"all its fronts": {Event{Action: &silent, Member: 1, For: second}, 0,
+			[]string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
 		"no front at all": {Event{Action: &overloaded, Rate: 7, For: second}, 0, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -77,7 +78,8 @@ func TestLimits(t *testing.T) {
 			go func() { assert.NoError(t, set.disturb(t.Context(), Event{Action: action, Rate: 7, For: time.Minute})) }()
 			synctest.Wait()
 			for _, front := range set.limits {
-				assert.Equal(t, overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}, of(front).Limit(), action.name)
+				want := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}
+				assert.Equal(t, want, of(front).Limit(), action.name)
 			}
 			time.Sleep(time.Hour)
 			for _, front := range set.limits {

@@ -86,7 +86,9 @@ func (h *history) check(lists map[int][]int64, report *Report) {
 			switch {
 			case !there && a.succeeded:
 				report.violation("acknowledged writes that are not there", "%d in list %d", n, a.list)
-			case there && h.ordered && slices.ContainsFunc(a.before, func(known int64) bool { return positions[known] > position }):
+			case there && h.ordered && slices.ContainsFunc(a.before, func(known int64) bool {
+				return positions[known] > position
+			}):
 				report.violation("writes that overtook earlier ones", "%d in list %d", n, a.list)
 			}
 		}

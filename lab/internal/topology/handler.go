@@ -47,7 +47,8 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 		case bsondoc.Has(got.Body, versionField) || m.cluster.spec.Kind == ReplicaSet && saysNotPrimary(got.Body):
 			got.Body, err = bsondoc.With(got.Body, m.view().version.element())
 		case inTransaction && bsondoc.Succeeded(got.Body):
-			got.Body, err = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: bson.D{{Key: "recoveryShardId", Value: shardName}}})
+			token := bson.D{{Key: "recoveryShardId", Value: shardName}}
+			got.Body, err = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: token})
 		}
 		if err != nil {
 			return err

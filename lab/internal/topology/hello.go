@@ -130,8 +130,8 @@ func (m *member) placeInSet(v view) bson.D {
 		hosts = append(hosts, other.host)
 	}
 	place := bson.D{
-		{Key: "secondary", Value: v.role == RoleSecondary}, {Key: "setName", Value: SetName}, {Key: "setVersion", Value: setVersion},
-		{Key: "hosts", Value: hosts}, {Key: "me", Value: m.host},
+		{Key: "secondary", Value: v.role == RoleSecondary}, {Key: "setName", Value: SetName},
+		{Key: "setVersion", Value: setVersion}, {Key: "hosts", Value: hosts}, {Key: "me", Value: m.host},
 		{Key: "tags", Value: bson.D{{Key: "dc", Value: fmt.Sprintf("dc%d", m.index+1)}}},
 	}
 	if v.primary != "" {

@@ -55,7 +55,8 @@ func TestRoundTrip(t *testing.T) {
 // What the driver writes is read: it may put the body after the sequences, and add a checksum.
 func TestSectionsInAnyOrder(t *testing.T) {
 	body := document(t, bson.D{{Key: "insert", Value: "c"}})
-	got, err := Decode(encoded(wiremessage.OpMsg, []byte{1, 0, 0, 0}, sequence("documents", body, body), []byte{0}, body, make([]byte, 4)))
+	sections := [][]byte{{1, 0, 0, 0}, sequence("documents", body, body), {0}, body, make([]byte, 4)}
+	got, err := Decode(encoded(wiremessage.OpMsg, sections...))
 	require.NoError(t, err)
 	assert.Equal(t, body, got.Body)
 	assert.JSONEq(t, `{"insert": "c", "documents": [{"insert": "c"}, {"insert": "c"}]}`, got.Whole().String())
