@@ -129,7 +129,7 @@ func (r *recorder) hold(what string) {
 // Info implements options.LogSink. The log repeats what events say, but for the tokens.
 func (r *recorder) Info(_ int, _ string, keysAndValues ...any) {
 	for i := 0; i+1 < len(keysAndValues); i += 2 {
-		if keysAndValues[i] != "tokens" {
+		if fmt.Sprint(keysAndValues[i]) != "tokens" {
 			continue
 		}
 		if tokens, err := strconv.ParseFloat(fmt.Sprint(keysAndValues[i+1]), 64); err == nil {
