@@ -25,6 +25,8 @@ var aborted = scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", 
 var examplesOfTransactions = []example{
 	{"pool cleared before the command asked for a connection", "in the wait queue", of("transaction"), l(unfit),
 		l("started insert"), l(next, aborts)},
+	{"pool cleared before the command asked for a connection", "and the abort, too", of("transaction"), l(unfit), l("started update"),
+		l(next, `error T "`+cleared+`"`)},
 	{"", "and no abort", of("transaction"), l(unfit), l("started insert"), l(next, "started insert")},
 	{"`WithTransaction`, between transactions", "upstream begins at once", of(within), l(starts), l(starts), l(next, starts)},
 	{"", "the fork never begins", of(within), l(starts), l(starts), l(next, "returns <nil>, no error")},

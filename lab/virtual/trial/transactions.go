@@ -6,7 +6,9 @@ import "strings"
 var ofTransactions = []Difference{
 	// It retries a command of a transaction that was in the wait queue.
 	{Row: clearedPool, Apart: true, Kinds: transactions, Ends: "none", Up: `^(started|\S+ sees) (insert|update)`, Fork: aborts,
-		When: func(i *Instant) bool { return some(i.Fork.Before, unfit) && some(i.Fork.On, aborts) }},
+		When: func(i *Instant) bool {
+			return some(i.Fork.Before, unfit) && (some(i.Fork.On, aborts) || some(i.Fork.On, `^error .*`+poolCleared))
+		}},
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
 		return i.Fork.says("error", noTimeAgain) && (i.hurries() || some(i.Up.Before, `^started insert`)) ||
