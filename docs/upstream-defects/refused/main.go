@@ -15,7 +15,7 @@ import (
 
 func main() {
 	s := server.Start(server.OK)
-	client := s.Connect(options.Client())
+	client := s.Connect(options.Client().SetServerMonitoringMode("poll")) // which opens one connection
 	s.Refuse.Store(1)
 	coll := client.Database("db").Collection("coll")
 	for _, attempt := range []string{"first find", "second find"} {
