@@ -571,15 +571,6 @@ func TestExecuteFailedReauthentication(t *testing.T) {
 	assert.ErrorContains(t, s.Execute(context.Background(), op), "error reauthenticating: denied")
 }
 
-// TestExecuteWithoutAPolicy is about commands that are exempt, and a server that rejects one with an error that reads are retried after
-// in any case: there is no policy to ask.
-func TestExecuteWithoutAPolicy(t *testing.T) {
-	s := scripted.New(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), scripted.OK())
-	s.Policy = nil
-	require.NoError(t, s.Execute(context.Background(), s.Read()))
-	assert.Nil(t, s.Slept)
-}
-
 var writeError = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})
 
 // documents returns n documents.

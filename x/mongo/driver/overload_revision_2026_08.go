@@ -17,13 +17,14 @@ import (
 //fork:remove unlimitedRetryBudget internal/retry has the limit
 
 // overloadPolicy returns the policy that the operation's commands are retried by: that of the client or, for an operation on
-// a deployment that has none, the one that the operation's own fields ask for.
+// a deployment that has none, the one that the operation's own fields ask for. If the operation is retried by its RetryMode, a limit of
+// zero is one, too.
 //
 // Where the client has a policy, it knows the client's options, and the operation's kind says which of them counts. That
 // covers the commands that are made without MaxAdaptiveRetries, and tells an option that is off from a limit of zero.
 func (op Operation) overloadPolicy() *backpressure.Policy {
 	policy := backpressure.PolicyOf(holder(op.Deployment))
-	if policy != nil || op.MaxAdaptiveRetries == 0 {
+	if policy != nil || (op.MaxAdaptiveRetries == 0 && !op.retryEnabled()) {
 		return policy
 	}
 	policy = backpressure.NewPolicy(op.MaxAdaptiveRetries, op.EnableOverloadRetargeting)

@@ -179,4 +179,8 @@ func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 		require.True(t, errors.As(run(maxRetries, 1+int(maxRetries)), &serverErr))
 		assert.Equal(t, int32(462), serverErr.Code)
 	}
+
+	s := scripted.New(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError))
+	s.Policy = nil
+	require.Error(t, s.Execute(context.Background(), s.Read()), "zero is a limit of what the RetryMode retries, too")
 }

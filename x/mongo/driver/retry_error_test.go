@@ -128,12 +128,6 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 		err := s.Execute(context.Background(), s.Read())
 		assert.True(t, err == error(closed), "got %#v", err)
 	})
-	t.Run("an exempt command is without it", func(t *testing.T) {
-		s := scripted.New(t, scripted.ShuttingDown(), scripted.ShuttingDown())
-		s.Policy = nil
-		var retries *event.RetryError
-		assert.False(t, errors.As(s.Execute(context.Background(), s.Read()), &retries))
-	})
 }
 
 // TestRetryErrorMeetsItsOwnClearing: a retry that meets the clearing of the pool for its own failure is no attempt.
