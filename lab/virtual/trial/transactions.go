@@ -23,7 +23,8 @@ var ofTransactions = []Difference{
 	}},
 	// It begins after another backoff: the newest, or the first time if no server has been found.
 	{Row: between, Apart: true, Kinds: within, Ends: "none", Fork: begins, When: func(i *Instant) bool {
-		return (some(i.Fork.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS")) && some(i.Up.On, `^started insert`)
+		return some(i.Up.On, `^started insert`) &&
+			(some(i.Fork.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS"))
 	}},
 	// The operation that a server sees at one time begins at another.
 	{Row: between, Kinds: within, Ends: "none", Up: begins, Fork: begins, But: maxTime},
