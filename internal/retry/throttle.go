@@ -130,7 +130,7 @@ func (t *Throttle) HeldBack(a Attempt) {
 	now := t.lock()
 	defer t.mu.Unlock()
 	t.known.count(a, false)
-	t.known.pressure.felt(now, t.known.gap)
+	t.known.felt(now, t.rule.Floor)
 	if a.First {
 		t.pace.ended(now)
 	}

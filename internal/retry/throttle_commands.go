@@ -23,7 +23,7 @@ func defaultExemption() Exemption {
 	return Exemption{Share: 0.97, Chance: 0.01, Trials: 4, AllTrials: 16, Memory: 10 * time.Second}
 }
 
-// maxCommands bounds what is remembered. What is beyond it is counted together. Names alone have as many places of their own.
+// maxCommands bounds what is remembered: nothing is known of what is beyond it. Names alone have as many places of their own.
 const maxCommands = 256
 
 // commandCounts counts what was sent, by command.
@@ -38,21 +38,16 @@ type commandCount struct {
 	trials int
 }
 
-// of returns the count of a command.
+// of returns the count of a command, or nil if there is no place for it.
 func (c *commandCounts) of(command Command) *commandCount {
-	known := c.command[command]
-	if n := len(c.command); known == nil && (n >= 2*maxCommands || n >= maxCommands && command.Database != "") {
-		command = Command{}
-		known = c.command[command]
+	if c.command == nil {
+		c.command = make(map[Command]*commandCount)
 	}
-	if known == nil {
-		if c.command == nil {
-			c.command = make(map[Command]*commandCount)
-		}
-		known = new(commandCount)
-		c.command[command] = known
+	n := len(c.command)
+	if c.command[command] == nil && (n < maxCommands || n < 2*maxCommands && command.Database == "") {
+		c.command[command] = new(commandCount)
 	}
-	return known
+	return c.command[command]
 }
 
 // keys returns by what a command is counted: both its name and collection, and each. Of many collections, one alone says too little.
@@ -66,9 +61,10 @@ func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule 
 		return
 	}
 	for _, key := range command.keys() {
-		known := c.of(key)
-		known.decay(now, rule.Memory)
-		known.add(accepted)
+		if known := c.of(key); known != nil {
+			known.decay(now, rule.Memory)
+			known.add(accepted)
+		}
 	}
 	c.all.decay(now, rule.Memory)
 	c.all.add(accepted)
@@ -77,13 +73,15 @@ func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule 
 // exempts reports whether an attempt that would be held back is sent because of its command.
 func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) bool {
 	for _, key := range command.keys() {
-		if c.proven(c.of(key), now, rule) {
+		if known := c.of(key); known != nil && c.proven(known, now, rule) {
 			return true
 		}
 	}
 	known := c.of(command)
-	compared := known.attempts == 0 || c.all.attempts-known.attempts >= 1
-	if !compared || known.trials >= rule.Trials || c.trials >= rule.AllTrials {
+	if known == nil || known.trials >= rule.Trials || c.trials >= rule.AllTrials {
+		return false
+	}
+	if known.attempts > 0 && c.all.attempts-known.attempts < 1 { // there is nothing to compare with
 		return false
 	}
 	known.trials++

@@ -86,18 +86,21 @@ func TestExemptionIsBounded(t *testing.T) {
 		throttle.Ended(a, true)
 		throttle.HoldsBack(a, 0)
 	}
-	if n := len(throttle.known.commands.command); n != 257 {
-		t.Errorf("%d commands are remembered, want 256 and one for the others", n)
-	}
-	repeat(2560, func() {
-		throttle.Ended(Attempt{Command: Command{Name: "find" + strconv.Itoa(len(throttle.known.commands.command))}}, true)
-	})
-	if n := len(throttle.known.commands.command); n != 2*maxCommands {
-		t.Errorf("%d commands are remembered, want %d, one for the others", n, 2*maxCommands)
-	}
 	known := &throttle.known.commands
-	if known.of(Command{"find", "db", "0"}) == known.of(Command{}) {
-		t.Error("a command that was known before is counted with the others")
+	if n := len(known.command); n != 256 {
+		t.Errorf("%d commands are remembered, want 256", n)
+	}
+	for i := 0; i < 2560; i++ {
+		throttle.Ended(Attempt{Command: Command{Name: "find" + strconv.Itoa(i)}}, true)
+	}
+	if n := len(known.command); n != 512 {
+		t.Errorf("%d commands and names are remembered, want 512", n)
+	}
+	if known.of(Command{"find", "db", "0"}) == nil || known.of(Command{"find", "db", "2559"}) != nil {
+		t.Error("the last commands are remembered instead of the first")
+	}
+	if throttle.HoldsBack(Attempt{Command: Command{"find", "db", "2559"}}, 0) == false {
+		t.Error("a command of which nothing is known is sent for a trial")
 	}
 }
 

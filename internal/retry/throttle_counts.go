@@ -27,7 +27,7 @@ func (t *Throttle) ended(a Attempt, rejected bool) {
 			t.active.Store(true)
 		}
 		k.rejected = now
-		k.pressure.felt(now, k.gap)
+		k.felt(now, t.rule.Floor)
 	}
 	k.count(a, !rejected)
 	k.commands.add(a.Command, !rejected, now, t.rule.Exemption)

@@ -13,19 +13,21 @@ type Floor struct {
 	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
 	// up, for clients whose share of the capacity is small by chance. It may cause rejections, so it goes before the floor rises.
 	Reserve float64
-	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all: two
-	// numbers of a cumulative sum. Attempts within Spacing of each other count as one, because they share their fate.
-	Margin, Evidence float64
-	Spacing          time.Duration
+	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all. As K
+	// grows while nothing is rejected, what is accepted counts at most as if Usual were. If Settled fewer were met, holding back helps,
+	// and for the rest of the overload Wary times the Evidence is wanted, since other clients' floors may cause it. Attempts within
+	// Spacing of each other count as one, because they share their fate.
+	Margin, Evidence, Usual, Settled float64
+	Spacing                          time.Duration
 	// Much is the share of rejections above which Quick evidence is enough. It counts from the start, until holding back has helped:
 	// what is rejected later, the floors of others may have caused.
 	Much, Quick float64
 	// Most is where the floor rises to, and further, to 1, while first attempts are accepted nearly as often as before, the share
 	// Unmoved, of what is known by a Sample of them.
 	Most, Unmoved, Sample float64
-	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause. The floor falls, and from
-	// then on Wary times the evidence is enough. After quick evidence, as neighbours answer with rejections, or once the floor is 1,
-	// as chance has many occasions, the share is Lost. What began below Worth is not judged, but ends after Blind.
+	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and holding
+	// back helps. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has many occasions,
+	// the share is Lost. What began below Worth is not judged, but ends after Blind.
 	Lost, Worth, Wary float64
 	Blind             time.Duration
 	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.
@@ -35,7 +37,7 @@ type Floor struct {
 func defaultFloor() Floor {
 	return Floor{
 		Least: 0.01, Reserve: 0.2,
-		Margin: 0.02, Evidence: 12, Spacing: 25 * time.Millisecond,
+		Margin: 0.04, Evidence: 8, Usual: 0.25, Settled: 8, Spacing: 25 * time.Millisecond,
 		Much: 0.35, Quick: 4,
 		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Blind: 10 * time.Second, Pace: 0.5,
 	}
@@ -45,7 +47,7 @@ func defaultFloor() Floor {
 type floorState struct {
 	share           float64
 	reserve         float64       // the part of the Reserve that is kept
-	evidence, quick float64       // that holding back does not help
+	evidence, quick float64       // that holding back does not help; below 0, that it does
 	enough          float64       // of the evidence
 	helped, quickly bool          // whether holding back has helped, and whether the floor rose by quick evidence
 	accepted, known float64       // share of recent first attempts, and by how many
@@ -66,26 +68,43 @@ type sample struct {
 // learn counts an attempt, given the time since the last one.
 func (s *floorState) learn(rule Floor, a sample, elapsed time.Duration) {
 	weight := math.Min(1, float64(elapsed)/float64(rule.Spacing))
-	outcome := 0.0
+	rejected, usual := 1.0, a.usual
 	if a.accepted {
-		outcome = 1
+		rejected, usual = 0, math.Min(a.usual, rule.Usual)
 	}
 	if a.first {
 		s.known = math.Min(rule.Sample, s.known+weight)
-		s.accepted += weight * (outcome - s.accepted) / math.Max(1, s.known)
+		s.accepted += weight * (1 - rejected - s.accepted) / math.Max(1, s.known)
 	}
 	if !s.helped {
-		s.quick = cumulated(s.quick, weight*(1-outcome-math.Max(rule.Much, a.usual)), rule.Quick)
+		s.quick = cumulated(s.quick, weight*(rejected-math.Max(rule.Much, a.usual)), 0, rule.Quick)
 		s.helped = a.lasts && s.quick == 0
 	}
-	if a.lasts {
-		s.evidence = cumulated(s.evidence, weight*(1-outcome-a.usual-rule.Margin), s.enough)
+	if !a.lasts {
+		return
+	}
+	least := 0.0
+	if s.enough == rule.Evidence && s.rising == 0 {
+		least = -rule.Settled
+	}
+	s.evidence = cumulated(s.evidence, weight*(rejected-usual-rule.Margin), least, s.enough)
+	if s.evidence == -rule.Settled {
+		s.settle(rule)
 	}
 }
 
-// cumulated returns a sum that is never negative, and hardly more than what is enough, so that it ends soon after its reason.
-func cumulated(sum, more, enough float64) float64 {
-	return math.Max(0, math.Min(1.25*enough, sum+more))
+// settle notes that holding back helps.
+func (s *floorState) settle(rule Floor) { s.evidence, s.enough = 0, rule.Wary*rule.Evidence }
+
+// again begins another overload, of which nothing is known yet.
+func (s *floorState) again(rule Floor) {
+	s.helped, s.enough = false, rule.Evidence
+	s.evidence = cumulated(s.evidence, 0, 0, s.enough)
+}
+
+// cumulated returns a sum within its bounds: hardly more than what is enough, so that it ends soon after its reason.
+func cumulated(sum, more, least, enough float64) float64 {
+	return math.Max(least, math.Min(1.25*enough, sum+more))
 }
 
 // move raises or lowers the floor, given the time since it was last moved.
@@ -106,7 +125,7 @@ func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 	case !some:
 		s.rising = 0
 		s.share = math.Max(rule.Least, s.share-step)
-		if s.evidence == 0 && s.quick == 0 {
+		if s.evidence <= 0 && s.quick == 0 {
 			s.reserve = math.Min(1, s.reserve+step)
 		}
 	}
@@ -125,7 +144,7 @@ func (s *floorState) rise(rule Floor, step float64, elapsed time.Duration) {
 	case judged && lost, !judged && s.rising > rule.Blind:
 		s.share, s.rising, s.evidence, s.quick, s.known = rule.Least, 0, 0, 0, 0
 		if judged {
-			s.enough = rule.Wary * rule.Evidence
+			s.settle(rule)
 		}
 	case s.share < rule.Most:
 		s.share = math.Min(rule.Most, s.share+step)

@@ -1,115 +1,199 @@
 package retry
 
 import (
+	"fmt"
 	"math"
 	"math/rand"
+	"reflect"
 	"testing"
 	"time"
 )
 
-func TestFloorSteps(t *testing.T) {
-	type step struct {
-		attempts  int
-		every     time.Duration
-		accepted  float64 // share, evenly
-		inClasses bool
-		soon      bool // the overload does not last yet
-		want      float64
-		givenUp   float64 // of the reserve
-	}
+// floorStep is a number of attempts that all are the first of their commands, and the floor after them.
+type floorStep struct {
+	attempts  int
+	every     time.Duration // 100 ms if it is 0
+	accepted  float64       // share, evenly
+	usual     float64       // share of rejections, a tenth if it is 0
+	inClasses bool
+	soon      bool    // the overload does not last yet
+	again     bool    // another overload begins
+	want      float64 // the floor
+	givenUp   float64 // of the reserve
+}
+
+type floorCase struct {
+	name  string
+	steps []floorStep
+}
+
+// A rejection is evidence of 1-0.1-0.04, an accepted attempt of -0.1-0.04. If every fourth attempt is rejected, beginning with the first, four
+// are 0.44; so the 69th makes it more than 8: 17 * 0.44 + 0.86. Quick evidence is 1-0.35 and -0.35: seven rejections make it
+// more than 4.
+func floorCases() []floorCase {
 	const ms = time.Millisecond
-	// 10 % of rejections are usual. All rejected is 0.65 for the quick evidence, which 7 attempts give; a quarter rejected is 0.13 for
-	// the other, which 93 attempts give.
-	tests := []struct {
-		name  string
-		steps []step
-	}{
-		{name: "at first", steps: []step{{want: 0.01}}},
-		{name: "not while holding back helps", steps: []step{{attempts: 300, every: 100 * ms, accepted: 0.9, want: 0.01}}},
-		{name: "not by little evidence", steps: []step{{attempts: 85, every: 100 * ms, accepted: 0.75, want: 0.01}}},
-		{name: "by enough", steps: []step{{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}}},
-		{name: "what is sent at once counts as one attempt",
-			steps: []step{{attempts: 1000, every: ms, accepted: 0.75, want: 0.01}}},
-		{name: "soon by much", steps: []step{{attempts: 6, every: 100 * ms, want: 0.01},
-			{attempts: 10, every: 100 * ms, want: 0.51}}},
-		{name: "not before the overload lasts", steps: []step{{attempts: 100, every: 100 * ms, soon: true, want: 0.01}}},
-		{name: "at once when it does", steps: []step{
-			{attempts: 100, every: 100 * ms, soon: true, want: 0.01}, {attempts: 10, every: 100 * ms, want: 0.51},
+	return []floorCase{
+		{name: "at first", steps: []floorStep{{want: 0.01}}},
+		{name: "not while holding back helps", steps: []floorStep{{attempts: 3000, accepted: 0.9, want: 0.01}}},
+		{name: "by evidence, a half in a second", steps: []floorStep{
+			{attempts: 68, accepted: 0.75, want: 0.01}, {attempts: 10, accepted: 0.75, want: 0.51},
 		}},
-		{name: "it rises by a half in a second, then more slowly", steps: []step{
-			{attempts: 7, every: 100 * ms, want: 0.06}, {attempts: 12, every: 100 * ms, want: 0.62},
-			{attempts: 10, every: 100 * ms, want: 0.79},
+		{name: "what is sent at once counts as one attempt", steps: []floorStep{ // 25 of them
+			{attempts: 1700, every: ms, accepted: 0.75, want: 0.01}, {attempts: 500, every: ms, accepted: 0.75, want: 0.2035},
 		}},
-		{name: "it falls if fewer are accepted than before, and then takes ten times the evidence", steps: []step{
-			{attempts: 103, every: 100 * ms, accepted: 0.75, want: 0.62}, {attempts: 30, every: 100 * ms, accepted: 0.4, want: 0.01},
-			{attempts: 300, every: 100 * ms, accepted: 0.75, want: 0.01}, {attempts: 900, every: 100 * ms, accepted: 0.75, want: 1},
+		{name: "what is accepted counts little if K has grown", steps: []floorStep{ // 0.46, -0.29
+			{attempts: 90, accepted: 0.5, usual: 0.5, want: 0.01}, {attempts: 10, accepted: 0.5, usual: 0.5, want: 0.51},
 		}},
-		{name: "once it is 1, only if less than half is", steps: []step{
-			{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 100, every: 100 * ms, accepted: 0.5, want: 1},
-			{attempts: 60, every: 100 * ms, accepted: 0.2, want: 0.01},
+		{name: "soon by much", steps: []floorStep{{attempts: 6, want: 0.01}, {attempts: 10, want: 0.51}}},
+		{name: "not before the overload lasts", steps: []floorStep{{attempts: 100, soon: true, want: 0.01}}},
+		{name: "at once when it does", steps: []floorStep{{attempts: 100, soon: true, want: 0.01}, {attempts: 10, want: 0.51}}},
+		{name: "what comes before that is evidence above 35 %", steps: []floorStep{
+			{attempts: 100, accepted: 0.6, soon: true, want: 0.01}, {attempts: 2, want: 0.11},
 		}},
-		{name: "after quick evidence, too", steps: []step{
-			{attempts: 39, every: 100 * ms, accepted: 0.5, want: 0.62}, {attempts: 30, every: 100 * ms, accepted: 0.3, want: 0.62},
-			{attempts: 28, every: 100 * ms, want: 0.01},
+		{name: "and not below", steps: []floorStep{
+			{attempts: 100, accepted: 0.7, soon: true, want: 0.01}, {attempts: 2, want: 0.01},
 		}},
-		{name: "if hardly any were accepted, only ten seconds later", steps: []step{
-			{attempts: 20, every: 100 * ms, accepted: 0.1, want: 0.62}, {attempts: 84, every: 100 * ms, want: 1},
-			{attempts: 4, every: 100 * ms, want: 0.01},
+		{name: "quick evidence does not count once holding back has helped", steps: []floorStep{
+			{attempts: 10, accepted: 1, want: 0.01}, {attempts: 8, want: 0.01},
 		}},
-		{name: "then, if holding back helps, it stays down", steps: []step{
-			{attempts: 108, every: 100 * ms, want: 0.01}, {attempts: 100, every: 100 * ms, accepted: 0.9, want: 0.01},
+		{name: "in another overload it does", steps: []floorStep{
+			{attempts: 10, accepted: 1, want: 0.01}, {attempts: 8, again: true, soon: true, want: 0.01}, {attempts: 1, want: 0.06},
 		}},
-		{name: "then, if it does not, it rises as soon as at first", steps: []step{
-			{attempts: 108, every: 100 * ms, want: 0.01}, {attempts: 12, every: 100 * ms, want: 0.4},
+		{name: "more slowly above 0.62", steps: []floorStep{
+			{attempts: 7, want: 0.06}, {attempts: 12, want: 0.62}, {attempts: 12, want: 0.82},
 		}},
-		{name: "quick evidence does not count once holding back has helped", steps: []step{
-			{attempts: 10, every: 100 * ms, accepted: 1, want: 0.01}, {attempts: 8, every: 100 * ms, want: 0.01},
+		{name: "57 accepted attempts, -7.98, do not settle it", steps: []floorStep{ // 35 * 0.44 + 0.86
+			{attempts: 57, accepted: 1, want: 0.01}, {attempts: 140, accepted: 0.75, want: 0.01},
+			{attempts: 10, accepted: 0.75, want: 0.51},
 		}},
-		{name: "it falls once holding back helps again", steps: []step{
-			{attempts: 180, every: 100 * ms, accepted: 0.75, want: 1}, {attempts: 240, every: 100 * ms, accepted: 1,
-				want: 0.01},
+		{name: "but 58 do: then it takes ten times the evidence", steps: []floorStep{ // 180 * 0.44 + 0.86
+			{attempts: 58, accepted: 1, want: 0.01}, {attempts: 720, accepted: 0.75, want: 0.01},
+			{attempts: 10, accepted: 0.75, want: 0.51},
 		}},
-		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []step{
-			{attempts: 16, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 0.5},
-			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 2, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 10, every: 100 * ms, inClasses: true, want: 0.51, givenUp: 1},
+		{name: "until another overload begins", steps: []floorStep{
+			{attempts: 58, accepted: 1, want: 0.01}, {attempts: 68, accepted: 0.75, again: true, want: 0.01},
+			{attempts: 10, accepted: 0.75, want: 0.51},
 		}},
-		{name: "the reserve comes back after evidence that was not quick, too", steps: []step{
-			{attempts: 1, every: 100 * ms, accepted: 1, want: 0.01},
-			{attempts: 110, every: 100 * ms, accepted: 0.75, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 60, every: 100 * ms, inClasses: true, accepted: 1, want: 0.01},
+		{name: "it falls if fewer than 0.87 times as many are accepted, of the last 50", steps: []floorStep{
+			{attempts: 70, accepted: 0.75, want: 0.11}, {attempts: 8, accepted: 0.4, want: 0.51},
+			{attempts: 10, accepted: 0.4, want: 0.01},
 		}},
-		{name: "the reserve comes back", steps: []step{
-			{attempts: 26, every: 100 * ms, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 26, every: 100 * ms, inClasses: true, accepted: 1, want: 0.01},
+		{name: "which settles it", steps: []floorStep{
+			{attempts: 70, accepted: 0.75, want: 0.11}, {attempts: 18, accepted: 0.4, want: 0.01},
+			{attempts: 300, accepted: 0.75, want: 0.01},
+		}},
+		{name: "not if it is 0.92 times", steps: []floorStep{
+			{attempts: 70, accepted: 0.75, want: 0.11}, {attempts: 100, accepted: 0.69, want: 1},
+		}},
+		{name: "once it is 1, only if less than half is", steps: []floorStep{
+			{attempts: 180, accepted: 0.75, want: 1}, {attempts: 100, accepted: 0.5, want: 1}, {attempts: 60, accepted: 0.2, want: 0.01},
+		}},
+		{name: "after quick evidence, too, and it keeps to 0.62", steps: []floorStep{
+			{attempts: 39, accepted: 0.5, soon: true, want: 0.01}, {attempts: 13, accepted: 0.5, want: 0.62},
+			{attempts: 30, accepted: 0.3, want: 0.62}, {attempts: 28, want: 0.01},
+		}},
+		{name: "if less than a fifth was accepted, only ten seconds later", steps: []floorStep{
+			{attempts: 19, accepted: 0.1, want: 0.62}, {attempts: 84, want: 1}, {attempts: 5, want: 0.01},
+		}},
+		{name: "of a seventh, too", steps: []floorStep{{attempts: 20, accepted: 0.15, want: 0.62}, {attempts: 40, want: 0.62}}},
+		{name: "if more was, at once", steps: []floorStep{{attempts: 23, accepted: 0.3, want: 0.62}, {attempts: 28, want: 0.01}}},
+		{name: "then, if holding back helps, it stays down", steps: []floorStep{
+			{attempts: 108, want: 0.01}, {attempts: 100, accepted: 0.9, want: 0.01},
+		}},
+		{name: "then, if it does not, it rises as soon as at first", steps: []floorStep{
+			{attempts: 107, want: 0.01}, {attempts: 6, want: 0.01}, {attempts: 10, want: 0.51},
+		}},
+		{name: "it falls once half of the evidence is gone", steps: []floorStep{
+			{attempts: 180, accepted: 0.75, want: 1}, {attempts: 240, accepted: 1, want: 0.01},
+		}},
+		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []floorStep{
+			{attempts: 16, inClasses: true, want: 0.01, givenUp: 0.5}, {attempts: 10, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 3, inClasses: true, want: 0.01, givenUp: 1}, {attempts: 10, inClasses: true, want: 0.51, givenUp: 1},
+		}},
+		{name: "the reserve comes back after evidence that was not quick, too", steps: []floorStep{
+			{attempts: 1, accepted: 1, want: 0.01}, {attempts: 90, accepted: 0.75, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 60, accepted: 1, inClasses: true, want: 0.01},
+		}},
+		{name: "the reserve comes back", steps: []floorStep{
+			{attempts: 26, inClasses: true, want: 0.01, givenUp: 1}, {attempts: 26, accepted: 1, inClasses: true, want: 0.01},
 		}},
 	}
-	for _, tt := range tests {
+}
+
+// failure returns what is wrong of a case with a rule, or nothing.
+func (c floorCase) failure(rule Floor) string {
+	floor := rule.start()
+	for i, s := range c.steps {
+		if s.again {
+			floor.again(rule)
+		}
+		s.take(&floor, rule)
+		if math.Abs(floor.share-s.want) > 0.001 || math.Abs(1-floor.reserve-s.givenUp) > 0.001 {
+			return fmt.Sprintf("step %d: the floor is %v, want %v; %v of the reserve is given up, want %v", i+1, floor.share, s.want,
+				1-floor.reserve, s.givenUp)
+		}
+	}
+	return ""
+}
+
+func (s floorStep) take(floor *floorState, rule Floor) {
+	if s.every == 0 {
+		s.every = 100 * time.Millisecond
+	}
+	if s.usual == 0 {
+		s.usual = 0.1
+	}
+	due := 1e-9
+	for i := 0; i < s.attempts; i++ {
+		due += s.accepted
+		accepted := due >= 1
+		if accepted {
+			due--
+		}
+		floor.learn(rule, sample{accepted: accepted, first: true, usual: s.usual, lasts: !s.soon}, s.every)
+		if !s.soon {
+			floor.move(rule, s.inClasses, s.every)
+		}
+	}
+}
+
+func TestFloorSteps(t *testing.T) {
+	for _, tt := range floorCases() {
 		t.Run(tt.name, func(t *testing.T) {
-			rule := DefaultThrottling().Floor
-			floor := rule.start()
-			for i, s := range tt.steps {
-				due := 0.0
-				for j := 0; j < s.attempts; j++ {
-					due += s.accepted
-					accepted := due >= 1
-					if accepted {
-						due--
-					}
-					floor.learn(rule, sample{accepted: accepted, first: true, usual: 0.1, lasts: !s.soon}, s.every)
-					if !s.soon {
-						floor.move(rule, s.inClasses, s.every)
-					}
-				}
-				if math.Abs(floor.share-s.want) > 0.06 {
-					t.Errorf("step %d: the floor is %v, want %v", i+1, floor.share, s.want)
-				}
-				if math.Abs(1-floor.reserve-s.givenUp) > 0.06 {
-					t.Errorf("step %d: %v of the reserve is given up, want %v", i+1, 1-floor.reserve, s.givenUp)
-				}
+			if failure := tt.failure(defaultFloor()); failure != "" {
+				t.Error(failure)
 			}
 		})
+	}
+}
+
+// TestFloorNumbers: the cases of TestFloorSteps notice it if any number of the floor's were half or twice what it is. The Reserve is part
+// of what is sent, see TestThrottleReserve.
+func TestFloorNumbers(t *testing.T) {
+	numbers := reflect.TypeOf(Floor{})
+	for i := 0; i < numbers.NumField(); i++ {
+		for _, factor := range []float64{0.5, 2} {
+			name := numbers.Field(i).Name
+			if name == "Reserve" {
+				continue
+			}
+			rule := defaultFloor()
+			switch number := reflect.ValueOf(&rule).Elem().Field(i); number.Kind() {
+			case reflect.Int64:
+				number.SetInt(int64(factor * float64(number.Int())))
+			default:
+				number.SetFloat(factor * number.Float())
+			}
+			noticed := 0
+			for _, tt := range floorCases() {
+				if tt.failure(rule) != "" {
+					noticed++
+				}
+			}
+			if noticed == 0 {
+				t.Errorf("no case notices %v times the %s", factor, name)
+			}
+		}
 	}
 }
 

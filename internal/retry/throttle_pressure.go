@@ -8,12 +8,13 @@ type pressure struct {
 	last  time.Time // such attempt
 }
 
-// felt records an attempt that was rejected or held back, of a client that sends an attempt in each gap.
-func (p *pressure) felt(now time.Time, gap time.Duration) {
-	if since := now.Sub(p.last); since > shortestCalm && since > 2*gap {
-		p.began = now
+// felt records an attempt that was rejected or held back. After a calm another overload begins, of which the floor knows nothing.
+func (k *throttleKnowledge) felt(now time.Time, rule Floor) {
+	if since := now.Sub(k.pressure.last); since > shortestCalm && since > 2*k.gap {
+		k.pressure.began = now
+		k.floor.again(rule)
 	}
-	p.last = now
+	k.pressure.last = now
 }
 
 // Lasts reports whether to fail a command whose retry was held back, given a random number in [0, 1): in an overload that lasts, unless
