@@ -81,10 +81,11 @@ type throttleKnowledge struct {
 	firsts   counts          // of these, the first of their commands
 	classes  [classes]counts // of all, those that can be held back
 	rejected time.Time       // the last rejection
+	began    time.Time       // the overload, with the first attempt that was rejected or held back
+	pressed  time.Time       // the last such attempt
 	sent     time.Time       // the end of the last attempt that was sent
 	gap      time.Duration   // between these ends, recently
 	took     time.Duration   // what the server accepted, recently
-	pressure pressure
 	tokens   tokens
 	floor    floorState
 	commands commandCounts

@@ -78,10 +78,8 @@ func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) 
 		}
 	}
 	known := c.of(command)
-	if known == nil || known.trials >= rule.Trials || c.trials >= rule.AllTrials {
-		return false
-	}
-	if known.attempts > 0 && c.all.attempts-known.attempts < 1 { // there is nothing to compare with
+	if known == nil || known.trials >= rule.Trials || c.trials >= rule.AllTrials ||
+		(known.attempts > 0 && c.all.attempts-known.attempts < 1) { // there is nothing to compare with
 		return false
 	}
 	known.trials++

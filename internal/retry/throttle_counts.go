@@ -7,20 +7,16 @@ import (
 
 // Ended records the end of an attempt that was sent, and whether the server rejected it.
 func (t *Throttle) Ended(a Attempt, rejected bool) {
-	if (rejected && t != nil) || t.Active() {
-		t.ended(a, rejected)
+	if t == nil || (!rejected && !t.Active()) {
+		return
 	}
-}
-
-func (t *Throttle) ended(a Attempt, rejected bool) {
 	now := t.lock()
 	defer t.mu.Unlock()
-	k := &t.known
-	if !rejected && !t.active.Load() {
+	k, usual := &t.known, 1-1/t.slack(now)
+	switch {
+	case !rejected && !t.active.Load():
 		return // it was forgotten meanwhile
-	}
-	usual := 1 - 1/t.slack(now)
-	if rejected {
+	case rejected:
 		if !t.active.Load() {
 			k.sent, k.floor = now, t.rule.Floor.start()
 			t.pace.last = now
@@ -36,7 +32,7 @@ func (t *Throttle) ended(a Attempt, rejected bool) {
 	elapsed := now.Sub(k.sent)
 	k.sent = now
 	k.gap += (elapsed - k.gap) / gapSample
-	lasts := now.Sub(k.pressure.began) >= t.rule.Lasting
+	lasts := now.Sub(k.began) >= t.rule.Lasting
 	k.floor.learn(t.rule.Floor, sample{accepted: !rejected, first: a.First, usual: usual, lasts: lasts}, elapsed)
 	if lasts {
 		k.floor.move(t.rule.Floor, k.inClasses(), elapsed)
@@ -52,11 +48,9 @@ func (t *Throttle) learn(a Attempt, accepted bool, now time.Time) {
 		return
 	}
 	t.known.tokens.accepted(a.First)
-	switch k := &t.known; {
-	case a.Took <= 0:
-	case k.took == 0:
+	if k := &t.known; k.took == 0 {
 		k.took = a.Took
-	default:
+	} else if a.Took > 0 {
 		k.took += (a.Took - k.took) / tookSample
 	}
 }

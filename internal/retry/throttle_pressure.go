@@ -2,19 +2,13 @@ package retry
 
 import "time"
 
-// pressure is for how long an overload has been noticed.
-type pressure struct {
-	began time.Time // with the first attempt that was rejected or held back
-	last  time.Time // such attempt
-}
-
 // felt records an attempt that was rejected or held back. After a calm another overload begins, of which the floor knows nothing.
 func (k *throttleKnowledge) felt(now time.Time, rule Floor) {
-	if since := now.Sub(k.pressure.last); since > shortestCalm && since > 2*k.gap {
-		k.pressure.began = now
+	if since := now.Sub(k.pressed); since > shortestCalm && since > 2*k.gap {
+		k.began = now
 		k.floor.again(rule)
 	}
-	k.pressure.last = now
+	k.pressed = now
 }
 
 // Lasts reports whether to fail a command whose retry was held back, given a random number in [0, 1): in an overload that lasts, unless
@@ -29,7 +23,7 @@ func (t *Throttle) Lasts(a Attempt, draw float64) bool {
 	if t.yields(a) || now.Sub(k.rejected) > 2*t.rule.patience(k.gap) {
 		return false
 	}
-	return draw*float64(2*t.rule.Brief) < float64(now.Sub(k.pressure.began)-t.rule.Brief)
+	return draw*float64(2*t.rule.Brief) < float64(now.Sub(k.began)-t.rule.Brief)
 }
 
 // Spares reports whether an attempt that was held back need not count to the limit of retries: if less critical work is there to give
@@ -40,7 +34,7 @@ func (t *Throttle) Spares(a Attempt, limit Limit) bool {
 	}
 	now := t.lock()
 	defer t.mu.Unlock()
-	brief := now.Sub(t.known.pressure.began) < t.rule.Brief
+	brief := now.Sub(t.known.began) < t.rule.Brief
 	worth := t.known.all.accepted >= t.rule.Worth*t.known.all.attempts
 	return t.yields(a) || (brief && worth && (limit < mostSpared || t.pace.gap > t.rule.Some))
 }

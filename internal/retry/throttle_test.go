@@ -327,7 +327,7 @@ func TestThrottleForgottenMeanwhile(t *testing.T) {
 	throttle, clock := newThrottle()
 	throttle.Ended(Attempt{}, true)
 	clock.advance(24*time.Second + 1)
-	throttle.ended(Attempt{}, false) // it was active when that began
+	throttle.Ended(Attempt{}, false) // it is still active when this begins
 	throttle.Ended(Attempt{}, true)
 	if got := throttle.known.gap; got != 0 {
 		t.Errorf("the gap between attempts is %v, want none", got)
