@@ -130,11 +130,8 @@ func (t *Throttle) HeldBack(a Attempt) {
 	}
 	now := t.lock()
 	defer t.mu.Unlock()
-	t.known.count(a, false)
+	t.count(a, false, now)
 	t.known.felt(now, t.rule.Floor)
-	if a.First {
-		t.pace.ended(now)
-	}
 }
 
 // lock begins a look at what is known, as of the time that it returns: with present weights, or nothing.

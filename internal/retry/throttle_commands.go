@@ -23,7 +23,8 @@ func defaultExemption() Exemption {
 	return Exemption{Share: 0.97, Chance: 0.01, Trials: 4, AllTrials: 16, Memory: 10 * time.Second}
 }
 
-// maxCommands bounds what is remembered: nothing is known of what is beyond it. Names alone have as many places of their own.
+// maxCommands bounds what is remembered: nothing is known of what is beyond it, until others have not been seen for three times the Memory.
+// Names alone have as many places of their own.
 const maxCommands = 256
 
 // commandCounts counts what was sent, by command.
@@ -31,6 +32,7 @@ type commandCounts struct {
 	all     counts
 	command map[Command]*commandCount
 	trials  int
+	tidied  time.Time // when the oldest were forgotten
 }
 
 type commandCount struct {
@@ -39,14 +41,29 @@ type commandCount struct {
 }
 
 // of returns the count of a command, or nil if there is no place for it.
-func (c *commandCounts) of(command Command) *commandCount {
+func (c *commandCounts) of(command Command, now time.Time, rule Exemption) *commandCount {
+	if known := c.command[command]; known != nil {
+		return known
+	}
+	places := maxCommands
+	if command.Database == "" {
+		places *= 2
+	}
+	if len(c.command) >= places && now.Sub(c.tidied) > 3*rule.Memory {
+		c.tidied = now
+		for other, known := range c.command {
+			if now.Sub(known.at) > 3*rule.Memory {
+				delete(c.command, other)
+			}
+		}
+	}
+	if len(c.command) >= places {
+		return nil
+	}
 	if c.command == nil {
 		c.command = make(map[Command]*commandCount)
 	}
-	n := len(c.command)
-	if c.command[command] == nil && (n < maxCommands || n < 2*maxCommands && command.Database == "") {
-		c.command[command] = new(commandCount)
-	}
+	c.command[command] = &commandCount{counts: counts{at: now}}
 	return c.command[command]
 }
 
@@ -61,7 +78,7 @@ func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule 
 		return
 	}
 	for _, key := range command.keys() {
-		if known := c.of(key); known != nil {
+		if known := c.of(key, now, rule); known != nil {
 			known.decay(now, rule.Memory)
 			known.add(accepted)
 		}
@@ -73,11 +90,11 @@ func (c *commandCounts) add(command Command, accepted bool, now time.Time, rule 
 // exempts reports whether an attempt that would be held back is sent because of its command.
 func (c *commandCounts) exempts(command Command, now time.Time, rule Exemption) bool {
 	for _, key := range command.keys() {
-		if known := c.of(key); known != nil && c.proven(known, now, rule) {
+		if known := c.of(key, now, rule); known != nil && c.proven(known, now, rule) {
 			return true
 		}
 	}
-	known := c.of(command)
+	known := c.of(command, now, rule)
 	if known == nil || known.trials >= rule.Trials || c.trials >= rule.AllTrials ||
 		(known.attempts > 0 && c.all.attempts-known.attempts < 1) { // there is nothing to compare with
 		return false

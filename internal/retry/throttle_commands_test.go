@@ -80,7 +80,8 @@ func TestExemptionTrials(t *testing.T) {
 
 // TestExemptionIsBounded: of commands without end little is remembered.
 func TestExemptionIsBounded(t *testing.T) {
-	throttle, _ := newThrottle()
+	throttle, clock := newThrottle()
+	rule := DefaultThrottling().Exemption
 	for i := 0; i < 2560; i++ {
 		a := Attempt{Command: Command{"find", "db", strconv.Itoa(i)}}
 		throttle.Ended(a, true)
@@ -96,11 +97,20 @@ func TestExemptionIsBounded(t *testing.T) {
 	if n := len(known.command); n != 512 {
 		t.Errorf("%d commands and names are remembered, want 512", n)
 	}
-	if known.of(Command{"find", "db", "0"}) == nil || known.of(Command{"find", "db", "2559"}) != nil {
+	if known.of(Command{"find", "db", "0"}, clock.time, rule) == nil || known.of(Command{"find", "db", "2559"}, clock.time, rule) != nil {
 		t.Error("the last commands are remembered instead of the first")
 	}
-	if throttle.HoldsBack(Attempt{Command: Command{"find", "db", "2559"}}, 0) == false {
+	if !throttle.HoldsBack(Attempt{Command: Command{"find", "db", "2559"}}, 0) {
 		t.Error("a command of which nothing is known is sent for a trial")
+	}
+
+	for i := 0; i < 31; i++ { // the first commands are not seen any more, but for one
+		clock.advance(time.Second)
+		throttle.Ended(Attempt{Command: Command{"find", "db", "0"}}, true)
+	}
+	throttle.Ended(Attempt{Command: Command{"find", "db", "2559"}}, true)
+	if len(known.command) != 5 || known.command[Command{"find", "db", "2559"}] == nil { // and by name, and by collection
+		t.Errorf("%v are remembered, want two commands of one name", known.command)
 	}
 }
 

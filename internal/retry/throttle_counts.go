@@ -16,7 +16,9 @@ func (t *Throttle) Ended(a Attempt, rejected bool) {
 	switch {
 	case !rejected && !t.active.Load():
 		return // it was forgotten meanwhile
-	case rejected:
+	case !rejected:
+		k.accepted(a)
+	default:
 		if !t.active.Load() {
 			k.sent, k.floor = now, t.rule.Floor.start()
 			t.pace.last = now
@@ -25,30 +27,23 @@ func (t *Throttle) Ended(a Attempt, rejected bool) {
 		k.rejected = now
 		k.felt(now, t.rule.Floor)
 	}
-	k.count(a, !rejected)
+	t.count(a, !rejected, now)
 	k.commands.add(a.Command, !rejected, now, t.rule.Exemption)
-	t.learn(a, !rejected, now)
 
-	elapsed := now.Sub(k.sent)
+	elapsed := time.Duration(math.Max(0, float64(now.Sub(k.sent)))) // a clock may go back
 	k.sent = now
 	k.gap += (elapsed - k.gap) / gapSample
-	lasts := now.Sub(k.began) >= t.rule.Lasting
+	lasts := now.Sub(k.began) >= t.rule.Lasting || k.floor.rising > 0
 	k.floor.learn(t.rule.Floor, sample{accepted: !rejected, first: a.First, usual: usual, lasts: lasts}, elapsed)
 	if lasts {
 		k.floor.move(t.rule.Floor, k.inClasses(), elapsed)
 	}
 }
 
-// learn records what the end of an attempt says of the client's pace and the server's.
-func (t *Throttle) learn(a Attempt, accepted bool, now time.Time) {
-	if a.First {
-		t.pace.ended(now)
-	}
-	if !accepted {
-		return
-	}
-	t.known.tokens.accepted(a.First)
-	if k := &t.known; k.took == 0 {
+// accepted records what that says of the server, and pays tokens.
+func (k *throttleKnowledge) accepted(a Attempt) {
+	k.tokens.accepted(a.First)
+	if k.took == 0 {
 		k.took = a.Took
 	} else if a.Took > 0 {
 		k.took += (a.Took - k.took) / tookSample

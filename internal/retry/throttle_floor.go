@@ -14,20 +14,21 @@ type Floor struct {
 	// up, for clients whose share of the capacity is small by chance. It may cause rejections, so it goes before the floor rises.
 	Reserve float64
 	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all. As K
-	// grows while nothing is rejected, what is accepted counts at most as if Usual were. If Settled fewer were met, holding back helps,
-	// and for the rest of the overload Wary times the Evidence is wanted, since other clients' floors may cause it. Attempts within
-	// Spacing of each other count as one, because they share their fate.
-	Margin, Evidence, Usual, Settled float64
-	Spacing                          time.Duration
+	// grows while nothing is rejected, what is accepted counts at most as if Usual were. If as many as Settled fewer are met, holding
+	// back helps, and other clients' floors may cause what follows: until the overload ends the margin is Wide, and Sure times the
+	// Evidence is wanted. Attempts within Spacing of each other count as one, because they share their fate.
+	Margin, Evidence, Usual, Settled, Wide, Sure float64
+	Spacing                                      time.Duration
 	// Much is the share of rejections above which Quick evidence is enough. It counts from the start, until holding back has helped:
 	// what is rejected later, the floors of others may have caused.
 	Much, Quick float64
 	// Most is where the floor rises to, and further, to 1, while first attempts are accepted nearly as often as before, the share
 	// Unmoved, of what is known by a Sample of them.
 	Most, Unmoved, Sample float64
-	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and holding
-	// back helps. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has many occasions,
-	// the share is Lost. What began below Worth is not judged, but ends after Blind.
+	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and it is settled,
+	// with Wary times the evidence. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has
+	// many occasions, the share is Lost. What began below Worth ends after Blind, unless so much is accepted by then that it would be
+	// no quick evidence.
 	Lost, Worth, Wary float64
 	Blind             time.Duration
 	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.
@@ -37,9 +38,9 @@ type Floor struct {
 func defaultFloor() Floor {
 	return Floor{
 		Least: 0.01, Reserve: 0.2,
-		Margin: 0.04, Evidence: 8, Usual: 0.25, Settled: 8, Spacing: 25 * time.Millisecond,
-		Much: 0.35, Quick: 4,
-		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Blind: 10 * time.Second, Pace: 0.5,
+		Margin: 0.04, Evidence: 8, Usual: 0.25, Settled: 8, Wide: 0.1, Sure: 2, Spacing: 25 * time.Millisecond,
+		Much: 0.35, Quick: 6,
+		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Blind: 5 * time.Second, Pace: 0.5,
 	}
 }
 
@@ -83,20 +84,20 @@ func (s *floorState) learn(rule Floor, a sample, elapsed time.Duration) {
 	if !a.lasts {
 		return
 	}
-	least := 0.0
-	if s.enough == rule.Evidence && s.rising == 0 {
-		least = -rule.Settled
+	margin := rule.Margin
+	if s.enough > rule.Evidence {
+		margin = rule.Wide
 	}
-	s.evidence = cumulated(s.evidence, weight*(rejected-usual-rule.Margin), least, s.enough)
+	s.evidence = cumulated(s.evidence, weight*(rejected-usual-margin), -rule.Settled, s.enough)
 	if s.evidence == -rule.Settled {
-		s.settle(rule)
+		s.settle(rule.Sure * rule.Evidence)
 	}
 }
 
-// settle notes that holding back helps.
-func (s *floorState) settle(rule Floor) { s.evidence, s.enough = 0, rule.Wary*rule.Evidence }
+// settle notes that holding back helps, and what evidence would tell otherwise.
+func (s *floorState) settle(enough float64) { s.evidence, s.enough = 0, math.Max(enough, s.enough) }
 
-// again begins another overload, of which nothing is known yet.
+// again begins another overload, of which it is not known whether holding back helps. The floor stays until its reasons are gone.
 func (s *floorState) again(rule Floor) {
 	s.helped, s.enough = false, rule.Evidence
 	s.evidence = cumulated(s.evidence, 0, 0, s.enough)
@@ -115,10 +116,7 @@ func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 	switch {
 	case enough && inClasses && s.reserve > 0:
 		if s.reserve = math.Max(0, s.reserve-step); s.reserve == 0 {
-			s.evidence, s.quick, s.known = 0, 0, 0 // it may have been the cause
-			if !s.helped {
-				s.quick = rule.Quick / 2
-			}
+			s.evidence, s.quick, s.known = 0, math.Min(s.quick, rule.Quick/2), 0 // it may have been the cause
 		}
 	case enough || (some && s.rising > 0):
 		s.rise(rule, step, elapsed)
@@ -141,10 +139,10 @@ func (s *floorState) rise(rule Floor, step float64, elapsed time.Duration) {
 	lost := s.accepted < rule.Lost*s.before || (!unmoved && !s.quickly && s.share < 1)
 	judged := s.before >= rule.Worth
 	switch {
-	case judged && lost, !judged && s.rising > rule.Blind:
+	case judged && lost, !judged && s.rising > rule.Blind && s.accepted < 1-rule.Much:
 		s.share, s.rising, s.evidence, s.quick, s.known = rule.Least, 0, 0, 0, 0
 		if judged {
-			s.settle(rule)
+			s.settle(rule.Wary * rule.Evidence)
 		}
 	case s.share < rule.Most:
 		s.share = math.Min(rule.Most, s.share+step)

@@ -130,6 +130,7 @@ func TestThrottleSpares(t *testing.T) {
 		{name: "few retries in a burst", accepted: 10, limit: 4, want: true},
 		{name: "five", accepted: 10, limit: 5, want: false},
 		{name: "five, but little is known", accepted: 10, gap: 600 * ms, limit: 5, want: true},
+		{name: "five, and more is known", accepted: 10, gap: 400 * ms, limit: 5, want: false},
 		{name: "not after two seconds", after: 2100 * ms, accepted: 10, limit: 2, want: false},
 		{name: "not if a tenth is accepted or less", after: 1000 * ms, accepted: 1, limit: 2, want: false},
 		{name: "critical, beside others", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, limit: 5, want: true},
@@ -186,5 +187,38 @@ func TestThrottleKept(t *testing.T) {
 	}
 	if got, want := throttle.State().Rejected, 0.4; got-want > 1e-9 || want-got > 1e-9 {
 		t.Errorf("%v are rejected, want %v", got, want)
+	}
+}
+
+// TestThrottleAgain: an overload after a calm of a second, or of two gaps if that is longer, begins anew, and only then.
+func TestThrottleAgain(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name           string
+		gap            time.Duration
+		pause          time.Duration
+		heldBack, want bool
+	}{
+		{name: "a pause", gap: 10 * ms, pause: 1001 * ms, want: true},
+		{name: "a shorter one", gap: 10 * ms, pause: 999 * ms, want: false},
+		{name: "two gaps", gap: 2000 * ms, pause: 4001 * ms, want: true},
+		{name: "less than two", gap: 2000 * ms, pause: 3999 * ms, want: false},
+		{name: "before what is held back", gap: 10 * ms, pause: 1001 * ms, heldBack: true, want: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			throttle, clock := newThrottle()
+			throttle.Ended(Attempt{}, true)
+			throttle.known.gap = tt.gap
+			throttle.known.floor.settle(100)
+			clock.advance(tt.pause)
+			if tt.heldBack {
+				throttle.HeldBack(Attempt{})
+			} else {
+				throttle.Ended(Attempt{}, true)
+			}
+			if got := throttle.known.floor.enough < 100; got != tt.want {
+				t.Errorf("it begins anew: %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

@@ -2,7 +2,7 @@ package retry
 
 import "time"
 
-// felt records an attempt that was rejected or held back. After a calm another overload begins, of which the floor knows nothing.
+// felt records an attempt that was rejected or held back. After a calm another overload begins.
 func (k *throttleKnowledge) felt(now time.Time, rule Floor) {
 	if since := now.Sub(k.pressed); since > shortestCalm && since > 2*k.gap {
 		k.began = now

@@ -21,10 +21,10 @@ func (t *Throttle) State() ThrottleState {
 	now := t.lock()
 	defer t.mu.Unlock()
 	all := t.known.all
-	if all.attempts == 0 {
-		return ThrottleState{}
+	return ThrottleState{
+		Probability: t.excess(now, false) / (all.attempts + 1),
+		Rejected:    (all.attempts - all.accepted) / math.Max(all.attempts, math.SmallestNonzeroFloat64),
 	}
-	return ThrottleState{Probability: t.excess(now, false) / (all.attempts + 1), Rejected: 1 - all.accepted/all.attempts}
 }
 
 // excess returns how many of the recent attempts are too many for the server. First attempts are judged by first attempts: of a few
@@ -71,10 +71,12 @@ func (t *Throttle) spared(c Criticality) float64 {
 }
 
 // count counts the end of an attempt.
-func (k *throttleKnowledge) count(a Attempt, accepted bool) {
+func (t *Throttle) count(a Attempt, accepted bool, now time.Time) {
+	k := &t.known
 	k.all.add(accepted)
 	if a.First {
 		k.firsts.add(accepted)
+		t.pace.ended(now)
 	}
 	if !a.Kept {
 		k.classes[a.Criticality.class()].add(accepted)

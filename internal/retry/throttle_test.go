@@ -70,7 +70,8 @@ func TestThrottleSteps(t *testing.T) {
 		}},
 		{name: "a rejection is forgotten", steps: []throttleStep{
 			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1}},
-			{after: 24*s + 1, want: none},
+			{after: 24 * s, want: ThrottleState{3.354626 / 4.354626, 1}}, // 1e4 * e^-8
+			{after: 1, want: none},
 			{rejected: 1, want: ThrottleState{0.5, 1}},
 		}},
 		{name: "also without a look meanwhile", steps: []throttleStep{
