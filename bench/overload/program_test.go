@@ -164,19 +164,21 @@ func limit(s Scenario, cluster *virtual.Cluster) error {
 // rejects returns what rejects the commands of the classes that are rejected, which the documents or filters name; nil if there are
 // none.
 func rejects(classes []Class, random *rand.Rand) virtual.Hook {
-	chances := map[string]float64{}
+	rejected := map[string]Class{}
 	for _, class := range classes {
 		if class.Rejected {
-			chances[class.Name] = class.Chance
+			rejected[class.Name] = class
 		}
 	}
-	if len(chances) == 0 {
+	if len(rejected) == 0 {
 		return nil
 	}
+	began := time.Now()
 	return func(command virtual.Command, run func() bson.Raw) bson.Raw {
 		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}, {"pipeline", "0", "$match", "class"}} {
 			name, _ := command.Body.Lookup(path...).StringValueOK()
-			if chance, ok := chances[name]; ok && (chance == 0 || random.Float64() < chance) {
+			class, ok := rejected[name]
+			if ok && time.Since(began) >= class.From && (class.Chance == 0 || random.Float64() < class.Chance) {
 				return virtual.Reject(virtual.RequestRate)
 			}
 		}

@@ -65,6 +65,8 @@ type Class struct {
 	Rejected bool
 	// Chance is the probability with which the server rejects each of its commands, if they are Rejected; 0 stands for always.
 	Chance float64
+	// From is when that begins.
+	From time.Duration
 	// Collections is the number of collections that it goes to, at random, if there are several.
 	Collections int
 }
