@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Throttling is the rule by which a client holds back attempts from a server that would most likely reject them. It counts the attempts
-// and those that the server accepted, with weights that decay, and holds back the share (attempts - K*accepted) / (attempts + 1), the
-// least critical first. docs/throttling.md says why.
+// Throttling is the rule by which a client holds back attempts from a server that would most likely reject them: with weights that decay,
+// the share (attempts - K*accepted) / (attempts + 1), the least critical first. docs/throttling.md says why.
 type Throttling struct {
 	// Slack is K after a rejection, above 1: the client sends that many times what is accepted, to notice when more is.
 	Slack float64
@@ -81,7 +80,7 @@ type throttleKnowledge struct {
 	firsts   counts          // of these, the first of their commands
 	classes  [classes]counts // of all, those that can be held back
 	rejected time.Time       // the last rejection
-	began    time.Time       // the overload, with the first attempt that was rejected or held back
+	began    time.Time       // the overload, with an attempt that was rejected or held back
 	pressed  time.Time       // the last such attempt
 	sent     time.Time       // the end of the last attempt that was sent
 	gap      time.Duration   // between these ends, recently

@@ -12,8 +12,7 @@ type Command struct{ Name, Database, Collection string }
 // Share, unless chance explains that, because as many of the others would all be accepted with a probability of at least Chance.
 type Exemption struct {
 	Share, Chance float64
-	// Trials is how many attempts of each command are exempt at first, so that something is known of it, if there are others to compare
-	// it with, and AllTrials how many of all commands.
+	// Trials attempts of each command are exempt at first, and AllTrials of all, if there are others to compare them with.
 	Trials, AllTrials int
 	// Memory is the time in which the weight of an attempt falls to 1/e.
 	Memory time.Duration

@@ -20,8 +20,7 @@ func (t *Throttle) Ended(a Attempt, rejected bool) {
 		k.accepted(a)
 	default:
 		if !t.active.Load() {
-			k.sent, k.floor = now, t.rule.Floor.start()
-			t.pace.last = now
+			k.sent, t.pace.last, k.floor = now, now, t.rule.Floor.start()
 			t.active.Store(true)
 		}
 		k.rejected = now
@@ -43,7 +42,7 @@ func (t *Throttle) Ended(a Attempt, rejected bool) {
 // accepted records what that says of the server, and pays tokens.
 func (k *throttleKnowledge) accepted(a Attempt) {
 	k.tokens.accepted(a.First)
-	if k.took == 0 {
+	if a.Took > 0 && k.took == 0 {
 		k.took = a.Took
 	} else if a.Took > 0 {
 		k.took += (a.Took - k.took) / tookSample

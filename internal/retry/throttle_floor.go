@@ -10,25 +10,22 @@ import (
 type Floor struct {
 	// Least is the share while holding back helps.
 	Least float64
-	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
-	// up, for clients whose share of the capacity is small by chance. It may cause rejections, so it goes before the floor rises.
+	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it up. It
+	// may cause rejections, so it goes before the floor rises.
 	Reserve float64
-	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all. As K
-	// grows while nothing is rejected, what is accepted counts at most as if Usual were. If as many as Settled fewer are met, holding
-	// back helps, and other clients' floors may cause what follows: until the overload ends the margin is Wide, and Sure times the
-	// Evidence is wanted. Attempts within Spacing of each other count as one, because they share their fate.
+	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all; what is
+	// accepted counts at most as if Usual were 1-1/K. If as many as Settled fewer are met, holding back helps, and others' floors may
+	// cause what follows: the margin is Wide, and Sure times the Evidence enough. Attempts within Spacing share their fate.
 	Margin, Evidence, Usual, Settled, Wide, Sure float64
 	Spacing                                      time.Duration
-	// Much is the share of rejections above which Quick evidence is enough. It counts from the start, until holding back has helped:
-	// what is rejected later, the floors of others may have caused.
+	// Much is the share of rejections above which Quick evidence is enough. It counts from the start, until holding back has helped.
 	Much, Quick float64
 	// Most is where the floor rises to, and further, to 1, while first attempts are accepted nearly as often as before, the share
 	// Unmoved, of what is known by a Sample of them.
 	Most, Unmoved, Sample float64
-	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and it is settled,
-	// with Wary times the evidence. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has
-	// many occasions, the share is Lost. What began below Worth ends after Blind, unless so much is accepted by then that it would be
-	// no quick evidence.
+	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and Wary times
+	// the evidence is enough. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has many
+	// occasions, the share is Lost. What began below Worth ends after Blind, unless less is rejected then than Much.
 	Lost, Worth, Wary float64
 	Blind             time.Duration
 	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.

@@ -27,8 +27,8 @@ type floorCase struct {
 	steps []floorStep
 }
 
-// A rejection is evidence of 1-0.1-0.04, an accepted attempt of -0.1-0.04. If every fourth attempt is rejected, beginning with the first, four
-// are 0.44; so the 69th makes it more than 8: 17 * 0.44 + 0.86. Quick evidence is 1-0.35 and -0.35: ten rejections make it more
+// A rejection is evidence of 1-0.1-0.04, an accepted attempt of -0.1-0.04. If every fourth attempt is rejected, beginning with the first,
+// four are 0.44; so the 69th makes it more than 8: 17 * 0.44 + 0.86. Quick evidence is 1-0.35 and -0.35: ten rejections make it more
 // than 6.
 func floorCases() []floorCase {
 	const ms = time.Millisecond

@@ -27,8 +27,7 @@ func (p *pace) ended(now time.Time) {
 	}
 }
 
-// tokens are what a client that sends little pays its retries with, in tenths. First attempts that are accepted earn them, as does the
-// success of what was paid for.
+// tokens, in tenths, are what a client that sends little pays its retries with. What is accepted earns them.
 type tokens int
 
 const (

@@ -158,7 +158,7 @@ func TestThrottleSpares(t *testing.T) {
 func TestThrottleReplyTime(t *testing.T) {
 	throttle, _ := newThrottle()
 	throttle.Ended(Attempt{Took: time.Hour}, false)
-	if got := throttle.ReplyTime(); got != 0 {
+	if got := throttle.State().ReplyTime; got != 0 {
 		t.Errorf("without rejections it is %v", got)
 	}
 	throttle.Ended(Attempt{Took: time.Hour}, true)
@@ -166,7 +166,7 @@ func TestThrottleReplyTime(t *testing.T) {
 	throttle.Ended(Attempt{Took: 160 * time.Millisecond}, false)
 	throttle.Ended(Attempt{}, false) // nobody knows how long it took
 	throttle.Ended(Attempt{Took: -time.Hour}, false)
-	if got, want := throttle.ReplyTime(), 90*time.Millisecond; got != want {
+	if got, want := throttle.State().ReplyTime, 90*time.Millisecond; got != want {
 		t.Errorf("it is %v, want %v", got, want)
 	}
 }

@@ -41,13 +41,3 @@ func (t *Throttle) Spares(a Attempt, limit Limit) bool {
 
 // yields reports whether less critical work is there to give way to a critical attempt.
 func (t *Throttle) yields(a Attempt) bool { return a.Criticality == Critical && t.known.inClasses() }
-
-// ReplyTime returns how long the server recently took for what it accepted. A retry for which less time is left is of no use.
-func (t *Throttle) ReplyTime() time.Duration {
-	if !t.Active() {
-		return 0
-	}
-	t.lock()
-	defer t.mu.Unlock()
-	return t.known.took
-}

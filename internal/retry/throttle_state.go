@@ -11,6 +11,8 @@ type ThrottleState struct {
 	Probability float64
 	// Rejected is the share of recent attempts that were rejected, or held back because others were.
 	Rejected float64
+	// ReplyTime is how long the server recently took for what it accepted. A retry for which less time is left is of no use.
+	ReplyTime time.Duration
 }
 
 // State returns the present view of the server.
@@ -24,6 +26,7 @@ func (t *Throttle) State() ThrottleState {
 	return ThrottleState{
 		Probability: t.excess(now, false) / (all.attempts + 1),
 		Rejected:    (all.attempts - all.accepted) / math.Max(all.attempts, math.SmallestNonzeroFloat64),
+		ReplyTime:   t.known.took,
 	}
 }
 

@@ -33,55 +33,55 @@ func TestThrottleSteps(t *testing.T) {
 	}{
 		{name: "nothing", steps: []throttleStep{{want: none}, {after: time.Hour, want: none}}},
 		{name: "nothing is rejected", steps: []throttleStep{{accepted: 1000, want: none}, {after: s, accepted: 1, want: none}}},
-		{name: "one rejection", steps: []throttleStep{{rejected: 1, want: ThrottleState{0.5, 1}}}},
+		{name: "one rejection", steps: []throttleStep{{rejected: 1, want: ThrottleState{0.5, 1, 0}}}},
 		{
 			name:  "what was accepted before is not known",
-			steps: []throttleStep{{accepted: 1000, want: none}, {rejected: 1, want: ThrottleState{0.5, 1}}},
+			steps: []throttleStep{{accepted: 1000, want: none}, {rejected: 1, want: ThrottleState{0.5, 1, 0}}},
 		},
 		// (2 - 1.1*1) / 3
-		{name: "half is rejected", steps: []throttleStep{{rejected: 1, accepted: 1, want: ThrottleState{0.3, 0.5}}}},
+		{name: "half is rejected", steps: []throttleStep{{rejected: 1, accepted: 1, want: ThrottleState{0.3, 0.5, 0}}}},
 		{name: "less is rejected than the slack",
-			steps: []throttleStep{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21}}}},
-		{name: "all are rejected", steps: []throttleStep{{rejected: 999, want: ThrottleState{0.999, 1}}}},
+			steps: []throttleStep{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21, 0}}}},
+		{name: "all are rejected", steps: []throttleStep{{rejected: 999, want: ThrottleState{0.999, 1, 0}}}},
 		// (10 - 1.1*1) / 11
-		{name: "refusals count", steps: []throttleStep{{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9}}}},
+		{name: "refusals count", steps: []throttleStep{{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9, 0}}}},
 		{name: "refusals alone do not", steps: []throttleStep{{refused: 100, want: none}}},
 		// Weights of e^-0.1: 20*w = 18.096748, 10*w = 9.048374, and K as it was.
 		{name: "K is patient", steps: []throttleStep{
-			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5}},
-			{after: 300 * ms, want: ThrottleState{(18.096748 - 1.1*9.048374) / 19.096748, 0.5}},
+			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5, 0}},
+			{after: 300 * ms, want: ThrottleState{(18.096748 - 1.1*9.048374) / 19.096748, 0.5, 0}},
 		}},
 		// 600 ms later K is 1.1*e: 20*w - 1.1*e*10*w is negative.
 		{name: "K recovers", steps: []throttleStep{
-			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5}},
-			{after: 900 * ms, want: ThrottleState{0, 0.5}},
+			{rejected: 10, accepted: 10, want: ThrottleState{9.0 / 21, 0.5, 0}},
+			{after: 900 * ms, want: ThrottleState{0, 0.5, 0}},
 		}},
 		// A gap of 10 s, weighed by 1/20, makes six of them 3 s, longer than the longest patience, 1 s. After that K is as it was,
 		// and after 2 s more it is 1.1*e. The weight of the first attempt is then e^(-10/3) = 0.035674.
 		{name: "K is more patient with a client that sends little", steps: []throttleStep{
-			{rejected: 1, want: ThrottleState{0.5, 1}},
-			{after: 10 * s, rejected: 1, accepted: 1, want: ThrottleState{(2.035674 - 1.1) / 3.035674, 1 - 1/2.035674}},
-			{after: s, want: ThrottleState{(2.035674 - 1.1) * 0.716531 / (2.035674*0.716531 + 1), 1 - 1/2.035674}},
-			{after: 2 * s, want: ThrottleState{0, 1 - 1/2.035674}},
+			{rejected: 1, want: ThrottleState{0.5, 1, 0}},
+			{after: 10 * s, rejected: 1, accepted: 1, want: ThrottleState{(2.035674 - 1.1) / 3.035674, 1 - 1/2.035674, 0}},
+			{after: s, want: ThrottleState{(2.035674 - 1.1) * 0.716531 / (2.035674*0.716531 + 1), 1 - 1/2.035674, 0}},
+			{after: 2 * s, want: ThrottleState{0, 1 - 1/2.035674, 0}},
 		}},
 		{name: "nothing accepted is not multiplied", steps: []throttleStep{
-			{rejected: 9, want: ThrottleState{0.9, 1}},
-			{after: 3 * s, want: ThrottleState{9 / math.E / (9/math.E + 1), 1}},
+			{rejected: 9, want: ThrottleState{0.9, 1, 0}},
+			{after: 3 * s, want: ThrottleState{9 / math.E / (9/math.E + 1), 1, 0}},
 		}},
 		{name: "a rejection is forgotten", steps: []throttleStep{
-			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1}},
-			{after: 24 * s, want: ThrottleState{3.354626 / 4.354626, 1}}, // 1e4 * e^-8
+			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1, 0}},
+			{after: 24 * s, want: ThrottleState{3.354626 / 4.354626, 1, 0}}, // 1e4 * e^-8
 			{after: 1, want: none},
-			{rejected: 1, want: ThrottleState{0.5, 1}},
+			{rejected: 1, want: ThrottleState{0.5, 1, 0}},
 		}},
 		{name: "also without a look meanwhile", steps: []throttleStep{
-			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1}},
-			{after: 10000 * time.Hour, rejected: 1, want: ThrottleState{0.5, 1}},
+			{rejected: 1e4, want: ThrottleState{1e4 / (1e4 + 1), 1, 0}},
+			{after: 10000 * time.Hour, rejected: 1, want: ThrottleState{0.5, 1, 0}},
 		}},
 		{name: "a clock that goes back", steps: []throttleStep{
-			{rejected: 9, want: ThrottleState{0.9, 1}},
-			{after: -time.Hour, want: ThrottleState{0.9, 1}},
-			{after: time.Hour, accepted: 1, want: ThrottleState{(10 - 1.1) / 11, 0.9}},
+			{rejected: 9, want: ThrottleState{0.9, 1, 0}},
+			{after: -time.Hour, want: ThrottleState{0.9, 1, 0}},
+			{after: time.Hour, accepted: 1, want: ThrottleState{(10 - 1.1) / 11, 0.9, 0}},
 		}},
 	}
 	for _, tt := range tests {

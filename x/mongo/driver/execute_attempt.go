@@ -83,7 +83,7 @@ func (a *attempt) unconnected() {
 	switch {
 	case errors.As(a.err, &throttled):
 		a.stage, a.address = heldBack, throttled.server
-		a.lasts, a.spared, a.replyTime = throttled.lasts, throttled.spared, throttled.replyTime
+		a.lasts, a.spared, a.replyTime = throttled.lasts, throttled.spared, throttled.state.ReplyTime
 		a.err = Error{
 			Name:    "Throttled",
 			Message: throttled.Error(),

@@ -67,7 +67,7 @@ func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
 	ended := ex.throttledAttempt()
 	ended.Took = ex.replyTime(began)
 	throttle.Ended(ended, rejected)
-	a.replyTime = throttle.ReplyTime()
+	a.replyTime = throttle.State().ReplyTime
 }
 
 // replyTime returns how long the server took for the reply to what was sent at a time: zero if nobody looked at a clock then, because

@@ -49,7 +49,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	}
 	throttle.HeldBack(attempt)
 	return nil, heldBackError{
-		addr, throttle.State(), throttle.ReplyTime(), throttle.Lasts(attempt, d.policy.Jitter()), throttle.Spares(attempt, d.policy.MaxRetries),
+		addr, throttle.State(), throttle.Lasts(attempt, d.policy.Jitter()), throttle.Spares(attempt, d.policy.MaxRetries),
 	}
 }
 
@@ -114,11 +114,10 @@ func (o *otherServers) avoids(addr address.Address) bool {
 
 // heldBackError is the error of an attempt that was held back.
 type heldBackError struct {
-	server    address.Address
-	state     retry.ThrottleState
-	replyTime time.Duration
-	lasts     bool
-	spared    bool
+	server address.Address
+	state  retry.ThrottleState
+	lasts  bool
+	spared bool
 }
 
 // Error implements the error interface.

@@ -316,7 +316,7 @@ func TestThrottleReplyTime(t *testing.T) {
 			reject(s, "a", 1)
 		}
 		require.NoError(t, s.Execute(context.Background(), tt.op(s)), name)
-		assert.Equal(t, tt.want, s.Throttles["a:27017"].ReplyTime(), name)
+		assert.Equal(t, tt.want, s.Throttles["a:27017"].State().ReplyTime, name)
 	}
 }
 
