@@ -13,11 +13,11 @@ type Floor struct {
 	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it up. It
 	// may cause rejections, so it goes before the floor rises.
 	Reserve float64
-	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all; what is
-	// accepted counts at most as if Usual were 1-1/K. If as many as Settled fewer are met, holding back helps, and others' floors may
-	// cause what follows: the margin is Wide, and Sure times the Evidence enough. Attempts within Spacing share their fate.
-	Margin, Evidence, Usual, Settled, Wide, Sure float64
-	Spacing                                      time.Duration
+	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all: two
+	// numbers of a cumulative sum. As K grows while nothing is rejected, what is accepted counts at most as if Usual were 1-1/K.
+	// Attempts within Spacing of each other count as one, because they share their fate.
+	Margin, Evidence, Usual float64
+	Spacing                 time.Duration
 	// Much is the share of rejections above which Quick evidence is enough. It counts from the start, until holding back has helped.
 	Much, Quick float64
 	// Most is where the floor rises to, and further, to 1, while first attempts are accepted nearly as often as before, the share
@@ -35,9 +35,9 @@ type Floor struct {
 func defaultFloor() Floor {
 	return Floor{
 		Least: 0.01, Reserve: 0.2,
-		Margin: 0.04, Evidence: 8, Usual: 0.25, Settled: 8, Wide: 0.1, Sure: 2, Spacing: 25 * time.Millisecond,
-		Much: 0.35, Quick: 6,
-		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Blind: 5 * time.Second, Pace: 0.5,
+		Margin: 0.02, Evidence: 12, Usual: 0.4, Spacing: 25 * time.Millisecond,
+		Much: 0.35, Quick: 4,
+		Most: 0.62, Unmoved: 0.87, Sample: 50, Lost: 0.5, Worth: 0.2, Wary: 10, Blind: 7 * time.Second, Pace: 0.5,
 	}
 }
 
@@ -45,7 +45,7 @@ func defaultFloor() Floor {
 type floorState struct {
 	share           float64
 	reserve         float64       // the part of the Reserve that is kept
-	evidence, quick float64       // that holding back does not help; below 0, that it does
+	evidence, quick float64       // that holding back does not help
 	enough          float64       // of the evidence
 	helped, quickly bool          // whether holding back has helped, and whether the floor rose by quick evidence
 	accepted, known float64       // share of recent first attempts, and by how many
@@ -75,34 +75,23 @@ func (s *floorState) learn(rule Floor, a sample, elapsed time.Duration) {
 		s.accepted += weight * (1 - rejected - s.accepted) / math.Max(1, s.known)
 	}
 	if !s.helped {
-		s.quick = cumulated(s.quick, weight*(rejected-math.Max(rule.Much, a.usual)), 0, rule.Quick)
+		s.quick = cumulated(s.quick, weight*(rejected-math.Max(rule.Much, a.usual)), rule.Quick)
 		s.helped = a.lasts && s.quick == 0
 	}
-	if !a.lasts {
-		return
-	}
-	margin := rule.Margin
-	if s.enough > rule.Evidence {
-		margin = rule.Wide
-	}
-	s.evidence = cumulated(s.evidence, weight*(rejected-usual-margin), -rule.Settled, s.enough)
-	if s.evidence == -rule.Settled {
-		s.settle(rule.Sure * rule.Evidence)
+	if a.lasts {
+		s.evidence = cumulated(s.evidence, weight*(rejected-usual-rule.Margin), s.enough)
 	}
 }
-
-// settle notes that holding back helps, and what evidence would tell otherwise.
-func (s *floorState) settle(enough float64) { s.evidence, s.enough = 0, math.Max(enough, s.enough) }
 
 // again begins another overload, of which it is not known whether holding back helps. The floor stays until its reasons are gone.
 func (s *floorState) again(rule Floor) {
 	s.helped, s.enough = false, rule.Evidence
-	s.evidence = cumulated(s.evidence, 0, 0, s.enough)
+	s.evidence = cumulated(s.evidence, 0, s.enough)
 }
 
-// cumulated returns a sum within its bounds: hardly more than what is enough, so that it ends soon after its reason.
-func cumulated(sum, more, least, enough float64) float64 {
-	return math.Max(least, math.Min(1.25*enough, sum+more))
+// cumulated returns a sum that is never negative, and hardly more than what is enough, so that it ends soon after its reason.
+func cumulated(sum, more, enough float64) float64 {
+	return math.Max(0, math.Min(1.25*enough, sum+more))
 }
 
 // move raises or lowers the floor, given the time since it was last moved.
@@ -120,7 +109,7 @@ func (s *floorState) move(rule Floor, inClasses bool, elapsed time.Duration) {
 	case !some:
 		s.rising = 0
 		s.share = math.Max(rule.Least, s.share-step)
-		if s.evidence <= 0 && s.quick == 0 {
+		if s.evidence == 0 && s.quick == 0 {
 			s.reserve = math.Min(1, s.reserve+step)
 		}
 	}
@@ -139,7 +128,7 @@ func (s *floorState) rise(rule Floor, step float64, elapsed time.Duration) {
 	case judged && lost, !judged && s.rising > rule.Blind && s.accepted < 1-rule.Much:
 		s.share, s.rising, s.evidence, s.quick, s.known = rule.Least, 0, 0, 0, 0
 		if judged {
-			s.settle(rule.Wary * rule.Evidence)
+			s.enough = rule.Wary * rule.Evidence
 		}
 	case s.share < rule.Most:
 		s.share = math.Min(rule.Most, s.share+step)

@@ -27,24 +27,24 @@ type floorCase struct {
 	steps []floorStep
 }
 
-// A rejection is evidence of 1-0.1-0.04, an accepted attempt of -0.1-0.04. If every fourth attempt is rejected, beginning with the first,
-// four are 0.44; so the 69th makes it more than 8: 17 * 0.44 + 0.86. Quick evidence is 1-0.35 and -0.35: ten rejections make it more
-// than 6.
+// A rejection is evidence of 1-0.1-0.02, an accepted attempt of -0.1-0.02. If every fourth attempt is rejected, beginning with the first,
+// four are 0.52; so the 89th makes it more than 12: 22 * 0.52 + 0.88. Quick evidence is 1-0.35 and -0.35: seven rejections make it more
+// than 4.
 func floorCases() []floorCase {
 	const ms = time.Millisecond
 	return []floorCase{
 		{name: "at first", steps: []floorStep{{want: 0.01}}},
 		{name: "not while holding back helps", steps: []floorStep{{attempts: 3000, accepted: 0.9, want: 0.01}}},
 		{name: "by evidence, a half in a second", steps: []floorStep{
-			{attempts: 68, accepted: 0.75, want: 0.01}, {attempts: 10, accepted: 0.75, want: 0.51},
+			{attempts: 88, accepted: 0.75, want: 0.01}, {attempts: 10, accepted: 0.75, want: 0.51},
 		}},
 		{name: "what is sent at once counts as one attempt", steps: []floorStep{ // 25 of them
-			{attempts: 1700, every: ms, accepted: 0.75, want: 0.01}, {attempts: 500, every: ms, accepted: 0.75, want: 0.2035},
+			{attempts: 2200, every: ms, accepted: 0.75, want: 0.01}, {attempts: 500, every: ms, accepted: 0.75, want: 0.208},
 		}},
-		{name: "what is accepted counts little if K has grown", steps: []floorStep{ // 0.46, -0.29
-			{attempts: 90, accepted: 0.5, usual: 0.5, want: 0.01}, {attempts: 10, accepted: 0.5, usual: 0.5, want: 0.51},
+		{name: "what is accepted counts little if K has grown", steps: []floorStep{ // 0.48, -0.42
+			{attempts: 384, accepted: 0.5, usual: 0.5, want: 0.01}, {attempts: 10, accepted: 0.5, usual: 0.5, want: 0.51},
 		}},
-		{name: "soon by much", steps: []floorStep{{attempts: 9, want: 0.01}, {attempts: 10, want: 0.51}}},
+		{name: "soon by much", steps: []floorStep{{attempts: 6, want: 0.01}, {attempts: 10, want: 0.51}}},
 		{name: "not before the overload lasts", steps: []floorStep{{attempts: 100, soon: true, want: 0.01}}},
 		{name: "at once when it does", steps: []floorStep{{attempts: 100, soon: true, want: 0.01}, {attempts: 10, want: 0.51}}},
 		{name: "what comes before that is evidence above 35 %", steps: []floorStep{
@@ -60,30 +60,22 @@ func floorCases() []floorCase {
 			{attempts: 10, accepted: 1, want: 0.01}, {attempts: 11, again: true, soon: true, want: 0.01}, {attempts: 1, want: 0.06},
 		}},
 		{name: "more slowly above 0.62", steps: []floorStep{
-			{attempts: 10, want: 0.06}, {attempts: 12, want: 0.62}, {attempts: 12, want: 0.82},
-		}},
-		{name: "57 accepted attempts, -7.98, do not settle it", steps: []floorStep{ // 35 * 0.44 + 0.86
-			{attempts: 57, accepted: 1, want: 0.01}, {attempts: 140, accepted: 0.75, want: 0.01},
-			{attempts: 10, accepted: 0.75, want: 0.51},
-		}},
-		{name: "but 58 do: then it takes twice the evidence, and more rejections", steps: []floorStep{ // 0.8, -0.2: 76 * 0.2 + 0.8
-			{attempts: 58, accepted: 1, want: 0.01}, {attempts: 304, accepted: 0.75, want: 0.01},
-			{attempts: 10, accepted: 0.75, want: 0.51},
-		}},
-		{name: "until another overload begins", steps: []floorStep{
-			{attempts: 58, accepted: 1, want: 0.01}, {attempts: 68, accepted: 0.75, again: true, want: 0.01},
-			{attempts: 10, accepted: 0.75, want: 0.51},
+			{attempts: 7, want: 0.06}, {attempts: 12, want: 0.62}, {attempts: 12, want: 0.82},
 		}},
 		{name: "it falls if fewer than 0.87 times as many are accepted, of the last 50", steps: []floorStep{
-			{attempts: 70, accepted: 0.75, want: 0.11}, {attempts: 8, accepted: 0.4, want: 0.51},
+			{attempts: 90, accepted: 0.75, want: 0.11}, {attempts: 8, accepted: 0.4, want: 0.51},
 			{attempts: 10, accepted: 0.4, want: 0.01},
 		}},
 		{name: "then it takes ten times the evidence", steps: []floorStep{
-			{attempts: 70, accepted: 0.75, want: 0.11}, {attempts: 18, accepted: 0.4, want: 0.01},
-			{attempts: 1400, accepted: 0.75, want: 0.01}, {attempts: 300, accepted: 0.75, want: 1},
+			{attempts: 90, accepted: 0.75, want: 0.11}, {attempts: 18, accepted: 0.4, want: 0.01},
+			{attempts: 800, accepted: 0.75, want: 0.01}, {attempts: 200, accepted: 0.75, want: 1},
+		}},
+		{name: "until another overload begins", steps: []floorStep{
+			{attempts: 90, accepted: 0.75, want: 0.11}, {attempts: 18, accepted: 0.4, want: 0.01},
+			{attempts: 200, accepted: 0.75, again: true, want: 1},
 		}},
 		{name: "not if it is 0.92 times", steps: []floorStep{
-			{attempts: 70, accepted: 0.75, want: 0.11}, {attempts: 100, accepted: 0.69, want: 1},
+			{attempts: 90, accepted: 0.75, want: 0.11}, {attempts: 100, accepted: 0.69, want: 1},
 		}},
 		{name: "once it is 1, only if less than half is", steps: []floorStep{
 			{attempts: 180, accepted: 0.75, want: 1}, {attempts: 100, accepted: 0.5, want: 1}, {attempts: 60, accepted: 0.2, want: 0.01},
@@ -92,33 +84,33 @@ func floorCases() []floorCase {
 			{attempts: 45, accepted: 0.5, soon: true, want: 0.01}, {attempts: 13, accepted: 0.5, want: 0.62},
 			{attempts: 30, accepted: 0.3, want: 0.62}, {attempts: 28, want: 0.01},
 		}},
-		{name: "if less than a fifth was accepted, only five seconds later", steps: []floorStep{
-			{attempts: 23, accepted: 0.1, want: 0.62}, {attempts: 36, want: 0.62}, {attempts: 3, want: 0.01},
+		{name: "if less than a fifth was accepted, only seven seconds later", steps: []floorStep{
+			{attempts: 19, accepted: 0.1, want: 0.62}, {attempts: 56, want: 1}, {attempts: 3, want: 0.01},
 		}},
-		{name: "if a seventh was, too", steps: []floorStep{{attempts: 24, accepted: 0.2, want: 0.62}, {attempts: 24, want: 1}}},
-		{name: "if more was, at once", steps: []floorStep{{attempts: 25, accepted: 0.3, want: 0.62}, {attempts: 19, want: 0.01}}},
+		{name: "if a seventh was, too", steps: []floorStep{{attempts: 20, accepted: 0.2, want: 0.62}, {attempts: 50, want: 0.62}}},
+		{name: "if more was, at once", steps: []floorStep{{attempts: 23, accepted: 0.3, want: 0.62}, {attempts: 27, want: 0.01}}},
 		{name: "but not if more are accepted once it has risen", steps: []floorStep{
-			{attempts: 22, want: 0.62}, {attempts: 200, accepted: 0.7, want: 1},
+			{attempts: 19, want: 0.62}, {attempts: 200, accepted: 0.7, want: 1},
 		}},
 		{name: "then, if holding back helps, it stays down", steps: []floorStep{
-			{attempts: 60, want: 0.01}, {attempts: 100, accepted: 0.9, want: 0.01},
+			{attempts: 77, want: 0.01}, {attempts: 100, accepted: 0.9, want: 0.01},
 		}},
 		{name: "then, if it does not, it rises as soon as at first", steps: []floorStep{
-			{attempts: 60, want: 0.01}, {attempts: 9, want: 0.01}, {attempts: 10, want: 0.51},
+			{attempts: 77, want: 0.01}, {attempts: 6, want: 0.01}, {attempts: 10, want: 0.51},
 		}},
 		{name: "it falls once half of the evidence is gone", steps: []floorStep{
 			{attempts: 180, accepted: 0.75, want: 1}, {attempts: 240, accepted: 1, want: 0.01},
 		}},
 		{name: "before it rises, the reserve is given up, and there is new evidence", steps: []floorStep{
-			{attempts: 19, inClasses: true, want: 0.01, givenUp: 0.5}, {attempts: 10, inClasses: true, want: 0.01, givenUp: 1},
-			{attempts: 4, inClasses: true, want: 0.01, givenUp: 1}, {attempts: 10, inClasses: true, want: 0.51, givenUp: 1},
+			{attempts: 16, inClasses: true, want: 0.01, givenUp: 0.5}, {attempts: 10, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 3, inClasses: true, want: 0.01, givenUp: 1}, {attempts: 10, inClasses: true, want: 0.51, givenUp: 1},
 		}},
 		{name: "the reserve comes back after evidence that was not quick, too", steps: []floorStep{
-			{attempts: 1, accepted: 1, want: 0.01}, {attempts: 90, accepted: 0.75, inClasses: true, want: 0.01, givenUp: 1},
+			{attempts: 1, accepted: 1, want: 0.01}, {attempts: 115, accepted: 0.75, inClasses: true, want: 0.01, givenUp: 0.85},
 			{attempts: 60, accepted: 1, inClasses: true, want: 0.01},
 		}},
 		{name: "the reserve comes back", steps: []floorStep{
-			{attempts: 29, inClasses: true, want: 0.01, givenUp: 1}, {attempts: 36, accepted: 1, inClasses: true, want: 0.01},
+			{attempts: 26, inClasses: true, want: 0.01, givenUp: 1}, {attempts: 36, accepted: 1, inClasses: true, want: 0.01},
 		}},
 	}
 }

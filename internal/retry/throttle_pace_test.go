@@ -209,7 +209,7 @@ func TestThrottleAgain(t *testing.T) {
 			throttle, clock := newThrottle()
 			throttle.Ended(Attempt{}, true)
 			throttle.known.gap = tt.gap
-			throttle.known.floor.settle(100)
+			throttle.known.floor.enough = 100
 			clock.advance(tt.pause)
 			if tt.heldBack {
 				throttle.HeldBack(Attempt{})
