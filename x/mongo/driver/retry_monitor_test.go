@@ -61,7 +61,7 @@ func emptyBucket() *retry.TokenBucket {
 		RetryReads: true, MaxRetries: retry.Unlimited, FirstBackoff: retry.BaseBackoff,
 		Jitter: func() float64 { return 0 }, Bucket: bucket,
 	}
-	for bucket.Tokens() > 0 {
+	for i := 0; i < 1000; i++ {
 		execution := policy.Start(retry.Read, retry.Never)
 		execution.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline})
 	}
