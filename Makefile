@@ -275,7 +275,7 @@ assets:
 
 .PHONY: lock
 lock: ## Record upstream's present declarations in the locks of all bases
-	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept --all || exit; done
+	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept || exit; done
 
 # OLDEST runs a go command with the oldest Go that the module it is in supports.
 OLDEST = GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go

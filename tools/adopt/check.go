@@ -12,10 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
-
-	"mongofork/tools/command"
 )
 
 // selected is the driver that an application is built with, as the go command tells.
@@ -120,7 +119,7 @@ func (a Application) commandLine(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	return command.Quote(append(slices.Clone(a.Command), dir)...)
+	return shellescape.QuoteCommand(append(slices.Clone(a.Command), dir))
 }
 
 func (a Application) check(ctx context.Context) (effect, advice string, err error) {

@@ -9,13 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -106,26 +103,4 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 		err = fmt.Errorf("%s: %w: %s", strings.Join(append([]string{name}, args[:min(1, len(args))]...), " "), err, exit.Stderr)
 	}
 	return out, err
-}
-
-// Quote returns words as a line that a shell takes apart into them again.
-func Quote(words ...string) string { return quote(runtime.GOOS == "windows", words) }
-
-func quote(windows bool, words []string) string {
-	quoted := slices.Clone(words)
-	for i, word := range words {
-		switch {
-		case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) && !(windows && r == '\\') }):
-		case windows:
-			quoted[i] = `"` + word + `"` // no file has quotes in its name there
-		default:
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-// plain reports whether a rune means nothing to a shell.
-func plain(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("%+,-./:@_", r)
 }

@@ -57,19 +57,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A line that is pasted does what it says, whatever folders are called.
-func TestQuote(t *testing.T) {
-	t.Parallel()
-	words := []string{"-C", "/a folder/it's \"here\"", "", "$HOME", "~", "a*", "größe", "a;b", `back\slash`}
-	if runtime.GOOS != "windows" {
-		out, err := exec.Command("sh", "-c", "printf '%s\\n' "+Quote(words...)).Output()
-		assert.NoError(t, err)
-		assert.Equal(t, strings.Join(words, "\n")+"\n", string(out))
-	}
-	assert.Equal(t, "-C /a/b", quote(false, []string{"-C", "/a/b"}))
-	assert.Equal(t, `C:\a "C:\a b"`, quote(true, []string{`C:\a`, `C:\a b`}))
-}
-
 // role in the environment makes this test binary a program that says when it runs, and works until it is told to end.
 const role = "COMMAND_TEST_ROLE"
 

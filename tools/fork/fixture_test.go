@@ -32,14 +32,10 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
 func acceptMatched(t testing.TB, p *Project) {
 	t.Helper()
-	m, err := p.Source(t.Context(), forktest.Module, p.Base)
+	matched, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module, Version: p.Base})
 	require.NoError(t, err)
-	lock := &plan.Lock{Module: forktest.Module, Version: p.Base, Entries: map[string]string{}}
-	lock.Sum, err = m.Sum()
+	lock, err := plan.NewLock(matched)
 	require.NoError(t, err)
-	matched, _, err := p.match(t.Context(), lock)
-	require.NoError(t, err)
-	require.NoError(t, lock.Accept(matched, nil, true))
 	p.put(t, p.LockFile(), string(lock.Format()))
 }
 
@@ -47,7 +43,7 @@ func acceptMatched(t testing.TB, p *Project) {
 func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
-	_, _, err := p.Accept(t.Context(), forktest.Module, nil, true)
+	_, err := p.Accept(t.Context(), forktest.Module)
 	require.NoError(t, err)
 	return p
 }

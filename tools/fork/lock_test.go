@@ -11,7 +11,6 @@ import (
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/syntax"
 )
 
 // overlay of the tests below: a declaration that is replaced, and one that is removed.
@@ -37,16 +36,13 @@ func TestLockDisagrees(t *testing.T) {
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
 	err := build(t, p, false)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
-		"  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'")
+		"  fix: read upstream's declaration, then make lock")
 	require.ErrorContains(t, err, p.LockFile()+": replace pool single is locked, but no directive of the overlay names it\n"+
-		"  fix: go run ./tools/cmd/mongofork accept 'pool single'")
+		"  fix: make lock")
 
-	_, _, err = p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "single"}}, false)
+	_, err = p.Accept(t.Context(), "")
 	require.NoError(t, err)
-	require.NotContains(t, p.read(t, p.LockFile()), "single")
-	_, _, err = p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "retryable"}}, false)
-	require.NoError(t, err)
-	require.Equal(t, lock, p.read(t, p.LockFile()), "accepting both restores the lock")
+	require.Equal(t, lock, p.read(t, p.LockFile()))
 	require.NoError(t, build(t, p, false))
 }
 
@@ -57,9 +53,9 @@ func TestLockChangedDeclaration(t *testing.T) {
 	p.put(t, p.LockFile(), strings.ReplaceAll(lock, "sha256:", "sha256:ab"))
 	err := build(t, p, false)
 	require.EqualError(t, err, `pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:53)
-  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool retryable'
+  fix: read upstream's declaration, then make lock
 pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:57)
-  fix: read upstream's declaration, then go run ./tools/cmd/mongofork accept 'pool taken'`)
+  fix: read upstream's declaration, then make lock`)
 	require.NoDirExists(t, p.output().Dir)
 }
 
@@ -74,15 +70,6 @@ func TestLockMistakes(t *testing.T) {
 	}
 }
 
-func TestAcceptUnknownKey(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
-	before := p.read(t, p.LockFile())
-	_, _, err := p.Accept(t.Context(), "", []syntax.Key{{Package: "pool", Name: "Close"}}, false)
-	require.ErrorContains(t, err, "[pool Close]: neither touched nor in the lock")
-	require.Equal(t, before, p.read(t, p.LockFile()))
-}
-
 func TestBaseThatIsNoVersion(t *testing.T) {
 	t.Parallel()
 	root := builtProject(t, filetree.Tree{}).Root
@@ -91,7 +78,7 @@ func TestBaseThatIsNoVersion(t *testing.T) {
 		want := fmt.Sprintf("base %q is not a version such as v2.5.0", base)
 		_, err := p.ReadLock()
 		require.EqualError(t, err, want)
-		_, _, err = p.Accept(t.Context(), forktest.Module, nil, false)
+		_, err = p.Accept(t.Context(), forktest.Module)
 		require.EqualError(t, err, want)
 	}
 }
@@ -103,11 +90,10 @@ func TestNewLock(t *testing.T) {
 	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
 	_, err := next.Plan(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name a base below etc/bases, "+
-		"or go run ./tools/cmd/mongofork accept --all --base v2.1.0")
-	lock, open, err := next.Accept(t.Context(), forktest.Module, nil, false)
+		"or go run ./tools/cmd/mongofork accept --base v2.1.0")
+	entries, err := next.Accept(t.Context(), forktest.Module)
 	require.NoError(t, err)
-	require.Empty(t, lock.Entries, "all of it has to be accepted")
-	require.Len(t, open, 1)
-	_, _, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), forktest.Module, nil, false)
+	require.Equal(t, 1, entries)
+	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), forktest.Module)
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

@@ -21,7 +21,6 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -48,7 +47,7 @@ func (p *Project) file(name string) string { return filepath.Join(p.Root, filepa
 func (p *Project) Bases() ([]string, error) {
 	locks, err := filepath.Glob(p.file(lockFile("v*")))
 	if err == nil && len(locks) == 0 {
-		err = fmt.Errorf("%s: no base has a lock (mongofork accept --all makes one)", lockFile("*"))
+		err = fmt.Errorf("%s: no base has a lock (mongofork accept makes one)", lockFile("*"))
 	}
 	var bases []string
 	for _, lock := range locks {
@@ -89,7 +88,7 @@ func (p *Project) ReadLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noLock{problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
-			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --all --base " + p.Base}}}
+			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --base " + p.Base}}}
 	}
 	if err != nil {
 		return nil, err
@@ -148,7 +147,7 @@ func (p *Project) module(ctx context.Context, lock *plan.Lock) (m *upstream.Modu
 	sum, err := m.Sum()
 	if lock.Version != p.Base {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Version, p.Base)
-	} else if sum != lock.Sum {
+	} else if lock.Sum != "" && sum != lock.Sum {
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
@@ -178,25 +177,23 @@ func (p *Project) Pristine(ctx context.Context) (filetree.Tree, error) {
 	return assemble.Pristine(m), problems.OrNil()
 }
 
-// Accept records upstream's present declarations of some keys, or all, and returns the lock and what still disagrees with the overlay. A
-// base that has no lock gets one, for which the path of upstream's module is needed.
-func (p *Project) Accept(ctx context.Context, module string, keys []syntax.Key, all bool) (lock *plan.Lock, open problem.List, err error) {
-	if lock, err = p.ReadLock(); errors.As(err, &noLock{}) {
-		var m *upstream.Module
-		if m, err = p.Source(ctx, module, p.Base); err == nil {
-			lock = &plan.Lock{Module: module, Version: p.Base, Entries: map[string]string{}}
-			lock.Sum, err = m.Sum()
-		}
+// Accept makes the lock of the base anew, from upstream's present declarations, and returns how many it has. A base that has none gets one,
+// for which the path of upstream's module is needed.
+func (p *Project) Accept(ctx context.Context, module string) (entries int, err error) {
+	former, err := p.ReadLock()
+	if errors.As(err, &noLock{}) {
+		former, err = &plan.Lock{Module: module, Version: p.Base}, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
-	plan, problems, err := p.match(ctx, lock)
+	matched, problems, err := p.match(ctx, former)
 	if err := errors.Join(err, problems.OrNil()); err != nil {
-		return nil, nil, err
+		return 0, err
 	}
-	if err := lock.Accept(plan, keys, all); err != nil {
-		return nil, nil, err
+	lock, err := plan.NewLock(matched)
+	if err != nil {
+		return 0, err
 	}
-	return lock, lock.Check(plan, p.LockFile(), true), filetree.Replace(p.file(p.LockFile()), lock.Format())
+	return len(lock.Entries), filetree.Replace(p.file(p.LockFile()), lock.Format())
 }

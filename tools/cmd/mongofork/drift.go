@@ -10,7 +10,6 @@ import (
 
 	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/drift"
-	"mongofork/tools/fork/syntax"
 )
 
 type driftCmd struct {
@@ -90,28 +89,12 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 	return review + len(report.Misfits)
 }
 
-type acceptCmd struct {
-	Keys []string `arg:"" optional:"" name:"key" help:"Declarations to accept, such as 'x/mongo/driver Operation.Execute'."`
-	All  bool     `help:"Accept every touched declaration, once what changed (mongofork drift -v VERSION) has been read."`
-}
+type acceptCmd struct{}
 
-func (c *acceptCmd) Run(a *app) error {
-	var keys []syntax.Key
-	for _, s := range c.Keys {
-		key, err := syntax.ParseKey(s)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, key)
+func (*acceptCmd) Run(a *app) error {
+	entries, err := a.project.Accept(a.ctx, modulePath)
+	if err == nil {
+		a.printf("%s: %d entries\n", a.project.LockFile(), entries)
 	}
-	lock, open, err := a.project.Accept(a.ctx, modulePath, keys, c.All)
-	if err != nil {
-		return err
-	}
-	a.printf("%s: %d entries", a.project.LockFile(), len(lock.Entries))
-	if len(open) > 0 {
-		a.printf("; %d more to accept (mongofork check lists them)", len(open))
-	}
-	a.printf("\n")
-	return nil
+	return err
 }

@@ -39,7 +39,7 @@ func TestUse(t *testing.T) {
 	require.NoError(t, repository.Write(at))
 	for _, base := range []string{oldest, newest} {
 		var out strings.Builder
-		code := run(t.Context(), []string{"-C", at, "--base", base, "accept", "--all"}, &out, &out)
+		code := run(t.Context(), []string{"-C", at, "--base", base, "accept"}, &out, &out)
 		require.Equal(t, command.ExitOK, code, out.String())
 	}
 	repository, err = filetree.Read(at)

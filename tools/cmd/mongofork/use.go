@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
 	"golang.org/x/mod/module"
 
 	"mongofork/tools/adopt"
-	"mongofork/tools/command"
 	"mongofork/tools/fork/output"
 )
 
@@ -85,7 +85,7 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 	}
 	c.describe(a, change, "changed")
 	if !c.Undo {
-		a.printf("%s\nTo undo: %s\n", effect, command.Quote(append(application.Command, "--undo", change.Dir)...))
+		a.printf("%s\nTo undo: %s\n", effect, shellescape.QuoteCommand(append(application.Command, "--undo", change.Dir)))
 	}
 	return nil
 }

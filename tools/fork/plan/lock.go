@@ -64,26 +64,14 @@ func (p *Plan) touches() map[string]Touch {
 	return now
 }
 
-// Accept takes over the plan's present fingerprints of the chosen keys, or of all. An entry that no directive names any more is removed
-// when it is accepted. Keys that neither a directive nor the lock names are an error.
-func (l *Lock) Accept(plan *Plan, keys []syntax.Key, all bool) error {
-	now := plan.touches()
-	unknown := slices.Clone(keys)
-	accepted := func(name string) bool {
-		is := func(key syntax.Key) bool { return strings.HasSuffix(name, " "+key.String()) }
-		unknown = slices.DeleteFunc(unknown, is)
-		return all || slices.ContainsFunc(keys, is)
+// NewLock pins a plan as it is.
+func NewLock(p *Plan) (l *Lock, err error) {
+	l = &Lock{Module: p.Module.Path, Version: p.Module.Version, Entries: map[string]string{}}
+	for name, t := range p.touches() {
+		l.Entries[name] = syntax.Fingerprint(t.All...)
 	}
-	maps.DeleteFunc(l.Entries, func(name, _ string) bool { _, still := now[name]; return accepted(name) && !still })
-	for name, t := range now {
-		if accepted(name) {
-			l.Entries[name] = syntax.Fingerprint(t.All...)
-		}
-	}
-	if len(unknown) > 0 {
-		return fmt.Errorf("%v: neither touched nor in the lock", unknown)
-	}
-	return nil
+	l.Sum, err = p.Module.Sum()
+	return l, err
 }
 
 // Check compares the plan with the lock's entries, both ways if the plan is known to be complete.
@@ -97,14 +85,11 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 		} else if locked != "" {
 			said = "upstream's declaration changed since the lock"
 		}
-		ps.Add(t.File.Path, t.Line, fmt.Sprintf("read upstream's declaration, then go run ./tools/cmd/mongofork accept '%s'", t.Key),
-			"//fork:%s %s: %s (%s, %s)", t.How, t.Key.Name, said, l.Version, syntax.Places(t.All))
+		ps.Add(t.File.Path, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)", t.How, t.Key.Name, said, l.Version, syntax.Places(t.All))
 	}
 	for name := range l.Entries {
 		if _, named := now[name]; complete && !named {
-			_, key, _ := strings.Cut(name, " ")
-			ps.Add(file, 0, fmt.Sprintf("go run ./tools/cmd/mongofork accept '%s'", key),
-				"%s is locked, but no directive of the overlay names it", name)
+			ps.Add(file, 0, "make lock", "%s is locked, but no directive of the overlay names it", name)
 		}
 	}
 	return ps
