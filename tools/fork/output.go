@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 
-	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
@@ -73,11 +72,7 @@ func (p *Project) Release(ctx context.Context, final string) (*output.Release, e
 		return nil, problem.List{{File: output.PatchLevelFile, Message: fmt.Sprintf("the fork calls itself %s, not %s", version, final),
 			Mend: "change the constant Fork"}}
 	}
-	advisories, err := advisory.Read(p.Root)
-	if err != nil {
-		return nil, err
-	}
-	return output.NewRelease(p.Root, f, advisories, final != "")
+	return output.NewRelease(p.Root, f, final != "")
 }
 
 // Publish writes a release to a folder of its own. If it is for good, nothing else is ever released under its name.

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
@@ -101,8 +100,7 @@ type noLock struct{ problem.List }
 
 func (n noLock) Unwrap() error { return n.List }
 
-// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included, or an
-// advisory is open.
+// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
 func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	lock, err := p.ReadLock()
 	if err != nil {
@@ -112,17 +110,8 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	advisories, err := advisory.Read(p.Root)
-	if err != nil {
-		return nil, err
-	}
 	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	known := len(problems) == 0
-	problems = append(problems, lock.Check(plan, p.LockFile(), known)...)
-	if known {
-		problems = append(problems, advisories.Check(plan)...)
-	}
-	return plan, problems.OrNil()
+	return plan, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
 }
 
 // match reads the overlay and matches it with the base.

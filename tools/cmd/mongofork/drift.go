@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"golang.org/x/mod/semver"
 
-	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/drift"
 )
 
@@ -19,7 +17,7 @@ type driftCmd struct {
 
 func (driftCmd) Help() string {
 	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
-		"touches, or uses, also through upstream's, or that call it, and that have changed, moved or gone; and what keeps " +
+		"touches, or uses, also through upstream's, and that have changed, moved or gone; and what keeps " +
 		"the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
 		"is newer than every base: nobody has read it."
 }
@@ -33,14 +31,7 @@ func (c *driftCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	advisories, err := advisory.Read(a.project.Root)
-	if err != nil {
-		return err
-	}
 	review := c.print(a, report)
-	if len(advisories) > 0 {
-		a.printf("%s\n", advisories.Summary(c.Version))
-	}
 	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review,
 		len(report.Rows)+len(report.Misfits), c.Version)
 	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
@@ -71,8 +62,11 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 		}
 		review++
 		a.printf("%-9s %s\n", row.Class, row.Subject)
-		relation := map[string]string{drift.Used: "used by", drift.Calls: "calls"}[row.How]
-		a.printf("          %s %s\n          was in %s\n", cmp.Or(relation, row.How+" of"), row.Ours, row.Was)
+		relation := row.How + " of"
+		if row.How == drift.Used {
+			relation = "used by"
+		}
+		a.printf("          %s %s\n          was in %s\n", relation, row.Ours, row.Was)
 		if row.Now != "" {
 			a.printf("          is in %s\n", row.Now)
 		}

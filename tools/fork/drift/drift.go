@@ -27,20 +27,17 @@ const (
 	Gone    Class = "gone"    // none has
 )
 
-// The relations of declarations that no directive names.
-const (
-	Used  = "use"
-	Calls = "call"
-)
+// Used is the relation of declarations that no directive names.
+const Used = "use"
 
 // Row is the drift of one declaration.
 type Row struct {
 	// Subject is the declaration.
 	Subject syntax.Key
-	// How is the directive's verb, or Used or Calls.
+	// How is the directive's verb, or Used.
 	How   string
 	Class Class
-	// Ours is "file:line" in the overlay, or the way from ours to what is used or calls it.
+	// Ours is "file:line" in the overlay, or the way from ours to what is used.
 	Ours string
 	// Was and Now are "file:line" in the two versions.
 	Was, Now string
@@ -53,7 +50,7 @@ type Row struct {
 // NeedsReview reports whether the change has to be reviewed before the overlay can be used with the other version. What is only
 // used and has moved as it was does not compile, which says so once.
 func (r Row) NeedsReview() bool {
-	return r.Class != Same && !(r.Class == Moved && r.Diff == "" && (r.How == Used || r.How == Calls))
+	return r.Class != Same && !(r.Class == Moved && r.Diff == "" && r.How == Used)
 }
 
 // Report is the drift from a plan's version to another one.

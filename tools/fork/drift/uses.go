@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"slices"
 	"strings"
 
 	"mongofork/tools/fork/plan"
@@ -9,7 +8,7 @@ import (
 )
 
 // usesOf returns what a plan's fork uses of upstream's and does not touch: first, the nearest first, what the overlay's declarations and
-// those of upstream's that are wrapped or extended use, also through others; and then what calls the overlay's.
+// those of upstream's that are wrapped or extended use, also through others.
 func usesOf(p *plan.Plan, fork *program) (found []Row) {
 	overlay := map[string]bool{}                                     // files
 	ours, kept := map[syntax.Key]bool{}, map[syntax.Key]syntax.Key{} // what takes the place of upstream's; upstream's that stays, with its key there
@@ -48,13 +47,6 @@ func usesOf(p *plan.Plan, fork *program) (found []Row) {
 				ways[used] = way + user.String()
 				found, next = append(found, Row{Subject: used.Key, How: Used, Ours: ways[used]}), append(next, used)
 			}
-		}
-	}
-	for _, d := range fork.decls {
-		_, known := ways[d]
-		called := slices.IndexFunc(fork.uses[d], func(used *syntax.Decl) bool { return used.Func != nil && ours[used.Key] })
-		if !known && !d.Unnamed() && called >= 0 {
-			found = append(found, Row{Subject: d.Key, How: Calls, Ours: fork.uses[d][called].Key.String()})
 		}
 	}
 	return found

@@ -12,7 +12,7 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// usedBy returns what a plan's fork uses, as lines "key < way", or "key > what it calls".
+// usedBy returns what a plan's fork uses, as lines "key < way".
 func usedBy(t *testing.T, p *plan.Plan) []string {
 	t.Helper()
 	program, err := compile(t.Context(), p)
@@ -20,7 +20,7 @@ func usedBy(t *testing.T, p *plan.Plan) []string {
 	require.NoError(t, program.refused.OrNil())
 	var lines []string
 	for _, use := range usesOf(p, program) {
-		lines = append(lines, use.Subject.String()+map[string]string{Calls: " > ", Used: " < "}[use.How]+use.Ours)
+		lines = append(lines, use.Subject.String()+" < "+use.Ours)
 	}
 	return lines
 }
@@ -121,7 +121,6 @@ type config struct{ limit int }
 		"wire flush < pool Pool.wrapped, through wire Conn.Write",
 		"wire size < pool Pool.wrapped, through wire Conn.Write",
 		"wire buffer < pool Pool.pause, through pool Pool, wire Conn",
-		"pool Pool.calls > pool Pool.replaced",
 	}, usedBy(t, p))
 }
 

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"mongofork/tools/fork/advisory"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/problem"
@@ -41,7 +40,7 @@ type Release struct {
 
 // NewRelease makes a fork and the adapters of the repository in root a release, with an SBOM and a VEX document, the lines for go.sum,
 // and SHA256SUMS. A version that ReleasedFile has with another hash is a problem.
-func NewRelease(root string, f Fork, advisories advisory.List, final bool) (*Release, error) {
+func NewRelease(root string, f Fork, final bool) (*Release, error) {
 	if f.Level == "" {
 		return nil, ErrUnnamed
 	}
@@ -67,9 +66,10 @@ func NewRelease(root string, f Fork, advisories advisory.List, final bool) (*Rel
 	}
 	at := path.Join(f.Plan.Module.Path, "@v", f.Module().Version)
 	bill, err := sbom(f, modules, goSum)
+	advisories, listErr := ReadAdvisories(root)
 	statements, vexErr := vex(advisories, f)
 	record, recordErr := recorded(root, goSum)
-	if err := errors.Join(err, vexErr, recordErr); err != nil {
+	if err := errors.Join(err, listErr, vexErr, recordErr); err != nil {
 		return nil, err
 	}
 	files[at+".cdx.json"], files[at+".openvex.json"] = bill, statements

@@ -13,8 +13,6 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
-
-	"mongofork/tools/fork/advisory"
 )
 
 // purl names a module version as scanners do.
@@ -86,7 +84,7 @@ func hashes(goSum string) map[module.Version]string {
 // vex says of each advisory whether a release has it. What upstream fixed in the base counts, too: the release is a pre-release of its
 // base, so scanners believe it to be older. The format is OpenVEX v0.2.0, as far as advisories of one product need it. The library for
 // that brings protocol buffers and attestations along, which are many times what is written here.
-func vex(advisories advisory.List, f Fork) ([]byte, error) {
+func vex(advisories []Advisory, f Fork) ([]byte, error) {
 	type object map[string]any
 	statements, base := []object{}, f.Plan.Module.Version
 	for _, a := range advisories {
@@ -95,12 +93,12 @@ func vex(advisories advisory.List, f Fork) ([]byte, error) {
 			vulnerability["aliases"] = a.Aliases
 		}
 		s := object{"vulnerability": vulnerability, "products": []object{{"@id": purl(f.Module())}}, "status": "fixed"}
-		switch a.State(base) {
-		case advisory.MendedUpstream:
+		switch {
+		case !a.Affects(base):
 			s["status_notes"] = "Upstream's " + base + " does not have it."
-		case advisory.MendedHere:
+		case a.Mended != nil:
 			s["status_notes"] = "Fixed in the fork, with a test that fails without the fix."
-		case advisory.Open:
+		default:
 			s["status"], s["action_statement"] = "affected", a.Accepted[base]
 		}
 		statements = append(statements, s)

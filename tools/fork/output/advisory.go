@@ -1,0 +1,67 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"mongofork/tools/fork/syntax"
+)
+
+// advisoriesFile lists the known advisories and security fixes of upstream.
+const advisoriesFile = "etc/advisories.yaml"
+
+// Advisory is a published vulnerability of upstream, or an upstream fix without an advisory.
+type Advisory struct {
+	// ID is the advisory's ID, the fix's ticket, or a short name. Impact says what an attacker can do, or what goes wrong, Fixed which
+	// of upstream's versions have a fix.
+	ID, Title, Impact, Fixed string
+	// Aliases are the names of other databases, such as GO-2026-1234, by which scanners report it.
+	Aliases []string
+	// Affected holds the ranges of upstream's versions that have the defect, in the terms of //fork:base.
+	Affected []affected
+	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of declarations that the overlay
+	// touches or adds, Tests those of test functions that fail without them.
+	Mended *struct{ By, Tests []string }
+	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
+	Accepted map[string]string
+}
+
+// affected is a range of versions.
+type affected struct{ syntax.BaseRange }
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (a *affected) UnmarshalYAML(node *yaml.Node) (err error) {
+	a.BaseRange, err = syntax.ParseBaseRange(strings.Fields(node.Value))
+	return err
+}
+
+// Affects reports whether a version of upstream has the defect.
+func (a Advisory) Affects(version string) bool {
+	return slices.ContainsFunc(a.Affected, func(r affected) bool { return r.Holds(version) })
+}
+
+// ReadAdvisories reads a repository's list, in the order of the file; a repository without one knows none.
+func ReadAdvisories(root string) (list []Advisory, err error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(advisoriesFile)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err == nil {
+		err = decoder.Decode(&list)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", advisoriesFile, err)
+	}
+	return list, nil
+}
