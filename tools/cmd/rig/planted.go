@@ -23,7 +23,7 @@ type plantedCmd struct {
 	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
 }
 
-// patience is how long the tests may take. It is a failure if they do not end.
+// patience is how long the tests may take.
 const patience = 20 * time.Minute
 
 // Run plants defects into the fork.

@@ -85,7 +85,9 @@ func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return r.timed(ctx, w.ours(true)), nil
+	var result Result
+	err = w.ours(true).run(ctx, &result) // of which a part of a run would make a failure, as if a test had found the defect
+	return result, err
 }
 
 // Run runs the named suites and returns the results of their parts. Most of them wait for a server most of the time, each for its own,

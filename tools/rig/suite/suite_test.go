@@ -218,6 +218,9 @@ func TestOurTestsHaveToRun(t *testing.T) {
 	_, err := f.Ours(t.Context(), "build/v1.0.0")
 	require.NoError(t, err)
 	assert.True(t, f.runs[1].Fresh, "but not which defect is planted")
+	f.GoTest = func(context.Context, gotest.Command) (gotest.Result, error) { return nil, context.DeadlineExceeded }
+	_, err = f.Ours(t.Context(), "build/v1.0.0")
+	assert.ErrorIs(t, err, context.DeadlineExceeded, "what did not end has found nothing")
 }
 
 // TestSpec is about the pinned servers: what needs a newer one than the mongod runs on SecantusDB.
