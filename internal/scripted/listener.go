@@ -37,6 +37,7 @@ type Listener struct {
 
 	mu         sync.Mutex
 	handshakes []bson.Raw
+	accepts    []net.Conn
 }
 
 // Handshakes returns the first command of each connection so far.
@@ -46,8 +47,8 @@ func (l *Listener) Handshakes() []bson.Raw {
 	return append([]bson.Raw(nil), l.handshakes...)
 }
 
-// Listen starts a server that ends with the test, after waiting for the client to close all connections. The server speaks TLS if
-// cfg is not nil.
+// Listen starts a server that ends with the test, after waiting for the client to close all connections, unless the test has failed.
+// The server speaks TLS if cfg is not nil.
 func Listen(t *testing.T, reply bson.D, cfg *tls.Config) *Listener {
 	t.Helper()
 
@@ -60,9 +61,20 @@ func Listen(t *testing.T, reply bson.D, cfg *tls.Config) *Listener {
 	go l.accept()
 	t.Cleanup(func() {
 		_ = listener.Close()
+		if t.Failed() { // perhaps before it came to that
+			l.closeAll()
+		}
 		l.open.Wait()
 	})
 	return l
+}
+
+func (l *Listener) closeAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, nc := range l.accepts {
+		_ = nc.Close()
+	}
 }
 
 // URI returns the connection string of the server.
@@ -82,6 +94,9 @@ func (l *Listener) accept() {
 			nc = tls.Server(nc, l.tls)
 		}
 		l.open.Add(1)
+		l.mu.Lock()
+		l.accepts = append(l.accepts, nc)
+		l.mu.Unlock()
 		go func() {
 			defer l.open.Done()
 			defer nc.Close()
