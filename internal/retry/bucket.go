@@ -76,13 +76,16 @@ func (b *TokenBucket) fill(tenths int64) {
 	}
 }
 
-// sheddableReserve is what Sheddable commands leave in a bucket for the others.
-const sheddableReserve = tokenCapacity / 2
-
-// keepsFrom reports whether a command of the class gets no token. Those of other classes get any, as the specification says.
-func (b *TokenBucket) keepsFrom(c Criticality) bool {
-	return b != nil && c == Sheddable && b.tenths.Load() <= sheddableReserve
-}
-
 // BucketEmpty is a reason for no retry.
 const BucketEmpty Reason = "bucketEmpty"
+
+// Succeeded records the success of an attempt, which ends the execution.
+func (e *Execution) Succeeded() {
+	switch {
+	case e.policy == nil:
+	case e.sent:
+		e.policy.Bucket.deposit(retrySuccessReturn)
+	default:
+		e.policy.Bucket.deposit(successReturn)
+	}
+}

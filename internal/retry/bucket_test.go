@@ -19,7 +19,6 @@ func holding(tenths int64) *TokenBucket {
 // them.
 type tokenTest struct {
 	name     string
-	class    Criticality
 	tokens   int64
 	outcomes []*Failure
 	last     Reason // of the last verdict, empty if the last outcome is a success
@@ -39,9 +38,7 @@ func (tt tokenTest) run(t *testing.T) {
 			execution.Succeeded()
 			continue
 		}
-		failed := *failure
-		failed.Class = tt.class
-		last = execution.Failed(failed).Reason
+		last = execution.Failed(*failure).Reason
 	}
 	if last != tt.last {
 		t.Errorf("last verdict: %v, want %v", last, tt.last)
@@ -231,31 +228,4 @@ func BenchmarkConsumeAndDeposit(b *testing.B) {
 			}
 		})
 	})
-}
-
-// TestExecutionTokensOfClasses: what is sheddable leaves half of the tokens to the others, which know nothing of that.
-func TestExecutionTokensOfClasses(t *testing.T) {
-	const cost, half, full = 10, 5_000, 10_000 // in tenths
-	for _, tt := range []struct {
-		class  Criticality
-		tokens int64
-		want   Reason
-	}{
-		{class: Sheddable, tokens: full, want: Overloaded},
-		{class: Sheddable, tokens: half + 1, want: Overloaded},
-		{class: Sheddable, tokens: half, want: BucketEmpty},
-		{class: Sheddable, tokens: cost, want: BucketEmpty},
-		{class: Normal, tokens: half, want: Overloaded},
-		{class: Normal, tokens: cost, want: Overloaded},
-		{class: Normal, tokens: cost - 1, want: BucketEmpty},
-		{class: Critical, tokens: cost, want: Overloaded},
-		{class: Critical, tokens: cost - 1, want: BucketEmpty},
-	} {
-		paid := int64(0)
-		if tt.want == Overloaded {
-			paid = cost
-		}
-		tokenTest{class: tt.class, tokens: tt.tokens, outcomes: []*Failure{&overloaded}, last: tt.want,
-			want: tt.tokens - paid}.run(t)
-	}
 }

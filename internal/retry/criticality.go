@@ -15,3 +15,11 @@ const classes = int(Critical-Sheddable) + 1
 
 // class numbers the classes from the least critical, 0.
 func (c Criticality) class() int { return int(c - Sheddable) }
+
+// sheddableReserve is what Sheddable commands leave in a bucket for the others.
+const sheddableReserve = tokenCapacity / 2
+
+// keepsFrom reports whether a command of the class gets no token. Those of other classes get any, as the specification says.
+func (b *TokenBucket) keepsFrom(c Criticality) bool {
+	return b != nil && c == Sheddable && b.tenths.Load() <= sheddableReserve
+}

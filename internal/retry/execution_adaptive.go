@@ -12,14 +12,3 @@ func (e *Execution) heldBack(f Failure) Verdict {
 	f.Lasts = false
 	return e.backOff(f, Backoff(BaseBackoff, e.spared, e.policy.Jitter()))
 }
-
-// Succeeded records the success of an attempt, which ends the execution.
-func (e *Execution) Succeeded() {
-	switch {
-	case e.policy == nil:
-	case e.sent:
-		e.policy.Bucket.deposit(retrySuccessReturn)
-	default:
-		e.policy.Bucket.deposit(successReturn)
-	}
-}

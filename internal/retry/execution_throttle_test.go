@@ -160,3 +160,31 @@ func TestThrottledCommandsMintNoTokens(t *testing.T) {
 		t.Errorf("the bucket holds %v tokens, want %v", got, commands/10)
 	}
 }
+
+// TestExecutionTokensOfClasses: what is sheddable leaves half of the tokens to the others, which know nothing of that.
+func TestExecutionTokensOfClasses(t *testing.T) {
+	const cost, half, full = 10, 5_000, 10_000 // in tenths
+	for _, tt := range []struct {
+		class  Criticality
+		tokens int64
+		want   Reason
+	}{
+		{class: Sheddable, tokens: full, want: Overloaded},
+		{class: Sheddable, tokens: half + 1, want: Overloaded},
+		{class: Sheddable, tokens: half, want: BucketEmpty},
+		{class: Sheddable, tokens: cost, want: BucketEmpty},
+		{class: Normal, tokens: half, want: Overloaded},
+		{class: Normal, tokens: cost, want: Overloaded},
+		{class: Normal, tokens: cost - 1, want: BucketEmpty},
+		{class: Critical, tokens: cost, want: Overloaded},
+		{class: Critical, tokens: cost - 1, want: BucketEmpty},
+	} {
+		paid := int64(0)
+		if tt.want == Overloaded {
+			paid = cost
+		}
+		failed := overloaded
+		failed.Class = tt.class
+		tokenTest{tokens: tt.tokens, outcomes: []*Failure{&failed}, last: tt.want, want: tt.tokens - paid}.run(t)
+	}
+}

@@ -224,7 +224,7 @@ var tells = regexp.MustCompile(`(?i)upstream|overlay|fork|revision|_20[0-9][0-9]
 var tellsInMessage = regexp.MustCompile(`(?i)upstream|overlay|\bfork|\bbases?\b`)
 
 // What may be left off the end of the series begins with this step; the words are of that alone.
-const optional = "11"
+const optional = "21"
 
 var optionalWords = regexp.MustCompile(
 	`(?i)token ?bucket|throttl|criticality|sheddable|held ?back|\badaptiveRetries|adaptiveThrottling|RetryMonitor|RetryError\b`)

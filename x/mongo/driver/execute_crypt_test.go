@@ -111,14 +111,6 @@ func TestExecuteRetryThatCannotBeBuilt(t *testing.T) {
 			require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
 			assert.Equal(t, "scripted", serverErr.Message)
 		})
-		t.Run(name+" in time", func(t *testing.T) {
-			s := scripted.New(t, scripted.Overloaded())
-			op := op(s)
-			ctx := scripted.NewContext()
-			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded}, failing: func() { ctx.End(context.DeadlineExceeded) }}
-			err := s.Execute(ctx, op)
-			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
-		})
 		t.Run(name+" in another client's time", func(t *testing.T) {
 			s := scripted.New(t, scripted.Overloaded())
 			op := op(s)

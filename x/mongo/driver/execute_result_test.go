@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -119,6 +118,68 @@ func TestBackoffEndsWithEitherContext(t *testing.T) {
 			hasCode(462)(t, err)
 			assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
 			assert.Len(t, s.Slept, 1)
+		})
+	}
+}
+
+func TestExecuteOverloadCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := scripted.New(t, scripted.Rejected())
+	s.OnSleep = cancel
+
+	err := s.Execute(ctx, s.Write())
+	assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+	var serverErr driver.Error
+	require.True(t, errors.As(err, &serverErr))
+	assert.Equal(t, int32(462), serverErr.Code)
+	assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
+}
+
+// TestExecuteOverloadCancelledAfterAnotherError returns what the operation would have failed with if the backoff had ended.
+func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
+	cancelled := func(replies ...any) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		s := scripted.New(t, replies...)
+		s.OnSleep = cancel
+		return s.Execute(ctx, s.Write())
+	}
+
+	t.Run("that may have written", func(t *testing.T) {
+		err := cancelled(scripted.ShuttingDown(), scripted.Rejected())
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr))
+		assert.Equal(t, int32(91), serverErr.Code)
+		assert.False(t, serverErr.HasErrorLabel(driver.NoWritesPerformed), "an application might write again")
+	})
+	t.Run("that has labels of its own", func(t *testing.T) {
+		err := cancelled(overloadedWriteConcern)
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		var failed driver.WriteCommandError
+		require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
+		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, failed.Labels)
+		assert.Equal(t, int64(462), failed.WriteConcernError.Code)
+	})
+	t.Run("of establishing a connection", func(t *testing.T) {
+		err := cancelled(establishmentError{server: "a:27017", cause: io.EOF})
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr))
+		assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
+	})
+}
+
+// TestExecuteNoTimeToBuildRetry is about a deadline that passes while the command of a retry is encrypted.
+func TestExecuteNoTimeToBuildRetry(t *testing.T) {
+	for name, op := range anyKind {
+		op := op
+		t.Run(name, func(t *testing.T) {
+			s := scripted.New(t, scripted.Overloaded())
+			op := op(s)
+			ctx := scripted.NewContext()
+			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded}, failing: func() { ctx.End(context.DeadlineExceeded) }}
+			err := s.Execute(ctx, op)
+			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
 		})
 	}
 }

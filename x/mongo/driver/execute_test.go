@@ -301,53 +301,6 @@ func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 	assert.Equal(t, int32(462), err.(driver.Error).Code)
 }
 
-func TestExecuteOverloadCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := scripted.New(t, scripted.Rejected())
-	s.OnSleep = cancel
-
-	err := s.Execute(ctx, s.Write())
-	assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-	var serverErr driver.Error
-	require.True(t, errors.As(err, &serverErr))
-	assert.Equal(t, int32(462), serverErr.Code)
-	assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
-}
-
-// TestExecuteOverloadCancelledAfterAnotherError returns what the operation would have failed with if the backoff had ended.
-func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
-	cancelled := func(replies ...any) error {
-		ctx, cancel := context.WithCancel(context.Background())
-		s := scripted.New(t, replies...)
-		s.OnSleep = cancel
-		return s.Execute(ctx, s.Write())
-	}
-
-	t.Run("that may have written", func(t *testing.T) {
-		err := cancelled(scripted.ShuttingDown(), scripted.Rejected())
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr))
-		assert.Equal(t, int32(91), serverErr.Code)
-		assert.False(t, serverErr.HasErrorLabel(driver.NoWritesPerformed), "an application might write again")
-	})
-	t.Run("that has labels of its own", func(t *testing.T) {
-		err := cancelled(overloadedWriteConcern)
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-		var failed driver.WriteCommandError
-		require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
-		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, failed.Labels)
-		assert.Equal(t, int64(462), failed.WriteConcernError.Code)
-	})
-	t.Run("of establishing a connection", func(t *testing.T) {
-		err := cancelled(establishmentError{server: "a:27017", cause: io.EOF})
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr))
-		assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
-	})
-}
-
 func TestExecuteOverloadKeepsTransactionNumber(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
 	require.NoError(t, s.Execute(context.Background(), s.Write()))
@@ -385,43 +338,6 @@ func TestExecuteOverloadCommit(t *testing.T) {
 		require.NoError(t, s.Execute(context.Background(), commit(s)))
 		assert.Equal(t, []any{int32(1), int32(1), "majority", "majority"}, s.Field("writeConcern", "w"))
 	})
-}
-
-func TestExecuteCommitWithoutMajority(t *testing.T) {
-	reply := func(code int32, labels ...string) bson.D {
-		d := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: int32(251)}, {Key: "codeName", Value: "NoSuchTransaction"}}
-		if code != 0 {
-			d = append(d, bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}}})
-		}
-		return append(d, bson.E{Key: "errorLabels", Value: labels})
-	}
-	for _, tc := range []struct {
-		name  string
-		reply bson.D
-		want  bool
-	}{
-		{name: "write concern timeout", reply: reply(64), want: true},
-		{name: "no write concern error", reply: reply(0), want: false},
-		{name: "unknown write concern", reply: reply(79), want: false},
-		{name: "unsatisfiable write concern", reply: reply(100), want: false},
-		{name: "transient", reply: reply(64, driver.TransientTransactionError), want: false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			for _, committing := range []bool{true, false} {
-				s := scripted.New(t, tc.reply)
-				op := s.Write()
-				op.Client = scripted.Session(t)
-				require.NoError(t, op.Client.StartTransaction(nil))
-				require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-				op.Client.Committing, op.Client.Aborting = committing, !committing
-
-				var serverErr driver.Error
-				require.True(t, errors.As(s.Execute(context.Background(), op), &serverErr), "want a server error")
-				assert.Equal(t, int32(251), serverErr.Code)
-				assert.Equal(t, tc.want && committing, serverErr.HasErrorLabel(driver.UnknownTransactionCommitResult))
-			}
-		})
-	}
 }
 
 func TestExecuteOverloadBatches(t *testing.T) {

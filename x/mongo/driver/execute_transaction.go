@@ -1,11 +1,6 @@
 package driver
 
-import (
-	"context"
-
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
-)
+import "go.mongodb.org/mongo-driver/v2/internal/driverutil"
 
 // inTransaction reports whether the command is one of a transaction, other than the one that ends it.
 func (ex *operationRun) inTransaction() bool {
@@ -85,17 +80,6 @@ func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
 	return a.err
 }
 
-// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
-// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
-// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
-func lacksMajority(e Error) bool {
-	if e.HasErrorLabel(TransientTransactionError) {
-		return false
-	}
-	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
-	return ok && confirmable(int32(code))
-}
-
 // confirmable reports whether a commit with a write concern error of this code may have happened. It has not if the members
 // cannot satisfy the write concern.
 func confirmable(code int32) bool {
@@ -128,30 +112,4 @@ func commitFailed(e WriteCommandError, retryable bool) error {
 		err = withLabel(err, RetryableWriteError)
 	}
 	return err
-}
-
-// selectServer selects a server for an attempt.
-//
-//fork:wrap the result of a commit that no server is found for is unknown
-func (op Operation) selectServer(
-	ctx context.Context,
-	requestID int32,
-	deprioritized []description.Server,
-) (Server, error) {
-	waits := ctx.Err() == nil
-	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-	if waits {
-		err = op.labelSelection(err)
-	}
-	return server, err
-}
-
-// labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
-// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as those of a disconnected client or an ended context, do not
-// get it: a caller that commits until the result is known would not stop.
-func (op Operation) labelSelection(err error) error {
-	if !op.commits() || !isContextError(err) {
-		return err
-	}
-	return withLabel(err, UnknownTransactionCommitResult)
 }

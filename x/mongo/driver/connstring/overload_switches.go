@@ -1,23 +1,21 @@
 package connstring
 
-import "fmt"
-
-// The names of the options as the parser keeps unknown options.
-const (
-	adaptiveRetriesKey    = "adaptiveretries"
-	adaptiveThrottlingKey = "adaptivethrottling"
+import (
+	"fmt"
+	"strings"
 )
 
 // takeSwitches removes adaptiveRetries and adaptiveThrottling from the unknown options.
 func (u *ConnString) takeSwitches() error {
-	if err := u.takeBool(adaptiveRetriesKey, "adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet); err != nil {
+	if err := u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet); err != nil {
 		return err
 	}
-	return u.takeBool(adaptiveThrottlingKey, "adaptiveThrottling", &u.AdaptiveThrottling, &u.AdaptiveThrottlingSet)
+	return u.takeBool("adaptiveThrottling", &u.AdaptiveThrottling, &u.AdaptiveThrottlingSet)
 }
 
 // takeBool removes an option from the unknown ones and returns its value.
-func (u *ConnString) takeBool(key, name string, value, set *bool) error {
+func (u *ConnString) takeBool(name string, value, set *bool) error {
+	key := strings.ToLower(name) // as the parser keeps unknown options
 	for _, text := range u.UnknownOptions[key] {
 		if text != "true" && text != "false" {
 			return fmt.Errorf("invalid value for %q: %q", name, text)

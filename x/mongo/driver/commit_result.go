@@ -1,0 +1,44 @@
+package driver
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
+// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
+// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
+func lacksMajority(e Error) bool {
+	if e.HasErrorLabel(TransientTransactionError) {
+		return false
+	}
+	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
+	return ok && confirmable(int32(code))
+}
+
+// selectServer selects a server for an attempt.
+//
+//fork:wrap the result of a commit that no server is found for is unknown
+func (op Operation) selectServer(
+	ctx context.Context,
+	requestID int32,
+	deprioritized []description.Server,
+) (Server, error) {
+	waits := ctx.Err() == nil
+	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
+	if waits {
+		err = op.labelSelection(err)
+	}
+	return server, err
+}
+
+// labelSelection adds the label UnknownTransactionCommitResult to the error of a commit that waited for a server in vain
+// (transactions.md, "UnknownTransactionCommitResult"). Immediate errors, such as those of a disconnected client or an ended context, do not
+// get it: a caller that commits until the result is known would not stop.
+func (op Operation) labelSelection(err error) error {
+	if !op.commits() || !isContextError(err) {
+		return err
+	}
+	return withLabel(err, UnknownTransactionCommitResult)
+}
