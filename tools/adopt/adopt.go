@@ -91,7 +91,6 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
 				": whoever builds the application, or imports it, needs that version of Go"}
 		}
-		c.Notes = append(c.Notes, s.left()...)
 		return s.build(ctx, plan.SkipBuild, "it builds without the change")
 	})
 }
@@ -192,7 +191,7 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 	if err := c.apply(s.app.Dir); err != nil {
 		return "", errors.Join(err, s.app.keep(before))
 	}
-	if effect, _, err = s.app.check(ctx); err != nil {
+	if effect, _, _, err = s.app.check(ctx); err != nil {
 		if s.work.file != "" {
 			err = fmt.Errorf("%w: the workspace %s decides", err, s.work.file)
 		}

@@ -77,35 +77,27 @@ func (s *selected) fork(a Application) string {
 // Check reports what the application is built with, in the environment as it is. Upstream's driver, a fork of an older version
 // than the application's modules require, or one of a patch level below the least is an error.
 func (a Application) Check(ctx context.Context, least string) (string, error) {
-	effect, advice, err := a.check(ctx)
-	if err != nil && advice != "" {
+	effect, s, advice, err := a.check(ctx)
+	switch {
+	case err != nil && advice != "":
 		err = fmt.Errorf("%w: %s", err, advice)
-	}
-	if err != nil || least == "" {
-		return effect, err
-	}
-	level, err := a.level(ctx)
-	if err == nil && !reaches(level, least) {
+	case err == nil && least != "" && !reaches(a.level(s), least):
 		err = fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect,
-			cmp.Or(level, "nothing"), least, a.commandLine(a.Dir))
+			cmp.Or(a.level(s), "nothing"), least, a.commandLine(a.Dir))
 	}
 	return effect, err
 }
 
 // level returns how the fork calls itself that the application is built with; empty if that is not known.
-func (a Application) level(ctx context.Context) (string, error) {
-	s, err := a.selected(ctx)
-	if err != nil {
-		return "", err
-	}
+func (a Application) level(s *selected) string {
 	if _, level, ok := strings.Cut(s.Replace.Version, "-"); ok {
-		return level, nil
+		return level
 	}
 	folder := s.Replace.Dir
 	if vendored(a.Dir) {
 		folder = filepath.Join(a.Dir, "vendor", filepath.FromSlash(a.Driver)) // this is what it is built with
 	}
-	return constant(folder, "fork.go", patchLevel), nil
+	return constant(folder, "fork.go", patchLevel)
 }
 
 // reaches reports whether a patch level, such as fork.2 or fork.2.g0123456789ab for a commit after it, is at least the other.
@@ -122,19 +114,19 @@ func (a Application) commandLine(dir string) string {
 	return shellescape.QuoteCommand(append(slices.Clone(a.Command), dir))
 }
 
-func (a Application) check(ctx context.Context) (effect, advice string, err error) {
+// check says which driver is in effect or, if it is none of ours, what to do.
+func (a Application) check(ctx context.Context) (effect string, s *selected, advice string, err error) {
 	file, err := parse(a.Dir)
 	if err != nil {
-		return "", "", err
+		return "", nil, "", err
 	}
 	work, err := a.workspace(ctx)
 	if err != nil {
-		return "", "", err
+		return "", nil, "", err
 	}
 	defer func() { err = errors.Join(err, work.restore()) }()
-	s, err := a.selected(ctx)
-	if err != nil {
-		return "", "", a.explain(ctx, err, file)
+	if s, err = a.selected(ctx); err != nil {
+		return "", nil, "", a.explain(ctx, err, file)
 	}
 	name, base := file.Module.Mod.Path, s.fork(a)
 	advice = a.commandLine(a.Dir) + " puts the fork in its place"
@@ -144,10 +136,6 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
-		if v1 := a.v1(file); v1 != nil && !v1.Indirect {
-			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that",
-				v1.Mod)
-		}
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
 	case s.Replace != nil:
@@ -156,7 +144,7 @@ func (a Application) check(ctx context.Context) (effect, advice string, err erro
 	default:
 		err = fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	}
-	return effect, advice, err
+	return effect, s, advice, err
 }
 
 // explain says of an application that the go command finds no driver in what it uses instead.
@@ -169,21 +157,13 @@ func (a Application) explain(ctx context.Context, err error, file *modfile.File)
 		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
 			file.Module.Mod.Path)
 	}
-	if v1 := a.v1(file); v1 != nil {
-		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
-			"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, v1.Mod)
-	}
-	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, a.Driver)
-}
-
-// v1 returns the line that requires v1 of the driver, if there is one.
-func (a Application) v1(file *modfile.File) *modfile.Require {
 	for _, r := range file.Require {
 		if r.Mod.Path == strings.TrimSuffix(a.Driver, "/v2") {
-			return r
+			return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
+				"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, r.Mod)
 		}
 	}
-	return nil
+	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, a.Driver)
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,

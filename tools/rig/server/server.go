@@ -141,8 +141,8 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// started returns the server at an address, once it answers, or the error of starting it, after which nothing is left of it.
-func (s *Server) started(ctx context.Context, uri string, err error) (*Server, error) {
+// answering returns the server at an address, once it answers, or the error of starting it, after which nothing is left of it.
+func (s *Server) answering(ctx context.Context, uri string, err error) (*Server, error) {
 	if err == nil {
 		s.URI, s.Env = uri, append(s.Env, "MONGODB_URI="+uri)
 		s.Version, err = awaitPrimary(ctx, uri, s.Failed())
@@ -183,7 +183,7 @@ func (c Config) openFirst(ctx context.Context) (*Server, error) {
 	for _, f := range []struct {
 		name string
 		open func(context.Context, Config) (*Server, error)
-	}{{Given, openGiven}, {Path, openPath}, {Pinned, openPinned}, {SecantusDB, openSecantus}} {
+	}{{Given, openGiven}, {Path, started(findMongod)}, {Pinned, started(installMongod)}, {SecantusDB, openSecantus}} {
 		if c.Topology != "" && (f.name == Given || f.name == SecantusDB) {
 			continue
 		}
