@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
@@ -46,14 +47,15 @@ func (p *Project) Editable(f output.Fork) (tree filetree.Tree, same map[string]s
 	tree, same = maps.Clone(f.Tree), map[string]string{}
 	for _, file := range f.Plan.Overlay.Files {
 		data, ok := tree[file.Path]
+		source, err := os.ReadFile(p.file(file.From))
 		switch {
 		case !ok: // all of it is in upstream's files
-		case bytes.Equal(data, file.Data):
-			same[file.Path] = p.file(file.Path)
+		case err == nil && bytes.Equal(data, source):
+			same[file.Path] = p.file(file.From)
 		case file.Source != nil:
 			clause := []byte("\npackage " + file.Source.AST.Name.Name + "\n")
 			note := fmt.Sprintf("%s // made from %s: edit that file, then run \"make fork\"\n", bytes.TrimSpace(clause),
-				file.Path)
+				file.From)
 			whole := append([]byte("\n"), data...) // the clause may come first
 			tree[file.Path] = bytes.Replace(whole, clause, []byte("\n"+note), 1)[1:]
 		}

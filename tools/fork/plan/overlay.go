@@ -1,13 +1,18 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -18,9 +23,9 @@ type Overlay struct{ Files []*File }
 
 // File is one file of the overlay.
 type File struct {
-	// Path is the same in this repository and in the output.
-	Path string
-	Data []byte
+	// Path is the file's in the output; From is its in this repository, the same unless the base has the folder elsewhere.
+	Path, From string
+	Data       []byte
 	// Source is nil for files that are not Go source.
 	Source *syntax.File
 	// Decls are the declarations with their directives.
@@ -61,6 +66,14 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	moved := map[string]string{}
+	table, err := os.ReadFile(filepath.Join(root, "etc", "bases", version, "paths"))
+	if err == nil {
+		err = yaml.Unmarshal(table, &moved)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
 	o, ps, repository := &Overlay{}, problem.List{}, os.DirFS(root)
 	for _, folder := range folders {
 		err := fs.WalkDir(repository, folder, func(name string, e fs.DirEntry, err error) error {
@@ -76,7 +89,9 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 				return nil
 			default:
 				data, err := fs.ReadFile(repository, name)
-				if f := o.ReadFile(name, data, version, &ps); err == nil && f != nil {
+				at, text := inPlace(moved, name, data)
+				if f := o.ReadFile(at, text, version, &ps); err == nil && f != nil {
+					f.From = name
 					o.Files = append(o.Files, f)
 				}
 				return err
@@ -91,6 +106,22 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 		}
 	}
 	return o, ps, nil
+}
+
+// inPlace returns where a base has a file of the overlay, and its text with the imports of there. A base may have folders elsewhere, such
+// as those below x, which upstream calls unstable.
+func inPlace(moved map[string]string, name string, data []byte) (string, []byte) {
+	for here, there := range moved {
+		if file, below := strings.CutPrefix(name, here+"/"); below {
+			name = there + "/" + file
+		}
+		imported := regexp.MustCompile(`("[^"\n]+/)` + regexp.QuoteMeta(here) + `(/[^"\n]*)?"`)
+		data = imported.ReplaceAll(data, []byte("${1}"+there+`${2}"`))
+	}
+	if sorted, err := format.Source(data); len(moved) > 0 && err == nil && syntax.IsGoFile(name) {
+		data = sorted
+	}
+	return name, data
 }
 
 // ReadFile reads one overlay file; nil if it is for other bases or unusable.
