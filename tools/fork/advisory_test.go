@@ -13,8 +13,8 @@ import (
 	"mongofork/tools/fork/output"
 )
 
-// The overlay fits every base and its lock: what is changed for one goes into the others, too. What mends an advisory in the fork, and the test of that, are in the overlay of every base that is affected. A base with an open one is
-// released only if the list says why.
+// The overlay fits every base and its lock: what is changed for one goes into the others, too. What mends an advisory in the fork, and the
+// test of that, are in the overlay of every base that is affected. A base with an open one is released only if the list says why.
 func TestEveryBase(t *testing.T) {
 	t.Parallel()
 	list, err := output.ReadAdvisories(repositoryRoot)

@@ -1,7 +1,6 @@
 package fork
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -67,19 +66,6 @@ func TestLockMistakes(t *testing.T) {
 		_, err := p.Plan(t.Context())
 		require.ErrorContains(t, err, "fix: restore the file from version control, then make lock")
 		require.ErrorAs(t, err, &problem.List{})
-	}
-}
-
-func TestBaseThatIsNoVersion(t *testing.T) {
-	t.Parallel()
-	root := builtProject(t, filetree.Tree{}).Root
-	for _, base := range []string{"", "2.0.0", "v2.0", "../v2.0.0"} {
-		p := &Project{Root: root, Base: base}
-		want := fmt.Sprintf("base %q is not a version such as v2.5.0", base)
-		_, err := p.ReadLock()
-		require.EqualError(t, err, want)
-		_, err = p.Accept(t.Context(), forktest.Module)
-		require.EqualError(t, err, want)
 	}
 }
 

@@ -129,7 +129,7 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 	return path.Join(path.Dir(file.Path), "self_"+path.Base(file.Path)), text
 }
 
-// The patch makes upstream's tree the fork's.
+// The patch makes upstream's tree the fork's. It may take ten seconds: git commits the whole driver twice, and applies the patch.
 func TestRealPatch(t *testing.T) {
 	t.Parallel()
 	realModule(t)

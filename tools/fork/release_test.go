@@ -268,6 +268,7 @@ func unzip(t *testing.T, data []byte) *zip.Reader {
 
 // A fresh application that uses what the fork adds, and the adapters, needs the released files only. It can tell that it was
 // made for a newer driver than the fork is built on. The release is the same bytes each time.
+// It may take more than ten seconds: the driver is compiled from a module cache of its own.
 func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the whole driver")

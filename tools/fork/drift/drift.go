@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
@@ -139,21 +138,18 @@ func texts(decls []*syntax.Decl) (out []byte) {
 	return out
 }
 
-// fit lays the overlay's files that are for another version over it, and compiles the result. What a row tells already is left out.
+// fit lays the overlay's files that are for another version over it, and compiles the result.
 func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay *plan.Overlay) error {
 	p, problems := plan.Match(target, overlay)
-	if r.Uncompiled = len(problems) > 0; !r.Uncompiled {
+	if len(problems) == 0 {
 		fork, err := compile(ctx, p)
-		if r.Uncompiled = errors.As(err, &problems); !r.Uncompiled {
+		if !errors.As(err, &problems) {
 			if err == nil {
 				r.Misfits = fork.refused
 			}
 			return err
 		}
 	}
-	r.Misfits = slices.DeleteFunc(problems, func(found problem.Problem) bool {
-		at := fmt.Sprintf("%s:%d", found.File, found.Line)
-		return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Ours == at && row.NeedsReview() })
-	})
+	r.Misfits, r.Uncompiled = problems, true
 	return nil
 }

@@ -173,18 +173,3 @@ func TestFit(t *testing.T) {
 		})
 	}
 }
-
-// What a row tells is not told again as a misfit.
-func TestFitDoesNotRepeat(t *testing.T) {
-	t.Parallel()
-	root, p := forktest.Plan(t,
-		filetree.Tree{"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { return " +
-			"true }\n")})
-	report := against(t, root, p, func(tree filetree.Tree) {
-		tree["pool/pool.go"] = bytes.Replace(tree["pool/pool.go"], []byte("func retryable(err error) bool { return false }"), nil,
-			1)
-	})
-	require.Equal(t, Gone, report.Rows[0].Class)
-	require.Empty(t, report.Misfits)
-	require.True(t, report.Uncompiled)
-}
