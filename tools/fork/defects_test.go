@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/forktest"
 )
 
 // The programs that show defects of upstream compile against the releases that have them, and stay short enough for a report.
 func TestDefectProgramsCompile(t *testing.T) {
 	t.Parallel()
-	realModule(t)
+	forktest.Released(t, realBase)
 	dir := filepath.Join(repositoryRoot, "docs", "upstream-defects")
 	programs, err := filepath.Glob(filepath.Join(dir, "*", "main.go"))
 	require.NoError(t, err)

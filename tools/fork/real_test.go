@@ -32,33 +32,11 @@ const (
 	repositoryRoot = "../.."
 )
 
-// realModule returns the driver from the module cache. Without it the test
-// is skipped, except in continuous integration, which has to have it.
-func realModule(t *testing.T) *upstream.Module {
-	t.Helper()
-	return forktest.Released(t, realBase)
-}
-
-// eachBase runs a test for each base of the repository, side by side.
-func eachBase(t *testing.T, test func(*testing.T, *Project)) {
-	t.Helper()
-	realModule(t)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
-	require.NoError(t, err)
-	require.NotEmpty(t, bases)
-	for _, base := range bases {
-		t.Run(base, func(t *testing.T) {
-			t.Parallel()
-			test(t, &Project{Root: repositoryRoot, Base: base, Source: upstream.Download})
-		})
-	}
-}
-
 // Replacing declarations by themselves in place changes no byte of upstream's
 // files: extents, imports and directives are cut exactly.
 func TestRealSelfReplacement(t *testing.T) {
 	t.Parallel()
-	m := realModule(t)
+	m := forktest.Released(t, realBase)
 	o := &plan.Overlay{}
 	var problems problem.List
 	for _, folder := range m.Folders() {
@@ -132,7 +110,7 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 // The patch makes upstream's tree the fork's. It may take ten seconds: git commits the whole driver twice, and applies the patch.
 func TestRealPatch(t *testing.T) {
 	t.Parallel()
-	realModule(t)
+	forktest.Released(t, realBase)
 	p := &Project{Root: repositoryRoot, Base: realBase, Source: upstream.Download}
 	matched, tree, err := p.Assemble(t.Context())
 	require.NoError(t, err)

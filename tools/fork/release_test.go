@@ -21,6 +21,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
@@ -274,7 +275,7 @@ func TestRepositoryReleaseInAFreshModule(t *testing.T) {
 		t.Skip("compiles the whole driver")
 	}
 	t.Parallel()
-	realModule(t)
+	forktest.Released(t, realBase)
 	const program = `package main
 
 import (

@@ -1,9 +1,7 @@
 package drift
 
 import (
-	"bytes"
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,39 +99,6 @@ func against(t *testing.T, root string, p *plan.Plan, edit func(filetree.Tree)) 
 	report, err := Compare(t.Context(), p, target, overlay)
 	require.NoError(t, err)
 	return report
-}
-
-// What is in another package is found, and shown with what has changed on the way.
-func TestTwins(t *testing.T) {
-	t.Parallel()
-	root, p := forktest.Plan(t, filetree.Tree{"pool/overlay.go": []byte(`package pool
-
-import "context"
-
-//fork:wrap counts
-func (p *Pool) Get(ctx context.Context, name string) (int, error) { return p.upstreamGet(ctx, name) }
-
-//fork:wrap counts
-func Open(cfg Config) *Pool { return upstreamOpen(cfg) }
-`)})
-	moved := against(t, root, p, func(tree filetree.Tree) {
-		for _, name := range tree.Paths() {
-			if file, ok := strings.CutPrefix(name, "pool/"); ok {
-				tree["internal/pool/"+file] = bytes.Replace(tree[name], []byte("&Pool{cfg: cfg}"),
-					[]byte("&Pool{cfg, 0}"), 1)
-				delete(tree, name)
-			}
-		}
-	})
-	for _, row := range moved.Rows {
-		require.Equal(t, Moved, row.Class, row.Subject)
-		require.Equal(t, "internal/pool", row.To)
-		require.Equal(t, "internal/"+row.Was, row.Now)
-		require.Equal(t, row.Subject.Name == "Open", row.Diff != "", row.Subject)
-		require.Equal(t, row.How == "wrap", row.NeedsReview(), "what is only used is as it was")
-	}
-	require.Len(t, moved.Rows, 4, "Get and Open, and the types that they use")
-	require.True(t, moved.Uncompiled)
 }
 
 // The files that are for the other version are laid over it and compiled, though no base has them, and though all that the base's

@@ -81,20 +81,6 @@ func TestOutputEdited(t *testing.T) {
 	requireTree(t, o, newTree)
 }
 
-// What the next build would write anyway is no edit to be lost.
-func TestOutputEditedAsBuilt(t *testing.T) {
-	t.Parallel()
-	o := testOutput(t)
-	_, err := o.Write(oldTree, false)
-	require.NoError(t, err)
-	require.NoError(t, os.RemoveAll(o.Dir))
-	require.NoError(t, newTree.Write(o.Dir))
-	written, err := o.Write(newTree, false)
-	require.NoError(t, err)
-	require.False(t, written)
-	requireTree(t, o, newTree)
-}
-
 func TestOutputForeign(t *testing.T) {
 	t.Parallel()
 	o := testOutput(t)
