@@ -85,8 +85,9 @@ func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var result Result
-	err = w.ours(true).run(ctx, &result) // of which a part of a run would make a failure, as if a test had found the defect
+	ours := w.ours(true)
+	result := Result{Name: ours.name}
+	err = ours.run(ctx, &result) // of which a part of a run would make a failure, as if a test had found the defect
 	return result, err
 }
 
