@@ -305,7 +305,7 @@ size: ## Count what a team has to carry, beside the driver
 		grep '\.go$$' | grep -v -e _test.go -e ^internal/scripted/ | xargs cat | wc -l)"
 	@echo "targets of make: $$($(MAKE) -s help | wc -l)"
 	@echo "pages: $$(ls $(PAGES) | wc -l), words: $$(cat $(PAGES) | wc -w)"
-	@echo "patches: $$(ls etc/series/[0-9]*.yaml | wc -l)"
+	@echo "patches: $$(ls etc/series/[0-9]* | wc -l)"
 
 .PHONY: lint
 lint: fork ## Run golangci-lint on the modules of this repository and on the overlay, and check the workflows of GitHub Actions

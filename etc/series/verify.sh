@@ -7,9 +7,9 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
-tree=build/series/$BASE.tree goal=$PWD/build/series/$BASE.goal shown=$PWD/build/series/$BASE.txt
-rm -rf "$goal"
-go run ./tools/cmd/mongofork series --goal "$goal" >/dev/null
+tree=build/series/$BASE.tree last=$PWD/build/series/$BASE.last shown=$PWD/build/series/$BASE.txt
+rm -rf "$last"
+go run ./tools/cmd/mongofork series --tree "$last" >/dev/null
 patches=("$root/build/series/$BASE"/[0-9]*.patch)
 patches=("${patches[@]:1}") # without the cover letter
 trap 'echo "${patch:+${patch##*/}: }this failed: $BASH_COMMAND (the tree is in $tree)" >&2' ERR
@@ -52,5 +52,5 @@ for patch in "${patches[@]}"; do
 	show "after ${patch##*/}"
 	echo "${patch##*/}: $(tail -1 .git/tests)"
 done
-diff -r --exclude=.git . "$goal"
+diff -r --exclude=.git . "$last"
 echo "$BASE: the series applies, each commit passes by itself, and the last is the fork except for what etc/series/series.yaml leaves out"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 
@@ -37,7 +36,7 @@ func (c *patchCmd) Run(a *app) error {
 
 type seriesCmd struct {
 	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
-	Goal   string `placeholder:"DIR" help:"Write the tree that the series has to lead to, too: the fork, except for what it leaves out."`
+	Tree   string `placeholder:"DIR" help:"Write the tree that the series leads to, too: the fork, except for what it leaves out."`
 	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
 	Tests  bool   `help:"Write the unified tests for the specifications' repository instead, to its checkout that --output names."`
 }
@@ -57,13 +56,12 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	patches, _, err := steps.Patches(a.ctx, a.run, a.author())
+	patches, tree, err := steps.Patches(a.ctx, a.run, a.author())
 	if err != nil {
 		return err
 	}
-	if c.Goal != "" {
-		goal, err := steps.Goal()
-		if err := errors.Join(err, goal.Write(c.Goal)); err != nil {
+	if c.Tree != "" {
+		if err := tree.Write(c.Tree); err != nil {
 			return err
 		}
 	}
@@ -80,7 +78,7 @@ func (c *seriesCmd) Run(a *app) error {
 
 // fixes writes the fixes for the base.
 func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
-	_, opt, err := series.ReadSteps(a.project.Root)
+	opt, err := series.ReadOptions(a.project.Root)
 	if err != nil {
 		return err
 	}
@@ -98,14 +96,14 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 	}
 	out := a.folder(c.Output, "series", a.project.Base, "fixes")
 	for _, p := range patches {
-		a.printf("%s/%s: %s\n", out.Label, p.Name, p.Lines())
+		a.printf("%s/%s: %s\n", out.Label, p.Name, p.Lines)
 	}
 	return series.Write(out.Dir, patches)
 }
 
 // tests writes the change request for the specifications.
 func (c *seriesCmd) tests(a *app) error {
-	_, opt, err := series.ReadSteps(a.project.Root)
+	opt, err := series.ReadOptions(a.project.Root)
 	if err != nil {
 		return err
 	}

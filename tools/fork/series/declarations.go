@@ -11,6 +11,8 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
+
+	"golang.org/x/tools/txtar"
 )
 
 // asBefore returns the text of a file with the declarations that steps after the last one change as these were before, the latest step
@@ -18,11 +20,11 @@ import (
 func (s *Series) asBefore(f *plan.File, last int) ([]byte, error) {
 	data := f.Data
 	for i := len(s.Steps) - 1; i > last; i-- {
-		text, ok := s.Steps[i].Before[f.Path]
-		if !ok {
+		at := slices.IndexFunc(s.Steps[i].archive, func(file txtar.File) bool { return file.Name == f.Path })
+		if at < 0 || i < s.fixes {
 			continue
 		}
-		before, err := syntax.Parse(f.Path, text)
+		before, err := syntax.Parse(f.Path, s.Steps[i].archive[at].Data)
 		if err != nil {
 			return nil, err
 		}
@@ -34,12 +36,12 @@ func (s *Series) asBefore(f *plan.File, last int) ([]byte, error) {
 		for _, d := range before.Decls {
 			late := now.Decl(d.Key.Name)
 			if late == nil {
-				return nil, fmt.Errorf("%s: %s has no %s", s.Steps[i].File(), f.Path, d.Key.Name)
+				return nil, fmt.Errorf("%s: %s has no %s", s.Steps[i].from, f.Path, d.Key.Name)
 			}
 			edit := assemble.Edit{}
 			edit.Start, edit.End = late.Extent()
 			from, to := d.Extent()
-			edit.Text = text[from:to]
+			edit.Text = before.Src[from:to]
 			edits = append(edits, edit)
 		}
 		if data, err = assemble.Splice(data, edits); err != nil {
@@ -91,7 +93,7 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 		paragraphs := bytes.Split(source.Src[edit.Start:edit.End], []byte("\n//\n"))
 		for _, n := range s.Options.Comments[touch.Key.String()] {
 			if n > len(paragraphs) {
-				return fmt.Errorf("%s/%s: the comment of %s has no paragraph %d", Folder, Setup, touch.Key, n)
+				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}
 			edit.Text = append(append(edit.Text, "\n//\n"...), paragraphs[n-1]...)
 		}

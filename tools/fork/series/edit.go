@@ -109,14 +109,13 @@ func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, e
 
 // places returns the innermost nodes of a kind in which all names stand, in order.
 func places(in ast.Node, kind string, names []string) (found []ast.Node) {
-	ast.Inspect(in, func(n ast.Node) bool {
+	for n := range ast.Preorder(in) {
 		for _, node := range ofKind(n, kind) {
 			if hasNames(node, names) {
 				found = append(found, node)
 			}
 		}
-		return true
-	})
+	}
 	slices.SortStableFunc(found, func(a, b ast.Node) int { return int(a.Pos() - b.Pos()) })
 	return slices.DeleteFunc(found, func(outer ast.Node) bool {
 		return slices.ContainsFunc(found, func(inner ast.Node) bool {
@@ -152,12 +151,6 @@ func ofKind(n ast.Node, kind string) (nodes []ast.Node) {
 
 // hasNames reports whether all names stand in a node.
 func hasNames(n ast.Node, names []string) bool {
-	have := map[string]bool{}
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			have[id.Name] = true
-		}
-		return true
-	})
-	return !slices.ContainsFunc(names, func(name string) bool { return !have[name] })
+	have := identifiers(n, true)
+	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(have, name) })
 }

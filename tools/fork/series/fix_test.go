@@ -83,7 +83,7 @@ func TestFixes(t *testing.T) {
 		for _, fix := range fixes {
 			patch, err := fix.Patch(t.Context(), command.Output, "A Tester <tester@localhost>", "T-1", p.Module)
 			require.NoError(t, err)
-			lines, tests, _ := strings.Cut(patch.Lines(), ", ")
+			lines, tests, _ := strings.Cut(patch.Lines, ", ")
 			require.NotContains(t, tests, "+0", fix.Name)
 			report, err := os.ReadFile(filepath.Join(root, "docs", "upstream-defects", fix.Name, "README.md"))
 			require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestFixPatch(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "fork:")
-	require.Equal(t, "+3 -0, tests +0 -0", patch.Lines())
+	require.Equal(t, "+3 -0, tests +0 -0", patch.Lines)
 	none, err := ReadFixes(root, "v1.9.0")
 	require.NoError(t, err)
 	require.Empty(t, none)

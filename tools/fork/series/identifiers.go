@@ -21,7 +21,7 @@ func parameterNames(list *ast.FieldList) (all []string) {
 // fieldNames returns the identifiers that are names of fields or methods of a value.
 func fieldNames(in ast.Node) map[*ast.Ident]bool {
 	fields := map[*ast.Ident]bool{}
-	ast.Inspect(in, func(n ast.Node) bool {
+	for n := range ast.Preorder(in) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			fields[n.Sel] = true
@@ -30,20 +30,18 @@ func fieldNames(in ast.Node) map[*ast.Ident]bool {
 				fields[id] = true
 			}
 		}
-		return true
-	})
+	}
 	return fields
 }
 
 // identifiers returns the names in a node; with those of fields and methods, if they are wanted.
 func identifiers(in ast.Node, withFields bool) (all []string) {
 	fields := fieldNames(in)
-	ast.Inspect(in, func(n ast.Node) bool {
+	for n := range ast.Preorder(in) {
 		if id, ok := n.(*ast.Ident); ok && (withFields || !fields[id]) {
 			all = append(all, id.Name)
 		}
-		return true
-	})
+	}
 	return all
 }
 
@@ -75,31 +73,30 @@ func declared(list []ast.Stmt) (all []string) {
 
 // assignedIn returns the names that are assigned in a block, or whose address is taken.
 func assignedIn(in ast.Node) (all []string) {
-	ast.Inspect(in, func(n ast.Node) bool {
+	for n := range ast.Preorder(in) {
+		var changed []ast.Expr
 		switch n := n.(type) {
 		case *ast.AssignStmt:
-			for _, left := range n.Lhs {
-				if id, ok := left.(*ast.Ident); ok {
-					all = append(all, id.Name)
-				}
-			}
+			changed = n.Lhs
 		case *ast.IncDecStmt:
-			if id, ok := n.X.(*ast.Ident); ok {
-				all = append(all, id.Name)
-			}
+			changed = []ast.Expr{n.X}
 		case *ast.UnaryExpr:
-			if id, ok := n.X.(*ast.Ident); ok && n.Op == token.AND {
+			if n.Op == token.AND {
+				changed = []ast.Expr{n.X}
+			}
+		}
+		for _, x := range changed {
+			if id, ok := x.(*ast.Ident); ok {
 				all = append(all, id.Name)
 			}
 		}
-		return true
-	})
+	}
 	return all
 }
 
-// usedAfter returns the names that ours uses after the call.
-func (m *merger) usedAfter() (all []string) {
-	for _, s := range m.after {
+// used returns the names that statements use.
+func used(list []ast.Stmt) (all []string) {
+	for _, s := range list {
 		all = append(all, identifiers(s, false)...)
 	}
 	return all

@@ -100,7 +100,7 @@ func (m *merger) arguments() bool {
 			switch {
 			case i < len(theirs) && theirs[i] != "_":
 				m.renamed[name] = theirs[i]
-			case name != "_" && m.mentions(name):
+			case slices.Contains(used(slices.Concat(m.before, m.after)), name): // more than passed on
 				return false
 			}
 		}
@@ -118,37 +118,17 @@ func (m *merger) arguments() bool {
 	return len(m.assigned) < 2
 }
 
-// mentions reports whether ours does more with a parameter than passing it on.
-func (m *merger) mentions(name string) bool {
-	for _, s := range slices.Concat(m.before, m.after) {
-		if slices.Contains(identifiers(s, false), name) {
-			return true
-		}
-	}
-	return false
-}
-
 // keepsMeaning reports whether no name means something else in one function than in two.
 func (m *merger) keepsMeaning() bool {
 	body := identifiers(m.theirs.Body, false)
 	parameters := slices.Concat(parameterNames(m.ours.Recv), parameterNames(m.ours.Type.Params))
-	for _, name := range m.results {
-		if slices.Contains(parameters, name) {
-			return false
-		}
-	}
-	for _, name := range declared(m.before) {
-		if !slices.Contains(parameters, name) && (slices.Contains(body, name) || slices.Contains(m.results, name)) {
-			return false
-		}
-	}
-	for _, name := range declared(m.after) {
-		if slices.Contains(slices.Concat(parameters, m.results, declared(m.before)), name) {
-			return false
-		}
+	before := slices.DeleteFunc(declared(m.before), func(name string) bool { return slices.Contains(parameters, name) })
+	if common(m.results, parameters) || common(before, slices.Concat(body, m.results)) ||
+		common(declared(m.after), slices.Concat(parameters, m.results, before)) {
+		return false
 	}
 	changed := assignedIn(m.theirs.Body)
-	for _, name := range m.usedAfter() {
+	for _, name := range used(m.after) {
 		if m.assigned[name] != "" || slices.Contains(parameters, name) && slices.Contains(changed, m.renamed[name]) {
 			return false
 		}
@@ -160,4 +140,9 @@ func (m *merger) keepsMeaning() bool {
 		}
 	}
 	return true
+}
+
+// common reports whether two lists have a name in common.
+func common(a, b []string) bool {
+	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
 }

@@ -16,9 +16,10 @@ import (
 // Series tells the overlay of one base step by step.
 type Series struct {
 	Options Options
-	Fixes   []Fix
-	Steps   []Step
+	// Steps are the fixes, and then the steps of the overlay.
+	Steps []Step
 
+	fixes  int // how many of the steps are fixes
 	root   string
 	plan   *plan.Plan // of the whole overlay
 	files  map[string]int
@@ -30,25 +31,7 @@ func (s *Series) never() int { return len(s.Steps) }
 
 // New reads the steps of a repository and finds each part of the overlay in one of them.
 func New(root string, whole *plan.Plan) (*Series, error) {
-	var ps problem.List
-	s, err := placedSeries(root, whole, &ps)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range whole.Overlay.Files {
-		if _, ok := s.files[f.Path]; !ok {
-			ps.Add(f.Path, 0, "list it in a file of "+Folder, "no step of the series brings this file")
-		}
-	}
-	for i, step := range s.Steps {
-		s.checkBefore(i, step, &ps)
-	}
-	return s, ps.OrNil()
-}
-
-// placedSeries reads the steps and what each of them brings.
-func placedSeries(root string, whole *plan.Plan, ps *problem.List) (*Series, error) {
-	steps, opt, err := ReadSteps(root)
+	opt, err := ReadOptions(root)
 	if err != nil {
 		return nil, err
 	}
@@ -56,47 +39,66 @@ func placedSeries(root string, whole *plan.Plan, ps *problem.List) (*Series, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{Options: opt, Fixes: fixes, Steps: steps, root: root, plan: whole, files: map[string]int{},
-		fields: map[syntax.Key]int{}}
-	s.place(ps)
-	return s, nil
+	steps, err := read(root, Folder+"/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	s := &Series{Options: opt, Steps: append(fixes, steps...), fixes: len(fixes), root: root, plan: whole,
+		files: map[string]int{}, fields: map[syntax.Key]int{}}
+	var ps problem.List
+	s.place(&ps)
+	for _, f := range whole.Overlay.Files {
+		if _, ok := s.files[f.Path]; !ok {
+			ps.Add(f.Path, 0, "list it in a file of "+Folder, "no step of the series brings this file")
+		}
+	}
+	return s, ps.OrNil()
 }
 
-// place reads from the steps which of them brings what.
+// place finds out which step brings what.
 func (s *Series) place(ps *problem.List) {
 	for i, step := range s.Steps {
+		if i < s.fixes {
+			s.placeFiles(s.never(), step.from, step.Files, ps) // the fix brings them itself
+			if step.Until != "" && s.until(step) == s.never() {
+				ps.Add(step.from, 0, "name a step", "until: there is no step %s", step.Until)
+			}
+			continue
+		}
 		step.complete(ps)
-		s.placeFiles(i, step.File(), step.Files, ps)
+		for _, file := range step.archive {
+			if _, before := s.files[file.Name]; !before {
+				ps.Add(step.from, 0, "list the file in an earlier step", "it changes %s, which no earlier step brings", file.Name)
+			}
+		}
+		s.placeFiles(i, step.from, step.Files, ps)
 		s.placeFields(i, step, ps)
 	}
-	for _, fix := range s.Fixes {
-		s.placeFiles(s.never(), fix.File(), fix.Files, ps) // the fix brings them itself
-		if fix.Until != "" && s.until(fix) == s.never() {
-			ps.Add(fix.File(), 0, "name a step", "until: there is no step %s", fix.Until)
-		}
-	}
 	for _, left := range s.Options.Left {
-		s.placeFiles(s.never(), Folder+"/"+Setup, left.Files, ps)
+		s.placeFiles(s.never(), setup, left.Files, ps)
 		if left.Reason == "" {
-			ps.Add(Folder+"/"+Setup, 0, "say why", "files are left out without a reason")
+			ps.Add(setup, 0, "say why", "files are left out without a reason")
 		}
 	}
-	for _, file := range slices.Sorted(maps.Keys(s.Options.Files)) {
-		if !hasFile(s.root, file) {
-			ps.Add(Folder+"/"+Setup, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
-		}
-	}
+	s.exist(setup, slices.Sorted(maps.Keys(s.Options.Files)), ps)
 }
 
 func (s *Series) placeFiles(i int, at string, files []string, ps *problem.List) {
+	s.exist(at, files, ps)
 	for _, file := range files {
 		if _, twice := s.files[file]; twice {
 			ps.Add(at, 0, "keep one of them", "%s is listed twice in the series", file)
 		}
-		if !hasFile(s.root, file) {
+		s.files[file] = i
+	}
+}
+
+// exist checks that a repository has these files.
+func (s *Series) exist(at string, files []string, ps *problem.List) {
+	for _, file := range files {
+		if info, err := os.Stat(filepath.Join(s.root, filepath.FromSlash(file))); err != nil || !info.Mode().IsRegular() {
 			ps.Add(at, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 		}
-		s.files[file] = i
 	}
 }
 
@@ -104,37 +106,20 @@ func (s *Series) placeFields(i int, step Step, ps *problem.List) {
 	for _, text := range step.Fields {
 		key, err := syntax.ParseKey(text)
 		if err != nil {
-			ps.Add(step.File(), 0, "write it as docs/builder.md says", "fields: %v", err)
+			ps.Add(step.from, 0, "write it as docs/builder.md says", "fields: %v", err)
 			continue
 		}
 		if _, twice := s.fields[key]; twice {
-			ps.Add(step.File(), 0, "keep one of them", "%s is listed twice in the series", key)
+			ps.Add(step.from, 0, "keep one of them", "%s is listed twice in the series", key)
 		}
 		s.fields[key] = i
 	}
 }
 
-// fixesAfter returns the fixes that are there after a step.
-func (s *Series) fixesAfter(last int) []Fix {
-	var fixes []Fix
-	for i, fix := range s.Fixes {
-		if i-len(s.Fixes) <= last && last < s.until(fix) {
-			fixes = append(fixes, fix)
-		}
-	}
-	return fixes
-}
-
 // until returns the number of the step that removes a fix.
-func (s *Series) until(fix Fix) int {
+func (s *Series) until(fix Step) int {
 	if i := slices.IndexFunc(s.Steps, func(step Step) bool { return step.Name == fix.Until }); i >= 0 {
 		return i
 	}
 	return s.never()
-}
-
-// hasFile reports whether a repository has a regular file of this path.
-func hasFile(root, name string) bool {
-	info, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
-	return err == nil && info.Mode().IsRegular()
 }

@@ -1,13 +1,11 @@
 package series
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mongofork/tools/command"
@@ -15,7 +13,6 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -24,141 +21,105 @@ type Patch struct {
 	// Name is that of the file.
 	Name string
 	Data []byte
-	// Changed are the paths of the files that it changes, in order.
-	Changed []string
+	// Lines says of a fix how many lines it adds and removes.
+	Lines string
 }
+
+// formatPatch is how git writes patches.
+var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
+	"--filename-max-length=80"}
 
 // Patches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
 // lead to.
 func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string) ([]Patch, filetree.Tree, error) {
-	trees := []filetree.Tree{assemble.Pristine(s.plan.Module)}
-	var patches []Patch
-	var messages []string
-	for i, step := range s.Commits() {
-		next, err := s.Tree(i - len(s.Fixes))
+	trees, messages := []filetree.Tree{assemble.Pristine(s.plan.Module)}, []string{s.plan.Module.String()}
+	for i, step := range s.Steps {
+		next, err := s.Tree(i)
 		if err != nil {
 			return nil, nil, err
 		}
-		changes := filetree.Changed(trees[len(trees)-1], next)
-		if len(changes) == 0 {
-			continue
+		if len(filetree.Changed(trees[len(trees)-1], next)) > 0 {
+			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.plan.Module.Version))
 		}
-		patches = append(patches, Patch{Changed: changes})
-		messages, trees = append(messages, step.message(s.Options.Ticket, s.plan.Module.Version)), append(trees, next)
-	}
-	if len(patches) == 0 {
-		return nil, nil, fmt.Errorf("the series changes nothing of %s", s.plan.Module.Version)
 	}
 	g, done, err := git.New(ctx, run, author)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer done()
-	g.Commit(changedBy(patches, trees[0]), s.plan.Module.String())
-	for i, message := range messages {
-		g.Commit(changedBy(patches, trees[i+1]), message)
-	}
-	out, err := s.format(g, patches)
-	return out, trees[len(trees)-1], err
-}
-
-// Commits returns what the series consists of: the fixes, and then the steps.
-func (s *Series) Commits() []Step {
-	var commits []Step
-	for _, fix := range s.Fixes {
-		commits = append(commits, fix.Step)
-	}
-	return append(commits, s.Steps...)
-}
-
-// Tree returns upstream's tree as it is after a step; -1 is after the last fix, -2 after the one before. The number of steps stands for
-// the whole overlay, with what is left out and without the fixes, as it has its own.
-func (s *Series) Tree(last int) (filetree.Tree, error) {
-	o, err := s.overlay(last)
-	if err != nil {
-		return nil, err
-	}
-	p, tree, err := lay(s.plan.Module, o, s.fixesAfter(last)...)
-	if err != nil {
-		return nil, fmt.Errorf("after %s the overlay does not fit: %w", s.nameOf(last), err)
-	}
-	return s.named(p, tree)
-}
-
-// lay lays an overlay over a module with fixes, as it is in upstream's tree.
-func lay(m *upstream.Module, o *plan.Overlay, fixes ...Fix) (*plan.Plan, filetree.Tree, error) {
-	var ps problem.List
-	for _, fix := range fixes {
-		fix.addTo(o, m.Version, &ps)
-	}
-	if ps.OrNil() != nil {
-		return nil, nil, ps
-	}
-	p, ps := plan.Match(m, o)
-	if len(ps) > 0 {
-		return nil, nil, ps
-	}
-	built, err := assemble.Build(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	tree := assemble.Licensed(assemble.Pristine(m), built)
-	for _, fix := range fixes {
-		if err := fix.edit(p, tree); err != nil {
-			return nil, nil, err
-		}
-	}
-	return p, tree, nil
-}
-
-// formatPatch returns the arguments by which git writes patches.
-func formatPatch(more ...string) []string {
-	return append([]string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
-		"--filename-max-length=80"}, more...)
-}
-
-// format writes the commits as patches, and the cover letter before them.
-func (s *Series) format(g *git.Repository, patches []Patch) ([]Patch, error) {
-	n := fmt.Sprint(len(patches))
-	list := strings.Fields(string(g.Run(formatPatch("-"+n, "-o", ".git/series", "--numbered")...)))
+	commit(g, trees, messages)
+	n := fmt.Sprint(len(trees) - 1)
+	list := strings.Fields(string(g.Run(slices.Concat(formatPatch, []string{"-" + n, "-o", ".git/series", "--numbered"})...)))
+	patches := []Patch{s.letter(g, n)}
 	if g.Err != nil {
-		return nil, g.Err
+		return nil, nil, g.Err
 	}
-	for i, name := range list {
+	for _, name := range list {
 		data, err := os.ReadFile(filepath.Join(g.Dir, name))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		patches[i].Name, patches[i].Data = filepath.Base(name), data
+		patches = append(patches, Patch{Name: filepath.Base(name), Data: data})
 	}
-	letter := s.letter(g, n)
-	return append([]Patch{letter}, patches...), g.Err
+	return patches, trees[len(trees)-1], nil
+}
+
+// commit commits trees, each on top of the one before, but for files that are the same in all: git has no use for these.
+func commit(g *git.Repository, trees []filetree.Tree, messages []string) {
+	changed := map[string]bool{}
+	for i := range trees[1:] {
+		for _, name := range filetree.Changed(trees[i], trees[i+1]) {
+			changed[name] = true
+		}
+	}
+	for i, tree := range trees {
+		some := filetree.Tree{}
+		for name := range changed {
+			if data, ok := tree[name]; ok {
+				some[name] = data
+			}
+		}
+		g.Commit(some, messages[i])
+	}
 }
 
 // letter returns the cover letter, which git am does not apply.
 func (s *Series) letter(g *git.Repository, n string) Patch {
-	zeros := strings.Repeat("0", len(n))
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
-		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", zeros, n,
+	text := fmt.Sprintf("From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
+		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", strings.Repeat("0", len(n)), n,
 		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
-	return Patch{Name: "0000-cover-letter.patch", Data: b.Bytes()}
+	return Patch{Name: "0000-cover-letter.patch", Data: []byte(text)}
 }
 
-// named gives files and wrapped declarations the names that they have in upstream's tree.
-func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) {
-	out := maps.Clone(t)
-	for from, to := range s.Options.Files {
-		if data, ok := out[from]; ok {
-			if _, taken := out[to]; taken {
-				return nil, fmt.Errorf("%s cannot be named %s: there is a file of this name", from, to)
-			}
-			delete(out, from)
-			out[to] = data
-		}
+// Patch returns a fix alone, as git format-patch writes it.
+func (s Step) Patch(ctx context.Context, run command.RunFunc, author, ticket string, m *upstream.Module) (Patch, error) {
+	_, after, err := lay(m, &plan.Overlay{}, s)
+	if err != nil {
+		return Patch{}, err
 	}
-	return out, errors.Join(nameWrapped(plan, out), s.keepComments(plan, out))
+	g, done, err := git.New(ctx, run, author)
+	if err != nil {
+		return Patch{}, err
+	}
+	defer done()
+	commit(g, []filetree.Tree{assemble.Pristine(m), after}, []string{m.String(), s.message(ticket, m.Version)})
+	return Patch{Name: s.Name + ".patch", Lines: lines(g), Data: g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)}, g.Err
+}
+
+// lines says how many lines the last commit adds and removes, those of tests apart.
+func lines(g *git.Repository) string {
+	var parts []string
+	for _, kind := range []struct{ name, files string }{{"", ":!*_test.go"}, {"tests ", "*_test.go"}} {
+		added, removed := 0, 0
+		for line := range strings.Lines(string(g.Run("diff", "--numstat", "HEAD~", "--", kind.files))) {
+			var more, less int
+			_, _ = fmt.Sscan(line, &more, &less) // a binary file has no lines
+			added, removed = added+more, removed+less
+		}
+		parts = append(parts, fmt.Sprintf("%s+%d -%d", kind.name, added, removed))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Write writes a series to a folder, in the place of the series that is there.
@@ -178,17 +139,4 @@ func Write(dir string, patches []Patch) error {
 		}
 	}
 	return nil
-}
-
-// changedBy returns the files of a tree that some patch changes or adds: git has no use for the others.
-func changedBy(patches []Patch, t filetree.Tree) filetree.Tree {
-	some := filetree.Tree{}
-	for _, patch := range patches {
-		for _, name := range patch.Changed {
-			if data, ok := t[name]; ok {
-				some[name] = data
-			}
-		}
-	}
-	return some
 }

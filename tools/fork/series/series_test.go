@@ -75,7 +75,7 @@ func TestSeriesRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, text, want string
 	}{
-		{name: "unlisted", file: "etc/series/2-calls.yaml", text: string(stepFile("Count calls", "files: []\n")),
+		{name: "unlisted", file: "etc/series/2-calls.txtar", text: string(stepFile("Count calls", "files: []\n")),
 			want: "no step of the series brings this file"},
 		{name: "twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "files: [pool/get.go]\n")),
 			want: "pool/get.go is listed twice in the series"},
@@ -85,17 +85,17 @@ func TestSeriesRefused(t *testing.T) {
 			want: "the step has no tests"},
 		{name: "long title", file: "etc/series/0-absent.yaml", text: string(stepFile(strings.Repeat("long ", 13), "")),
 			want: "the title is longer than a line of 60 bytes"},
-		{name: "no order", file: "etc/series/2-calls.yaml", text: string(stepFile("Count", "files: [pool/own.go, pool/get.go]\n")),
+		{name: "no order", file: "etc/series/2-calls.txtar", text: string(stepFile("Count", "files: [pool/own.go, pool/get.go]\n")),
 			want: "the files are not in order"},
 		{name: "no key", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "fields: [shout]\n")),
 			want: "fields: key"},
 		{name: "key twice", file: "etc/series/0-absent.yaml", text: string(stepFile("Count", "fields: [pool names.shout]\n")),
 			want: "pool names.shout is listed twice in the series"},
 		{name: "unknown declaration", file: "etc/series/2-calls.txtar",
-			text: "-- pool/policy.go --\npackage pool\n\nvar none = 1\n",
+			text: string(stepFile("Count", "files: [pool/get.go]\n-- pool/policy.go --\npackage pool\n\nvar none = 1\n")),
 			want: "pool/policy.go has no none"},
-		{name: "declaration of a later file", file: "etc/series/1-limit.txtar",
-			text: "-- pool/get.go --\npackage pool\n\nvar calls = 0\n",
+		{name: "declaration of a later file", file: "etc/series/0-absent.yaml",
+			text: string(stepFile("Count", "-- pool/get.go --\npackage pool\n\nvar calls = 0\n")),
 			want: "it changes pool/get.go, which no earlier step brings"},
 		{name: "unknown field", file: "etc/series/1-limit.yaml", text: "titel: x\n", want: "the file cannot be read: "},
 		{name: "no reason", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go]}\n",
@@ -125,14 +125,14 @@ func TestSeriesOfEveryBase(t *testing.T) {
 		require.NoError(t, err, "go run ./tools/cmd/mongofork series --base %s", p.Module.Version)
 		pristine := assemble.Pristine(p.Module)
 		before := pristine
-		for i, step := range s.Commits() {
-			next, err := s.Tree(i - len(s.Fixes))
+		for i, step := range s.Steps {
+			next, err := s.Tree(i)
 			require.NoError(t, err)
 			code, all := added(before, next)
 			require.LessOrEqual(t, code, 1000, "lines of code in %s", step.Name)
 			require.LessOrEqual(t, all, 2500, "lines in %s", step.Name)
 			require.NotRegexp(t, tellsInMessage, step.message("", p.Module.Version), step.Name)
-			if step.Name < optional && i >= len(s.Fixes) {
+			if step.Name < optional && i >= s.fixes {
 				requireNone(t, optionalWords, pristine, next)
 			}
 			before = next

@@ -18,7 +18,7 @@ import (
 func TestTests(t *testing.T) {
 	t.Parallel()
 	root, checkout := forktest.Repository(t), t.TempDir()
-	_, opt, err := ReadSteps(root)
+	opt, err := ReadOptions(root)
 	require.NoError(t, err)
 	require.NotEmpty(t, opt.Tests.Files)
 	readme := filepath.Join(checkout, filepath.FromSlash(opt.Tests.Folder), "README.md")
