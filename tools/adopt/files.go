@@ -33,26 +33,12 @@ func (f Files) reversed() Files { return Files{f.After, f.Before} }
 func (f Files) apply(dir string) error {
 	paths := f.Paths()
 	for i, path := range paths {
-		if err := f.put(dir, path); err != nil {
+		if err := f.After.Put(dir, path); err != nil {
 			for _, done := range paths[:i] {
-				err = errors.Join(err, f.reversed().put(dir, done))
+				err = errors.Join(err, f.Before.Put(dir, done))
 			}
 			return err
 		}
-	}
-	return nil
-}
-
-// put makes a file what it is after the change. Folders go with their last file.
-func (f Files) put(dir, path string) error {
-	name := filepath.Join(dir, filepath.FromSlash(path))
-	if data, stays := f.After[path]; stays {
-		return filetree.Replace(name, data)
-	}
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for at := filepath.Dir(name); at != dir && os.Remove(at) == nil; at = filepath.Dir(at) {
 	}
 	return nil
 }

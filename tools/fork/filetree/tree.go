@@ -77,6 +77,20 @@ func (t Tree) Write(dir string) error {
 	return nil
 }
 
+// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file.
+func (t Tree) Put(dir, path string) error {
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	if data, stays := t[path]; stays {
+		return Replace(name, data)
+	}
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for at := filepath.Dir(name); at != dir && os.Remove(at) == nil; at = filepath.Dir(at) {
+	}
+	return nil
+}
+
 // Replace replaces a file whole: a reader sees the old or the new content. The file keeps its mode, and a link that leads to it stays.
 func Replace(name string, data []byte) error {
 	mode := fs.FileMode(0o644)

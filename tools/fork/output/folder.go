@@ -111,17 +111,8 @@ func (o Folder) write(t filetree.Tree, differ, known []string) error {
 		return err
 	}
 	for _, path := range differ {
-		name := o.file(path)
-		if data, ok := t[path]; ok {
-			if err := filetree.Replace(name, data); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := os.Remove(name); err != nil {
+		if err := t.Put(o.Dir, path); err != nil {
 			return err
-		}
-		for dir := filepath.Dir(name); dir != o.Dir && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
 		}
 	}
 	clear(lines)
