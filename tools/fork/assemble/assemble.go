@@ -94,14 +94,14 @@ func (as *assembler) in(file *syntax.File) *fileEdits {
 // moveIn puts our declaration into upstream's file.
 func (as *assembler) moveIn(t plan.Touch) {
 	from, into := as.in(t.Ours.File), as.in(t.Theirs.File)
-	ours := from.source.Decls[slices.Index(t.Ours.File.Decls, t.Ours.Decl)] // without its directive
+	ours := from.source.Decls[slices.Index(t.Ours.File.Decls, t.Ours)] // without its directive
 	from.edits = append(from.edits, Cut(ours))
 	start, end := ours.Extent()
 	text := slices.Clone(from.source.Src[start:end])
 	imports := syntax.Imports(from.source)
 	for name := range syntax.PackageUses(from.source, start, end) {
 		if spec := imports[name]; spec != nil {
-			into.needed[name], into.ours = spec, t.Ours.Decl
+			into.needed[name], into.ours = spec, t.Ours
 		}
 	}
 	start, end = t.Theirs.Extent()

@@ -25,7 +25,7 @@ type Touch struct {
 	File *syntax.File
 	Line int
 	// Ours is nil if upstream's is removed.
-	Ours   *Decl
+	Ours   *syntax.Decl
 	Theirs *syntax.Decl
 	// All is Theirs and, if it is removed, what cannot be there without it.
 	All []*syntax.Decl
@@ -39,13 +39,13 @@ type Plan struct {
 	Module  *upstream.Module
 	Overlay *Overlay
 	Touches []Touch
-	Added   []*Decl
+	Added   []*syntax.Decl
 }
 
 // Match looks up what each overlay declaration is about and checks what its directive, or the lack of one, asserts, as far as a compiler
 // would not tell. The plan holds what did match.
 func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List) {
-	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*Decl{}}
+	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*syntax.Decl{}}
 	for _, f := range o.Files {
 		mt.file(f)
 	}
@@ -63,7 +63,7 @@ func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List) {
 type matcher struct {
 	plan     *Plan
 	problems problem.List
-	owner    map[syntax.Key]*Decl
+	owner    map[syntax.Key]*syntax.Decl
 }
 
 // packageOf returns the package part of the keys of one of our files, and upstream's package.
@@ -94,7 +94,7 @@ func (mt *matcher) file(f *File) {
 			continue
 		}
 		if first, twice := mt.owner[d.Key]; twice {
-			mt.problems.Add(f.Path, d.Line, "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key,
+			mt.problems.Add(f.Path, d.File.Line(d.Pos()), "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key,
 				first.At())
 			continue
 		}
@@ -103,7 +103,7 @@ func (mt *matcher) file(f *File) {
 }
 
 // decl matches one declaration with upstream's of the same key.
-func (mt *matcher) decl(d *Decl) {
+func (mt *matcher) decl(d *syntax.Decl) {
 	var found []*syntax.Decl
 	if !d.Unnamed() {
 		found = mt.plan.Module.Lookup(d.Key)
@@ -113,15 +113,15 @@ func (mt *matcher) decl(d *Decl) {
 		mt.touch(d, found)
 		return
 	case len(found) > 0:
-		mt.problems.Add(d.File.Path, d.Line, "rename it, or add //fork:replace or //fork:wrap with a reason",
+		mt.problems.Add(d.File.Path, d.File.Line(d.Pos()), "rename it, or add //fork:replace or //fork:wrap with a reason",
 			"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
 	}
 	mt.plan.Added = append(mt.plan.Added, d)
 }
 
 // touch matches a declaration with the one that its directive is about.
-func (mt *matcher) touch(d *Decl, found []*syntax.Decl) {
-	t := Touch{How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason, File: d.File, Line: d.Line, Ours: d, All: found}
+func (mt *matcher) touch(d *syntax.Decl, found []*syntax.Decl) {
+	t := Touch{How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason, File: d.File, Line: d.Directive.Line, Ours: d, All: found}
 	fail := func(mend, format string, args ...any) { mt.fail(t, mend, format, args...) }
 	switch {
 	case len(found) == 0:

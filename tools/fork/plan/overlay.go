@@ -29,18 +29,9 @@ type File struct {
 	// Source is nil for files that are not Go source.
 	Source *syntax.File
 	// Decls are the declarations with their directives.
-	Decls []*Decl
+	Decls []*syntax.Decl
 	// Removals are its //fork:remove directives; their keys have no package yet.
 	Removals []Touch
-}
-
-// Decl is a declaration of ours.
-type Decl struct {
-	*syntax.Decl
-	// Directive says how an upstream declaration is touched; nil if the declaration is new.
-	Directive *syntax.Directive
-	// Line is where the directive, or the declaration, stands.
-	Line int
 }
 
 // FoldersFile lists a repository's overlay folders, one per line.
@@ -134,7 +125,7 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 		ps.Add(name, 0, "gofmt -l "+name, "%v", err)
 		return nil
 	}
-	f := &File{Path: name, Data: data, Source: source}
+	f := &File{Path: name, Data: data, Source: source, Decls: source.Decls}
 	if !f.readDirectives(ps).Holds(version) {
 		return nil
 	}
@@ -147,12 +138,10 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 // readDirectives gives the directives of a file to its declarations, and returns the versions of upstream that the file is for. A
 // directive that stands in another place is a problem.
 func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
-	docs := map[*ast.CommentGroup]*Decl{}
-	for _, d := range f.Source.Decls {
-		ours := &Decl{Decl: d, Line: f.Source.Line(d.Pos())}
-		f.Decls = append(f.Decls, ours)
+	docs := map[*ast.CommentGroup]*syntax.Decl{}
+	for _, d := range f.Decls {
 		for _, doc := range d.Docs() {
-			docs[doc] = ours
+			docs[doc] = d
 		}
 	}
 	for _, group := range f.Source.AST.Comments {
@@ -178,7 +167,7 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 					"parentheses, that has no other",
 					"//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:
-				target.Directive, target.Line = &d, line
+				d.Line, target.Directive = line, &d
 			}
 		}
 	}

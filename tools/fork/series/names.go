@@ -77,7 +77,7 @@ func free(p *plan.Plan, touch plan.Touch) error {
 	bare := touch.Ours.Bare()
 	key := touch.Key
 	key.Name = strings.TrimSuffix(key.Name, bare) + doing(bare)
-	if len(p.Module.Lookup(key)) > 0 || slices.ContainsFunc(p.Added, func(d *plan.Decl) bool { return d.Key == key }) {
+	if len(p.Module.Lookup(key)) > 0 || slices.ContainsFunc(p.Added, func(d *syntax.Decl) bool { return d.Key == key }) {
 		return fmt.Errorf("the wrapped declaration %s cannot be named %s: there is one of this name", touch.Key, key.Name)
 	}
 	return nil

@@ -16,6 +16,8 @@ type Decl struct {
 	Func *ast.FuncDecl
 	Gen  *ast.GenDecl
 	Spec ast.Spec
+	// Directive says how one of the overlay's touches one of upstream's; nil if it does not.
+	Directive *Directive
 	// Shared counts the names that the spec declares ("a, b = 1, 2").
 	Shared int
 }

@@ -27,6 +27,8 @@ type Directive struct {
 	Reason string
 	// Target is the declaration that goes (remove).
 	Target string
+	// Line is where it stands, if it is a declaration's.
+	Line int
 	// Range holds the versions that the file is for (base).
 	Range BaseRange
 }
