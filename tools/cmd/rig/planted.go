@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/planted"
@@ -22,9 +21,6 @@ type plantedCmd struct {
 	Seeds uint     `default:"2000" help:"The number of plans that may find a defect."`
 	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
 }
-
-// patience is how long the tests may take.
-const patience = 20 * time.Minute
 
 // Run plants defects into the fork.
 func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
@@ -50,8 +46,6 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 		if !slices.Contains(c.By, "tests") {
 			return nil, nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
 		with := *rig
 		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
 		result, err := with.Ours(ctx, tree)
