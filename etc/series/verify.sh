@@ -42,13 +42,14 @@ for patch in "${patches[@]}"; do
 	unformatted=$(gofmt -l "${files[@]}")
 	[ -z "$unformatted" ] || { echo "not formatted: $unformatted"; false; }
 	while read -r folder; do packages+=("$folder"); done < <(printf './%s\n' "${files[@]%/*}" | sort -u)
+	unused=(--disable=unused)
 	if [ "$patch" = "${patches[${#patches[@]} - 1]}" ]; then
-		check ./...
-		lint ./...
-	else
-		check "${packages[@]}"
-		lint --disable=unused "${packages[@]}"
+		packages=(./...) unused=()
 	fi
+	lint ${unused[@]+"${unused[@]}"} "${packages[@]}" >.git/lint 2>&1 & # tests wait most of their time
+	linting=$!
+	check "${packages[@]}"
+	wait "$linting" || { cat .git/lint; false; }
 	show "after ${patch##*/}"
 	echo "${patch##*/}: $(tail -1 .git/tests)"
 done

@@ -1,11 +1,9 @@
 package series
 
 import (
-	"fmt"
 	"go/format"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"mongofork/tools/fork/assemble"
@@ -31,14 +29,12 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 		if touch.How != syntax.Wrap {
 			continue
 		}
-		if done, err := mergeWrapped(t, touch, p.Touches); done || err != nil {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if err := free(p, touch); err != nil {
+		done, err := mergeWrapped(t, touch, p.Touches)
+		if err != nil {
 			return err
+		}
+		if done {
+			continue
 		}
 		if wrapped[touch.Key.Package] == nil {
 			wrapped[touch.Key.Package] = map[string]bool{}
@@ -68,17 +64,6 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 			return err
 		}
 		t[file] = formatted
-	}
-	return nil
-}
-
-// free checks that neither upstream nor the overlay has a declaration of the name that a wrapped declaration is to have.
-func free(p *plan.Plan, touch plan.Touch) error {
-	bare := touch.Ours.Bare()
-	key := touch.Key
-	key.Name = strings.TrimSuffix(key.Name, bare) + doing(bare)
-	if len(p.Module.Lookup(key)) > 0 || slices.ContainsFunc(p.Added, func(d *syntax.Decl) bool { return d.Key == key }) {
-		return fmt.Errorf("the wrapped declaration %s cannot be named %s: there is one of this name", touch.Key, key.Name)
 	}
 	return nil
 }
