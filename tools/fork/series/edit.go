@@ -22,8 +22,8 @@ type Edit struct {
 	// At is a place: "statement", "return", "call" or "condition", or the "comment" above a statement; then all names that stand
 	// there; then, if there are several such places, "#" and which of them.
 	At string `yaml:"at"`
-	// Before and After are put there, as lines of their own; Instead is put in its place, with what stood there for each "…"; Move is the
-	// statement before which it comes.
+	// Before and After are put there, as lines of their own; Instead is put in its place, with what stood there for each "…"; Move is
+	// the statement before which it comes.
 	Before  string `yaml:"before"`
 	After   string `yaml:"after"`
 	Instead string `yaml:"instead"`

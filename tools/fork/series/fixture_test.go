@@ -51,7 +51,8 @@ var calls = limit
 		"pool/own.go":             []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
 		"etc/series/1-limit.yaml": stepFile("Have a limit", "files: [pool/policy.go]\n"),
 		"etc/series/2-calls.txtar": stepFile("Count calls", "files: [pool/get.go]\nfields: [pool names.shout]\n"+
-			"-- pool/policy.go --\npackage pool\n\n// limitName names the limit.\nfunc limitName() string {\n\treturn \"limit\"\n}\n"),
+			"-- pool/policy.go --\npackage pool\n\n// limitName names the limit.\nfunc limitName() string {\n"+
+			"\treturn \"limit\"\n}\n"),
 		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], " +
 			"reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\n"),
 		"etc/series/0-absent.yaml": stepFile("Change another base", ""),

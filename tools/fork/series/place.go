@@ -68,7 +68,8 @@ func (s *Series) place(ps *problem.List) {
 		step.complete(ps)
 		for _, file := range step.archive {
 			if _, before := s.files[file.Name]; !before {
-				ps.Add(step.from, 0, "list the file in an earlier step", "it changes %s, which no earlier step brings", file.Name)
+				ps.Add(step.from, 0, "list the file in an earlier step", "it changes %s, which no earlier step brings",
+					file.Name)
 			}
 		}
 		s.placeFiles(i, step.from, step.Files, ps)

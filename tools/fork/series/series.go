@@ -104,7 +104,8 @@ func (s Step) Patch(ctx context.Context, run command.RunFunc, author, ticket str
 	}
 	defer done()
 	commit(g, []filetree.Tree{assemble.Pristine(m), after}, []string{m.String(), s.message(ticket, m.Version)})
-	return Patch{Name: s.Name + ".patch", Lines: lines(g), Data: g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)}, g.Err
+	text := g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)
+	return Patch{Name: s.Name + ".patch", Data: text, Lines: lines(g)}, g.Err
 }
 
 // lines says how many lines the last commit adds and removes, those of tests apart.

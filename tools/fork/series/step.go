@@ -52,8 +52,8 @@ type Step struct {
 	// Edits are for declarations as upstream has them: once a step replaces or wraps one, that mends the defect.
 	Edits []Edit `yaml:"edits"`
 
-	// archive has Go files: of a step, declarations as they are before it, by the names of the files that have them now; of a fix, what it
-	// adds, which may have directives.
+	// archive has Go files: of a step, declarations as they are before it, by the names of the files that have them now; of a fix,
+	// what it adds, which may have directives.
 	archive []txtar.File
 }
 
