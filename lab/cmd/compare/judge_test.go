@@ -75,7 +75,8 @@ func TestExplain(t *testing.T) {
 	const interrupted = `"x: no time for a retry: y"`
 	cleared := ended(1, `"connection pool for a was cleared because another operation failed with: x"`)
 	cleared.Text = strings.Replace(cleared.Text, "T", "topology.poolClearedError", 1)
-	other, server := trial.Line{Call: 2, Text: "started find"}, trial.Line{Text: "server a: Unknown to Mongos"}
+	other, otherLater := trial.Line{Call: 2, Text: "started find"}, trial.Line{At: time.Millisecond, Call: 2, Text: "started find"}
+	server := trial.Line{Text: "server a: Unknown to Mongos"}
 	for name, tt := range map[string]struct {
 		plan     trial.Plan
 		up, fork trial.Trace
@@ -92,7 +93,8 @@ func TestExplain(t *testing.T) {
 		"a server beside a call that goes apart": {plan, trace(cleared, returned(1)), trace(server), false},
 		"a server beside one that does not": {plan, trace(ended(1, `"x"`), returned(1)), trace(ended(1, interrupted),
 			returned(1), server), true},
-		"a call that waited for its connection":      {plan, trace(cleared, returned(1)), trace(other), false},
+		"a call that waited for its connection":      {plan, trace(cleared, returned(1), otherLater), trace(other), false},
+		"a call that does something else":            {plan, trace(cleared, returned(1)), trace(other), true},
 		"a call that waited for its connection ends": {plan, trace(cleared, returned(1)), trace(returned(2)), true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -127,6 +127,8 @@ const (
 	handshake = `E "during connection handshake: x"`
 	selection = `server selection error: x`
 	expired   = "timeout, context deadline exceeded"
+
+	foundAgain = "server a: Unknown to Mongos"
 )
 
 var examplesOfCalls = []example{
@@ -198,9 +200,14 @@ var examplesOfCalls = []example{
 		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 2")},
 
 	{"option: the server closes the connection of a heartbeat before it is established", "a reset",
-		failing(trial.Fault{What: trial.Reset}, by(0, of("find", "adaptiveThrottling=true"))), nil,
-		l("server a: Unknown to Mongos"), nil},
-	{"", "without throttling", failing(trial.Fault{What: trial.Reset}, by(0, of("find"))), nil, l("server a: Unknown to Mongos"), nil},
+		by(0, of("find", "adaptiveThrottling=true")), l("fault reset"), l(foundAgain), l(next, foundAgain)},
+	{"", "before a reset", by(0, of("find", "adaptiveThrottling=true")), nil, l(foundAgain), l(next, foundAgain)},
+	{"", "the fork finds none", by(0, of("find", "adaptiveThrottling=true")), l("fault reset"), l(foundAgain), nil},
+	{"", "without throttling", by(0, of("find")), l("fault reset"), l(foundAgain), l(next, foundAgain)},
+	{"reauthentication (code 391)", "a retry's fails", failing(trial.Fault{What: trial.Error, Code: 391}, of("find")),
+		l("failed find: E", "failed find: F"), ended(`*fmt.wrapError "error reauthenticating: x"`, ""), ended(`mongo.CommandError "E"`, "")},
+	{"", "the first one's fails", failing(trial.Fault{What: trial.Error, Code: 391}, of("find")),
+		l("failed find: F"), ended(`*fmt.wrapError "error reauthenticating: x"`, ""), ended(`mongo.CommandError "E"`, "")},
 	{"network error while a connection is established", "labels", of("find"), nil, ended(handshake, "network", unmade+" network"),
 		l(unmade + overload)},
 	{"", "the fork's command", of("find"), nil, ended(handshake, "network", unmade+" network"), l(unmade+overload, "started find")},

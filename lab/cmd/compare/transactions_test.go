@@ -55,7 +55,9 @@ var examplesOfTransactions = []example{
 		ended(`E "x"`, "context deadline exceeded, TransientTransactionError")},
 	{"", "there is time to begin again", of(within, "timeoutMS=50"), nil, l(starts),
 		ended(`E "x"`, "context deadline exceeded, TransientTransactionError")},
-	{"`WithTransaction`, context with a deadline", "the fork ends", under(time.Second, of(within)), nil, nil, ended(`E "x"`, expired)},
+	{"`WithTransaction`, context with a deadline", "the fork ends", under(10*time.Millisecond, of(within)), nil, nil,
+		ended(`E "x"`, expired)},
+	{"", "there is time left", under(time.Second, of(within)), nil, nil, ended(`E "x"`, expired)},
 	{"", "without a deadline", of(within), nil, nil, ended(`E "x"`, expired)},
 
 	{"commit and abort by `WithTransaction`", "its time", of(within, "timeoutMS=50"), nil, l("a sees abortTransaction: 1, $db"),

@@ -14,8 +14,10 @@ type Instant struct {
 	Plan Plan
 	Call Call
 	At   time.Duration
-	Up   Side // upstream
-	Fork Side
+	// Start is when the call began with the fork.
+	Start time.Duration
+	Up    Side // upstream
+	Fork  Side
 }
 
 // Side is what one of the drivers shows of the call.
@@ -29,6 +31,11 @@ type Side struct {
 // At returns the instant of a call at a time: by lines that only one of the traces has.
 func At(plan Plan, call int, at, width time.Duration, up, fork Trace, onlyUp, onlyFork []Line) Instant {
 	i := Instant{Plan: plan, At: at, Call: plan.call(call)}
+	for _, o := range fork.Outcomes {
+		if o.ID == call {
+			i.Start = o.Start
+		}
+	}
 	i.Up, i.Fork = side(up.Lines, onlyUp, call, at, width), side(fork.Lines, onlyFork, call, at, width)
 	return i
 }
@@ -71,10 +78,14 @@ func (p Plan) call(number int) (c Call) {
 	return c
 }
 
-// Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or a call that
-// goes on, sooner or later, with the connection of that one.
+// Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or what a call
+// that goes on does with both drivers, sooner or later, with the connection of that one.
 func (i *Instant) Follows() bool {
-	return i.Call.ID == 0 || i.Call.ID >= monitors || !i.Up.ends() && !i.Fork.ends()
+	lacks := func(only []string, other Side) bool {
+		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(other.On, line) })
+	}
+	return i.Call.ID == 0 || i.Call.ID >= monitors ||
+		!i.Up.ends() && !i.Fork.ends() && !lacks(i.Up.Only, i.Fork) && !lacks(i.Fork.Only, i.Up)
 }
 
 // both are the lines that either driver shows until the end of the instant.

@@ -107,7 +107,7 @@ var ofCalls = []Difference{
 
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
-			return i.Plan.Has("adaptiveThrottling=true") && i.Plan.faulty(func(f Fault) bool { return f.What == Reset })
+			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) && some(i.Fork.On, found)
 		}},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
 	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", When: func(i *Instant) bool {
@@ -185,6 +185,12 @@ var ofCalls = []Difference{
 	// Its change stream panics.
 	{Row: "reauthentication (code 391)", Apart: true, Kinds: "watch", Ends: "up", Fork: `^started `, When: func(i *Instant) bool {
 		return i.reauthenticates() && i.Up.says("error", `"panic: `)
+	}},
+	// A retry's authentication fails, and it returns that instead of the error before.
+	{Row: "reauthentication (code 391)", Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
+		return i.reauthenticates() && i.Up.says("error", `^\*fmt\.wrapError "error reauthenticating: `) &&
+			i.Fork.says("error", `^mongo\.`) && i.Up.end("returns") == i.Fork.end("returns") &&
+			count(slices.Concat(i.Fork.Before, i.Fork.All), `^failed `) > 1
 	}},
 	// It lacks the event.
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none",

@@ -1,6 +1,12 @@
 package trial
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
+
+// transactionsAtMost is how long WithTransaction begins transactions again.
+const transactionsAtMost = 120 * time.Second
 
 // ofTransactions are the differences of transactions, but for their commits.
 var ofTransactions = []Difference{
@@ -33,7 +39,8 @@ var ofTransactions = []Difference{
 		return i.overTime() && i.Fork.says("is", `context deadline exceeded.*`+transient)
 	}},
 	{Row: "`WithTransaction`, context with a deadline", Apart: true, Kinds: within, Ends: "fork", When: func(i *Instant) bool {
-		return i.hurries() && i.Fork.says("is", "context deadline exceeded")
+		return i.Call.Deadline > 0 && i.At >= i.Start+min(i.Call.Deadline, transactionsAtMost) &&
+			i.Fork.says("is", "context deadline exceeded")
 	}},
 
 	// Its have not the client's Timeout.
