@@ -86,18 +86,23 @@ func (s source) establishment(p *Plan) {
 		p.Auth = Auth{Mechanism: Scram}
 	}
 	p.Faults = []Fault{{What: pick(s, Abort, Abort, Tear, Close), On: phase, Nth: 1 + s.IntN(4), Times: pick(s, 1, 1, 1, 2, 3)}}
-	if phase == "hello" && s.chance(2) { // of pools only
+	if phase == "hello" { // of pools only, mostly
+		proxy := s.chance(2)
+		if !proxy && s.chance(4) {
+			return
+		}
 		s.calls(p, 1, 2, pick(s, "findOne", "updateOne", "distinct"))
 		p.Topology, p.Options, p.Faults[0].Nth, p.Faults[0].Times = "loadbalanced:1", nil, 1, 2
-		switch s.IntN(3) {
-		case 0: // the first two are the monitor's
+		switch n := s.IntN(3); {
+		case n == 0 || !proxy: // the first two are the monitor's
 			p.Topology, p.Faults[0].On, p.Faults[0].Nth = "replicaset:1", "isMaster", 3
 			p.Calls[0].Pause += 5 * time.Millisecond
-		case 1:
+		case n == 1:
 			p.Faults[0], p.Calls[0].Pause = Fault{What: pick(s, Breaking, Closing, Refusing), For: refusal}, time.Millisecond
 		}
+		return
 	}
-	if phase != "hello" && s.chance(2) { // nothing else goes wrong, so that one retry is enough
+	if s.chance(2) { // nothing else goes wrong, so that one retry is enough
 		s.calls(p, 1, 1+s.IntN(3), pick(s, "findOne", "countDocuments", "distinct"))
 		p.Options, p.Faults[0].Nth, p.Faults[0].Times = nil, 1, 1
 	}
