@@ -255,11 +255,14 @@ func (p Plan) Hurries(c Call) bool {
 	return c.Deadline+c.Cancel > 0 || p.Has("timeoutMS") || p.Has("serverSelectionTimeoutMS")
 }
 
-// newest reports whether the driver in this program is for the newer specification.
-func newest() bool {
-	_, ok := reflect.TypeFor[options.ClientOptions]().FieldByName("EnableOverloadRetargeting")
+// offers reports whether the driver in this program has an option of clients: EnableOverloadRetargeting if it is for the newer
+// specification, AdaptiveThrottling if it is a fork.
+func offers(option string) bool {
+	_, ok := reflect.TypeFor[options.ClientOptions]().FieldByName(option)
 	return ok
 }
+
+func newest() bool { return offers("EnableOverloadRetargeting") }
 
 // limit returns the number of retries after overload errors that the driver in this program allows.
 func (p Plan) limit() int {

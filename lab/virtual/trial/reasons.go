@@ -158,6 +158,10 @@ var ofCalls = []Difference{
 				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
 				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `)
 		}},
+	// It sends the next batch to the same of two routers.
+	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {
+		return i.Plan.Topology == "sharded:2" && i.sameCourse() && count(i.Fork.Before, `^started bulkWrite`) > 1
+	}},
 	// So another call has to wait for a connection.
 	{Row: bulkResults, Apart: true, Kinds: anyCall, Ends: "none", Fork: `^started `, When: func(i *Instant) bool {
 		return i.Plan.Has("clientBulkWriteMany") && len(i.Plan.Workers()) > 1 && slices.Contains(i.Up.On, i.Fork.Only[0])

@@ -240,6 +240,7 @@ func (a *application) trace() Trace {
 		t.Outcomes[i].Held = a.held(t.Outcomes[i])
 	}
 	t.Opened, t.Commands, t.Limit = len(a.cluster.Connections()), len(a.cluster.Commands()), a.plan.limit()
+	t.Untouched = !offers("AdaptiveThrottling")
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2
 	}

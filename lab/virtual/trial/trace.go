@@ -23,6 +23,7 @@ type Trace struct {
 	Held        int           // connections that were checked out, or asked for, and no more
 	Minted      float64       // tokens that the log tells of, beyond those that are due
 	Lost, Twice []int         `json:",omitempty"`
+	Untouched   bool          `json:",omitempty"` // whether the driver is upstream's
 	Limit       int           // of retries after overload errors
 	Backoff     time.Duration // the longest before the first of them; it doubles with each
 	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
