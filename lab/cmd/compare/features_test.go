@@ -73,6 +73,9 @@ func TestFeatureRules(t *testing.T) {
 	unpaired.Unpaired, held.Held, early.Early, unstarted.Unstarted = 1, 1, 1, 1
 	good := outcome("findOne", "")
 	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
+	waits := func(end time.Duration) trial.Trace {
+		return having(func(o *trial.Outcome) { o.Error, o.Overloaded, o.Deadline, o.End = "x", true, time.Second, end })
+	}
 	tests := map[string]struct {
 		plan           trial.Plan
 		up, fork, good trial.Trace
@@ -88,6 +91,7 @@ func TestFeatureRules(t *testing.T) {
 			overloaded("x SystemOverloadedError")},
 		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
 			rejected(6, 1550*time.Millisecond)},
+		"a backoff lasts until the deadline":                      {rejects, outcome("insertOne", "x"), waits(time.Second), waits(time.Second - 1)},
 		"a pool is ready before its server is known":              {trial.Plan{}, good, early, good},
 		"a command is of a transaction that has not been started": {trial.Plan{}, good, unstarted, good},
 		"closing a cursor keeps its caller waiting": {trial.Plan{}, reads(0), reads(5 * time.Millisecond),

@@ -123,6 +123,9 @@ var features = []rule{
 	{text: "fewer retries than the limit allows", of: trial.Plan.Rejects, broken: func(_ trial.Plan, _, fork traces) bool {
 		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Shed() && o.Attempts <= fork[0].Limit })
 	}},
+	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, often: func(_ int, o trial.Outcome, _ traces) bool {
+		return o.Single() && o.Overloaded && !o.OK() && o.Deadline > 0 && o.End >= o.Start+o.Deadline
+	}},
 	{text: "a retry goes to the overloaded router again", of: trial.Plan.OneRouter, broken: func(plan trial.Plan, _, fork traces) bool {
 		return fork.inACall(1, func(_ int, o trial.Outcome) bool {
 			aborts := o.Kind == "abortedTransaction" && plan.Faults[0].On == "abortTransaction"
