@@ -181,11 +181,14 @@ func (s source) connections(p *Plan) {
 	p.option(pick(s, "minPoolSize=1", "minPoolSize=2", "serverMonitoringMode=poll", "compressors=zlib", "compressors=snappy,zlib"))
 }
 
-// givenUp cancels calls during a backoff.
+// givenUp cancels calls during a backoff, or gives them a deadline then.
 func (s source) givenUp(p *Plan) {
 	on := s.command(p)
 	for i := range p.Calls {
 		p.Calls[i].Deadline, p.Calls[i].Cancel = 0, s.between(5, 500)
+		if s.chance(2) {
+			p.Calls[i].Deadline, p.Calls[i].Cancel = p.Calls[i].Cancel, 0
+		}
 	}
 	p.Faults = []Fault{{What: Reject, Code: pick[int32](s, 462, 461, 463), On: on, Nth: 1, Times: 1000}}
 }
