@@ -190,6 +190,10 @@ var examplesOfCalls = []example{
 		nil,
 		l("started aggregate"), ended(`E "x"`, "")},
 	{"", "without a timeout", of("watch", "retryReads=false"), nil, l("started aggregate"), ended(`E "x"`, "")},
+	{"change streams, `retryReads=false` under a timeout", "upstream waits", under(time.Second, of("watch", "retryReads=false")), nil,
+		l(next, "is timeout", "returns <nil>, an error"), ended(`E "x"`, "")},
+	{"", "upstream has the error later", under(time.Second, of("watch", "retryReads=false")), nil,
+		append(l(next), ended(`E "x"`, "")...), ended(`E "x"`, "")},
 	{"", "the fork retries", of("watch", "retryReads=false", "timeoutMS=300"), nil, ended(`E "x"`, ""), l("started aggregate")},
 
 	{"deprioritized servers", "the second retry", in("sharded:2", of("find")), l("started find", "started find", "started find"),

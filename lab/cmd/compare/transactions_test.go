@@ -45,6 +45,8 @@ var examplesOfTransactions = []example{
 	{"`WithTransaction`, between transactions", "no server was found", of(within, "serverSelectionTimeoutMS=100"), nil, l(next, starts),
 		l(starts)},
 	{"", "nothing was looked for", of(within), nil, l(next, starts), l(starts)},
+	{"`WithTransaction`, between transactions", "upstream begins at once after no server was found",
+		of(within, "serverSelectionTimeoutMS=100"), nil, l(starts), l(next, starts)},
 	{"", "the newest does not begin", of(within), l(starts), l(next, "returns <nil>, no error"), l(starts)},
 	{"`WithTransaction`, between transactions", "its time", of(within), l(starts),
 		l(`a sees insert: 1, startTransaction: true, maxTimeMS: {"$numberLong":"7"}`),
@@ -131,6 +133,8 @@ var examplesOfCommits = []example{
 
 	{"a commit of unknown result that was sent", "upstream's EndSession aborts it", of("transaction"), nil, l(aborts), ended(`E "x"`,
 		lost)},
+	{"a commit of unknown result that was sent", "and both end at that instant", of("transaction"), nil,
+		append(ended(`E "x"`, lost), aborts, "succeeded abortTransaction"), ended(`E "x"`, lost)},
 	{"", "the fork's result is known", of("transaction"), nil, l(aborts), ended(`E "x"`, "timeout")},
 	{"a commit of unknown result that was sent", "the application aborts it", by(2001, aborted), nil, l(aborts),
 		ended(`E "cannot call abortTransaction after calling commitTransaction"`, "")},

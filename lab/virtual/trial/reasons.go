@@ -94,10 +94,11 @@ var ofCalls = []Difference{
 		return i.sameResult() && i.Up.says("error", `^topology\.ServerSelectionError`) && i.Fork.says("error",
 			`^mongo\.CommandError`)
 	}},
+	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
 		When: func(i *Instant) bool {
 			return i.Plan.Has("retryReads=false") && i.hurries() && i.Fork.says("error", `.`) && some(i.Up.On,
-				`^started aggregate`)
+				`^(started aggregate|is (`+expired+`))`)
 		}},
 	// It avoids the last router only, and so takes turns.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,

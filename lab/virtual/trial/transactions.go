@@ -18,7 +18,7 @@ var ofTransactions = []Difference{
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
 		return i.Fork.says("error", noTimeAgain) && (i.hurries() || some(i.Up.Before, `^started insert`)) ||
-			!i.Fork.ends() && some(i.Up.Before, `^started insert`) &&
+			!i.Fork.ends() && (some(i.Up.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS")) &&
 				some(i.Fork.On, `^started insert|^error .*(`+noTimeAgain+`)`)
 	}},
 	// It begins again without time, and has its error.
@@ -111,7 +111,7 @@ var ofCommits = []Difference{
 				some(i.Fork.On, `^started (commit|abort)Transaction|^error`)
 		}},
 	// It aborts it, by EndSession or because the application says so.
-	{Row: wasSent, Apart: true, Kinds: committing, Ends: "fork", Up: aborts, When: func(i *Instant) bool {
+	{Row: wasSent, Apart: true, Kinds: committing, Ends: "fork|both", Up: `^succeeded abort|` + aborts, When: func(i *Instant) bool {
 		return i.Fork.says("is", `^timeout.*`+unknown) &&
 			(some(i.Up.On, aborts) || i.Call.Again == "abort" && endOf(i.Up.On, "error") == i.Fork.end("error"))
 	}},
