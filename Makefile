@@ -318,11 +318,11 @@ lint: fork ## Run golangci-lint on the modules of this repository and on the ove
 # TAGS says what a driver has: the fork classes of operations, and newer drivers a generator of the package for jitter.
 TAGS = -tags $(if $(filter pristine/%,$(1)),,criticality),$$([ ! -e build/$(1)/internal/randutil/jitter.go ] || echo jitter)
 
-# What "make bench" measures: "overload", in virtual time; the "cost" when all is well; or one overload before the "lab", in real time.
+# What "make bench" measures: "overload", in virtual time, or the "cost" when all is well.
 WHAT ?= overload
 
 .PHONY: bench
-bench: rig ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well; WHAT=lab in real time
+bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well
 	@for base in $(firstword $(BASES)) $(lastword $(BASES)); do $(MONGOFORK) --base $$base build >/dev/null || exit; \
 		$(MONGOFORK) --base $$base build --pristine >/dev/null || exit; done
 ifeq ($(WHAT),cost)
@@ -330,6 +330,5 @@ ifeq ($(WHAT),cost)
 	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
 	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call TAGS,$(driver)) $(call PROGRAM,$(driver)) ./overload &&) true
-	$(if $(filter lab,$(WHAT)),$(HELD) $(RIG) server --lab standalone -- )go -C bench run ./cmd/bench $(WHAT) --older $(firstword $(BASES)) \
-		--newer $(lastword $(BASES))
+	go -C bench run ./cmd/bench --older $(firstword $(BASES)) --newer $(lastword $(BASES))
 endif

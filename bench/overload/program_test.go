@@ -1,12 +1,11 @@
 package overload
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,11 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/virtual"
-	"mongofork/tools/connstring"
 )
 
 // TestJob runs the job on its standard input and writes the result to the file that BENCH_RESULT names. Without one it runs a short
@@ -40,25 +36,13 @@ func TestJob(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, encoded, 0o600))
 }
 
-// runJob runs a job in virtual time, unless it names servers.
+// runJob runs a job in virtual time.
 func runJob(t *testing.T, job Job) (result Result) {
 	t.Helper()
-	if job.URI != "" {
-		r := newRun(job, &realServers{uri: job.URI})
-		defer r.disconnect()
-		require.NoError(t, r.connect(t.Context()))
-		require.NoError(t, r.clients[0].Database("admin").RunCommand(t.Context(), bson.D{
-			{Key: "setParameter", Value: 1}, {Key: "ingressRequestRateLimiterEnabled", Value: true},
-			{Key: "ingressRequestAdmissionRatePerSec", Value: job.Scenario.Limit},
-			{Key: "ingressRequestAdmissionBurstCapacitySecs", Value: limitBurst},
-		}).Err())
-		r.load(t.Context())
-		return r.result()
-	}
 	seed(t, job.Seed)
 	seedJitter(job.Seed)
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newCluster(t, job.Scenario)
+		cluster := virtual.New(t, virtual.Options{Topology: cmp.Or(job.Scenario.Topology, "standalone"), Forget: true})
 		var err error
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -66,35 +50,6 @@ func runJob(t *testing.T, job Job) (result Result) {
 		require.NoError(t, err)
 	})
 	return result
-}
-
-// realServers are servers in real time.
-type realServers struct {
-	uri      string
-	commands sync.Map // numbers of commands, as *atomic.Int64, by name
-}
-
-func (s *realServers) Client(uriOptions ...string) *options.ClientOptions {
-	return options.Client().ApplyURI(connstring.With(s.uri, uriOptions...)).SetMonitor(&event.CommandMonitor{
-		Started: func(_ context.Context, e *event.CommandStartedEvent) { s.count(e.CommandName).Add(1) },
-	})
-}
-
-func (s *realServers) Count(command string) int { return int(s.count(command).Load()) }
-
-func (s *realServers) count(command string) *atomic.Int64 {
-	n, _ := s.commands.LoadOrStore(command, new(atomic.Int64))
-	return n.(*atomic.Int64)
-}
-
-// newCluster starts the servers of a scenario in virtual time.
-func newCluster(t *testing.T, s Scenario) *virtual.Cluster {
-	t.Helper()
-	topology := s.Topology
-	if topology == "" {
-		topology = "standalone"
-	}
-	return virtual.New(t, virtual.Options{Topology: topology, Forget: true})
 }
 
 // measure runs a job on servers without limits, which it sets.
@@ -137,9 +92,6 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if s.Jump.Length > 0 {
 		cluster.Intercept(late(s.Jump))
 	}
-	if s.Outage > 0 {
-		cluster.Intercept(outage(s.Outage))
-	}
 	r.load(ctx)
 	return r.result(), nil
 }
@@ -178,7 +130,9 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}, {"pipeline", "0", "$match", "class"}} {
 			name, _ := command.Body.Lookup(path...).StringValueOK()
 			class, ok := rejected[name]
-			if ok && time.Since(began) >= class.From && (class.Chance == 0 || random.Float64() < class.Chance) {
+			now := time.Since(began)
+			ok = ok && now >= class.From && (class.Until == 0 || now < class.Until)
+			if ok && (class.Chance == 0 || random.Float64() < class.Chance) {
 				return virtual.Reject(virtual.RequestRate)
 			}
 		}
@@ -194,17 +148,6 @@ func unlabelled(share float64, random *rand.Rand) virtual.Hook {
 			return virtual.Reject(virtual.Interrupted)
 		}
 		return reply
-	}
-}
-
-// outage returns what rejects everything for some time.
-func outage(length time.Duration) virtual.Hook {
-	began := time.Now()
-	return func(_ virtual.Command, run func() bson.Raw) bson.Raw {
-		if time.Since(began) < length {
-			return virtual.Reject(virtual.RequestRate)
-		}
-		return run()
 	}
 }
 

@@ -21,7 +21,6 @@ const interval = 500 * time.Millisecond
 //	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
 //	in progress            the mean number of operations in progress
 //	CLASS: success, p99    of a class of operations, without those of neighbours
-//	CLASS: failed later    of what was due after the first second
 type Result map[string]float64
 
 // tally counts operations.
@@ -65,7 +64,7 @@ func (r *run) result() Result {
 	measured := func(at time.Duration) bool { return at >= s.Warmup && at < until }
 	var all, own, others tally
 	clients := make([]tally, s.Clients)
-	classes, later := make([]tally, len(r.classes)), make([]tally, len(r.classes))
+	classes := make([]tally, len(r.classes))
 	intervals := make([]tally, (s.Duration+interval-1)/interval)
 	var total, inFlight float64
 	for i := range r.operations {
@@ -86,9 +85,6 @@ func (r *run) result() Result {
 		}
 		own.add(op)
 		classes[op.class].add(op)
-		if op.due >= time.Second {
-			later[op.class].add(op)
-		}
 	}
 	result := Result{
 		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
@@ -103,7 +99,6 @@ func (r *run) result() Result {
 	}
 	for i, class := range s.Classes {
 		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
-		result[class.Name+": failed later"] = later[i].errors()
 	}
 	return result
 }

@@ -11,7 +11,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/virtual"
 )
 
 // Connections is the total number of connections of the clients. An operation that waits for one sends nothing.
@@ -21,14 +22,6 @@ const connections = 1000
 const cooldown = time.Second
 
 const database = "bench"
-
-// servers are what a load is put on.
-type servers interface {
-	// Client returns the options of a client, with further options of the connection string.
-	Client(uriOptions ...string) *options.ClientOptions
-	// Count returns the number of commands of a name so far.
-	Count(command string) int
-}
 
 // operation is one call of the application. Its times count from the start of the load.
 type operation struct {
@@ -41,17 +34,16 @@ type operation struct {
 // run is a run in progress.
 type run struct {
 	job        Job
-	servers    servers
+	cluster    *virtual.Cluster
 	classes    []Class
 	clients    []*mongo.Client
-	wrappers   []wrapper // of each client's calls
 	operations []operation
 	cursors    cursors
 	commands   int // that arrived in the measured time
 }
 
-func newRun(job Job, on servers) *run {
-	r := &run{job: job, servers: on, classes: job.Scenario.Classes}
+func newRun(job Job, cluster *virtual.Cluster) *run {
+	r := &run{job: job, cluster: cluster, classes: job.Scenario.Classes}
 	if len(r.classes) == 0 {
 		r.classes = []Class{{Share: 1}}
 	}
@@ -87,15 +79,11 @@ func (r *run) connect(ctx context.Context) error {
 		if s.Neighbours != "" && i%2 == 1 {
 			own = s.Neighbours
 		}
-		client, err := mongo.Connect(r.servers.Client(s.Options, own, fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients))))
+		client, err := mongo.Connect(r.cluster.Client(s.Options, own, fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients))))
 		if err != nil {
 			return err
 		}
-		var wrapped wrapper = plainly
-		if r.job.Throttler {
-			wrapped = newThrottler(ctx)
-		}
-		r.clients, r.wrappers = append(r.clients, client), append(r.wrappers, wrapped)
+		r.clients = append(r.clients, client)
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
@@ -116,7 +104,7 @@ func (r *run) disconnect() {
 
 // sent returns the number of the operations' commands so far.
 func (r *run) sent() int {
-	return r.servers.Count("find") + r.servers.Count("insert") + r.servers.Count("aggregate") + r.servers.Count("getMore")
+	return r.cluster.Count("find") + r.cluster.Count("insert") + r.cluster.Count("aggregate") + r.cluster.Count("getMore")
 }
 
 // load starts all operations, each when it is due, and waits for them.
@@ -134,9 +122,7 @@ func (r *run) load(ctx context.Context) {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
 		running.Go(func() {
-			criticality := r.classes[op.class].Criticality
-			marked := mark(ctx, criticality)
-			op.failed = r.wrappers[op.client](marked, criticality, func() error { return r.do(marked, op) }) != nil
+			op.failed = r.do(mark(ctx, r.classes[op.class].Criticality), op) != nil
 			op.ended = time.Since(began)
 		})
 	}

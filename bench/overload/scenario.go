@@ -38,8 +38,6 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
-	// Outage is for how long at first the servers reject everything, at no cost.
-	Outage time.Duration
 	// Storm takes the place of the load.
 	Storm *Storm
 	// Jump is when the clients' clock jumps, as if their machine had stood still: nothing is due then, and replies come after it.
@@ -65,8 +63,8 @@ type Class struct {
 	Rejected bool
 	// Chance is the probability with which the server rejects each of its commands, if they are Rejected; 0 stands for always.
 	Chance float64
-	// From is when that begins.
-	From time.Duration
+	// From is when that begins, Until when it ends, if it does.
+	From, Until time.Duration
 	// Collections is the number of collections that it goes to, at random, if there are several.
 	Collections int
 }
@@ -134,9 +132,5 @@ type Job struct {
 	Options string
 	// Spent makes the clients spend their buckets' tokens before the load begins.
 	Spent bool
-	// Throttler puts failsafe-go's PriorityThrottler around each call.
-	Throttler bool
-	Seed      uint64
-	// URI names a lab in real time, which has limits, but no capacity; empty for servers in virtual time.
-	URI string
+	Seed  uint64
 }

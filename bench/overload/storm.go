@@ -11,6 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"mongofork/lab/virtual"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // storm starts all clients at once. Its result has the clients of which no operation succeeded, the times until half of the clients and
 // the last had their first success, the errors that applications saw, and the pools cleared and heartbeats failed.
-func storm(ctx context.Context, job Job, on servers) (Result, error) {
+func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 	var cleared, heartbeats, errors atomic.Int64
@@ -30,7 +32,7 @@ func storm(ctx context.Context, job Job, on servers) (Result, error) {
 	clients := make([]*mongo.Client, len(took))
 	var running sync.WaitGroup
 	for i := range took {
-		client, err := mongo.Connect(on.Client(job.Options).
+		client, err := mongo.Connect(cluster.Client(job.Options).
 			SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 				if e.Type == event.ConnectionPoolCleared {
 					cleared.Add(1)

@@ -10,11 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
-	"mongofork/bench/overload"
 	"mongofork/tools/command"
 )
 
@@ -23,42 +21,25 @@ const description = `Compares the fork with upstream's driver, on each base, and
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
 type cli struct {
-	Overload overloadCmd `cmd:"" default:"withargs" help:"Measure all drivers under overload, in virtual time."`
-	Lab      labCmd      `cmd:"" help:"Measure one overload in real time, too, on the lab that $MONGODB_URI names: make bench WHAT=lab."`
-}
-
-// common are the flags of all commands.
-type common struct {
 	Root  string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
 	Older string `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
 	Newer string `required:"" placeholder:"VERSION" help:"The newest base."`
-}
-
-// console is where commands print: results to Out, progress to Progress.
-type console struct{ Out, Progress io.Writer }
-
-func (c console) progressf(format string, args ...any) {
-	fmt.Fprintf(c.Progress, format+"\n", args...)
+	Only  string `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone. What matches nothing prints all."`
 }
 
 func main() { command.Main(run) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c cli
 	return command.Program{
-		Name: "bench", Description: description, CLI: new(cli),
-		Options: []kong.Option{kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(console{stdout, stderr})},
-		Do:      func(parsed *kong.Context) error { return parsed.Run() },
+		Name: "bench", Description: description, CLI: &c,
+		Do: func(*kong.Context) error { return c.run(ctx, stdout, stderr) },
 	}.Run(args, stdout, stderr)
 }
 
-type overloadCmd struct {
-	common
-	Only string `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone. What matches nothing prints all."`
-}
-
-// Run measures all drivers under overload, in virtual time.
-func (c *overloadCmd) Run(ctx context.Context, console console) error {
+// run measures all drivers under overload, in virtual time.
+func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p, err := newPlan(c.Older, c.Newer)
 	if err == nil {
 		err = p.leave(c.Only)
@@ -66,7 +47,7 @@ func (c *overloadCmd) Run(ctx context.Context, console console) error {
 	if err != nil {
 		return err
 	}
-	all, err := c.measure(ctx, console, p)
+	all, err := c.measure(ctx, p, stderr)
 	if err != nil {
 		return err
 	}
@@ -74,7 +55,7 @@ func (c *overloadCmd) Run(ctx context.Context, console console) error {
 		return p.write(c.Root, all)
 	}
 	for _, e := range p.Scenarios {
-		fmt.Fprintln(console.Out, e.table(all).text(p, all))
+		fmt.Fprintln(stdout, e.table(all).text(p, all))
 	}
 	return nil
 }
@@ -124,35 +105,4 @@ func (p plan) write(root string, all measured) error {
 		}
 	}
 	return write("docs/performance/goodput.svg", "lines", p.plot(all))
-}
-
-type labCmd struct {
-	common
-	URI      string        `env:"MONGODB_URI" required:"" placeholder:"URI" help:"Connection string of the lab."`
-	Duration time.Duration `default:"20s" help:"How long each driver is measured."`
-}
-
-// Run measures twice what the lab admits in real time, over real connections, and once more in virtual time.
-func (c *labCmd) Run(ctx context.Context, console console) error {
-	p, err := newPlan(c.Older, c.Newer)
-	if err != nil {
-		return err
-	}
-	e := entry{Arms: []string{"noRetry", "twoRetries", "throttled", "newerThrottled"}}
-	e.setDefaults()
-	e.Load.Base, e.Limit, e.Duration = 2, int32(e.Capacity), c.Duration
-	for _, place := range []struct{ name, uri string }{{"virtual time", ""}, {"the lab, real time", c.URI}} {
-		all := measured{}
-		e.Name = place.name
-		for _, name := range e.Arms {
-			console.progressf("%s: %s", place.name, p.Arms[name].Name)
-			result, err := c.run(ctx, p.Arms[name], overload.Job{Scenario: e.Scenario, Seed: 1, URI: place.uri})
-			if err != nil {
-				return err
-			}
-			all[key{e.Name, name}] = result
-		}
-		fmt.Fprintln(console.Out, e.table(all).text(p, all))
-	}
-	return nil
 }

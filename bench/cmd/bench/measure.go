@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,9 +23,9 @@ type measured map[key]overload.Result
 
 type key struct{ scenario, arm string }
 
-// run runs a job with an arm's driver, in the program that "make bench" has compiled.
-func (c common) run(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
-	job.Options, job.Spent, job.Throttler = a.Options, a.Spent, a.Throttler
+// job runs a job with an arm's driver, in the program that "make bench" has compiled.
+func (c *cli) job(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
+	job.Options, job.Spent = a.Options, a.Spent
 	input, err := json.Marshal(job)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (c common) run(ctx context.Context, a arm, job overload.Job) (result overlo
 }
 
 // measure runs the scenarios with all their arms on all processors, each as often as it has seeds.
-func (c common) measure(ctx context.Context, console console, p plan) (measured, error) {
+func (c *cli) measure(ctx context.Context, p plan, progress io.Writer) (measured, error) {
 	total, done := 0, atomic.Int32{}
 	runs := map[key][]overload.Result{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -62,8 +63,8 @@ func (c common) measure(ctx context.Context, console console, p plan) (measured,
 			a, results := p.Arms[name], runs[key{e.Name, name}]
 			for i := range results {
 				group.Go(func() (err error) {
-					results[i], err = c.run(ctx, a, overload.Job{Scenario: e.Scenario, Seed: uint64(i) + 1})
-					console.progressf("%d of %d: %s, %s", done.Add(1), total, e.Name, a.Name)
+					results[i], err = c.job(ctx, a, overload.Job{Scenario: e.Scenario, Seed: uint64(i) + 1})
+					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done.Add(1), total, e.Name, a.Name)
 					return err
 				})
 			}

@@ -30,8 +30,8 @@ type arm struct {
 	// Half makes half of the runs do.
 	Half bool
 	// The others are as in overload.Job.
-	Options          string
-	Spent, Throttler bool
+	Options string
+	Spent   bool
 }
 
 // entry is a scenario and the arms that meet it, each with servers of its own.
@@ -48,14 +48,11 @@ func newPlan(older, newer string) (p plan, err error) {
 		return p, fmt.Errorf("plan.yaml: %w", err)
 	}
 	for i := range p.Scenarios {
-		p.Scenarios[i].setDefaults()
+		e := &p.Scenarios[i]
+		e.Clients, e.Capacity = cmp.Or(e.Clients, 10), cmp.Or(e.Capacity, 200)
+		e.RejectionCost, e.Seeds = cmp.Or(e.RejectionCost, 0.1), cmp.Or(e.Seeds, 2)
 	}
 	return p, nil
-}
-
-func (e *entry) setDefaults() {
-	e.Clients, e.Capacity = cmp.Or(e.Clients, 10), cmp.Or(e.Capacity, 200)
-	e.RejectionCost, e.Seeds = cmp.Or(e.RejectionCost, 0.1), cmp.Or(e.Seeds, 2)
 }
 
 // runs is the number of an arm's runs in a scenario.
