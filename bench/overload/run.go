@@ -1,7 +1,9 @@
 package overload
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -28,6 +30,7 @@ type operation struct {
 	due, ended time.Duration
 	client     int
 	class      int
+	cursor     *mongo.Cursor // of a getMore
 	failed     bool
 }
 
@@ -38,7 +41,6 @@ type run struct {
 	classes    []Class
 	clients    []*mongo.Client
 	operations []operation
-	cursors    cursors
 	commands   int // that arrived in the measured time
 }
 
@@ -87,11 +89,9 @@ func (r *run) connect(ctx context.Context) error {
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
-		if slices.ContainsFunc(r.classes, func(c Class) bool { return c.Command == "getMore" }) {
-			if err := r.cursors.open(ctx, client); err != nil {
-				return err
-			}
-		}
+	}
+	if slices.ContainsFunc(r.classes, func(c Class) bool { return c.Command == "getMore" }) {
+		return r.openCursors(ctx)
 	}
 	return nil
 }
@@ -133,17 +133,17 @@ func (r *run) load(ctx context.Context) {
 // do does one operation. Its document tells the server the class.
 func (r *run) do(ctx context.Context, op *operation) error {
 	class := r.classes[op.class]
-	name := class.Collection
-	if name == "" {
-		name = "documents"
-	}
+	name := cmp.Or(class.Collection, "documents")
 	if class.Collections > 0 {
 		name += strconv.Itoa(int(op.due) % class.Collections)
 	}
 	collection := r.clients[op.client].Database(database).Collection(name)
 	switch class.Command {
 	case "getMore":
-		return r.cursors.next(ctx, collection)
+		if op.cursor.Next(ctx) {
+			return nil
+		}
+		return cmp.Or(op.cursor.Err(), errors.New("there is no next batch"))
 	case "transaction":
 		return inTransaction(ctx, collection, class.Name)
 	case "insert":

@@ -89,6 +89,17 @@ func (j Jump) left(now time.Duration) time.Duration {
 	return max(0, j.Start+j.Length-now)
 }
 
+// client draws the client of an operation.
+func (s Scenario) client(random *rand.Rand) int {
+	if s.Large == 0 {
+		return random.IntN(s.Clients)
+	}
+	if random.Float64() < s.Large {
+		return 0
+	}
+	return 1 + random.IntN(s.Clients-1)
+}
+
 // Load is the rate at which operations arrive.
 type Load struct {
 	// Base is the load between bursts.
