@@ -77,13 +77,6 @@ func TestResult(t *testing.T) {
 	assert.Len(t, r.result(), 15)
 }
 
-func TestConnected(t *testing.T) {
-	const s = time.Second
-	assert.Equal(t, Result{"unconnected": 3, "half connected": (s + 1).Seconds(), "last connected": 2},
-		connected([]time.Duration{0, 2 * s, s, 0, 0, s + 1}))
-	assert.Equal(t, Result{"unconnected": 2}, connected([]time.Duration{0, 0}))
-}
-
 func TestMean(t *testing.T) {
 	assert.Equal(t, Result{"cleared": 2}, Mean([]Result{{"cleared": 1}, {"cleared": 3}}))
 	assert.Equal(t, Result{"goodput": 2, "errors": 30, "success": 70, "own": 3, "others": 2, "own share": 1.5},

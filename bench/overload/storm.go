@@ -2,8 +2,6 @@ package overload
 
 import (
 	"context"
-	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,22 +56,19 @@ func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, erro
 		})
 	}
 	running.Wait()
-	result := connected(took)
-	result["errors"], result["cleared"] = float64(errors.Load()), float64(cleared.Load())
-	result["heartbeats"] = float64(heartbeats.Load())
+	var connected tally
+	for _, at := range took {
+		connected.add(&operation{ended: at, failed: at == 0})
+	}
+	result := Result{
+		"unconnected": float64(connected.failed), "errors": float64(errors.Load()), "cleared": float64(cleared.Load()),
+		"heartbeats": float64(heartbeats.Load()),
+	}
+	if len(connected.latencies) > 0 {
+		result["half connected"], result["last connected"] = connected.quantile(0.5), connected.quantile(1)
+	}
 	for _, client := range clients {
 		_ = client.Disconnect(context.Background())
 	}
 	return result, nil
-}
-
-// connected counts the clients by the time of their first success, which is zero for those without any.
-func connected(took []time.Duration) Result {
-	slices.Sort(took)
-	all := took[sort.Search(len(took), func(i int) bool { return took[i] > 0 }):]
-	result := Result{"unconnected": float64(len(took) - len(all))}
-	if len(all) > 0 {
-		result["half connected"], result["last connected"] = all[len(all)/2].Seconds(), all[len(all)-1].Seconds()
-	}
-	return result
 }

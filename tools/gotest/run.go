@@ -24,8 +24,6 @@ type Command struct {
 	Run string
 	// Packages are the packages to test.
 	Packages []string
-	// Fresh takes no result from Go's cache of tests, as where a server answers.
-	Fresh bool
 }
 
 // timeout limits each test binary. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
@@ -34,9 +32,6 @@ const timeout = "1h"
 // args returns the arguments of the go command.
 func (c Command) args() []string {
 	args := append([]string{"test", "-json", "-timeout=" + timeout}, c.Flags...)
-	if c.Fresh {
-		args = append(args, "-count=1")
-	}
 	if c.Run != "" {
 		args = append(args, "-run="+c.Run)
 	}
@@ -78,9 +73,12 @@ func Pattern(test string) string {
 // AnyOf returns the argument of -run that selects exactly the named test functions.
 func AnyOf(functions []string) string { return "^(" + strings.Join(functions, "|") + ")$" }
 
-// Only returns the command for some tests alone.
+// Fresh is the flag that takes no result from Go's cache of tests.
+const Fresh = "-count=1"
+
+// Only returns the command for some tests alone, fresh.
 func (c Command) Only(cases []Case) Command {
-	c.Packages, c.Fresh = nil, true
+	c.Packages, c.Flags = nil, append(slices.Clip(c.Flags), Fresh)
 	patterns := make([]string, len(cases))
 	for i, test := range cases {
 		patterns[i] = Pattern(test.Test)

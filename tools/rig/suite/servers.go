@@ -88,7 +88,7 @@ func (w work) onServers(cfg server.Config, project string, r *Result) runner {
 	noted := false
 	return func(ctx context.Context, label, tree string, command gotest.Command) (gotest.Result, error) {
 		// The packages share the server and its fail points, so they run one after the other.
-		command.Flags, command.Fresh = moduleFlags(append(command.Flags, "-p=1")...), true
+		command.Flags = moduleFlags(append(slices.Clip(command.Flags), "-p=1", gotest.Fresh)...)
 		all := gotest.Result{}
 		for cfg := cfg; ; {
 			result, s, err := w.onNew(ctx, cfg, label, tree, command, project)

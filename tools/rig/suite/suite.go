@@ -85,7 +85,7 @@ func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	ours := w.ours("-count=1", "-timeout=5m") // which names the test that does not end
+	ours := w.ours(gotest.Fresh, "-timeout=5m") // which names the test that does not end
 	result := Result{Name: ours.name}
 	err = ours.run(ctx, &result) // of which a part of a run would make a failure, as if a test had found the defect
 	return result, err
