@@ -91,6 +91,7 @@ func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
 			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
 				": whoever builds the application, or imports it, needs that version of Go"}
 		}
+		c.Notes = append(c.Notes, s.left()...)
 		return s.build(ctx, plan.SkipBuild, "it builds without the change")
 	})
 }

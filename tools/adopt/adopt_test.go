@@ -380,6 +380,21 @@ func TestNotInTheWorkspace(t *testing.T) {
 	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
 }
 
+// An application whose own code uses v1 can have v2 from a dependency, and is told that this is all that the fork replaces.
+func TestNoteOfV1(t *testing.T) {
+	t.Parallel()
+	for requirement, told := range map[string]bool{"v1.17.9": true, "v1.17.9 // indirect": false} {
+		app := application(t, "",
+			filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver " + requirement + "\n\nrequire " + driver +
+				" v2.5.0 // indirect\n")})
+		use(t, app, target)
+		effect, err := app.Check(t.Context(), "")
+		require.NoError(t, err)
+		require.Equal(t, told, strings.Contains(effect,
+			"also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
+	}
+}
+
 func TestModFlagsAreOurs(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "-tags=x --trimpath", withoutModFlags("-mod=vendor -tags=x --modfile=go.alt.mod --trimpath -mod=mod"))

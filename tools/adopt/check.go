@@ -136,6 +136,9 @@ func (a Application) check(ctx context.Context) (effect string, s *selected, adv
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
+		if v1 := a.v1(file); v1 != nil && !v1.Indirect {
+			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that", v1.Mod)
+		}
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
 	case s.Replace != nil:
@@ -157,13 +160,20 @@ func (a Application) explain(ctx context.Context, err error, file *modfile.File)
 		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
 			file.Module.Mod.Path)
 	}
-	for _, r := range file.Require {
-		if r.Mod.Path == strings.TrimSuffix(a.Driver, "/v2") {
-			return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
-				"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, r.Mod)
-		}
+	if v1 := a.v1(file); v1 != nil {
+		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
+			"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, v1.Mod)
 	}
 	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, a.Driver)
+}
+
+// v1 returns the line that requires v1 of the driver, or nil.
+func (a Application) v1(file *modfile.File) *modfile.Require {
+	i := slices.IndexFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == strings.TrimSuffix(a.Driver, "/v2") })
+	if i < 0 {
+		return nil
+	}
+	return file.Require[i]
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,
