@@ -314,5 +314,10 @@ var examplesOfCalls = []example{
 	{"", "another panic", failing(trial.Fault{Code: 91}, of("watch")), nil, ended(`E "panic: x"`, ""), l("started aggregate")},
 	{"a compressor fails, or the connection is closed before the command is sent", "its event", of("find"), nil, nil,
 		l(`failed find at once: topology.ConnectionError "connection(<closed>) connection is closed" `)},
+	{"a compressor fails, or the connection is closed before the command is sent", "and both end", of("find"), nil,
+		ended(`E "x"`, expired),
+		ended(`E "x"`, expired, `failed find at once: topology.ConnectionError "connection(<closed>) connection is closed" `)},
+	{"", "and end otherwise", of("find"), nil, ended(`E "x"`, expired),
+		ended(`E "y"`, expired, `failed find at once: topology.ConnectionError "connection(<closed>) connection is closed" `)},
 	{"", "another event", of("find"), nil, nil, l(`failed find at once: topology.ConnectionError "EOF" `)},
 }

@@ -59,6 +59,8 @@ var examplesOfTransactions = []example{
 		ended(`E "x"`, "context deadline exceeded, TransientTransactionError")},
 	{"`WithTransaction`, context with a deadline", "the fork ends", under(10*time.Millisecond, of(within)), nil, nil,
 		ended(`E "x"`, expired)},
+	{"`WithTransaction`, context with a deadline", "within the microsecond", under(10*time.Millisecond+1, of(within)), nil, nil,
+		ended(`E "x"`, expired)},
 	{"", "there is time left", under(time.Second, of(within)), nil, nil, ended(`E "x"`, expired)},
 	{"", "without a deadline", of(within), nil, nil, ended(`E "x"`, expired)},
 

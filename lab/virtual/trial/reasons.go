@@ -198,9 +198,9 @@ var ofCalls = []Difference{
 			count(slices.Concat(i.Fork.Before, i.Fork.All), `^failed `) > 1
 	}},
 	// It lacks the event.
-	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none",
+	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,
-		When: func(i *Instant) bool { return len(i.Fork.rest()) == 1 }},
+		When: func(i *Instant) bool { return len(i.Up.Only) == 0 && len(i.Fork.Only) == 1 && len(i.Fork.rest()) == 1 }},
 }
 
 // reauthenticates reports whether a command fails with code 391.

@@ -39,7 +39,7 @@ var ofTransactions = []Difference{
 		return i.overTime() && i.Fork.says("is", `context deadline exceeded.*`+transient)
 	}},
 	{Row: "`WithTransaction`, context with a deadline", Apart: true, Kinds: within, Ends: "fork", When: func(i *Instant) bool {
-		return i.Call.Deadline > 0 && i.At >= i.Start+min(i.Call.Deadline, transactionsAtMost) &&
+		return i.Call.Deadline > 0 && i.At >= (i.Start+min(i.Call.Deadline, transactionsAtMost)).Truncate(time.Microsecond) &&
 			i.Fork.says("is", "context deadline exceeded")
 	}},
 
