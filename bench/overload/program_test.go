@@ -89,9 +89,6 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if s.Unlabelled > 0 {
 		cluster.Intercept(unlabelled(s.Unlabelled, random))
 	}
-	if s.Jump.Length > 0 {
-		cluster.Intercept(late(s.Jump))
-	}
 	r.load(ctx)
 	return r.result(), nil
 }
@@ -147,16 +144,6 @@ func unlabelled(share float64, random *rand.Rand) virtual.Hook {
 		if _, err := reply.LookupErr("errorLabels"); err == nil && random.Float64() < share {
 			return virtual.Reject(virtual.Interrupted)
 		}
-		return reply
-	}
-}
-
-// late returns what keeps replies until after the jump.
-func late(jump Jump) virtual.Hook {
-	began := time.Now()
-	return func(_ virtual.Command, run func() bson.Raw) bson.Raw {
-		reply := run()
-		time.Sleep(jump.left(time.Since(began)))
 		return reply
 	}
 }

@@ -30,23 +30,6 @@ func TestLoad(t *testing.T) {
 	assert.InDelta(t, 0.8*all, second, all/50)
 }
 
-func TestJump(t *testing.T) {
-	const s = time.Second
-	r := newRun(Job{Seed: 1, Scenario: Scenario{
-		Clients: 1, Load: Load{Base: 1}, Capacity: 100, Duration: 9 * s, Jump: Jump{3 * s, 2 * s},
-	}}, nil)
-	perSecond := make([]float64, 10)
-	for _, op := range r.operations {
-		perSecond[op.due/s]++
-	}
-	for i, want := range []float64{100, 100, 100, 0, 0, 100, 100, 100, 100, 100} {
-		assert.InDelta(t, want, perSecond[i], 0.4*want, "second %d", i)
-	}
-	for now, want := range map[time.Duration]time.Duration{0: 0, 3 * s: 2 * s, 4 * s: s, 5 * s: 0, 6 * s: 0} {
-		assert.Equal(t, want, r.job.Scenario.Jump.left(now), "at %v", now)
-	}
-}
-
 func TestResult(t *testing.T) {
 	const s = time.Second
 	r := &run{

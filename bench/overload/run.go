@@ -54,9 +54,6 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	const second = 0x9e3779b97f4a7c15
 	choice := rand.New(rand.NewPCG(job.Seed, second))
 	for _, due := range s.Load.arrivals(rand.New(rand.NewPCG(job.Seed, second)), s.Capacity, s.Warmup+s.Duration+cooldown) {
-		if s.Jump.left(due) > 0 {
-			continue
-		}
 		r.operations = append(r.operations, operation{due: due, client: s.client(choice), class: r.class(choice.Float64())})
 	}
 	return r

@@ -40,8 +40,6 @@ type Scenario struct {
 	Neighbours string
 	// Storm takes the place of the load.
 	Storm *Storm
-	// Jump is when the clients' clock jumps, as if their machine had stood still: nothing is due then, and replies come after it.
-	Jump Jump
 	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
 	Herd int
 	// Seeds is the number of runs with different arrivals, of which results are means.
@@ -76,17 +74,6 @@ type Storm struct {
 	// PerSecond is the number of connections per second that the server accepts, Queue the number that may wait.
 	PerSecond int `yaml:"perSecond"`
 	Queue     int
-}
-
-// Jump is a part of the time.
-type Jump struct{ Start, Length time.Duration }
-
-// left returns how much of it is left at a time, if it has begun.
-func (j Jump) left(now time.Duration) time.Duration {
-	if now < j.Start {
-		return 0
-	}
-	return max(0, j.Start+j.Length-now)
 }
 
 // client draws the client of an operation.

@@ -116,45 +116,40 @@ func TestMetrics(t *testing.T) {
 	assert.Equal(t, attribute.NewSet(client), backoffs[0].Attributes)
 }
 
-func TestTokens(t *testing.T) {
-	const name = "mongodb.driver.retry.tokens"
+// TestGauges: what they show is read when they are collected, if anything reads it and the client has it, until nothing does any more.
+func TestGauges(t *testing.T) {
+	const tokensName, throttlingName = "mongodb.driver.retry.tokens", "mongodb.driver.throttle.probability"
 	retries, reader := start(t)
-	assert.NotContains(t, collect(t, reader), name, "nothing reads the tokens")
+	assertNone := func(why string) {
+		metrics := collect(t, reader)
+		assert.NotContains(t, metrics, tokensName, why)
+		assert.NotContains(t, metrics, throttlingName, why)
+	}
+	assertNone("nothing reads them")
 
-	tokens, ok := 0.0, false
-	registration, err := retries.ObserveTokens(func() (float64, bool) { return tokens, ok })
-	require.NoError(t, err)
-	assert.NotContains(t, collect(t, reader), name, "a client without adaptiveRetries has no tokens")
-
-	tokens, ok = 995.5, true
-	points := collect(t, reader)[name].Data.(metricdata.Gauge[float64]).DataPoints
-	require.Len(t, points, 1)
-	assert.Equal(t, 995.5, points[0].Value)
-
-	require.NoError(t, registration.Unregister())
-	assert.NotContains(t, collect(t, reader), name)
-}
-
-func TestThrottling(t *testing.T) {
-	const name = "mongodb.driver.throttle.probability"
-	retries, reader := start(t)
-	assert.NotContains(t, collect(t, reader), name, "nothing reads the probabilities")
-
+	tokens, has := 0.0, false
 	var probabilities map[string]float64
-	registration, err := retries.ObserveThrottling(func() map[string]float64 { return probabilities })
+	observesTokens, err := retries.ObserveTokens(func() (float64, bool) { return tokens, has })
 	require.NoError(t, err)
-	assert.NotContains(t, collect(t, reader), name, "a client without adaptiveThrottling has none")
+	observesThrottling, err := retries.ObserveThrottling(func() map[string]float64 { return probabilities })
+	require.NoError(t, err)
+	assertNone("a client has neither by default")
 
-	probabilities = map[string]float64{"a:27017": 0.5}
-	points := collect(t, reader)[name].Data.(metricdata.Gauge[float64]).DataPoints
-	require.Len(t, points, 1)
-	assert.Equal(t, 0.5, points[0].Value)
-	port, ok := points[0].Attributes.Value("server.port")
+	tokens, has, probabilities = 995.5, true, map[string]float64{"a:27017": 0.5}
+	metrics := collect(t, reader)
+	left := metrics[tokensName].Data.(metricdata.Gauge[float64]).DataPoints
+	require.Len(t, left, 1)
+	assert.Equal(t, 995.5, left[0].Value)
+	heldBack := metrics[throttlingName].Data.(metricdata.Gauge[float64]).DataPoints
+	require.Len(t, heldBack, 1)
+	assert.Equal(t, 0.5, heldBack[0].Value)
+	port, ok := heldBack[0].Attributes.Value("server.port")
 	assert.True(t, ok)
 	assert.Equal(t, int64(27017), port.AsInt64())
 
-	require.NoError(t, registration.Unregister())
-	assert.NotContains(t, collect(t, reader), name)
+	require.NoError(t, observesTokens.Unregister())
+	require.NoError(t, observesThrottling.Unregister())
+	assertNone("nothing reads them any more")
 }
 
 func TestSpanEvents(t *testing.T) {
@@ -188,12 +183,6 @@ func TestSpanEvents(t *testing.T) {
 		mongootel.AttemptsKey.Int(3), mongootel.BackoffKey.Float64(0.03), mongootel.OutcomeKey.String("failed"),
 		critical, mongootel.ReasonKey.String("limit"), mongootel.TokensKey.Float64(999),
 	), events[3].Attributes)
-}
-
-func TestNoSpan(t *testing.T) {
-	retries, reader := start(t)
-	publish(context.Background(), retries.Monitor())
-	assert.NotEmpty(t, collect(t, reader))
 }
 
 // TestOutcomes checks that an error rate can be computed, and that a monitor of the application's own still hears everything.

@@ -59,7 +59,6 @@ func TestCollector(t *testing.T) {
 	publish(collector.Monitor())
 	collector.Monitor().Finished(context.Background(), &event.RetryFinishedEvent{Criticality: event.CriticalityCritical,
 		Failure: errors.New("overloaded")})
-	collector.ObserveTokens(func() (float64, bool) { return 998.5, true })
 
 	want := `
 # HELP mongodb_driver_retried_operations_total Operations that ended after retries.
@@ -85,36 +84,15 @@ mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="10"} 1
 mongodb_driver_retry_backoff_seconds_bucket{client="orders",le="+Inf"} 1
 mongodb_driver_retry_backoff_seconds_sum{client="orders"} 0.03
 mongodb_driver_retry_backoff_seconds_count{client="orders"} 1
-# HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
-# TYPE mongodb_driver_retry_tokens gauge
-mongodb_driver_retry_tokens{client="orders"} 998.5
 `
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want), "mongodb_driver_retried_operations_total",
-		"mongodb_driver_retry_backoff_seconds", "mongodb_driver_retry_tokens"))
+		"mongodb_driver_retry_backoff_seconds"))
 	assert.Equal(t, 3*10, testutil.CollectAndCount(collector, decisions), "of each class, each verdict with its reasons")
 	assert.Equal(t, []string{"bucketEmpty refused", "overloaded retry", "retryable retry"}, decided(t, collector))
 
 	problems, err := testutil.CollectAndLint(collector)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
-}
-
-func TestCollectorTokens(t *testing.T) {
-	const metric = "mongodb_driver_retry_tokens"
-	collector := mongoprom.NewCollector(nil)
-	assert.Zero(t, testutil.CollectAndCount(collector, metric), "nothing reads the tokens")
-
-	collector.ObserveTokens(func() (float64, bool) { return 0, false })
-	assert.Zero(t, testutil.CollectAndCount(collector, metric), "a client without adaptiveRetries has no tokens")
-
-	tokens := 1.0
-	collector.ObserveTokens(func() (float64, bool) { return tokens, true })
-	tokens = 2
-	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
-# HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
-# TYPE mongodb_driver_retry_tokens gauge
-mongodb_driver_retry_tokens 2
-`), metric), "the tokens are read when they are collected")
 }
 
 func TestCollectorsOfSeveralClients(t *testing.T) {
@@ -129,23 +107,28 @@ func TestCollectorsOfSeveralClients(t *testing.T) {
 	assert.Equal(t, 2, n)
 }
 
-func TestCollectorThrottling(t *testing.T) {
-	const metric = "mongodb_driver_throttle_probability"
+// TestGauges: what they show is read when they are collected, if anything reads it and the client has it.
+func TestGauges(t *testing.T) {
 	collector := mongoprom.NewCollector(nil)
-	assert.Zero(t, testutil.CollectAndCount(collector, metric), "nothing reads the probabilities")
+	names := []string{"mongodb_driver_retry_tokens", "mongodb_driver_throttle_probability"}
+	assert.Zero(t, testutil.CollectAndCount(collector, names...), "nothing reads them")
 
-	collector.ObserveThrottling(func() map[string]float64 { return nil })
-	assert.Zero(t, testutil.CollectAndCount(collector, metric), "a client without adaptiveThrottling has none")
-
-	probabilities := map[string]float64{"a:27017": 0, "b:27017": 0.1}
+	tokens, has := 0.0, false
+	var probabilities map[string]float64
+	collector.ObserveTokens(func() (float64, bool) { return tokens, has })
 	collector.ObserveThrottling(func() map[string]float64 { return probabilities })
-	probabilities["b:27017"] = 0.5
+	assert.Zero(t, testutil.CollectAndCount(collector, names...), "a client has neither by default")
+
+	tokens, has, probabilities = 998.5, true, map[string]float64{"a:27017": 0, "b:27017": 0.5}
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
+# HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
+# TYPE mongodb_driver_retry_tokens gauge
+mongodb_driver_retry_tokens 998.5
 # HELP mongodb_driver_throttle_probability Share of attempts that adaptiveThrottling holds back from a server.
 # TYPE mongodb_driver_throttle_probability gauge
 mongodb_driver_throttle_probability{server="a:27017"} 0
 mongodb_driver_throttle_probability{server="b:27017"} 0.5
-`), metric), "they are read when they are collected")
+`), names...))
 }
 
 // TestOutcomes checks that an error rate can be computed, and that a monitor of the application's own still hears everything.
