@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,27 +22,24 @@ type measured map[key]overload.Result
 
 type key struct{ scenario, arm string }
 
-// job runs a job with an arm's driver, in the program that "make bench" has compiled.
+// job runs a job with an arm's driver, in the program that "make bench" has compiled, whose output begins with the result.
 func (c *cli) job(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
-	job.Options, job.Spent = a.Options, a.Spent
-	input, err := json.Marshal(job)
+	encoded, err := json.Marshal(job)
 	if err != nil {
 		return nil, err
 	}
-	output, err := os.CreateTemp("", "result-*.json")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, output.Close(), os.Remove(output.Name())) }()
 	program := filepath.Join(c.Root, "build", "with", filepath.FromSlash(a.Driver), "overload.test")
 	cmd := exec.CommandContext(ctx, program, "-test.run=^TestJob$")
 	// A bubble runs one goroutine after the other, and keeps little of what it allocates.
-	cmd.Env = append(os.Environ(), "BENCH_RESULT="+output.Name(), "GOMAXPROCS=1", "GOGC=400")
-	cmd.Stdin = bytes.NewReader(input)
-	if said, err := cmd.CombinedOutput(); err != nil {
+	cmd.Env = append(os.Environ(), "BENCH_JOB="+string(encoded), "GOMAXPROCS=1", "GOGC=400")
+	said, err := cmd.CombinedOutput()
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(said)).Decode(&result)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s, %s, seed %d: %w\n%s", job.Scenario.Name, a.Name, job.Seed, err, said)
 	}
-	return result, json.NewDecoder(output).Decode(&result)
+	return result, nil
 }
 
 // measure runs the scenarios with all their arms on all processors, each as often as it has seeds.
@@ -63,7 +59,9 @@ func (c *cli) measure(ctx context.Context, p plan, progress io.Writer) (measured
 			a, results := p.Arms[name], runs[key{e.Name, name}]
 			for i := range results {
 				group.Go(func() (err error) {
-					results[i], err = c.job(ctx, a, overload.Job{Scenario: e.Scenario, Seed: uint64(i) + 1})
+					results[i], err = c.job(ctx, a, overload.Job{
+						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(i) + 1,
+					})
 					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done.Add(1), total, e.Name, a.Name)
 					return err
 				})
