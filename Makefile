@@ -168,8 +168,8 @@ server: rig ## Start a MongoDB server for tests; it runs until it is interrupted
 	$(HELD) $(RIG) server
 
 .PHONY: lab
-lab: rig ## Start the overload lab: make lab TOPOLOGY=members:3 before real members, or sharded:2 before one server
-	$(HELD) $(RIG) server --lab $(or $(TOPOLOGY),replicaset:3)
+lab: rig ## Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
+	$(HELD) $(RIG) server --lab $(or $(TOPOLOGY),members:3)
 
 # How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
 SECONDS ?= 120

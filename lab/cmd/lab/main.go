@@ -1,4 +1,4 @@
-// Lab puts itself before a MongoDB server and simulates any deployment, on a bad day.
+// Lab puts itself before the members of a replica set, or before one server, and gives them a bad day.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 type serveCmd struct {
-	Topology string `default:"replicaset:3" help:"What clients see: standalone, replicaset:N, sharded:N or loadbalanced:N, made of one server; or members:N, a real replica set."`
+	Topology string `help:"What clients see: members:N, a real replica set, by default of three if there is a mongod; or standalone, the default before a server, sharded:N or loadbalanced:N, made of it."`
 	Backend  string `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; for all topologies but members:N."`
 	Mongod   string `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod."`
 	Dir      string `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
@@ -26,6 +26,12 @@ type serveCmd struct {
 
 // Run serves until the context ends.
 func (c *serveCmd) Run(env *environment) (err error) {
+	if c.Topology == "" {
+		c.Topology = string(topology.Standalone)
+		if c.Mongod != "" {
+			c.Topology = string(topology.Members)
+		}
+	}
 	spec, err := topology.ParseSpec(c.Topology)
 	if err != nil {
 		return err
@@ -77,8 +83,8 @@ func backend(uri string) (string, error) {
 	return address.Address(opts.Hosts[0]).String(), nil
 }
 
-const description = `Puts itself before a MongoDB server and makes it look like a deployment of which everything can
-be made to fail: members, elections, connections, overload.
+const description = `Puts itself before the members of a replica set, or before one server, of which everything can
+be made to fail: members, connections, overload.
 
 Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 

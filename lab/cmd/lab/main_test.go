@@ -50,9 +50,9 @@ func start(t *testing.T, args ...string) (map[string]string, <-chan int) {
 }
 
 func TestServe(t *testing.T) {
-	printed, code := start(t, "serve", "--topology", "replicaset:2", "--backend", deadBackend(t))
-	assert.Contains(t, printed["MONGODB_URI"], "replicaSet=lab")
-	assert.Equal(t, "replicaset:2", printed["LAB_TOPOLOGY"])
+	printed, code := start(t, "serve", "--topology", "sharded:2", "--backend", deadBackend(t))
+	assert.Contains(t, printed["MONGODB_URI"], ",", "two routers")
+	assert.Equal(t, "sharded:2", printed["LAB_TOPOLOGY"])
 	assert.Empty(t, code, "it serves")
 }
 
@@ -65,7 +65,7 @@ func TestWrongUsage(t *testing.T) {
 		`give "standalone"`:            {"serve", "--backend", "mongodb://h", "--topology", "x"},
 		"has to name one host":         {"serve", "--backend", "mongodb://a,b"},
 		"or --mongod=FILE":             {"serve", "--backend", "mongodb://a", "--topology", "members"},
-		"--mongod starts members":      {"serve", "--mongod", "main.go"},
+		"--mongod starts members":      {"serve", "--mongod", "main.go", "--topology", "sharded"},
 		"missing flags: --fork":        {"soak", "--mongod", "main.go"},
 		"have to be more than 0":       {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
 		`there is no fault "flood"`:    {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},

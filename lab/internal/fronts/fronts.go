@@ -34,7 +34,6 @@ type Config struct {
 type Lab struct {
 	config Config
 	fronts []*front
-	closed []func()
 }
 
 // front is one address of the lab.
@@ -57,6 +56,9 @@ func Open(config Config) (*Lab, error) {
 
 func (l *Lab) open() error {
 	spec := l.config.Topology
+	if spec.Kind == topology.ReplicaSet {
+		return fmt.Errorf("topology %v: the lab's replica set is a real one, %s:%d", spec, topology.Members, spec.Members)
+	}
 	if (spec.Kind == topology.Members) != (l.config.Members != nil) {
 		return fmt.Errorf("topology %v: members and no others make the topology %q", spec, topology.Members)
 	}
@@ -65,7 +67,6 @@ func (l *Lab) open() error {
 		if err != nil {
 			return fmt.Errorf("front %d: %w", i, err)
 		}
-		l.closed = append(l.closed, func() { listener.Close() })
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
 	}
 	if l.config.Members != nil {
@@ -80,7 +81,6 @@ func (l *Lab) open() error {
 	if err != nil {
 		return err
 	}
-	l.closed = append(l.closed, made.Close)
 	for i, f := range l.fronts {
 		l.chain(f, l.config.Backend, made.Handler(i), failpoint.New(spec.Routes()).Handle)
 	}
@@ -110,8 +110,8 @@ func (l *Lab) Run(ctx context.Context) error {
 }
 
 func (l *Lab) close() {
-	for _, end := range l.closed {
-		end()
+	for _, f := range l.fronts {
+		f.listener.Close()
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/topology"
 )
@@ -29,7 +28,6 @@ func use(t testing.TB, c *mongo.Client) {
 func TestClientsSeeTheTopology(t *testing.T) {
 	for text, want := range map[string][]string{
 		"standalone":   {"Standalone"},
-		"replicaset:3": {"RSPrimary", "RSSecondary", "RSSecondary"},
 		"sharded:2":    {"Mongos", "Mongos"},
 		"loadbalanced": {"LoadBalancer"},
 	} {
@@ -45,21 +43,6 @@ func TestClientsSeeTheTopology(t *testing.T) {
 				"want %v", expected)
 		})
 	}
-}
-
-func TestStepDownIsSeenAtOnce(t *testing.T) {
-	l := startLab(t, "replicaset:3", Config{})
-	// With so much time between heartbeats only a stream of hellos can tell before the patience is over.
-	// In about one of a hundred runs the test's end takes as long as that, too: Disconnect's signal to a monitor is lost
-	// between two of its checks, in the driver as upstream has it, and the monitor's next hello goes on to its end.
-	client, j := connect(t, l.Endpoints()[0].URI, options.Client().SetHeartbeatInterval(2*patience))
-	use(t, client)
-	second := l.Hosts()[1]
-	require.Eventually(t, func() bool { return j.kinds()[second] == "RSSecondary" }, patience, time.Millisecond)
-	// The streams begin with the second hello of each monitor.
-	require.NoError(t, client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "replSetStepDown", Value: 60}}).Err())
-	assert.Eventually(t, func() bool { return j.kinds()[second] == "RSPrimary" }, patience, time.Millisecond)
-	use(t, client)
 }
 
 func TestFailPointsBelongToAFront(t *testing.T) {
@@ -83,6 +66,8 @@ func TestFailPointsBelongToAFront(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	_, err := Open(Config{Topology: topology.Spec{Kind: topology.Members}})
 	assert.ErrorContains(t, err, "members and no others")
+	_, err = Open(Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 3}})
+	assert.ErrorContains(t, err, "is a real one, members:3")
 }
 
 // disturb lets a client disturb the lab by its second front.

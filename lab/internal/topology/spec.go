@@ -15,7 +15,7 @@ type Kind string
 // The kinds of deployments.
 const (
 	Standalone   Kind = "standalone"
-	ReplicaSet   Kind = "replicaset"
+	ReplicaSet   Kind = "replicaset" // of lab/virtual, whose members are in memory
 	Sharded      Kind = "sharded"
 	LoadBalanced Kind = "loadbalanced"
 	// Members is a real replica set, with a front before each member; the others are simulated on one server.
@@ -46,7 +46,7 @@ func ParseSpec(text string) (Spec, error) {
 		known = false
 	}
 	if !known {
-		return Spec{}, fmt.Errorf(`topology %q: give "standalone", "replicaset:3", "sharded:2", "loadbalanced:2" or "members:3", `+
+		return Spec{}, fmt.Errorf(`topology %q: give "standalone", "sharded:2", "loadbalanced:2" or "members:3", `+
 			`with 1 to %d members`, text, most)
 	}
 	spec.Members = members

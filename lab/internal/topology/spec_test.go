@@ -28,7 +28,7 @@ func TestParseSpec(t *testing.T) {
 	for _, text := range []string{"", "mongos:2", "replicaset:", "replicaset:x", "replicaset:0", "sharded:51", "members:0",
 		"standalone:1"} {
 		_, err := ParseSpec(text)
-		assert.ErrorContains(t, err, `give "standalone", "replicaset:3"`, text)
+		assert.ErrorContains(t, err, `give "standalone", "sharded:2"`, text)
 	}
 }
 

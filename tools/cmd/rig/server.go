@@ -24,7 +24,7 @@ type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
 	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
 	Limits   bool     `help:"Start the mongod on the PATH so that its limits can be switched on."`
-	Lab      string   `placeholder:"TOPOLOGY" help:"Start the overload lab, which looks like members:N (real ones), or like a standalone, replicaset:N, sharded:N or loadbalanced:N that it makes of one server."`
+	Lab      string   `placeholder:"TOPOLOGY" help:"Start the overload lab, before members:N (real ones), or before one server, which then looks like standalone, sharded:N or loadbalanced:N."`
 	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
 }
 
