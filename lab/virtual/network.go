@@ -55,23 +55,22 @@ type Connection struct {
 
 // network connects clients with hosts, in memory. All waiting is durable in the sense of testing/synctest.
 type network struct {
-	mu     sync.Mutex
-	hosts  map[string]*host
+	hosts map[string]*host // read only
+
+	mu     sync.Mutex // of the hosts and the connections, too
 	opened []Connection
-	port   int // of the latest connection's client
 	dialed time.Time
 	dials  int // at that time
 }
 
 // host is a listener and the links to it.
 type host struct {
+	*network
 	address *net.TCPAddr
 	latency time.Duration
 	pending chan net.Conn
 	closed  chan struct{}
-	close   func()
 
-	mu      sync.Mutex
 	link    Link
 	changed chan struct{} // closed at the next change
 	conns   []*conn       // clients' ends, in the order in which they were opened
@@ -79,10 +78,9 @@ type host struct {
 
 func (n *network) listen(port int, latency time.Duration) *host {
 	h := &host{
-		address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, latency: latency, pending: make(chan net.Conn),
-		closed: make(chan struct{}), changed: make(chan struct{}),
+		network: n, address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, latency: latency,
+		pending: make(chan net.Conn), closed: make(chan struct{}), changed: make(chan struct{}),
 	}
-	h.close = sync.OnceFunc(func() { close(h.closed) })
 	n.hosts[h.address.String()] = h
 	return h
 }
@@ -97,9 +95,9 @@ func (h *host) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener. A front closes it once.
 func (h *host) Close() error {
-	h.close()
+	close(h.closed)
 	return nil
 }
 
@@ -124,12 +122,11 @@ func (h *host) set(link Link) {
 func (h *host) reset() {
 	h.mu.Lock()
 	conns := slices.Clone(h.conns)
-	h.mu.Unlock()
 	// Those that were opened at one instant are in any order.
-	slices.SortStableFunc(conns, func(a, b *conn) int { return cmp.Or(a.opened.Compare(b.opened), a.bytes()-b.bytes()) })
+	slices.SortStableFunc(conns, func(a, b *conn) int { return cmp.Or(a.opened.Compare(b.opened), a.sent-b.sent) })
+	h.mu.Unlock()
 	for _, c := range conns {
-		c.in.fail(syscall.ECONNRESET)
-		c.out.fail(syscall.ECONNRESET)
+		c.reset()
 		time.Sleep(apart)
 	}
 }
@@ -144,38 +141,29 @@ const (
 	Broken               // reset
 )
 
-// cut ends the connection from that address.
+// cut ends the connection from that address, unless it has ended.
 func (h *host) cut(from net.Addr, how Ending) {
 	h.mu.Lock()
-	var client, server *conn
-	for _, c := range h.conns {
-		if c.local == from {
-			client, server = c, c.peer
-		}
+	i := slices.IndexFunc(h.conns, func(c *conn) bool { return c.local == from })
+	if i < 0 {
+		h.mu.Unlock()
+		return
 	}
+	server := h.conns[i].peer
 	h.mu.Unlock()
-	switch {
-	case server == nil: // it has ended
-	case how == Broken:
-		for _, side := range []*stream{client.in, client.out} {
-			side.fail(syscall.ECONNRESET)
-		}
-	case how == Torn:
-		_, _ = server.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
-		server.Close()
-	default:
-		server.Close()
+	if how == Broken {
+		server.reset()
+		return
 	}
+	if how == Torn {
+		_, _ = server.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
+	}
+	server.Close()
 }
 
 // DialContext implements options.ContextDialer.
 func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
-	n.mu.Lock()
 	h := n.hosts[address]
-	n.mu.Unlock()
-	if h == nil {
-		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
-	}
 	if clock.Wait(ctx, 2*h.latency+n.turn()) != nil {
 		return nil, dialError(ctx, h)
 	}
@@ -190,25 +178,20 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	if link == Refusing {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: h.address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
-	client, server := n.connect(h)
+	client, server := h.connect()
 	switch link {
 	case Closing:
 		server.Close()
-		return client, nil
 	case Breaking:
-		h.cut(client.local, Broken)
-		return client, nil
+		server.reset()
+	default:
+		select {
+		case h.pending <- server:
+		case <-h.closed:
+			server.Close()
+		}
 	}
-	select {
-	case h.pending <- server:
-		return client, nil
-	case <-h.closed:
-		server.Close()
-		return client, nil
-	case <-ctx.Done():
-		client.Close()
-		return nil, dialError(ctx, h)
-	}
+	return client, nil
 }
 
 // turn is by how much it takes longer to establish a connection, so that none of those that are begun at one instant is ready together
@@ -242,143 +225,109 @@ func dialError(ctx context.Context, h *host) error {
 }
 
 // connect returns both ends of a new connection.
-func (n *network) connect(h *host) (client, server *conn) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.port++
-	n.opened = append(n.opened, Connection{time.Now(), h.address.String()})
-	local := &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + n.port%(1<<15)}
-	there, back := newStream(), newStream()
-	client = &conn{host: h, in: back, out: there, local: local, remote: h.address}
-	server = &conn{host: h, in: there, out: back, local: h.address, remote: local}
-	client.peer, client.opened = server, time.Now()
+func (h *host) connect() (client, server *conn) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	h.opened = append(h.opened, Connection{now, h.address.String()})
+	local := &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + len(h.opened)%(1<<15)}
+	client = &conn{host: h, local: local, remote: h.address, opened: now, wake: make(chan struct{}, 1)}
+	server = &conn{host: h, local: h.address, remote: local, peer: client, wake: make(chan struct{}, 1)}
+	client.peer = server
 	h.conns = append(h.conns, client)
-	h.mu.Unlock()
 	return client, server
 }
 
-// stream carries bytes in one direction. Writing never blocks.
-type stream struct {
-	wake chan struct{} // has room for one
-
-	mu       sync.Mutex
-	segments []segment
-	err      error // why nothing more arrives, after the segments
-}
-
+// segment is what arrives together.
 type segment struct {
-	at   time.Time // when it arrives
-	data []byte
-	end  error // instead of data
+	at   time.Time
+	data []byte // nil for the end
 }
 
-func newStream() *stream { return &stream{wake: make(chan struct{}, 1)} }
-
-func (s *stream) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (s *stream) send(next segment) {
-	s.mu.Lock()
-	s.segments = append(s.segments, next)
-	s.mu.Unlock()
-	s.signal()
-}
-
-func (s *stream) fail(err error) {
-	s.mu.Lock()
-	if s.err == nil {
-		s.segments, s.err = nil, err
-	}
-	s.mu.Unlock()
-	s.signal()
-}
-
-// take reads what has arrived. If that is nothing, it returns when the next segment arrives, or the zero time if none is under way.
-func (s *stream) take(p []byte, now time.Time) (n int, next time.Time, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.segments) > 0 && n < len(p) {
-		first := &s.segments[0]
-		if first.at.After(now) {
-			next = first.at
-			break
-		}
-		if first.end != nil {
-			s.segments, s.err = nil, first.end
-			break
-		}
-		copied := copy(p[n:], first.data)
-		n += copied
-		if first.data = first.data[copied:]; len(first.data) == 0 {
-			s.segments = s.segments[1:]
-		}
-	}
-	if n == 0 {
-		err = s.err
-	}
-	return n, next, err
-}
-
-// conn is one end of a connection.
+// conn is one end of a connection. Writing never blocks.
 type conn struct {
 	host          *host
-	in, out       *stream
 	local, remote net.Addr
-	peer          *conn     // the server's end, of a client's
-	opened        time.Time // a client's
+	peer          *conn
+	opened        time.Time     // a client's end
+	wake          chan struct{} // has room for one
 
-	mu       sync.Mutex
+	// The network's lock is for these.
+	segments []segment // that arrive
+	err      error     // why nothing more arrives, after the segments
 	deadline time.Time
 	closed   bool
 	sent     int // bytes
 }
 
-func (c *conn) bytes() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sent
+func (c *conn) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
 }
 
-func (c *conn) state() (deadline time.Time, closed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.deadline, c.closed
+// reset ends the connection on both sides.
+func (c *conn) reset() {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	for _, end := range []*conn{c, c.peer} {
+		if end.err == nil {
+			end.segments, end.err = nil, syscall.ECONNRESET
+		}
+		end.signal()
+	}
 }
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
-		now := time.Now()
-		deadline, closed := c.state()
-		link, changed := c.host.state()
-		var n int
-		var at time.Time
-		var err error
-		if link != Silent {
-			n, at, err = c.in.take(p, now)
+		c.host.mu.Lock()
+		n, until, err := c.take(p)
+		changed := c.host.changed
+		c.host.mu.Unlock()
+		if n > 0 || err != nil {
+			return n, err
 		}
-		switch {
-		case closed:
-			return 0, c.failure("read", net.ErrClosed)
-		case errors.Is(err, io.EOF):
-			return 0, err
-		case err != nil:
-			return 0, c.failure("read", os.NewSyscallError("read", err))
-		case n > 0:
-			return n, nil
-		case !deadline.IsZero() && !now.Before(deadline):
-			return 0, c.failure("read", os.ErrDeadlineExceeded)
-		}
-		if at.IsZero() || !deadline.IsZero() && deadline.Before(at) {
-			at = deadline
-		}
-		c.wait(at, changed)
+		c.wait(until, changed)
 	}
+}
+
+// take reads what has arrived. If that is nothing, it returns until when there is nothing to do, or the zero time. The network is locked.
+func (c *conn) take(p []byte) (n int, until time.Time, err error) {
+	now, silent := time.Now(), c.host.link == Silent
+	until = c.deadline
+	for !silent && len(c.segments) > 0 && n < len(p) {
+		first := &c.segments[0]
+		if first.at.After(now) {
+			if until.IsZero() || first.at.Before(until) {
+				until = first.at
+			}
+			break
+		}
+		if first.data == nil {
+			c.segments, c.err = nil, io.EOF
+			break
+		}
+		copied := copy(p[n:], first.data)
+		n += copied
+		if first.data = first.data[copied:]; len(first.data) == 0 {
+			c.segments = c.segments[1:]
+		}
+	}
+	switch {
+	case c.closed:
+		return 0, until, c.failure("read", net.ErrClosed)
+	case n > 0:
+		return n, until, nil
+	case !silent && errors.Is(c.err, io.EOF):
+		return 0, until, io.EOF
+	case !silent && c.err != nil:
+		return 0, until, c.failure("read", os.NewSyscallError("read", c.err))
+	case !c.deadline.IsZero() && !now.Before(c.deadline):
+		return 0, until, c.failure("read", os.ErrDeadlineExceeded)
+	}
+	return 0, until, nil
 }
 
 // wait returns at that time, unless it is zero, or when something has changed.
@@ -390,7 +339,7 @@ func (c *conn) wait(until time.Time, changed <-chan struct{}) {
 		expired = timer.C
 	}
 	select {
-	case <-c.in.wake:
+	case <-c.wake:
 	case <-changed:
 	case <-expired:
 	}
@@ -398,36 +347,36 @@ func (c *conn) wait(until time.Time, changed <-chan struct{}) {
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
-	if _, closed := c.state(); closed {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	switch {
+	case c.closed:
 		return 0, c.failure("write", net.ErrClosed)
+	case errors.Is(c.peer.err, syscall.ECONNRESET):
+		return 0, c.failure("write", os.NewSyscallError("write", syscall.ECONNRESET))
 	}
-	c.out.mu.Lock()
-	err := c.out.err
-	c.out.mu.Unlock()
-	if errors.Is(err, syscall.ECONNRESET) {
-		return 0, c.failure("write", os.NewSyscallError("write", err))
-	}
-	c.mu.Lock()
 	c.sent += len(p)
-	c.mu.Unlock()
-	c.out.send(segment{at: time.Now().Add(c.host.latency), data: append([]byte(nil), p...)})
+	c.send(slices.Clone(p))
 	return len(p), nil
+}
+
+// send sends data, or the end. The network is locked.
+func (c *conn) send(data []byte) {
+	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(c.host.latency), data})
+	c.peer.signal()
 }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.mu.Lock()
-	was := c.closed
-	c.closed = true
-	c.mu.Unlock()
-	if was {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	if c.closed {
 		return c.failure("close", net.ErrClosed)
 	}
-	c.out.send(segment{at: time.Now().Add(c.host.latency), end: io.EOF})
-	c.in.signal()
-	c.host.mu.Lock()
+	c.closed = true
+	c.send(nil)
+	c.signal()
 	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
-	c.host.mu.Unlock()
 	return nil
 }
 
@@ -446,22 +395,14 @@ func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return c.failure("set", net.ErrClosed)
-	}
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
 	if c.deadline = t; t.After(time.Now()) {
 		c.deadline = t.Add(late)
 	}
-	c.in.signal()
+	c.signal()
 	return nil
 }
 
 // SetWriteDeadline implements net.Conn. Writing takes no time.
-func (c *conn) SetWriteDeadline(time.Time) error {
-	if _, closed := c.state(); closed {
-		return c.failure("set", net.ErrClosed)
-	}
-	return nil
-}
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
