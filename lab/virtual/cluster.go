@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,16 +53,16 @@ type Hook func(command Command, run func() bson.Raw) bson.Raw
 
 // Cluster is a deployment in memory. Its methods may be called at any time.
 type Cluster struct {
-	options  Options
+	*store
+	forget   bool
 	spec     topology.Spec
 	hosts    []string
 	network  network
 	topology *topology.Cluster
 	fronts   []*front
-	data     *store
+	hook     atomic.Pointer[Hook]
 
 	mu     sync.Mutex
-	hook   Hook
 	seen   []Command
 	counts map[string]int
 }
@@ -84,7 +85,8 @@ func New(t testing.TB, opts Options) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{options: opts, spec: spec, counts: map[string]int{}, data: newStore(spec, opts)}
+	c := &Cluster{store: newStore(spec, opts), forget: opts.Forget, spec: spec, counts: map[string]int{}}
+	c.Intercept(nil)
 	c.network.hosts = map[string]*host{}
 	for i := range spec.Fronts() {
 		n := spec.Fronts()
@@ -116,38 +118,36 @@ func New(t testing.TB, opts Options) *Cluster {
 
 // receive records a command and lets the hook see it. A hello is answered several times, so answer does it for each.
 func (f *front) receive(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	hook := f.cluster.currentHook()
-	if hook == nil && f.cluster.options.Forget {
-		f.cluster.count(req.Command)
+	f.cluster.record(f.command(req))
+	if proxy.IsHello(req.Command) {
 		return next(ctx, req, reply)
 	}
-	command := f.command(req)
-	f.cluster.record(command)
-	if hook == nil || proxy.IsHello(req.Command) {
-		return next(ctx, req, reply)
-	}
-	return hooked(ctx, hook, command, req, reply, next)
+	return f.hooked(ctx, req, reply, next)
 }
 
 // answer is the server itself.
 func (f *front) answer(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-	if hook := f.cluster.currentHook(); hook != nil && proxy.IsHello(req.Command) {
-		return hooked(ctx, hook, f.command(req), req, reply, f.run)
+	if proxy.IsHello(req.Command) {
+		return f.hooked(ctx, req, reply, f.run)
 	}
 	return f.run(ctx, req, reply)
 }
 
 func (f *front) run(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-	doc, err := f.cluster.data.run(ctx, f.host.address.String(), req)
+	doc, err := f.cluster.store.run(ctx, f.host.address.String(), req)
 	if err != nil {
 		return err
 	}
 	return reply(req.Answer(doc))
 }
 
-func hooked(ctx context.Context, hook Hook, command Command, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (f *front) hooked(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	hook := *f.cluster.hook.Load()
+	if hook == nil {
+		return next(ctx, req, reply)
+	}
 	var failed error
-	doc := hook(command, func() (answered bson.Raw) {
+	doc := hook(f.command(req), func() (answered bson.Raw) {
 		failed = next(ctx, req, func(m *wire.Message) error {
 			answered = m.Body
 			return nil
@@ -173,26 +173,13 @@ func (f *front) command(req *proxy.Request) Command {
 	}
 }
 
-func (c *Cluster) count(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.counts[name]++
-}
-
 func (c *Cluster) record(command Command) {
-	c.count(command.Name)
-	if c.options.Forget {
-		return
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[command.Name]++
+	if !c.forget {
+		c.seen = append(c.seen, command)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = append(c.seen, command)
-}
-
-func (c *Cluster) currentHook() Hook {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.hook
 }
 
 // Hosts returns the addresses that clients may connect to.
@@ -207,11 +194,7 @@ func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
 }
 
 // Intercept sets the hook; nil removes it.
-func (c *Cluster) Intercept(hook Hook) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hook = hook
-}
+func (c *Cluster) Intercept(hook Hook) { c.hook.Store(&hook) }
 
 // Commands returns the commands of these names so far, or all but hellos if none is given, in the order of their arrival.
 func (c *Cluster) Commands(names ...string) []Command {
@@ -239,15 +222,6 @@ func (c *Cluster) Connections() []Connection {
 	defer c.network.mu.Unlock()
 	return slices.Clone(c.network.opened)
 }
-
-// Document returns a document of the database, or nil.
-func (c *Cluster) Document(namespace string, id any) bson.Raw { return c.data.document(namespace, id) }
-
-// Put inserts a document, or replaces it.
-func (c *Cluster) Put(namespace string, doc any) { c.data.put(namespace, marshal(doc)) }
-
-// Transactions returns how many have neither been committed nor aborted, and how many commands were of one that had not been started.
-func (c *Cluster) Transactions() (open, unstarted int) { return c.data.transactions() }
 
 // Primary returns the number of the replica set's primary, or -1.
 func (c *Cluster) Primary() int {
@@ -294,32 +268,26 @@ func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
 	}
 }
 
-// LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second; 0 ends the limit.
+// LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second.
 func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) error {
+	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst}
 	for _, f := range c.selected(hosts) {
-		if err := f.limits.Requests.SetLimit(limit(perSecond, burst, 0)); err != nil {
+		if err := f.limits.Requests.SetLimit(limit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// LimitConnections limits the connections that all hosts accept per second; 0 ends the limit. So many may wait; the others are closed
-// at once.
+// LimitConnections limits the connections that all hosts accept per second. So many may wait; the others are closed at once.
 func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) error {
+	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
 	for _, f := range c.fronts {
-		if err := f.limits.Connections.SetLimit(limit(perSecond, burst, queue)); err != nil {
+		if err := f.limits.Connections.SetLimit(limit); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func limit(perSecond int32, burst float64, queue int32) overload.Limit {
-	if perSecond == 0 {
-		return overload.Unlimited()
-	}
-	return overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
 }
 
 func (c *Cluster) selected(hosts []int) []*front {

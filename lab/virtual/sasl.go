@@ -7,7 +7,6 @@ import (
 	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 )
@@ -27,87 +26,81 @@ type Auth struct {
 	Exchange bool
 }
 
-// authentication is what servers know of their clients. Without options, all may do everything.
-type authentication struct {
-	options *Auth
-	server  *scram.Server
-
-	mu            sync.Mutex
-	conversations map[string]*scram.ServerConversation // by the connection
-	authenticated map[string]bool
-}
-
-func newAuthentication(options *Auth) *authentication {
-	a := &authentication{options: options, conversations: map[string]*scram.ServerConversation{}, authenticated: map[string]bool{}}
-	if options == nil {
-		return a
-	}
+// credentials are the user's, by SCRAM-SHA-256.
+var credentials = sync.OnceValues(func() (scram.StoredCredentials, error) {
 	client, err := scram.SHA256.NewClient(User, Password, "")
 	if err != nil {
-		panic(err) // the name and the password are ours
+		return scram.StoredCredentials{}, err
 	}
-	stored, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "saltsalt", Iters: 4096})
-	if err != nil {
-		panic(err)
-	}
-	a.server, err = scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
-	if err != nil {
-		panic(err)
-	}
-	a.server.WithNonceGenerator(func() string { return "server" })
-	return a
-}
+	return client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "saltsalt", Iters: 4096})
+})
 
-// refuse returns the error of a command that needs authentication.
-func (a *authentication) refuse(q *query) *failure {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.options == nil || a.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
+// refuse returns the error of a command that needs authentication. The store is locked.
+func (s *store) refuse(q *query) *failure {
+	if s.auth == nil || s.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
 		return nil
 	}
 	return servererror.Errorf(13, "Command %s requires authentication", q.name)
 }
 
-// hello returns the fields of a hello's reply.
-func (a *authentication) hello(q *query) (fields bson.D) {
-	if bsondoc.Has(q.doc, "saslSupportedMechs") {
+// greet returns the fields of a hello's reply.
+func (s *store) greet(q *query) (fields bson.D) {
+	if q.Mechanisms != "" {
 		fields = append(fields, bson.E{Key: "saslSupportedMechs", Value: bson.A{"SCRAM-SHA-256"}})
 	}
-	if start := document(q.doc, "speculativeAuthenticate"); start != nil && a.options != nil && a.options.Speculative {
-		if reply, failed := a.step(q, start); failed == nil {
+	if q.Speculative != nil && s.auth != nil && s.auth.Speculative {
+		if reply, failed := s.step(q.connection, *q.Speculative); failed == nil {
 			fields = append(fields, bson.E{Key: "speculativeAuthenticate", Value: reply})
 		}
 	}
 	return fields
 }
 
-// step carries out a step of a conversation. A server without credentials takes every first one for the last.
-func (a *authentication) step(q *query, command bson.Raw) (result, *failure) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, payload, _ := command.Lookup("payload").BinaryOK()
-	mechanism, starts := command.Lookup("mechanism").StringValueOK()
-	valid, done, text := true, true, ""
-	switch conversation := a.conversations[q.connection]; {
-	case a.options == nil:
-	case mechanism == "PLAIN":
-		valid = string(payload) == "\x00"+User+"\x00"+Password
-	case mechanism == "MONGODB-OIDC":
-		token, _ := bson.Raw(payload).Lookup("jwt").StringValueOK()
+// conversation is a step of one, in a command or in a hello.
+type conversation struct {
+	Mechanism string
+	Payload   bson.Binary
+}
+
+func (s *store) authenticate(q *query) (result, *failure) {
+	if s.auth == nil {
+		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "nobody has to authenticate")
+	}
+	return s.step(q.connection, q.Step)
+}
+
+// step carries out a step of a conversation.
+func (s *store) step(connection string, c conversation) (result, *failure) {
+	valid, done, text := false, true, ""
+	switch c.Mechanism {
+	case "PLAIN":
+		valid = string(c.Payload.Data) == "\x00"+User+"\x00"+Password
+	case "MONGODB-OIDC":
+		token, _ := bson.Raw(c.Payload.Data).Lookup("jwt").StringValueOK()
 		valid = strings.HasPrefix(token, Token)
-	case mechanism == "SCRAM-SHA-256":
-		a.conversations[q.connection] = a.server.NewConversation()
-		text, valid, done = take(a.conversations[q.connection], payload)
-	case starts || conversation == nil:
-		valid = false
-	case !conversation.Done():
-		text, valid, done = take(conversation, payload)
-		done = done && !a.options.Exchange
+	case "SCRAM-SHA-256":
+		server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return credentials() })
+		if err != nil {
+			break
+		}
+		server.WithNonceGenerator(func() string { return "server" })
+		s.conversations[connection] = server.NewConversation()
+		text, valid, done = take(s.conversations[connection], c.Payload.Data)
+	case "":
+		begun := s.conversations[connection]
+		switch {
+		case begun == nil:
+		case begun.Done():
+			valid = begun.Valid()
+		default:
+			text, valid, done = take(begun, c.Payload.Data)
+			done = done && !s.auth.Exchange
+		}
 	}
 	if !valid {
 		return nil, servererror.Errorf(18, "Authentication failed.")
 	}
-	a.authenticated[q.connection] = done
+	s.authenticated[connection] = done
 	return doc("conversationId", int32(1), "done", done, "payload", bson.Binary{Data: []byte(text)}), nil
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
 )
 
@@ -30,14 +29,13 @@ const (
 func (s *store) inSession(q *query) (result, *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	number, numbered := q.doc.Lookup("txnNumber").AsInt64OK()
-	if !numbered {
-		if q.name == "endSessions" {
-			s.endSessions(q)
-		}
+	if failed := s.refuse(q); failed != nil {
+		return nil, failed
+	}
+	if q.Number == nil {
 		return s.execute(q)
 	}
-	key := string(document(q.doc, "lsid"))
+	number, key := *q.Number, string(q.Session)
 	current := s.sessions[key]
 	if current == nil {
 		current = &session{number: -1}
@@ -46,7 +44,7 @@ func (s *store) inSession(q *query) (result, *failure) {
 	if number < current.number {
 		return nil, servererror.Errorf(225, "transaction %d is older than the session's latest, %d", number, current.number)
 	}
-	if bsondoc.Has(q.doc, "autocommit") {
+	if q.Autocommit != nil {
 		return s.inTransaction(q, current, number)
 	}
 	if number == current.number && current.write != nil {
@@ -63,7 +61,7 @@ func (s *store) inSession(q *query) (result, *failure) {
 
 // inTransaction runs a command of a transaction of several commands. The store is locked.
 func (s *store) inTransaction(q *query, current *session, number int64) (result, *failure) {
-	if bsondoc.IsTrue(q.doc.Lookup("startTransaction")) {
+	if q.StartTransaction {
 		if number == current.number && current.state != none {
 			return nil, servererror.Errorf(117, "transaction %d has already been started", number)
 		}
@@ -105,12 +103,25 @@ func (t *session) abort() {
 	t.state, t.undo = aborted, nil
 }
 
-func (s *store) endSessions(q *query) {
-	for _, value := range q.array("endSessions") {
-		if doc, ok := value.DocumentOK(); ok && s.sessions[string(doc)] != nil {
-			s.sessions[string(doc)].abort()
+func (s *store) endSessions(q *query) (result, *failure) {
+	for _, ended := range q.EndSessions {
+		if current := s.sessions[string(ended)]; current != nil {
+			current.abort()
 		}
 	}
+	return nil, nil
+}
+
+// Transactions returns how many have neither been committed nor aborted, and how many commands were of one that had not been started.
+func (s *store) Transactions() (open, unstarted int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, session := range s.sessions {
+		if session.state == inProgress {
+			open++
+		}
+	}
+	return open, s.unstarted
 }
 
 // write is a change of one document.

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/servererror"
 )
 
 // collection keeps documents by their _id, in the order in which they were inserted.
@@ -63,29 +63,27 @@ func (c *collection) put(id bson.RawValue, doc bson.Raw) {
 }
 
 // matching returns the documents whose fields have the filter's values.
-func (s *store) matching(namespace string, filter bson.Raw) ([]bson.Raw, *failure) {
+func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
 	for _, field := range wanted {
-		if doc, ok := field.Value().DocumentOK(); strings.HasPrefix(field.Key(), "$") || ok &&
-			strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
-			return nil, servererror.Errorf(servererror.CodeBadValue,
-				"the model of a server compares fields for equality only, not %v", field)
+		doc, _ := field.Value().DocumentOK()
+		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
+			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
 		}
 	}
 	if len(wanted) == 1 && wanted[0].Key() == "_id" {
 		if doc := c.get(wanted[0].Value()); doc != nil {
-			return []bson.Raw{doc}, nil
+			found = append(found, doc)
 		}
-		return nil, nil
+		return found
 	}
-	var found []bson.Raw
 	for _, doc := range c.docs {
 		if doc != nil && matches(doc, wanted) {
 			found = append(found, doc)
 		}
 	}
-	return found, nil
+	return found
 }
 
 func matches(doc bson.Raw, wanted []bson.RawElement) bool {
@@ -100,21 +98,19 @@ func matches(doc bson.Raw, wanted []bson.RawElement) bool {
 // changed returns a document with the update's $set and $inc, or the update itself if that is a document.
 func changed(doc, update bson.Raw) bson.Raw {
 	if !strings.HasPrefix(bsondoc.FirstKey(update), "$") {
-		elements := bson.D{{Key: "_id", Value: doc.Lookup("_id")}}
-		fields, _ := update.Elements()
-		for _, field := range fields {
-			if field.Key() != "_id" {
-				elements = append(elements, bson.E{Key: field.Key(), Value: field.Value()})
-			}
-		}
-		return marshal(elements)
+		id, _ := bsondoc.With(marshal(bson.D{}), bson.E{Key: "_id", Value: doc.Lookup("_id")})
+		fields := bsondoc.Rebuild(update, []string{"_id"}, nil)
+		return bsondoc.Rebuild(id, nil, func(dst []byte) []byte { return append(dst, fields[4:len(fields)-1]...) })
 	}
 	for _, operator := range []string{"$setOnInsert", "$set", "$inc"} {
-		fields, _ := document(update, operator).Elements()
+		operand, _ := update.Lookup(operator).DocumentOK()
+		fields, _ := operand.Elements()
 		for _, field := range fields {
 			var value any = field.Value()
 			if operator == "$inc" {
-				value = number(doc, field.Key(), 0) + number(document(update, operator), field.Key(), 0)
+				before, _ := bsondoc.Int64(doc.Lookup(field.Key()))
+				more, _ := bsondoc.Int64(field.Value())
+				value = before + more
 			}
 			doc, _ = bsondoc.With(doc, bson.E{Key: field.Key(), Value: value})
 		}
@@ -133,107 +129,82 @@ func (s *store) one(q *query, namespace string, inserted bson.Raw) *failure {
 	return nil
 }
 
-// outcome is what a statement did.
+// outcome is what a statement did to how many documents, beside one that was upserted.
 type outcome struct {
-	inserted, matched, modified, deleted int32
-	upserted                             *bson.RawValue
-	before, after                        bson.Raw // of the last document
+	n, modified   int32
+	upserted      *bson.RawValue
+	before, after bson.Raw // of the last document
 }
 
-// modify runs an update statement.
-func (s *store) modify(q *query, namespace string, filter, update bson.Raw, multi, upsert bool) (outcome, *failure) {
-	found, failed := s.matching(namespace, filter)
-	if failed != nil {
-		return outcome{}, failed
+// statement is one of a write. What it is decoded from is one of a bulk write, which names it by the number of its namespace.
+type statement struct {
+	kind, namespace        string
+	Insert, Update, Delete *int
+	Filter, Document       bson.Raw
+	Change                 bson.Raw `bson:"updateMods"`
+	Multi, Upsert          bool
+}
+
+// statements are those of a write of one collection, or of a bulk write of several.
+func (q *query) statements() (all []statement) {
+	in := q.namespace()
+	for _, doc := range q.Documents {
+		all = append(all, statement{kind: "insert", namespace: in, Document: doc})
 	}
-	if len(found) == 0 && upsert {
-		doc := filter
+	for _, u := range q.Updates {
+		all = append(all, statement{kind: "update", namespace: in, Filter: u.Q, Change: u.U, Multi: u.Multi, Upsert: u.Upsert})
+	}
+	for _, d := range q.Deletes {
+		all = append(all, statement{kind: "delete", namespace: in, Filter: d.Q, Multi: d.Limit == 0})
+	}
+	for _, op := range q.Ops {
+		for kind, number := range map[string]*int{"insert": op.Insert, "update": op.Update, "delete": op.Delete} {
+			if number != nil {
+				op.kind, op.namespace = kind, q.NSInfo[*number].NS
+			}
+		}
+		all = append(all, op)
+	}
+	return all
+}
+
+// apply runs a statement.
+func (s *store) apply(q *query, one statement) (o outcome, failed *failure) {
+	if one.kind == "insert" {
+		return outcome{n: 1}, s.one(q, one.namespace, one.Document)
+	}
+	found := s.matching(one.namespace, one.Filter)
+	if len(found) == 0 && one.Upsert {
+		doc := one.Filter
 		if !bsondoc.Has(doc, "_id") {
 			doc, _ = bsondoc.With(doc, bson.E{Key: "_id", Value: bson.NewObjectID()})
 		}
-		doc = changed(doc, update)
+		doc = changed(doc, one.Change)
 		id := doc.Lookup("_id")
-		return outcome{upserted: &id, after: doc}, s.one(q, namespace, doc)
+		return outcome{upserted: &id, after: doc}, s.one(q, one.namespace, doc)
 	}
-	var o outcome
-	for _, doc := range first(found, multi) {
-		o.before, o.after = doc, changed(doc, update)
-		o.matched++
-		if string(o.after) != string(doc) {
+	if !one.Multi {
+		found = found[:min(1, len(found))]
+	}
+	for _, doc := range found {
+		o.n++
+		if o.before = doc; one.kind == "update" {
+			o.after = changed(doc, one.Change)
+		}
+		if !bytes.Equal(doc, o.after) {
 			o.modified++
-			s.write(q, namespace, "update", doc.Lookup("_id"), o.after)
+			s.write(q, one.namespace, one.kind, doc.Lookup("_id"), o.after)
 		}
 	}
 	return o, nil
 }
 
-func (s *store) remove(q *query, namespace string, filter bson.Raw, multi bool) (o outcome, failed *failure) {
-	found, failed := s.matching(namespace, filter)
-	for _, doc := range first(found, multi) {
-		o.before = doc
-		o.deleted++
-		s.write(q, namespace, "delete", doc.Lookup("_id"), nil)
-	}
-	return o, failed
-}
-
-// first returns the first document, or all of them.
-func first(found []bson.Raw, multi bool) []bson.Raw {
-	if multi {
-		return found
-	}
-	return found[:min(1, len(found))]
-}
-
-// statement is one of a write.
-type statement struct {
-	kind, namespace           string
-	filter, update, insertion bson.Raw
-	multi, upsert             bool
-}
-
-// statements are those of a write of one collection, or of a bulk write of several.
-func (q *query) statements() (all []statement) {
-	namespaces := q.array("nsInfo")
-	for _, value := range q.array(map[string]string{"insert": "documents", "update": "updates", "delete": "deletes",
-		"bulkWrite": "ops"}[q.name]) {
-		op, _ := value.DocumentOK()
-		one := statement{kind: q.name, filter: document(op, "q"), update: document(op, "u"), insertion: op,
-			multi: bsondoc.IsTrue(op.Lookup("multi")), upsert: bsondoc.IsTrue(op.Lookup("upsert"))}
-		switch q.name {
-		case "delete":
-			one.multi = number(op, "limit", 0) == 0
-		case "bulkWrite":
-			one.kind = bsondoc.FirstKey(op)
-			one.filter, one.update, one.insertion = document(op, "filter"), document(op, "updateMods"), document(op, "document")
-			info, _ := namespaces[number(op, one.kind, 0)].DocumentOK()
-			one.namespace, _ = info.Lookup("ns").StringValueOK()
-			all = append(all, one)
-			continue
-		}
-		one.namespace = q.namespace()
-		all = append(all, one)
-	}
-	return all
-}
-
-func (s *store) apply(q *query, one statement) (outcome, *failure) {
-	switch one.kind {
-	case "insert":
-		return outcome{inserted: 1}, s.one(q, one.namespace, one.insertion)
-	case "update":
-		return s.modify(q, one.namespace, one.filter, one.update, one.multi, one.upsert)
-	default:
-		return s.remove(q, one.namespace, one.filter, one.multi)
-	}
-}
-
 // writes runs a write's statements until one fails, or all of them if they are not ordered.
 func (s *store) writes(q *query) (result, *failure) {
-	var sum outcome
+	var modified int32
+	n := map[string]int32{} // by kind
 	var writeErrors, upserted bson.A
 	var results []bson.Raw // of a bulk write
-	unordered := bsondoc.Has(q.doc, "ordered") && !bsondoc.IsTrue(q.doc.Lookup("ordered"))
 	for i, one := range q.statements() {
 		o, failed := s.apply(q, one)
 		if failed != nil {
@@ -243,61 +214,74 @@ func (s *store) writes(q *query) (result, *failure) {
 			fails := doc("code", failed.Code, "errmsg", failed.Message)
 			writeErrors = append(writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
 			results = append(results, marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
-			if unordered {
-				continue
+			if q.Ordered == nil || *q.Ordered {
+				break
 			}
-			break
+			continue
 		}
-		reply := doc("ok", 1.0, "idx", int32(i), "n", o.inserted+o.matched+o.deleted)
+		n[one.kind] += o.n
+		reply := doc("ok", 1.0, "idx", int32(i), "n", o.n)
 		if one.kind == "update" {
+			modified += o.modified
 			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
 		}
 		if o.upserted != nil {
 			upserted = append(upserted, doc("index", int32(i), "_id", o.upserted))
 			reply = append(reply, bson.E{Key: "upserted", Value: doc("_id", o.upserted)})
 		}
-		sum.inserted, sum.matched = sum.inserted+o.inserted, sum.matched+o.matched
-		sum.modified, sum.deleted = sum.modified+o.modified, sum.deleted+o.deleted
-		if !bsondoc.IsTrue(q.doc.Lookup("errorsOnly")) {
+		if !q.ErrorsOnly {
 			results = append(results, marshal(reply))
 		}
 	}
 	if q.name == "bulkWrite" {
-		return append(s.open(q, "admin.$cmd.bulkWrite", results, false), doc("nErrors", int32(len(writeErrors)),
-			"nInserted", sum.inserted, "nMatched", sum.matched, "nModified", sum.modified, "nUpserted", int32(len(upserted)),
-			"nDeleted", sum.deleted)...), nil
+		return append(s.open(q, "admin.$cmd.bulkWrite", results), doc("nErrors", int32(len(writeErrors)),
+			"nInserted", n["insert"], "nMatched", n["update"], "nModified", modified, "nUpserted", int32(len(upserted)),
+			"nDeleted", n["delete"])...), nil
 	}
-	reply := doc("n", sum.inserted+sum.matched+sum.deleted+int32(len(upserted)))
-	for key, value := range map[string]bson.A{"upserted": upserted, "writeErrors": writeErrors} {
-		if len(value) > 0 {
-			reply = append(reply, bson.E{Key: key, Value: value})
-		}
+	reply := doc("n", n[q.name]+int32(len(upserted)))
+	if len(upserted) > 0 {
+		reply = append(reply, bson.E{Key: "upserted", Value: upserted})
+	}
+	if len(writeErrors) > 0 {
+		reply = append(reply, bson.E{Key: "writeErrors", Value: writeErrors})
 	}
 	if q.name == "update" {
-		reply = append(reply, bson.E{Key: "nModified", Value: sum.modified})
+		reply = append(reply, bson.E{Key: "nModified", Value: modified})
 	}
 	return reply, nil
 }
 
 func (s *store) findAndModify(q *query) (result, *failure) {
-	var o outcome
-	var failed *failure
-	filter := document(q.doc, "query")
-	if bsondoc.IsTrue(q.doc.Lookup("remove")) {
-		o, failed = s.remove(q, q.namespace(), filter, false)
-	} else {
-		o, failed = s.modify(q, q.namespace(), filter, document(q.doc, "update"), false, bsondoc.IsTrue(q.doc.Lookup("upsert")))
+	one := statement{kind: "update", namespace: q.namespace(), Filter: q.Query, Upsert: q.Upsert}
+	if one.Change, _ = q.Update.DocumentOK(); q.Remove {
+		one.kind = "delete"
 	}
-	n, value := o.matched+o.deleted, o.before
-	if bsondoc.IsTrue(q.doc.Lookup("new")) {
-		value = o.after
-	}
-	last := doc("n", n, "updatedExisting", n > 0)
+	o, failed := s.apply(q, one)
+	last := doc("n", o.n, "updatedExisting", o.n > 0)
 	if o.upserted != nil {
 		last = doc("n", int32(1), "updatedExisting", false, "upserted", o.upserted)
 	}
-	if value == nil {
-		return doc("lastErrorObject", last, "value", nil), failed
+	value := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: o.before}
+	if q.New {
+		value.Value = o.after
+	}
+	if value.Value == nil {
+		value.Type = bson.TypeNull
 	}
 	return doc("lastErrorObject", last, "value", value), failed
+}
+
+// Document returns a document of the database, or nil.
+func (s *store) Document(namespace string, id any) bson.Raw {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.collection(namespace).get(marshal(doc("_id", id)).Lookup("_id"))
+}
+
+// Put inserts a document, or replaces it.
+func (s *store) Put(namespace string, doc any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	raw := marshal(doc)
+	s.collection(namespace).put(raw.Lookup("_id"), raw)
 }

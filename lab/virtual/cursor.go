@@ -1,0 +1,167 @@
+package virtual
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/servererror"
+)
+
+const (
+	firstSize = 101     // of a batch whose size the client does not say
+	nextSize  = 1 << 20 // of the later ones
+	awaits    = 1000    // milliseconds
+)
+
+// cursor is what is left of a query's result, or a change stream, or a tailable cursor, which stays open without any.
+type cursor struct {
+	id               int64
+	host, namespace  string
+	rest             []bson.Raw
+	stream, tailable bool
+	next             int // of a change stream: the number of its next event
+}
+
+// sizeOf returns the first size that is given.
+func sizeOf(otherwise int, sizes ...*int) int {
+	for _, size := range sizes {
+		if size != nil {
+			return *size
+		}
+	}
+	return otherwise
+}
+
+// open returns the first batch of a result, and keeps the rest. A single batch is the last one.
+func (s *store) open(q *query, namespace string, docs []bson.Raw) result {
+	c := &cursor{host: q.host, namespace: namespace, rest: docs, tailable: q.Tailable}
+	size := sizeOf(firstSize, q.BatchSize, q.Cursor.BatchSize)
+	if q.name == "bulkWrite" && s.batch > 0 {
+		size = 1
+	}
+	first := c.take(nil, size)
+	if (len(c.rest) > 0 || c.tailable) && !q.SingleBatch {
+		s.keep(c)
+	}
+	if q.ReadConcern.Level == "snapshot" && q.transaction == nil {
+		return c.batch("firstBatch", first, bson.E{Key: "atClusterTime", Value: s.now()})
+	}
+	return c.batch("firstBatch", first)
+}
+
+func (s *store) keep(c *cursor) {
+	s.lastCursor++
+	c.id = s.lastCursor
+	s.cursors[c.id] = c
+}
+
+// take removes the next documents of a cursor, which are those of a change stream's events if it is one.
+func (c *cursor) take(events []event, size int) (docs []bson.Raw) {
+	if !c.stream {
+		n := min(size, len(c.rest))
+		docs, c.rest = c.rest[:n], c.rest[n:]
+		return docs
+	}
+	for ; c.next < len(events) && len(docs) < size; c.next++ {
+		if events[c.next].namespace == c.namespace {
+			docs = append(docs, events[c.next].doc)
+		}
+	}
+	return docs
+}
+
+// batch returns a reply with documents.
+func (c *cursor) batch(name string, docs []bson.Raw, more ...bson.E) result {
+	if docs == nil {
+		docs = []bson.Raw{}
+	}
+	if c.stream {
+		more = append(more, bson.E{Key: "postBatchResumeToken", Value: resumeToken(c.next)})
+	}
+	return doc("cursor", append(doc("id", c.id, "ns", c.namespace, name, docs), more...))
+}
+
+// getMore returns the next batch of a cursor. A change stream waits for events.
+func (s *store) getMore(ctx context.Context, q *query) (result, *failure, error) {
+	patience := time.NewTimer(time.Duration(cmp.Or(q.MaxTime, awaits)) * time.Millisecond)
+	defer patience.Stop()
+	for waited := false; ; {
+		reply, changed, failed := s.nextBatch(q, waited)
+		if changed == nil {
+			return reply, failed, nil
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			waited = true
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// nextBatch returns the next batch, or what to wait for.
+func (s *store) nextBatch(q *query, waited bool) (result, <-chan struct{}, *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if failed := s.refuse(q); failed != nil {
+		return nil, nil, failed
+	}
+	c := s.cursors[q.GetMore]
+	if c == nil || c.host != q.host {
+		return nil, nil, servererror.Errorf(43, "cursor id %d not found", q.GetMore)
+	}
+	docs := c.take(s.events, sizeOf(nextSize, q.BatchSize))
+	stays := c.stream || c.tailable
+	if len(docs) == 0 && stays && !waited {
+		return nil, s.changed, nil
+	}
+	if len(c.rest) == 0 && !stays {
+		delete(s.cursors, c.id)
+		c.id = 0
+	}
+	return c.batch("nextBatch", docs), nil, nil
+}
+
+func (s *store) killCursors(q *query) (result, *failure) {
+	for _, id := range q.Cursors {
+		delete(s.cursors, id)
+	}
+	none := bson.A{}
+	return doc("cursorsKilled", q.Cursors, "cursorsNotFound", none, "cursorsAlive", none, "cursorsUnknown", none), nil
+}
+
+// event is a change that change streams report.
+type event struct {
+	namespace string
+	doc       bson.Raw
+}
+
+func resumeToken(next int) bson.D { return doc("next", int64(next)) }
+
+// report adds an event. The store is locked.
+func (s *store) report(namespace, kind string, id bson.RawValue) {
+	database, collection, _ := strings.Cut(namespace, ".")
+	s.events = append(s.events, event{namespace, marshal(doc("_id", resumeToken(len(s.events)+1), "operationType", kind,
+		"clusterTime", s.now(), "ns", doc("db", database, "coll", collection), "documentKey", doc("_id", id)))})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// watch opens a change stream.
+func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
+	c := &cursor{host: q.host, namespace: q.namespace(), stream: true, next: len(s.events)}
+	for _, key := range []string{"resumeAfter", "startAfter"} {
+		if next, ok := bsondoc.Int64(stage.Lookup(key, "next")); ok {
+			c.next = int(next)
+		}
+	}
+	docs := c.take(s.events, sizeOf(firstSize, q.Cursor.BatchSize))
+	s.keep(c)
+	return c.batch("firstBatch", docs), nil
+}

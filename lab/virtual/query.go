@@ -1,0 +1,81 @@
+package virtual
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
+)
+
+// query is a command that the store runs.
+type query struct {
+	// host is also the service behind a load balancer, which a connection leads to.
+	host, connection, name, database string
+	compressors                      []string
+	doc                              bson.Raw
+	transaction                      *session // in which it runs, or nil
+	arguments
+}
+
+// arguments are the fields that commands have. A name without a tag stands for that in lower case.
+type arguments struct {
+	Session          bson.Raw   `bson:"lsid"`
+	Number           *int64     `bson:"txnNumber"`
+	Autocommit       *bool      // which commands of transactions have
+	StartTransaction bool       `bson:"startTransaction"`
+	EndSessions      []bson.Raw `bson:"endSessions"`
+	ReadConcern      struct{ Level string }
+	MaxTime          int64 `bson:"maxTimeMS"`
+
+	Filter, Query bson.Raw
+	Pipeline      []bson.Raw
+	Key           string
+	Limit         int
+	SingleBatch   bool                     `bson:"singleBatch"`
+	Tailable      bool                     // as a cursor
+	BatchSize     *int                     `bson:"batchSize"`
+	Cursor        struct{ BatchSize *int } // of an aggregate
+	GetMore       int64                    `bson:"getMore"`
+	Cursors       []int64                  // of killCursors
+
+	Ordered    *bool
+	ErrorsOnly bool `bson:"errorsOnly"`
+	Documents  []bson.Raw
+	Updates    []struct {
+		Q, U          bson.Raw
+		Multi, Upsert bool
+	}
+	Deletes []struct {
+		Q     bson.Raw
+		Limit int
+	}
+	Ops    []statement
+	NSInfo []struct{ NS string } `bson:"nsInfo"`
+
+	Update              bson.RawValue // of findAndModify
+	Remove, New, Upsert bool
+
+	Mechanisms  string        `bson:"saslSupportedMechs"`
+	Speculative *conversation `bson:"speculativeAuthenticate"`
+	Step        conversation  `bson:",inline"`
+}
+
+// newQuery decodes a command.
+func (s *store) newQuery(host string, req *proxy.Request) (*query, *failure) {
+	q := &query{
+		host: fmt.Sprint(host, "/", req.Client.ID%uint64(s.services)), connection: fmt.Sprint(host, "/", req.Client.ID),
+		name: req.Command, database: req.Database, compressors: req.Client.Compressors, doc: req.Message.Whole(),
+	}
+	if err := bson.Unmarshal(q.doc, &q.arguments); err != nil {
+		return q, servererror.Errorf(servererror.CodeTypeMismatch, "%s: %v", q.name, err)
+	}
+	return q, nil
+}
+
+// namespace returns the namespace of the collection that the command's first field names.
+func (q *query) namespace() string {
+	collection, _ := q.doc.Index(0).Value().StringValueOK()
+	return q.database + "." + collection
+}
