@@ -40,7 +40,6 @@ type Command struct {
 	Connection uint64 // numbers the host's connections from 1
 	Request    int32  // numbers the client's messages
 	Name       string
-	Database   string
 	Body       bson.Raw // with the documents that were sent beside it
 	Compressed bool
 	// Cut closes the connection, after some bytes of a reply if it is torn, or resets it.
@@ -168,7 +167,7 @@ func (f *front) hooked(ctx context.Context, req *proxy.Request, reply proxy.Repl
 func (f *front) command(req *proxy.Request) Command {
 	return Command{
 		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID,
-		Name: req.Command, Database: req.Database, Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0,
+		Name: req.Command, Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0,
 		Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
 	}
 }

@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -10,12 +9,6 @@ import (
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
-)
-
-const (
-	firstSize = 101     // of a batch whose size the client does not say
-	nextSize  = 1 << 20 // of the later ones
-	awaits    = 1000    // milliseconds
 )
 
 // cursor is what is left of a query's result, or a change stream, or a tailable cursor, which stays open without any.
@@ -27,21 +20,14 @@ type cursor struct {
 	next             int // of a change stream: the number of its next event
 }
 
-// sizeOf returns the first size that is given.
-func sizeOf(otherwise int, sizes ...*int) int {
-	for _, size := range sizes {
-		if size != nil {
-			return *size
-		}
-	}
-	return otherwise
-}
-
 // open returns the first batch of a result, and keeps the rest. A single batch is the last one.
 func (s *store) open(q *query, namespace string, docs []bson.Raw) result {
 	c := &cursor{host: q.host, namespace: namespace, rest: docs, tailable: q.Tailable}
-	size := sizeOf(firstSize, q.BatchSize, q.Cursor.BatchSize)
-	if q.name == "bulkWrite" && s.batch > 0 {
+	size := q.Cursor.BatchSize
+	switch {
+	case q.name == "find":
+		size = q.BatchSize
+	case q.name == "bulkWrite" && s.batch > 0:
 		size = 1
 	}
 	first := c.take(nil, size)
@@ -88,7 +74,7 @@ func (c *cursor) batch(name string, docs []bson.Raw, more ...bson.E) result {
 
 // getMore returns the next batch of a cursor. A change stream waits for events.
 func (s *store) getMore(ctx context.Context, q *query) (result, *failure, error) {
-	patience := time.NewTimer(time.Duration(cmp.Or(q.MaxTime, awaits)) * time.Millisecond)
+	patience := time.NewTimer(time.Duration(q.MaxTime) * time.Millisecond)
 	defer patience.Stop()
 	for waited := false; ; {
 		reply, changed, failed := s.nextBatch(q, waited)
@@ -116,7 +102,7 @@ func (s *store) nextBatch(q *query, waited bool) (result, <-chan struct{}, *fail
 	if c == nil || c.host != q.host {
 		return nil, nil, servererror.Errorf(43, "cursor id %d not found", q.GetMore)
 	}
-	docs := c.take(s.events, sizeOf(nextSize, q.BatchSize))
+	docs := c.take(s.events, q.BatchSize)
 	stays := c.stream || c.tailable
 	if len(docs) == 0 && stays && !waited {
 		return nil, s.changed, nil
@@ -161,7 +147,7 @@ func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
 			c.next = int(next)
 		}
 	}
-	docs := c.take(s.events, sizeOf(firstSize, q.Cursor.BatchSize))
+	docs := c.take(s.events, q.Cursor.BatchSize)
 	s.keep(c)
 	return c.batch("firstBatch", docs), nil
 }

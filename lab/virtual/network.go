@@ -63,7 +63,7 @@ type network struct {
 	dials  int // at that time
 }
 
-// host is a listener and the links to it.
+// host is a net.Listener and the links to it. A front closes it once.
 type host struct {
 	*network
 	address *net.TCPAddr
@@ -85,7 +85,6 @@ func (n *network) listen(port int, latency time.Duration) *host {
 	return h
 }
 
-// Accept implements net.Listener.
 func (h *host) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.pending:
@@ -95,14 +94,12 @@ func (h *host) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. A front closes it once.
+func (h *host) Addr() net.Addr { return h.address }
+
 func (h *host) Close() error {
 	close(h.closed)
 	return nil
 }
-
-// Addr implements net.Listener.
-func (h *host) Addr() net.Addr { return h.address }
 
 func (h *host) state() (Link, <-chan struct{}) {
 	h.mu.Lock()
@@ -244,7 +241,7 @@ type segment struct {
 	data []byte // nil for the end
 }
 
-// conn is one end of a connection. Writing never blocks.
+// conn is one end of a connection, a net.Conn. Writing takes no time.
 type conn struct {
 	host          *host
 	local, remote net.Addr
@@ -279,7 +276,6 @@ func (c *conn) reset() {
 	}
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
 		c.host.mu.Lock()
@@ -345,7 +341,6 @@ func (c *conn) wait(until time.Time, changed <-chan struct{}) {
 	}
 }
 
-// Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
@@ -366,7 +361,6 @@ func (c *conn) send(data []byte) {
 	c.peer.signal()
 }
 
-// Close implements net.Conn.
 func (c *conn) Close() error {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
@@ -384,16 +378,11 @@ func (c *conn) failure(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// LocalAddr implements net.Conn.
-func (c *conn) LocalAddr() net.Addr { return c.local }
+func (c *conn) LocalAddr() net.Addr              { return c.local }
+func (c *conn) RemoteAddr() net.Addr             { return c.remote }
+func (c *conn) SetDeadline(t time.Time) error    { return c.SetReadDeadline(t) }
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
-
-// SetDeadline implements net.Conn.
-func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
-
-// SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
@@ -403,6 +392,3 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	c.signal()
 	return nil
 }
-
-// SetWriteDeadline implements net.Conn. Writing takes no time.
-func (c *conn) SetWriteDeadline(time.Time) error { return nil }

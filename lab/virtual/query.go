@@ -33,14 +33,16 @@ type arguments struct {
 	Pipeline      []bson.Raw
 	Key           string
 	Limit         int
-	SingleBatch   bool                     `bson:"singleBatch"`
-	Tailable      bool                     // as a cursor
-	BatchSize     *int                     `bson:"batchSize"`
-	Cursor        struct{ BatchSize *int } // of an aggregate
-	GetMore       int64                    `bson:"getMore"`
-	Cursors       []int64                  // of killCursors
+	SingleBatch   bool `bson:"singleBatch"`
+	Tailable      bool // as a cursor
+	BatchSize     int  `bson:"batchSize"`
+	Cursor        struct {
+		BatchSize int `bson:"batchSize"`
+	} // of an aggregate
+	GetMore int64   `bson:"getMore"`
+	Cursors []int64 // of killCursors
 
-	Ordered    *bool
+	Ordered    bool
 	ErrorsOnly bool `bson:"errorsOnly"`
 	Documents  []bson.Raw
 	Updates    []struct {
@@ -67,6 +69,10 @@ func (s *store) newQuery(host string, req *proxy.Request) (*query, *failure) {
 	q := &query{
 		host: fmt.Sprint(host, "/", req.Client.ID%uint64(s.services)), connection: fmt.Sprint(host, "/", req.Client.ID),
 		name: req.Command, database: req.Database, compressors: req.Client.Compressors, doc: req.Message.Whole(),
+	}
+	q.Ordered, q.MaxTime, q.BatchSize, q.Cursor.BatchSize = true, 1000, 101, 101 // unless the command says otherwise
+	if q.name == "getMore" {
+		q.BatchSize = 1 << 20
 	}
 	if err := bson.Unmarshal(q.doc, &q.arguments); err != nil {
 		return q, servererror.Errorf(servererror.CodeTypeMismatch, "%s: %v", q.name, err)

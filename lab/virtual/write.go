@@ -96,26 +96,30 @@ func matches(doc bson.Raw, wanted []bson.RawElement) bool {
 }
 
 // changed returns a document with the update's $set and $inc, or the update itself if that is a document.
-func changed(doc, update bson.Raw) bson.Raw {
+func changed(before, update bson.Raw) bson.Raw {
 	if !strings.HasPrefix(bsondoc.FirstKey(update), "$") {
-		id, _ := bsondoc.With(marshal(bson.D{}), bson.E{Key: "_id", Value: doc.Lookup("_id")})
-		fields := bsondoc.Rebuild(update, []string{"_id"}, nil)
-		return bsondoc.Rebuild(id, nil, func(dst []byte) []byte { return append(dst, fields[4:len(fields)-1]...) })
+		all := doc("_id", before.Lookup("_id"))
+		fields, _ := bsondoc.Rebuild(update, []string{"_id"}, nil).Elements()
+		for _, field := range fields {
+			all = append(all, bson.E{Key: field.Key(), Value: field.Value()})
+		}
+		return marshal(all)
 	}
+	after := before
 	for _, operator := range []string{"$setOnInsert", "$set", "$inc"} {
 		operand, _ := update.Lookup(operator).DocumentOK()
 		fields, _ := operand.Elements()
 		for _, field := range fields {
 			var value any = field.Value()
 			if operator == "$inc" {
-				before, _ := bsondoc.Int64(doc.Lookup(field.Key()))
+				n, _ := bsondoc.Int64(after.Lookup(field.Key()))
 				more, _ := bsondoc.Int64(field.Value())
-				value = before + more
+				value = n + more
 			}
-			doc, _ = bsondoc.With(doc, bson.E{Key: field.Key(), Value: value})
+			after, _ = bsondoc.With(after, bson.E{Key: field.Key(), Value: value})
 		}
 	}
-	return doc
+	return after
 }
 
 // one inserts a document, or returns the error of a duplicate.
@@ -214,7 +218,7 @@ func (s *store) writes(q *query) (result, *failure) {
 			fails := doc("code", failed.Code, "errmsg", failed.Message)
 			writeErrors = append(writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
 			results = append(results, marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
-			if q.Ordered == nil || *q.Ordered {
+			if q.Ordered {
 				break
 			}
 			continue
