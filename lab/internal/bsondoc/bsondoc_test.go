@@ -69,11 +69,3 @@ func TestRebuild(t *testing.T) {
 	assert.Equal(t, before, doc, "is not touched")
 	assert.Equal(t, bson.Raw(doc), Rebuild(doc, nil, nil))
 }
-
-func TestFirstKeyAndHas(t *testing.T) {
-	doc := raw(t, 1)
-	assert.Equal(t, "ok", FirstKey(doc))
-	assert.Empty(t, FirstKey(bson.Raw{5, 0, 0, 0, 0}))
-	assert.True(t, Has(doc, "ok"))
-	assert.False(t, Has(doc, "o"))
-}

@@ -61,7 +61,6 @@ func isExempt(req *proxy.Request) bool { return slices.Contains(exemptions[:], r
 // parameters are those of the front.
 var parameters = []string{
 	"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec", "ingressRequestAdmissionBurstCapacitySecs",
-	"ingressRequestAdmissionMaxQueueDepth",
 }
 
 // answerParameter answers a setParameter, if it concerns the front: all other parameters are the backend's.

@@ -85,20 +85,19 @@ func TestParameters(t *testing.T) {
 	for _, command := range []string{
 		`{"setParameter": 1, "ingressRequestAdmissionRatePerSec": 2000,
 			"ingressRequestAdmissionBurstCapacitySecs": 0.1, "ingressRequestRateLimiterEnabled": true, "comment": "x"}`,
-		`{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": {"$numberLong": "7"}}`,
 		`{"setParameter": 1, "ingressRequestAdmissionRatePerSec": 1000.0}`,
 	} {
 		assert.Equal(t, `{"ok":1.0}`, run(t, f.Handle, "admin", command), command)
 	}
-	want := Limit{Enabled: true, RatePerSec: 1000, BurstCapacitySecs: 0.1, MaxQueueDepth: 7}
+	want := Limit{Enabled: true, RatePerSec: 1000, BurstCapacitySecs: 0.1}
 	assert.Equal(t, want, f.Requests.Limit())
 	assert.Equal(t, served, run(t, f.Handle, "admin", `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
 	for _, parameter := range []string{
 		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
 		`"ingressRequestAdmissionRatePerSec": 1.5`,
-		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`, `"ingressRequestAdmissionMaxQueueDepth": -1`,
+		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`,
 	} {
-		reply := run(t, f.Handle, "admin", `{"setParameter": 1, "ingressRequestAdmissionMaxQueueDepth": 5, `+parameter+`}`)
+		reply := run(t, f.Handle, "admin", `{"setParameter": 1, "ingressRequestRateLimiterEnabled": false, `+parameter+`}`)
 		assert.Contains(t, reply, `"codeName":"BadValue"`, parameter)
 		assert.Equal(t, want, f.Requests.Limit(), parameter)
 	}

@@ -21,8 +21,8 @@ type Limit struct {
 	// BurstCapacitySecs is the time for which the rate can be saved up, in seconds, more than 0. There is always room for one
 	// admission.
 	BurstCapacitySecs float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
-	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once.
-	MaxQueueDepth int32 `bson:"ingressRequestAdmissionMaxQueueDepth"`
+	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once, as the limit on requests does.
+	MaxQueueDepth int32 `bson:"-"`
 }
 
 // Unlimited is a server's initial limit: off, and without any bound once it is on.

@@ -33,17 +33,3 @@ func TestReplies(t *testing.T) {
 	assert.JSONEq(t, `{"ok": {"$numberDouble": "0.0"}, "errmsg": "", "code": {"$numberInt": "1234567"},
 		"codeName": "Location1234567", "errorLabels": ["RetryableError"], "x": "y"}`, given(t, full.Send))
 }
-
-func TestRejections(t *testing.T) {
-	both := []string{"SystemOverloadedError", "RetryableError"}
-	for rejection, want := range map[Rejection]Error{
-		RequestRate:          {Code: 462, Labels: append(both, "NoWritesPerformed")},
-		RequestRateBefore826: {Code: 462, Labels: both},
-		OperationRate:        {Code: 463, Labels: append(both, "NoWritesPerformed")},
-		Interrupted:          {Code: 473, Labels: both[:1]},
-	} {
-		got := rejection.Error()
-		want.Message = got.Message
-		assert.Equal(t, &want, got)
-	}
-}
