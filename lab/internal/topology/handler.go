@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -43,8 +42,7 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	}
 	return next(ctx, req, func(got *wire.Message) (err error) {
 		switch {
-		// What reveals the backend's own deployment, and what lacks this one's.
-		case bsondoc.Has(got.Body, versionField) || m.cluster.spec.Kind == ReplicaSet && saysNotPrimary(got.Body):
+		case bsondoc.Has(got.Body, versionField): // it reveals the backend's own deployment
 			got.Body, err = bsondoc.With(got.Body, m.view().version.element())
 		case inTransaction && bsondoc.Succeeded(got.Body):
 			token := bson.D{{Key: "recoveryShardId", Value: shardName}}
@@ -62,8 +60,6 @@ func (m *member) answer(req *proxy.Request) (bson.D, *servererror.Error) {
 	doc, kind := req.Document(), m.cluster.spec.Kind
 	collection, _ := doc.Lookup("find").StringValueOK()
 	switch {
-	case kind == ReplicaSet && req.Command == "replSetStepDown":
-		return m.stepDown(doc)
 	case strings.HasPrefix(req.Command, "replSet"):
 		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
 	case kind == ReplicaSet:
@@ -75,15 +71,6 @@ func (m *member) answer(req *proxy.Request) (bson.D, *servererror.Error) {
 	}
 }
 
-// stepDown makes the member a secondary that is not elected for so many seconds, if it is primary.
-func (m *member) stepDown(doc bson.Raw) (bson.D, *servererror.Error) {
-	seconds, _ := bsondoc.Int64(doc.Lookup("replSetStepDown"))
-	if v := m.view(); v.role != RolePrimary || m.cluster.StepDown(time.Duration(seconds)*time.Second) != nil {
-		return nil, v.notWritablePrimary(doc)
-	}
-	return bson.D{}, nil
-}
-
 // shards returns the content of config.shards: clients tell from the form of the host what the shards are.
 func (m *member) shards() bson.D {
 	return bson.D{{Key: "cursor", Value: bson.D{
@@ -92,24 +79,6 @@ func (m *member) shards() bson.D {
 		}}},
 		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "config.shards"},
 	}}}
-}
-
-// saysNotPrimary reports whether a reply says that the member is not primary. Clients tell from its topologyVersion, which
-// running servers add only to these errors, whether that is news.
-func saysNotPrimary(doc bson.Raw) bool {
-	code := doc.Lookup("code")
-	if bsondoc.Succeeded(doc) {
-		code = doc.Lookup("writeConcernError", "code")
-	}
-	n, _ := bsondoc.Int64(code)
-	switch n {
-	case servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary, servererror.CodeInterruptedByStateChange,
-		servererror.CodeNotPrimaryNoSecondaryOk,
-		servererror.CodeNotPrimaryOrSecondary:
-		return true
-	default:
-		return false
-	}
 }
 
 // inTransaction reports whether a command belongs to a transaction of several commands.

@@ -27,7 +27,6 @@ func TestSecondaryRefuses(t *testing.T) {
 		{10107, bson.D{e("commitTransaction", 1), e("txnNumber", int64(1)), e("autocommit", false)}},
 		{10107, bson.D{e("find", "c"), nearest, e("autocommit", false), e("startTransaction", true)}},
 		{59, bson.D{e("replSetGetStatus", 1)}},
-		{10107, bson.D{e("replSetStepDown", 10)}},
 		{13435, bson.D{e("find", "c")}},
 		{13435, bson.D{e("aggregate", "c"), primary}},
 		{0, bson.D{e("find", "c"), nearest}},
@@ -88,25 +87,4 @@ func TestRepliesTellNothingOfTheBackendsDeployment(t *testing.T) {
 	got := b.send(t, set, 0, e("ping", 1))
 	assert.Contains(t, got, "$clusterTime")
 	assert.Equal(t, set.members[0].process, fields(t, document(t, got["topologyVersion"]))["processId"])
-}
-
-func TestErrorsOfNoPrimaryHaveTheVersion(t *testing.T) {
-	set, router := newCluster(t, ReplicaSet, 1), newCluster(t, Sharded, 1)
-	for name, test := range map[string]struct {
-		cluster *Cluster
-		reply   bson.D
-		want    bool
-	}{
-		"not primary":               {set, bson.D{e("ok", 0), e("code", 10107)}, true},
-		"write concern":             {set, bson.D{e("ok", 1), e("writeConcernError", bson.D{e("code", 11602)})}, true},
-		"shutdown":                  {set, bson.D{e("ok", 0), e("code", 91)}, false},
-		"other write concern error": {set, bson.D{e("ok", 1), e("writeConcernError", bson.D{e("code", 64)})}, false},
-		"success":                   {set, bson.D{e("ok", 1)}, false},
-		"router":                    {router, bson.D{e("ok", 0), e("code", 10107)}, false},
-	} {
-		b := &backend{reply: document(t, test.reply)}
-		reply := b.send(t, test.cluster, 0, e("insert", "c"))
-		_, got := reply["topologyVersion"]
-		assert.Equal(t, test.want, got, name)
-	}
 }
