@@ -88,15 +88,14 @@ func inTransaction(doc bson.Raw) bool {
 }
 
 // refuseSecondary returns an error if a replica set's member does not run the command. Before a new primary is elected every
-// member is a secondary. Commands that are not named here run everywhere: they concern the connection, the session, the process,
-// or existing cursors.
+// member is a secondary. Other commands of a server in memory run everywhere: they concern the connection, the session, the
+// process, or existing cursors.
 func refuseSecondary(v view, command string, doc bson.Raw) *servererror.Error {
 	if v.role == RolePrimary {
 		return nil
 	}
 	switch command {
-	case "find", "aggregate", "count", "distinct", "mapReduce", "explain",
-		"listCollections", "listIndexes", "listDatabases", "dbStats", "collStats", "dataSize", "validate":
+	case "find", "aggregate", "count", "distinct", "listCollections", "listIndexes", "listDatabases":
 		mode, given := doc.Lookup("$readPreference", "mode").StringValueOK()
 		switch {
 		case inTransaction(doc):
@@ -106,12 +105,8 @@ func refuseSecondary(v view, command string, doc bson.Raw) *servererror.Error {
 		}
 		return v.notPrimary(servererror.CodeNotPrimaryNoSecondaryOk,
 			"not primary and secondaryOk=false: give a read preference to read from a secondary", doc)
-	case "insert", "update", "delete", "bulkWrite", "findAndModify", "findandmodify",
-		"create", "createIndexes", "drop", "dropDatabase", "dropIndexes", "collMod", "renameCollection", "convertToCapped",
-		"createSearchIndexes", "updateSearchIndex", "dropSearchIndex",
-		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser", "revokeRolesFromUser",
-		"createRole", "updateRole", "dropRole",
-		"commitTransaction", "abortTransaction", "setFeatureCompatibilityVersion", "setDefaultRWConcern":
+	case "insert", "update", "delete", "bulkWrite", "findAndModify", "create", "createIndexes", "drop", "dropDatabase", "dropIndexes",
+		"commitTransaction", "abortTransaction":
 		return v.notWritablePrimary(doc)
 	default:
 		return nil
