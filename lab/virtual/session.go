@@ -3,8 +3,6 @@ package virtual
 import (
 	"slices"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"mongofork/lab/internal/servererror"
 )
 
@@ -122,15 +120,4 @@ func (s *store) Transactions() (open, unstarted int) {
 		}
 	}
 	return open, s.unstarted
-}
-
-// write is a change of one document.
-func (s *store) write(q *query, namespace, kind string, id bson.RawValue, doc bson.Raw) {
-	c := s.collection(namespace)
-	before := c.get(id)
-	c.put(id, doc)
-	if q.transaction != nil {
-		q.transaction.undo = append(q.transaction.undo, func() { c.put(id, before) })
-	}
-	s.report(namespace, kind, id)
 }

@@ -175,3 +175,14 @@ func TestCapacity(t *testing.T) {
 		assert.GreaterOrEqual(t, cluster.Count("insert"), 2000)
 	})
 }
+
+// TestWrongType is about a field of another type than the servers read it by, which is not a field that is missing.
+func TestWrongType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		database := connect(t, New(t, Options{Topology: "standalone"}).Client()).Database("db")
+		err := database.RunCommand(context.Background(), bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: 1}}).Err()
+		var failure mongo.CommandError
+		require.ErrorAs(t, err, &failure)
+		assert.Equal(t, "TypeMismatch", failure.Name)
+	})
+}

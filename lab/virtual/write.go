@@ -4,122 +4,21 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
 )
 
-// collection keeps documents by their _id, in the order in which they were inserted.
-type collection struct {
-	docs  []bson.Raw // nil for one that was deleted
-	index map[string]int
-}
-
-func newCollection(docs []bson.Raw) *collection {
-	c := &collection{index: map[string]int{}}
-	for _, doc := range docs {
-		c.put(doc.Lookup("_id"), doc)
-	}
-	return c
-}
-
-func (s *store) collection(namespace string) *collection {
-	c := s.collections[namespace]
-	if c == nil {
-		c = newCollection(nil)
-		s.collections[namespace] = c
-	}
-	return c
-}
-
-// indexKey is the same for values that servers take for equal: whole numbers of any type.
-func indexKey(value bson.RawValue) string {
-	if n, ok := bsondoc.Int64(value); ok {
-		return fmt.Sprint(n)
-	}
-	return string(rune(value.Type)) + string(value.Value)
-}
-
-func (c *collection) get(id bson.RawValue) bson.Raw {
-	if i, ok := c.index[indexKey(id)]; ok {
-		return c.docs[i]
-	}
-	return nil
-}
-
-// put replaces a document, or inserts it; nil deletes it.
-func (c *collection) put(id bson.RawValue, doc bson.Raw) {
-	key := indexKey(id)
-	i, ok := c.index[key]
-	switch {
-	case ok:
-		c.docs[i] = doc
-	case doc != nil:
-		c.index[key] = len(c.docs)
-		c.docs = append(c.docs, doc)
-	}
-}
-
-// matching returns the documents whose fields have the filter's values.
-func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
+// write is a change of one document.
+func (s *store) write(q *query, namespace, kind string, id bson.RawValue, doc bson.Raw) {
 	c := s.collection(namespace)
-	wanted, _ := filter.Elements()
-	for _, field := range wanted {
-		doc, _ := field.Value().DocumentOK()
-		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
-			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
-		}
+	before := c.get(id)
+	c.put(id, doc)
+	if q.transaction != nil {
+		q.transaction.undo = append(q.transaction.undo, func() { c.put(id, before) })
 	}
-	if len(wanted) == 1 && wanted[0].Key() == "_id" {
-		if doc := c.get(wanted[0].Value()); doc != nil {
-			found = append(found, doc)
-		}
-		return found
-	}
-	for _, doc := range c.docs {
-		if doc != nil && matches(doc, wanted) {
-			found = append(found, doc)
-		}
-	}
-	return found
-}
-
-func matches(doc bson.Raw, wanted []bson.RawElement) bool {
-	for _, field := range wanted {
-		if value, err := doc.LookupErr(field.Key()); err != nil || indexKey(value) != indexKey(field.Value()) {
-			return false
-		}
-	}
-	return true
-}
-
-// changed returns a document with the update's $set and $inc, or the update itself if that is a document.
-func changed(before, update bson.Raw) bson.Raw {
-	if !strings.HasPrefix(bsondoc.FirstKey(update), "$") {
-		all := doc("_id", before.Lookup("_id"))
-		fields, _ := bsondoc.Rebuild(update, []string{"_id"}, nil).Elements()
-		for _, field := range fields {
-			all = append(all, bson.E{Key: field.Key(), Value: field.Value()})
-		}
-		return marshal(all)
-	}
-	after := before
-	for _, operator := range []string{"$setOnInsert", "$set", "$inc"} {
-		operand, _ := update.Lookup(operator).DocumentOK()
-		fields, _ := operand.Elements()
-		for _, field := range fields {
-			var value any = field.Value()
-			if operator == "$inc" {
-				n, _ := bsondoc.Int64(after.Lookup(field.Key()))
-				more, _ := bsondoc.Int64(field.Value())
-				value = n + more
-			}
-			after, _ = bsondoc.With(after, bson.E{Key: field.Key(), Value: value})
-		}
-	}
-	return after
+	s.report(namespace, kind, id)
 }
 
 // one inserts a document, or returns the error of a duplicate.
@@ -203,54 +102,68 @@ func (s *store) apply(q *query, one statement) (o outcome, failed *failure) {
 	return o, nil
 }
 
+// written is what the statements of a write did.
+type written struct {
+	n                     map[string]int32 // by kind
+	modified              int32
+	upserted, writeErrors bson.A
+	results               []bson.Raw // of a bulk write
+}
+
+// add adds what a statement did.
+func (w *written) add(i int, kind string, o outcome, errorsOnly bool) {
+	w.n[kind] += o.n
+	reply := doc("ok", 1.0, "idx", int32(i), "n", o.n)
+	if kind == "update" {
+		w.modified += o.modified
+		reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
+	}
+	if o.upserted != nil {
+		w.upserted = append(w.upserted, doc("index", int32(i), "_id", o.upserted))
+		reply = append(reply, bson.E{Key: "upserted", Value: doc("_id", o.upserted)})
+	}
+	if !errorsOnly {
+		w.results = append(w.results, marshal(reply))
+	}
+}
+
+// fail adds a statement that failed.
+func (w *written) fail(i int, failed *failure) {
+	fails := doc("code", failed.Code, "errmsg", failed.Message)
+	w.writeErrors = append(w.writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
+	w.results = append(w.results, marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
+}
+
 // writes runs a write's statements until one fails, or all of them if they are not ordered.
 func (s *store) writes(q *query) (result, *failure) {
-	var modified int32
-	n := map[string]int32{} // by kind
-	var writeErrors, upserted bson.A
-	var results []bson.Raw // of a bulk write
+	w := written{n: map[string]int32{}}
 	for i, one := range q.statements() {
 		o, failed := s.apply(q, one)
-		if failed != nil {
-			if q.transaction != nil {
-				return nil, failed
-			}
-			fails := doc("code", failed.Code, "errmsg", failed.Message)
-			writeErrors = append(writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
-			results = append(results, marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
-			if q.Ordered {
-				break
-			}
+		if failed == nil {
+			w.add(i, one.kind, o, q.ErrorsOnly)
 			continue
 		}
-		n[one.kind] += o.n
-		reply := doc("ok", 1.0, "idx", int32(i), "n", o.n)
-		if one.kind == "update" {
-			modified += o.modified
-			reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
+		if q.transaction != nil {
+			return nil, failed
 		}
-		if o.upserted != nil {
-			upserted = append(upserted, doc("index", int32(i), "_id", o.upserted))
-			reply = append(reply, bson.E{Key: "upserted", Value: doc("_id", o.upserted)})
-		}
-		if !q.ErrorsOnly {
-			results = append(results, marshal(reply))
+		if w.fail(i, failed); q.Ordered {
+			break
 		}
 	}
 	if q.name == "bulkWrite" {
-		return append(s.open(q, "admin.$cmd.bulkWrite", results), doc("nErrors", int32(len(writeErrors)),
-			"nInserted", n["insert"], "nMatched", n["update"], "nModified", modified, "nUpserted", int32(len(upserted)),
-			"nDeleted", n["delete"])...), nil
+		return append(s.open(q, "admin.$cmd.bulkWrite", w.results), doc("nErrors", int32(len(w.writeErrors)),
+			"nInserted", w.n["insert"], "nMatched", w.n["update"], "nModified", w.modified, "nUpserted", int32(len(w.upserted)),
+			"nDeleted", w.n["delete"])...), nil
 	}
-	reply := doc("n", n[q.name]+int32(len(upserted)))
-	if len(upserted) > 0 {
-		reply = append(reply, bson.E{Key: "upserted", Value: upserted})
+	reply := doc("n", w.n[q.name]+int32(len(w.upserted)))
+	if len(w.upserted) > 0 {
+		reply = append(reply, bson.E{Key: "upserted", Value: w.upserted})
 	}
-	if len(writeErrors) > 0 {
-		reply = append(reply, bson.E{Key: "writeErrors", Value: writeErrors})
+	if len(w.writeErrors) > 0 {
+		reply = append(reply, bson.E{Key: "writeErrors", Value: w.writeErrors})
 	}
 	if q.name == "update" {
-		reply = append(reply, bson.E{Key: "nModified", Value: modified})
+		reply = append(reply, bson.E{Key: "nModified", Value: w.modified})
 	}
 	return reply, nil
 }
@@ -273,19 +186,4 @@ func (s *store) findAndModify(q *query) (result, *failure) {
 		value.Type = bson.TypeNull
 	}
 	return doc("lastErrorObject", last, "value", value), failed
-}
-
-// Document returns a document of the database, or nil.
-func (s *store) Document(namespace string, id any) bson.Raw {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.collection(namespace).get(marshal(doc("_id", id)).Lookup("_id"))
-}
-
-// Put inserts a document, or replaces it.
-func (s *store) Put(namespace string, doc any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	raw := marshal(doc)
-	s.collection(namespace).put(raw.Lookup("_id"), raw)
 }

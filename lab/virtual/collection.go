@@ -1,0 +1,136 @@
+package virtual
+
+import (
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mongofork/lab/internal/bsondoc"
+)
+
+// collection keeps documents by their _id, in the order in which they were inserted.
+type collection struct {
+	docs  []bson.Raw // nil for one that was deleted
+	index map[string]int
+}
+
+func newCollection(docs []bson.Raw) *collection {
+	c := &collection{index: map[string]int{}}
+	for _, doc := range docs {
+		c.put(doc.Lookup("_id"), doc)
+	}
+	return c
+}
+
+func (s *store) collection(namespace string) *collection {
+	c := s.collections[namespace]
+	if c == nil {
+		c = newCollection(nil)
+		s.collections[namespace] = c
+	}
+	return c
+}
+
+// indexKey is the same for values that servers take for equal: whole numbers of any type.
+func indexKey(value bson.RawValue) string {
+	if n, ok := bsondoc.Int64(value); ok {
+		return fmt.Sprint(n)
+	}
+	return string(rune(value.Type)) + string(value.Value)
+}
+
+func (c *collection) get(id bson.RawValue) bson.Raw {
+	if i, ok := c.index[indexKey(id)]; ok {
+		return c.docs[i]
+	}
+	return nil
+}
+
+// put replaces a document, or inserts it; nil deletes it.
+func (c *collection) put(id bson.RawValue, doc bson.Raw) {
+	key := indexKey(id)
+	i, ok := c.index[key]
+	switch {
+	case ok:
+		c.docs[i] = doc
+	case doc != nil:
+		c.index[key] = len(c.docs)
+		c.docs = append(c.docs, doc)
+	}
+}
+
+// matching returns the documents whose fields have the filter's values.
+func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
+	c := s.collection(namespace)
+	wanted, _ := filter.Elements()
+	for _, field := range wanted {
+		doc, _ := field.Value().DocumentOK()
+		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
+			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
+		}
+	}
+	if len(wanted) == 1 && wanted[0].Key() == "_id" {
+		if doc := c.get(wanted[0].Value()); doc != nil {
+			found = append(found, doc)
+		}
+		return found
+	}
+	for _, doc := range c.docs {
+		if doc != nil && matches(doc, wanted) {
+			found = append(found, doc)
+		}
+	}
+	return found
+}
+
+func matches(doc bson.Raw, wanted []bson.RawElement) bool {
+	for _, field := range wanted {
+		if value, err := doc.LookupErr(field.Key()); err != nil || indexKey(value) != indexKey(field.Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+// changed returns a document with the update's $set and $inc, or the update itself if that is a document.
+func changed(before, update bson.Raw) bson.Raw {
+	if !strings.HasPrefix(bsondoc.FirstKey(update), "$") {
+		all := doc("_id", before.Lookup("_id"))
+		fields, _ := bsondoc.Rebuild(update, []string{"_id"}, nil).Elements()
+		for _, field := range fields {
+			all = append(all, bson.E{Key: field.Key(), Value: field.Value()})
+		}
+		return marshal(all)
+	}
+	after := before
+	for _, operator := range []string{"$setOnInsert", "$set", "$inc"} {
+		operand, _ := update.Lookup(operator).DocumentOK()
+		fields, _ := operand.Elements()
+		for _, field := range fields {
+			var value any = field.Value()
+			if operator == "$inc" {
+				n, _ := bsondoc.Int64(after.Lookup(field.Key()))
+				more, _ := bsondoc.Int64(field.Value())
+				value = n + more
+			}
+			after, _ = bsondoc.With(after, bson.E{Key: field.Key(), Value: value})
+		}
+	}
+	return after
+}
+
+// Document returns a document of the database, or nil.
+func (s *store) Document(namespace string, id any) bson.Raw {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.collection(namespace).get(marshal(doc("_id", id)).Lookup("_id"))
+}
+
+// Put inserts a document, or replaces it.
+func (s *store) Put(namespace string, doc any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	raw := marshal(doc)
+	s.collection(namespace).put(raw.Lookup("_id"), raw)
+}

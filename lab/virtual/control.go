@@ -1,0 +1,80 @@
+package virtual
+
+import (
+	"time"
+
+	"mongofork/lab/internal/overload"
+)
+
+// SetLink changes the network between clients and hosts of these numbers, or all hosts if none is given.
+func (c *Cluster) SetLink(link Link, hosts ...int) {
+	for _, f := range c.selected(hosts) {
+		f.host.set(link)
+	}
+}
+
+// Reset ends all connections to hosts of these numbers, or all hosts if none is given, as a crash does.
+func (c *Cluster) Reset(hosts ...int) {
+	for _, f := range c.selected(hosts) {
+		f.host.reset()
+	}
+}
+
+// Stop crashes a server: its connections are reset, and new ones refused. If it was primary, another is elected.
+func (c *Cluster) Stop(host int) {
+	c.SetLink(Refusing, host)
+	c.Reset(host)
+	c.topology.Down(host)
+}
+
+// Restart brings back a server that was stopped.
+func (c *Cluster) Restart(host int) {
+	c.topology.Up(host)
+	c.SetLink(Up, host)
+}
+
+// StepDown makes the primary a secondary for that long.
+func (c *Cluster) StepDown(period time.Duration) error { return c.topology.StepDown(period) }
+
+// Capacity is what a server can do.
+type Capacity = overload.Capacity
+
+// SetCapacity gives the hosts of these numbers, or all hosts, a capacity each; nil stands for an unlimited one.
+func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
+	for _, f := range c.selected(hosts) {
+		f.worker.Set(capacity)
+	}
+}
+
+// LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second.
+func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) error {
+	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst}
+	for _, f := range c.selected(hosts) {
+		if err := f.limits.Requests.SetLimit(limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LimitConnections limits the connections that all hosts accept per second. So many may wait; the others are closed at once.
+func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) error {
+	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
+	for _, f := range c.fronts {
+		if err := f.limits.Connections.SetLimit(limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) selected(hosts []int) []*front {
+	if len(hosts) == 0 {
+		return c.fronts
+	}
+	fronts := make([]*front, 0, len(hosts))
+	for _, index := range hosts {
+		fronts = append(fronts, c.fronts[index])
+	}
+	return fronts
+}
