@@ -37,8 +37,6 @@ func (l Limit) check() error {
 		return fmt.Errorf("a rate of %d per second: give at least 1", l.RatePerSec)
 	case !(l.BurstCapacitySecs > 0): // NaN, too
 		return fmt.Errorf("a burst capacity of %v seconds: give more than 0", l.BurstCapacitySecs)
-	case l.MaxQueueDepth < 0:
-		return fmt.Errorf("a queue depth of %d: give 0 or more", l.MaxQueueDepth)
 	}
 	return nil
 }

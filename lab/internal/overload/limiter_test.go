@@ -119,7 +119,6 @@ func TestSetLimitKeepsWhatTheBucketHolds(t *testing.T) {
 			"a rate of 0 per second":          {BurstCapacitySecs: 1},
 			"a burst capacity of NaN seconds": {RatePerSec: 1, BurstCapacitySecs: math.NaN()},
 			"a burst capacity of 0 seconds":   {RatePerSec: 1},
-			"a queue depth of -1":             {RatePerSec: 1, BurstCapacitySecs: 1, MaxQueueDepth: -1},
 		} {
 			assert.ErrorContains(t, l.SetLimit(bad), want)
 		}
