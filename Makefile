@@ -260,6 +260,7 @@ RELEASE ?=
 
 .PHONY: release
 release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve, twice, and compare the bytes
+	go test ./tools/fork -run EveryBase # no advisory is open
 	@rm -rf build/goproxy build/again
 	$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/goproxy
 	@$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/again >/dev/null
