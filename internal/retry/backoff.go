@@ -18,7 +18,8 @@ func Backoff(first time.Duration, attempt int, jitter float64) time.Duration {
 
 // The constants of transactions-convenient-api.md, "Sequence of actions".
 const (
-	// BaseTransactionBackoff (BACKOFF_INITIAL) is the longest backoff before withTransaction's first retry.
+	// BaseTransactionBackoff (BACKOFF_INITIAL) is the longest backoff before withTransaction's first retry; the revision of
+	// 2026-08-13 begins with 1.5 times as long.
 	BaseTransactionBackoff = 5 * time.Millisecond
 
 	// MaxTransactionBackoff (BACKOFF_MAX) bounds every backoff of withTransaction.

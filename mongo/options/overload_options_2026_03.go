@@ -25,7 +25,7 @@ func (c *ClientOptions) SetMaxAdaptiveRetries(n uint) *ClientOptions {
 	return c
 }
 
-// setURIOpts also takes our options from the URI.
+// setURIOpts also takes the overload options from the URI.
 //
 //fork:wrap they are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {

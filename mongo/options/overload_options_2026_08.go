@@ -13,7 +13,7 @@ type ClientOptions struct {
 	RetryMonitor       *event.RetryMonitor
 }
 
-// setURIOpts also takes our options from the URI.
+// setURIOpts also takes the overload options from the URI.
 //
 //fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {

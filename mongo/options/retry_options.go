@@ -4,10 +4,10 @@ package options
 // through the "retryWrites" URI option (e.g. "retryWrites=false").
 //
 // Overload: an overloaded server may reject any command, with an error that has the labels SystemOverloadedError and
-// RetryableError. All writes are retried after such an error, on all topologies, including writes of many documents (UpdateMany,
-// DeleteMany, bulk writes), aggregations with a $out or $merge stage, and commands that create or drop databases, collections and
-// indexes. They are retried as often as SetMaxAdaptiveRetries says, each time after a random backoff that may be twice as long as the
-// previous one.
+// RetryableError. All writes are retried after such an error, whatever holds for other errors: on all topologies, and also writes of
+// many documents (UpdateMany, DeleteMany, bulk writes), aggregations with a $out or $merge stage, and commands that create or drop
+// databases, collections and indexes. They are retried as often as SetMaxAdaptiveRetries says, each time after a random backoff that
+// may be twice as long as the previous one.
 //
 // Retryable writes: on replica sets and sharded clusters, InsertOne, InsertMany, UpdateOne, ReplaceOne, DeleteOne,
 // FindOneAndUpdate, FindOneAndReplace, FindOneAndDelete, and bulk writes without models that update or delete many documents, are
@@ -16,7 +16,7 @@ package options
 //
 // Once a command has met an overload error, that number is the limit of all its retries.
 //
-// RunCommand is retried only after overload errors, and only if SetRetryReads is true as well. CommitTransaction and
+// RunCommand is retried after overload errors only, if SetRetryReads is true as well. CommitTransaction and
 // AbortTransaction are retried regardless of this option.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Writes specification.
@@ -41,7 +41,7 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 //
 // Once a command has met an overload error, that number is the limit of all its retries.
 //
-// RunCommand is retried only after overload errors, and only if SetRetryWrites is true as well.
+// RunCommand, which is not retried after other errors, is retried after overload errors if SetRetryWrites is true as well.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Reads specification.
 //

@@ -22,7 +22,7 @@ type ConnString struct {
 // maxAdaptiveRetriesKey is the name of the option as the parser keeps unknown options.
 const maxAdaptiveRetriesKey = "maxadaptiveretries"
 
-// addOptions adds the options of the URI, and removes ours from the unknown ones.
+// addOptions adds the options of the URI, and removes the overload options from the unknown ones.
 //
 //fork:wrap they are URI options
 func (u *ConnString) addOptions(connectionArgPairs []string) error {

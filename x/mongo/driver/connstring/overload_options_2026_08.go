@@ -12,7 +12,7 @@ type ConnString struct {
 	AdaptiveThrottlingSet bool
 }
 
-// addOptions adds the options of the URI, and removes ours from the unknown ones.
+// addOptions adds the options of the URI, and removes the overload options from the unknown ones.
 //
 //fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func (u *ConnString) addOptions(connectionArgPairs []string) error {
