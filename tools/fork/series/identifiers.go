@@ -71,6 +71,31 @@ func declared(list []ast.Stmt) (all []string) {
 	return all
 }
 
+// declaredWithin returns the names that statements declare in blocks inside, where others of these names are hidden.
+func declaredWithin(list []ast.Stmt) (all []string) {
+	for _, s := range list {
+		for n := range ast.Preorder(s) {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				all = append(all, declared([]ast.Stmt{n})...)
+			case *ast.DeclStmt:
+				all = append(all, declared([]ast.Stmt{n})...)
+			case *ast.RangeStmt:
+				if n.Tok == token.DEFINE {
+					for _, x := range []ast.Expr{n.Key, n.Value} {
+						if x != nil {
+							all = append(all, identifiers(x, false)...)
+						}
+					}
+				}
+			case *ast.FuncLit:
+				all = append(all, parameterNames(n.Type.Params)...)
+			}
+		}
+	}
+	return all
+}
+
 // assignedIn returns the names that are assigned in a block, or whose address is taken.
 func assignedIn(in ast.Node) (all []string) {
 	for n := range ast.Preorder(in) {

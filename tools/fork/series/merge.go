@@ -124,7 +124,7 @@ func (m *merger) keepsMeaning() bool {
 	parameters := slices.Concat(parameterNames(m.ours.Recv), parameterNames(m.ours.Type.Params))
 	before := slices.DeleteFunc(declared(m.before), func(name string) bool { return slices.Contains(parameters, name) })
 	if common(m.results, parameters) || common(before, slices.Concat(body, m.results)) ||
-		common(declared(m.after), slices.Concat(parameters, m.results, before)) {
+		common(declared(m.after), slices.Concat(parameters, m.results, before)) || common(declaredWithin(m.after), m.results) {
 		return false
 	}
 	changed := assignedIn(m.theirs.Body)

@@ -31,8 +31,8 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 		return err
 	}
 	for _, text := range u.UnknownOptions[maxAdaptiveRetriesKey] {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
+		n, invalid := strconv.Atoi(text)
+		if invalid != nil || n < 0 {
 			return fmt.Errorf("invalid value for %q: %q", "maxAdaptiveRetries", text)
 		}
 		u.MaxAdaptiveRetries, u.MaxAdaptiveRetriesSet = uint(n), true
