@@ -156,7 +156,7 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	cd build/$(BASE) && go vet -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
 
 .PHONY: newest
-newest: ## Print the newest base: export BASE=$$(make -s newest)
+newest: ## Print the newest base: export BASE=$(make -s newest)
 	@echo $(lastword $(BASES))
 
 .PHONY: check-bases
@@ -200,6 +200,7 @@ COMPARE = mkdir -p build/with/$(1) && \
 compare: SEEDS = 2000
 compare: SEED = 1
 compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, with upstream in virtual time: make compare SEEDS=100000 SEED=1
+	$(if $(FORK),@grep -qx 'module $(UPSTREAM)' '$(FORK)/go.mod' || { echo "FORK=$(FORK): that folder has no module of the driver"; exit 1; })
 	@$(if $(BUILT),,$(MONGOFORK) build --pristine >/dev/null)
 	@$(if $(BUILT),,$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE))))
 	@$(if $(BUILT),,$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE)))
@@ -261,9 +262,10 @@ RELEASE ?=
 .PHONY: release
 release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve, twice, and compare the bytes
 	go test ./tools/fork -run EveryBase # no advisory is open
-	@rm -rf build/goproxy build/again
-	$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/goproxy
+	@rm -rf build/again
 	@$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/again >/dev/null
+	@rm -rf build/goproxy
+	$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/goproxy
 	cmp build/goproxy/SHA256SUMS build/again/SHA256SUMS
 
 # What the workflow publishes of build/goproxy: an archive of it, the lines for go.sum, and the documents. It needs GNU's tar.
@@ -326,7 +328,9 @@ WHAT ?= overload
 bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well
 	@for base in $(firstword $(BASES)) $(lastword $(BASES)); do $(MONGOFORK) --base $$base build >/dev/null || exit; \
 		$(MONGOFORK) --base $$base build --pristine >/dev/null || exit; done
-ifeq ($(WHAT),cost)
+ifeq ($(filter overload cost,$(WHAT)),)
+	@echo "WHAT=$(WHAT): give overload or cost"; exit 1
+else ifeq ($(WHAT),cost)
 	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call PROGRAM,$(driver)) ./cost &&) true
 	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else

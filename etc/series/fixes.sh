@@ -8,6 +8,10 @@ source etc/series/common.sh
 tree=build/series/$BASE.fix shown=$PWD/build/series/$BASE.fixes.txt
 go run ./tools/cmd/mongofork series --fixes
 trap 'echo "${patch:+${patch##*/}: }this failed: $BASH_COMMAND (the tree is in $tree)" >&2' ERR
+for name in ${FIXES-}; do
+	[ -e "$root/build/series/$BASE/fixes/$name.patch" ] ||
+		{ echo "FIXES: $BASE has no fix $name, only" "$(cd "$root/build/series/$BASE/fixes" && echo ./*.patch)"; exit 1; }
+done
 committed "$tree"
 : >"$shown"
 for patch in "$root/build/series/$BASE/fixes"/*.patch; do
@@ -36,4 +40,4 @@ done
 git reset --quiet --hard upstream
 git am --quiet --3way "$root/build/series/$BASE/fixes"/*.patch
 go build ./...
-echo "$BASE: each fix applies alone, and all of them together; what the programs show is in ${shown#"$root"/}"
+echo "$BASE: ${FIXES:-each fix} applies alone, and all of them together; what the programs show is in ${shown#"$root"/}"

@@ -57,12 +57,8 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	moved := map[string]string{}
-	table, err := os.ReadFile(filepath.Join(root, "etc", "bases", version, "paths"))
-	if err == nil {
-		err = yaml.Unmarshal(table, &moved)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	moved, err := readPaths(root, filepath.Join("etc", "bases", version, "paths"))
+	if err != nil {
 		return nil, nil, err
 	}
 	o, ps, repository := &Overlay{}, problem.List{}, os.DirFS(root)
@@ -97,6 +93,26 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 		}
 	}
 	return o, ps, nil
+}
+
+// readPaths reads which folders a base has elsewhere; none if there is no such file. A package keeps its name, by which it is imported.
+func readPaths(root, file string) (moved map[string]string, err error) {
+	table, err := os.ReadFile(filepath.Join(root, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = yaml.Unmarshal(table, &moved)
+	}
+	for here, there := range moved {
+		if _, missing := os.Stat(filepath.Join(root, here)); missing != nil || !fs.ValidPath(there) || path.Base(here) != path.Base(there) {
+			err = fmt.Errorf("%s: %s: give a folder of the overlay, and another that ends with the same name", here, there)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return moved, nil
 }
 
 // inPlace returns where a base has a file of the overlay, and its text with the imports of there. A base may have folders elsewhere, such

@@ -78,8 +78,8 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		return len(only) > 0 && !slices.Contains(only, d.Name)
 	})
 	if len(only) > len(chosen) {
-		return false, fmt.Errorf("%s has only %d of these %d; it lists their names: %s", Table,
-			len(chosen), len(only), strings.Join(only, " "))
+		return false, fmt.Errorf("%d of these are not among the names that %s lists: %s", len(only)-len(chosen), Table,
+			strings.Join(only, " "))
 	}
 	if err := j.Build(ctx, plot); err != nil { // if it does not compile, no test has found it
 		return false, err

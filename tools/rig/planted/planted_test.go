@@ -154,7 +154,7 @@ func TestRun(t *testing.T) {
 	assert.True(t, enough)
 
 	_, err = j.Run(t.Context(), "fork", defects, []string{"tested", "no-such"}, &out)
-	assert.EqualError(t, err, "etc/planted.yaml has only 1 of these 2; it lists their names: tested no-such")
+	assert.EqualError(t, err, "1 of these are not among the names that etc/planted.yaml lists: tested no-such")
 
 	for name, want := range map[string]string{"compared": "without a defect, compare has a finding at seed 7",
 		"tested": "without a defect, these fail: tests TestA, TestB and 1 more"} {

@@ -128,6 +128,8 @@ func (r *Rig) timed(ctx context.Context, p part) Result {
 	result.Elapsed = time.Since(start)
 	switch {
 	case err == nil:
+	case ctx.Err() != nil:
+		result.fail(p.name, "interrupted; run it again", "")
 	case isUnavailable(err) && !r.CI:
 		result.skip("not run: " + err.Error())
 	default:
