@@ -69,8 +69,18 @@ func TestFeatureRules(t *testing.T) {
 		change(&trace.Outcomes[0])
 		return trace
 	}
-	unpaired, held, early, unstarted := outcome("findOne", ""), outcome("findOne", ""), outcome("findOne", ""), outcome("findOne", "")
-	unpaired.Unpaired, held.Held, early.Early, unstarted.Unstarted = 1, 1, 1, 1
+	with := func(change func(*trial.Trace)) trial.Trace {
+		trace := outcome("findOne", "")
+		change(&trace)
+		return trace
+	}
+	unpaired, held := with(func(t *trial.Trace) { t.Unpaired = 1 }), with(func(t *trial.Trace) { t.Held = 1 })
+	early, unstarted := with(func(t *trial.Trace) { t.Early = 1 }), with(func(t *trial.Trace) { t.Unstarted = 1 })
+	lostAlone, twiceAlone := with(func(t *trial.Trace) { t.Lost = []int{1} }), with(func(t *trial.Trace) { t.Twice = []int{1} })
+	changed := with(func(t *trial.Trace) { t.Changed = 1 })
+	givenUp := func(err string) trial.Trace {
+		return having(func(o *trial.Outcome) { o.Error, o.Overloaded, o.Cancel, o.End = err, true, time.Second, time.Second })
+	}
 	good := outcome("findOne", "")
 	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
 	waits := func(end time.Duration) trial.Trace {
@@ -91,7 +101,11 @@ func TestFeatureRules(t *testing.T) {
 			overloaded("x SystemOverloadedError")},
 		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
 			rejected(6, 1550*time.Millisecond)},
-		"a backoff lasts until the deadline":                      {rejects, outcome("insertOne", "x"), waits(time.Second), waits(time.Second - 1)},
+		"a call that was given up does not say so":                {rejects, good, givenUp("x"), givenUp("x: context canceled")},
+		"an acknowledged write is lost that is not with upstream": {trial.Plan{}, good, lostAlone, good},
+		"a write took place twice that does not with upstream":    {trial.Plan{}, good, twiceAlone, good},
+		"a retry is another command":                              {trial.Plan{}, good, changed, good},
+		"a backoff lasts until the deadline":                      {rejects, good, waits(time.Second), waits(time.Second - 1)},
 		"a pool is ready before its server is known":              {trial.Plan{}, good, early, good},
 		"a command is of a transaction that has not been started": {trial.Plan{}, good, unstarted, good},
 		"closing a cursor keeps its caller waiting": {trial.Plan{}, reads(0), reads(5 * time.Millisecond),

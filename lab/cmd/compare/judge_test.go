@@ -67,7 +67,7 @@ func TestPlantedDifferences(t *testing.T) {
 // them.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	plan := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "insertOne"}, {ID: 2, Kind: "find"}}}
+	plan := trial.Plan{Options: []string{"timeoutMS=50"}, Calls: []trial.Call{{ID: 1, Kind: "insertOne"}, {ID: 2, Kind: "find"}}}
 	trace := func(lines ...trial.Line) trial.Trace { return trial.Trace{Lines: lines} }
 	ended := func(call int, err string) trial.Line { return trial.Line{Call: call, Text: "error T " + err} }
 	returned := func(call int) trial.Line { return trial.Line{Call: call, Text: "returns 1, an error"} }

@@ -82,6 +82,20 @@ var always = []rule{
 		run: func(t trial.Trace) bool { return t.Early > 0 }},
 	{text: "a command is of a transaction that has not been started", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
 		run: func(t trial.Trace) bool { return t.Unstarted > 0 }},
+	{text: "an acknowledged write is lost that is not with upstream", broken: func(_ trial.Plan, up, fork traces) bool {
+		lost := func(t trial.Trace) int { return len(t.Lost) }
+		return fork.least(lost) > up.most(lost)
+	}},
+	{text: "a write took place twice that does not with upstream", broken: func(_ trial.Plan, up, fork traces) bool {
+		twice := func(t trial.Trace) int { return len(t.Twice) }
+		return fork.least(twice) > up.most(twice)
+	}},
+	{text: "a command's event has not exactly one counterpart", run: func(t trial.Trace) bool { return t.Unpaired > 0 }},
+	{text: "a connection is not returned", broken: func(_ trial.Plan, up, fork traces) bool {
+		held := func(t trial.Trace) int { return t.Held }
+		return fork.most(held) > up.most(held) // upstream keeps that of a cursor whose reply has a write concern error
+	}},
+	{text: "a retry is another command", run: func(t trial.Trace) bool { return t.Changed > 0 }},
 }
 
 var rules = []rule{
@@ -152,10 +166,10 @@ var features = []rule{
 		}},
 	{text: "a call succeeds whose last attempt was rejected",
 		call: func(o trial.Outcome) bool { return o.Single() && o.OK() && o.Refused }},
-	{text: "a command's event has not exactly one counterpart", run: func(t trial.Trace) bool { return t.Unpaired > 0 }},
-	{text: "a connection is not returned", broken: func(_ trial.Plan, up, fork traces) bool {
-		held := func(t trial.Trace) int { return t.Held }
-		return fork.most(held) > up.most(held) // upstream keeps that of a cursor whose reply has a write concern error
+	{text: "a call that was given up does not say so", of: trial.Plan.Rejects, often: func(_ int, o trial.Outcome, _ traces) bool {
+		ended := o.Start + o.Deadline + o.Cancel
+		return o.Single() && o.Overloaded && !o.OK() && o.Cancel > 0 && o.End >= ended && o.End < ended+roundTrip &&
+			!strings.Contains(o.Error, "context canceled")
 	}},
 	{text: "a read returns what is not there", call: func(o trial.Outcome) bool { return o.Wrong }},
 }

@@ -216,8 +216,12 @@ var kinds = map[string]kind{
 		if _, err := c.coll.InsertOne(c.ctx, c.document(0)); err != nil {
 			return nil, err
 		}
+		time.Sleep(time.Second) // or the time would be the same
+		if _, err := c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), d("$set", d("x", 1))); err != nil {
+			return nil, err
+		}
 		return c.coll.FindOne(c.ctx, d("_id", c.id(0))).Raw()
-	}), "insert", "find"),
+	}), "insert", "update", "find"),
 	"snapshot": inSet(nothing, inSession(options.Session().SetSnapshot(true), func(c calling) (any, error) {
 		if _, err := c.coll.FindOne(c.ctx, d("_id", 3)).Raw(); err != nil {
 			return nil, err
@@ -280,13 +284,18 @@ func polled(ctx context.Context, cursor interface {
 	TryNext(ctx context.Context) bool
 	Err() error
 	Close(ctx context.Context) error
-}, times int) (seen int, err error) {
+}, times int) (result any, err error) {
+	var seen int
+	var tokens []string
 	for range times {
 		if cursor.TryNext(ctx) {
 			seen++
 		}
+		if stream, ok := cursor.(*mongo.ChangeStream); ok {
+			tokens = append(tokens, stream.ResumeToken().String())
+		}
 	}
-	return seen, errors.Join(cursor.Err(), cursor.Close(ctx))
+	return fmt.Sprint(seen, slices.Compact(tokens)), errors.Join(cursor.Err(), cursor.Close(ctx))
 }
 
 // all returns the number of documents of a cursor.

@@ -54,7 +54,7 @@ func details(err error) string {
 	var text string
 	var command mongo.CommandError
 	if errors.As(err, &command) {
-		text += fmt.Sprintf(" command %d %s %q", command.Code, command.Name, sorted(command.Labels))
+		text += fmt.Sprintf(" command %d %s %q raw %d", command.Code, command.Name, sorted(command.Labels), len(command.Raw))
 	}
 	var write mongo.WriteException
 	if errors.As(err, &write) {

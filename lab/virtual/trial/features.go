@@ -224,6 +224,9 @@ func (s source) routers(p *Plan) {
 		f.What, f.Code = Error, pick[int32](s, 6, 262)
 	}
 	p.Topology, p.Options, p.Faults = "sharded:2", nil, []Fault{f}
+	if kind == "findOne" && f.What == Reject {
+		p.Topology, p.Options = "replicaset:2", []string{"readPreference=nearest", "enableOverloadRetargeting=true"}
+	}
 }
 
 // streams are change streams that begin again, perhaps without knowing where.

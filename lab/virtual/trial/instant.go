@@ -127,8 +127,9 @@ func (i *Instant) interrupted(more string) bool {
 	forkType, fork, _ := strings.Cut(i.Fork.end("error"), " ")
 	before, _, ok := strings.Cut(fork, noTime)
 	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
-	return ok && i.adds(more) && (strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") ||
-		isTimeout && strings.HasPrefix(`"`+wrapped, before))
+	return ok && len(before) > 1 && i.adds(more) &&
+		(strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") ||
+			isTimeout && strings.HasPrefix(`"`+wrapped, before))
 }
 
 // adds reports whether the fork's error is what upstream's is, and what matches, too.

@@ -163,9 +163,11 @@ func (p Plan) Rejects() bool {
 	})
 }
 
-// OneRouter reports whether nothing goes wrong but that one of two routers rejects commands.
+// OneRouter reports whether nothing goes wrong but that one of two routers, or of two members that will do, rejects commands.
 func (p Plan) OneRouter() bool {
-	return p.Rejects() && len(p.Faults) == 1 && p.Faults[0].Host > 0 && p.Topology == "sharded:2"
+	return p.Rejects() && len(p.Faults) == 1 && p.Faults[0].Host > 0 &&
+		(p.Topology == "sharded:2" || p.Topology == "replicaset:2" && p.Has("readPreference=nearest") &&
+			p.Has("enableOverloadRetargeting=true"))
 }
 
 // Conflicts returns how often a transaction begins again, if nothing else goes wrong.

@@ -63,7 +63,9 @@ const (
 var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 
 var ofCalls = []Difference{
-	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool { return i.interrupted(expired) && i.sameResult() }},
+	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
+		return (i.hurries() || i.Call.ID >= monitors) && i.interrupted(expired) && i.sameResult()
+	}},
 	// It has the context's error alone.
 	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
 		return i.Up.says("error",
@@ -81,7 +83,10 @@ var ofCalls = []Difference{
 		return i.interrupted(expired+"|RetryableWriteError") && i.sameResult()
 	}},
 	// Its indexes are those of the batch.
-	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool { return i.interrupted(expired) }},
+	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
+		detail := func(s Side) string { return re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end("detail"), "$1") }
+		return i.interrupted(expired) && i.Up.end("returns") == i.Fork.end("returns") && detail(i.Up) == detail(i.Fork)
+	}},
 	// It has an error of another package.
 	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
 		return i.sameResult() && i.Up.says("error", noServer) && i.Fork.says("is", expired) &&
@@ -103,7 +108,7 @@ var ofCalls = []Difference{
 	// It avoids the last router only, and so takes turns.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
 		When: func(i *Instant) bool {
-			return i.elsewhere() && count(i.Up.Before, `^started `) > 2
+			return i.elsewhere() && count(i.Up.Before, `^failed `) > 1 && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
 		}},
 
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,

@@ -42,11 +42,12 @@ type recorder struct {
 
 // tally is what a call comes to, by its commands.
 type tally struct {
-	sent, rejected   map[string]int // by name; rejected with NoWritesPerformed
-	overloads        int            // errors
-	others           int            // failures, but for code 391
-	refused          bool           // the last command was rejected
-	returned, ending time.Duration  // when it returned, but for its session's end; when a callback of WithTransaction last returned
+	sent, rejected   map[string]int    // by name; rejected with NoWritesPerformed
+	last, again      map[string]string // what is the last command of a name, and what has to be the next: a rejected one is sent again
+	overloads        int               // errors
+	others           int               // failures, but for code 391
+	refused          bool              // the last command was rejected
+	returned, ending time.Duration     // when it returned, but for its session's end; when a callback of WithTransaction last returned
 }
 
 func newRecorder(keep, ordered bool) *recorder {
@@ -67,7 +68,7 @@ func (r *recorder) note(change func()) {
 // of returns what a call comes to. The recorder is locked.
 func (r *recorder) of(call int) *tally {
 	if r.calls[call] == nil {
-		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}}
+		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}, last: map[string]string{}, again: map[string]string{}}
 	}
 	return r.calls[call]
 }
@@ -130,7 +131,7 @@ func (r *recorder) ended(id int, result any, err error) {
 }
 
 // volatile are fields of commands that differ from run to run, or in the name of the driver.
-var volatile = []string{"$clusterTime", "client", "topologyVersion", "payload", "speculativeAuthenticate"}
+var volatile = []string{"client", "topologyVersion", "payload", "speculativeAuthenticate"}
 
 // command records a command as a server saw it.
 func (r *recorder) command(c virtual.Command) {
@@ -159,12 +160,29 @@ func (r *recorder) command(c virtual.Command) {
 		return
 	}
 	var call int
-	r.note(func() { call = r.requests[int64(c.Request)] })
+	r.note(func() {
+		call = r.requests[int64(c.Request)]
+		if call > 0 && call < monitors {
+			r.sentAgain(r.of(call), c.Name, text)
+		}
+	})
 	host := c.Host
 	if c.Name == "endSessions" {
 		host = "a server" // none is better than another
 	}
 	r.line(call, "%s sees %s", host, text)
+}
+
+// passing is what a command may have otherwise when it is sent again.
+const passing = maxTime + `|, startTransaction: true|, \$clusterTime: \{[^}]*\}+|"afterClusterTime": \{[^}]*\}\}`
+
+// sentAgain counts a command that has to be the rejected one, and is not. The recorder is locked.
+func (r *recorder) sentAgain(c *tally, name, text string) {
+	text = re(passing).ReplaceAllString(text, "")
+	if again := c.again[name]; again != "" && again != text {
+		r.result.Changed++
+	}
+	c.last[name], c.again[name] = text, ""
 }
 
 // number returns the number of one that was seen among others, from 1.

@@ -19,6 +19,7 @@ type Trace struct {
 	Unstarted   int           // commands of transactions that have not been started
 	Early       int           // pools that are ready before their server can be known
 	Cleared     int           // pools
+	Changed     int           // commands that were sent again after a rejection, and are not the same
 	Unpaired    int           // events of commands whose counterpart is not there, or there twice
 	Held        int           // connections that were checked out, or asked for, and no more
 	Minted      float64       // tokens that the log tells of, beyond those that are due

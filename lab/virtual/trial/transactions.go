@@ -64,6 +64,12 @@ var ofTransactions = []Difference{
 	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
 		return i.overTime() && i.Plan.Has(within) && i.Fork.says("is", "context deadline exceeded")
 	}},
+	// It has that error alone.
+	{Row: otherError, Kinds: within, Ends: "both", When: func(i *Instant) bool {
+		_, up, _ := strings.Cut(strings.TrimSuffix(i.Up.end("error"), `"`), ` "`)
+		return (i.hurries() || i.At >= i.Start+transactionsAtMost) && i.adds(expired) && i.Up.end("returns") == i.Fork.end("returns") &&
+			strings.HasPrefix(i.Fork.end("error"), `backpressure.Interruption "`+up+`: no time to try the transaction again: `)
+	}},
 	// Only the fork says it.
 	{Row: otherError, Kinds: within, Ends: "both", When: func(i *Instant) bool {
 		_, up, isTimeout := strings.Cut(strings.TrimSuffix(i.Up.end("error"), `"`), `mongo.timeoutError "operation timed out: `)
@@ -87,8 +93,8 @@ var ofTransactions = []Difference{
 	{Row: abortAgain, Kinds: transactions, Ends: "none", Up: ` sees abortTransaction: .*` + majority, Fork: ` sees abortTransaction: `,
 		But: writeConcern},
 	// It forgets that the command begins the transaction.
-	{Row: "reauthentication (code 391)", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `,
-		Fork: ` sees .*, startTransaction: true`,
+	{Row: "reauthentication (code 391)", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees insert: `,
+		Fork: ` sees insert: .*, startTransaction: true`,
 		But:  `, startTransaction: true|, readConcern: \{"level": "\w+"\}`,
 		When: func(i *Instant) bool { return i.reauthenticates() }},
 }
@@ -124,7 +130,8 @@ var ofCommits = []Difference{
 	}},
 	// Which the command of a monitor, with the transaction's session, shows as well.
 	{Row: wasSent, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen,
-		But: maxTime + `|` + writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`},
+		But:  maxTime + `|` + writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`,
+		When: func(i *Instant) bool { return i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" }) }},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: func(i *Instant) bool {
 		return i.Plan.failsConcern("commitTransaction") && (!i.Up.ends() || i.Up.says("error", noServer)) &&

@@ -25,6 +25,9 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 			r.note(func() {
 				r.of(call.ID).sent[e.CommandName]++
 				r.pending[e.RequestID]++
+				if _, known := r.requests[e.RequestID]; known {
+					r.result.Unpaired++
+				}
 				r.requests[e.RequestID] = call.ID
 			})
 			r.line(call.ID, "started %s", e.CommandName)
@@ -32,7 +35,7 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 		},
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
 			r.finished(ctx, e.CommandFinishedEvent, nil)
-			r.line(callOf(ctx).ID, "succeeded %s", e.CommandName)
+			r.line(callOf(ctx).ID, "succeeded %s, %d bytes in %v", e.CommandName, len(e.Reply), e.Duration.Truncate(100*time.Microsecond))
 			r.react(ctx, "succeeded")
 		},
 		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {
@@ -72,6 +75,9 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	c := r.of(callOf(ctx).ID)
 	r.pending[e.RequestID]--
 	c.refused = hasLabel(failure, "SystemOverloadedError")
+	if c.refused {
+		c.again[e.CommandName] = c.last[e.CommandName]
+	}
 	switch {
 	case failure == nil:
 		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
