@@ -36,8 +36,8 @@ func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding,
 	return "", ""
 }
 
-// numbers are those of sessions and transactions, of which either driver may have had more.
-var numbers = regexp.MustCompile(`(lsid|txnNumber): \d+`)
+// numbers are those of sessions and transactions, of which either driver may have had more, and times of the cluster.
+var numbers = regexp.MustCompile(`(lsid|txnNumber|\$clusterTime): (\d+|\{[^}]*\}+)`)
 
 // asked returns the lines of a call without their time, and without its result if the calls before it may have done something else. Which
 // router it meets is by chance.

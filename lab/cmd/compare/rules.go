@@ -95,7 +95,8 @@ var always = []rule{
 		held := func(t trial.Trace) int { return t.Held }
 		return fork.most(held) > up.most(held) // upstream keeps that of a cursor whose reply has a write concern error
 	}},
-	{text: "a retry is another command", run: func(t trial.Trace) bool { return t.Changed > 0 }},
+	{text: "a retry is another command", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
+		run: func(t trial.Trace) bool { return t.Changed > 0 }},
 }
 
 var rules = []rule{
@@ -180,7 +181,7 @@ func outlives(plan trial.Plan, up, fork traces) bool {
 		if f.Ends() {
 			allowed += abortTime
 			if plan.Has("adaptiveThrottling") {
-				allowed += time.Second // until the next check of a server
+				allowed += time.Second + abortTime // until the next check of a server
 			}
 		}
 		return f.Overrun() > allowed
@@ -205,7 +206,8 @@ func failsAlone(plan trial.Plan, up, fork traces) bool {
 		return false // upstream v2.5.0 makes no retries, which would meet the other faults
 	}
 	return fork.oftenACall(func(i int, f trial.Outcome) bool {
-		timed := f.ReadsAll() && plan.Has("timeoutMS") // which limits the fork's backoffs
+		// The Timeout, or the end of WithTransaction's context, limits the fork's backoffs.
+		timed := f.ReadsAll() && plan.Has("timeoutMS") || f.Kind == "withTransaction" && strings.Contains(f.Error, ": no time for a retry: ")
 		return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
 			// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
 			// wrong.

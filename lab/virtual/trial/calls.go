@@ -216,7 +216,7 @@ var kinds = map[string]kind{
 		if _, err := c.coll.InsertOne(c.ctx, c.document(0)); err != nil {
 			return nil, err
 		}
-		time.Sleep(time.Second) // or the time would be the same
+		pause(c.ctx, false) // or the time would be the same
 		if _, err := c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), d("$set", d("x", 1))); err != nil {
 			return nil, err
 		}

@@ -130,8 +130,10 @@ var ofCommits = []Difference{
 	}},
 	// Which the command of a monitor, with the transaction's session, shows as well.
 	{Row: wasSent, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen,
-		But:  maxTime + `|` + writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`,
-		When: func(i *Instant) bool { return i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" }) }},
+		But: maxTime + `|` + writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`,
+		When: func(i *Instant) bool {
+			return i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" || f.On == "count" })
+		}},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: func(i *Instant) bool {
 		return i.Plan.failsConcern("commitTransaction") && (!i.Up.ends() || i.Up.says("error", noServer)) &&
