@@ -39,6 +39,9 @@ func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding,
 // numbers are those of sessions and transactions, of which either driver may have had more, and times of the cluster.
 var numbers = regexp.MustCompile(`(lsid|txnNumber|\$clusterTime): (\d+|\{[^}]*\}+)`)
 
+// took is how long a command took.
+var took = regexp.MustCompile(` in \S+$`)
+
 // asked returns the lines of a call without their time, and without its result if the calls before it may have done something else. Which
 // router it meets is by chance.
 func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []trial.Line) {
@@ -49,8 +52,8 @@ func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []
 		if !same && strings.HasPrefix(l.Text, "returns ") {
 			l.Text = "returns something"
 		}
-		if plan.Topology == "sharded:2" {
-			l.Text = strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017")
+		if plan.Topology == "sharded:2" { // of which one is nearer
+			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017"), "")
 		}
 		lines = append(lines, trial.Line{Call: l.Call, Text: numbers.ReplaceAllString(l.Text, "$1")})
 	}

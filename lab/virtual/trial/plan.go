@@ -220,7 +220,9 @@ func (p Plan) Reachable() bool {
 
 // Aborts reports whether the servers that exist can be reached, and none refuses to abort.
 func (p Plan) Aborts() bool {
-	return p.Reachable() && !p.faulty(func(f Fault) bool { return f.What == Error && f.On == "abortTransaction" })
+	return p.Reachable() && !p.faulty(func(f Fault) bool {
+		return f.On == "abortTransaction" && (f.What == Error || p.Has("maxAdaptiveRetries=0"))
+	})
 }
 
 // Endless reports whether a call that meets closed connections has a deadline, until which both drivers send it again.

@@ -111,6 +111,11 @@ var ofCalls = []Difference{
 			return i.elsewhere() && count(i.Up.Before, `^failed `) > 1 && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
 		}},
 
+	// So another command begins later with the fork, which needs a connection.
+	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
+		return i.Plan.Topology == "sharded:2" && count(i.Up.Before, `^failed `) > 1 && slices.Contains(i.Fork.On, i.Up.Only[0])
+	}},
+
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
 			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) && some(i.Fork.On, found)
@@ -120,6 +125,10 @@ var ofCalls = []Difference{
 		const fails = handshake + `|incomplete read of message header`
 		return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) && (!i.Up.ends() || i.Up.says("error", fails)) &&
 			(!i.Fork.ends() || i.Fork.says("error", fails) && i.adds(`SystemOverloadedError|RetryableError`))
+	}},
+	// And goes on with the next statements of a write that is not ordered.
+	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: func(i *Instant) bool {
+		return some(i.Up.Before, unmade) && some(i.Fork.Before, unmade+`.*`+labels)
 	}},
 	{Row: establishing, Apart: true, Ends: "none", Up: down, When: func(i *Instant) bool {
 		const fails = `^\(connection closed: .*` + handshake
@@ -162,7 +171,8 @@ var ofCalls = []Difference{
 		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
 			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
 				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
-				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `)
+				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `) ||
+				i.Plan.faulty(func(f Fault) bool { return f.cuts() && f.On == "getMore" }) // which upstream's next batch needs
 		}},
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {

@@ -264,7 +264,7 @@ func (a *application) held(o Outcome) (until time.Duration) {
 			}
 		}
 	case "withTransaction":
-		if o.Ending > 0 && a.plan.timeout() > 0 {
+		if o.Ending > 0 {
 			until = max(until, max(o.Ending, o.Start+o.Deadline+o.Cancel)+a.plan.timeout())
 		}
 	}
