@@ -211,7 +211,8 @@ func failsAlone(plan trial.Plan, up, fork traces) bool {
 	}
 	return fork.oftenACall(func(i int, f trial.Outcome) bool {
 		// The Timeout, or the end of WithTransaction's context, limits the fork's backoffs.
-		timed := f.ReadsAll() && plan.Has("timeoutMS") || f.Kind == "withTransaction" && strings.Contains(f.Error, ": no time for a retry: ")
+		timed := f.ReadsAll() && plan.Has("timeoutMS") || f.Kind == "withTransaction" && strings.Contains(f.Error, ": no time for a retry: ") ||
+			!f.Unhurried() && strings.Contains(f.Error, ": interrupted during the backoff before a retry: ")
 		return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
 			// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
 			// wrong.

@@ -95,7 +95,7 @@ var ofTransactions = []Difference{
 	// It forgets that the command begins the transaction.
 	{Row: "reauthentication (code 391)", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees insert: `,
 		Fork: ` sees insert: .*, startTransaction: true`,
-		But:  `, startTransaction: true|, readConcern: \{"level": "\w+"\}`,
+		But:  `, startTransaction: true|, readConcern: \{[^}]*\}+`,
 		When: func(i *Instant) bool { return i.reauthenticates() }},
 }
 
