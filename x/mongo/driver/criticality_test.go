@@ -133,18 +133,16 @@ func TestCriticalityIsTold(t *testing.T) {
 		class, want := class, want
 		t.Run(want.String(), func(t *testing.T) {
 			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
-			var told []event.Criticality
-			s.Policy.Monitor = &event.RetryMonitor{
-				Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { told = append(told, e.Criticality) },
-				Finished: func(_ context.Context, e *event.RetryFinishedEvent) { told = append(told, e.Criticality) },
-			}
+			r := record(s)
 			sink := logTo(t, s, logger.LevelDebug)
 			err := s.Execute(marked(class), s.Read())
 
-			assert.Len(t, told, 7)
-			for _, got := range told {
-				assert.Equal(t, want, got)
+			require.Len(t, r.decided, 6)
+			for _, e := range r.decided {
+				assert.Equal(t, want, e.Criticality)
 			}
+			require.Len(t, r.finished, 1)
+			assert.Equal(t, want, r.finished[0].Criticality)
 			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
 			assert.Equal(t, want, retries.Criticality)

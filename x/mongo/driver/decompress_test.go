@@ -13,9 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-var realCompressors = []wiremessage.CompressorID{
-	wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd,
-}
+var realCompressors = []wiremessage.CompressorID{wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd}
 
 func compressed(t *testing.T, id wiremessage.CompressorID, payload []byte) []byte {
 	t.Helper()

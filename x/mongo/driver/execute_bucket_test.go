@@ -25,37 +25,15 @@ func TestExecuteTokenBucket(t *testing.T) {
 	}{
 		{name: "a success when full", drained: 0, replies: []any{scripted.OK()}, want: full},
 		{name: "a success", drained: 1, replies: []any{scripted.OK()}, want: full - 5 + 0.1},
-		{
-			name:    "a retry that succeeds",
-			drained: 1,
-			replies: []any{scripted.Overloaded(), scripted.OK()},
-			want:    full - 5 - 1 + 1.1,
-		},
-		{
-			name:    "a retry that fails otherwise",
-			drained: 1,
-			replies: []any{scripted.Overloaded(), scripted.Failure(1)},
-			want:    full - 5 - 1 + 1,
-		},
+		{name: "a retry that succeeds", drained: 1, replies: []any{scripted.Overloaded(), scripted.OK()}, want: full - 5 - 1 + 1.1},
+		{name: "a retry that fails otherwise", drained: 1, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
+			want: full - 5 - 1 + 1},
 		{name: "write errors are a success", drained: 1, replies: []any{writeError}, want: full - 5 + 0.1},
-		{
-			name:    "write errors of a retry are a success",
-			drained: 1,
-			replies: []any{scripted.Overloaded(), writeError},
-			want:    full - 5 - 1 + 1.1,
-		},
-		{
-			name:    "a retry by another policy",
-			drained: 1,
-			replies: []any{scripted.ShuttingDown(), scripted.OK()},
-			want:    full - 5 + 1.1,
-		},
-		{
-			name:    "the last token",
-			drained: 199,
-			replies: then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()),
-			want:    1.1,
-		},
+		{name: "write errors of a retry are a success", drained: 1, replies: []any{scripted.Overloaded(), writeError},
+			want: full - 5 - 1 + 1.1},
+		{name: "a retry by another policy", drained: 1, replies: []any{scripted.ShuttingDown(), scripted.OK()},
+			want: full - 5 + 1.1},
+		{name: "the last token", drained: 199, replies: then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()), want: 1.1},
 		{name: "no token", drained: 200, replies: []any{scripted.Overloaded()}, want: 0},
 	}
 	for _, tt := range tests {

@@ -33,20 +33,14 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		{name: "pool cleared, wrapped", err: fmt.Errorf("queue: %w", scripted.PoolCleared{}), want: both},
 		{name: "connection closed in the handshake", err: scripted.ClosedHandshake(), want: both},
 		{name: "the same, wrapped", err: fmt.Errorf("wrapped: %w", scripted.ClosedHandshake()), want: both},
-		{
-			name: "handshake: ShutdownInProgress with the label for writes",
-			err:  handshake(91, driver.RetryableWriteError),
-			want: both,
-		},
+		{name: "handshake: ShutdownInProgress with the label for writes", err: handshake(91, driver.RetryableWriteError),
+			want: both},
 		{name: "handshake: ShutdownInProgress", err: handshake(91), want: retried{read: true}},
 		{name: "handshake: SocketException", err: handshake(9001), want: retried{read: true}},
 		{name: "handshake: AuthenticationFailed", err: handshake(18), want: never},
 		{name: "no connection for another reason", err: errors.New("closed"), want: never},
-		{
-			name: "a retryable error that is none of a connection",
-			err:  driver.Error{Code: 91, Labels: []string{driver.RetryableWriteError}},
-			want: never,
-		},
+		{name: "a retryable error that is none of a connection",
+			err: driver.Error{Code: 91, Labels: []string{driver.RetryableWriteError}}, want: never},
 	}
 	for _, tt := range tests {
 		tt := tt

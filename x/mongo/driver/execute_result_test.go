@@ -122,47 +122,36 @@ func TestBackoffEndsWithEitherContext(t *testing.T) {
 	}
 }
 
+// TestExecuteOverloadCancelled returns what the operation would have failed with if the backoff had ended.
 func TestExecuteOverloadCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := scripted.New(t, scripted.Rejected())
-	s.OnSleep = cancel
-
-	err := s.Execute(ctx, s.Write())
-	assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-	var serverErr driver.Error
-	require.True(t, errors.As(err, &serverErr))
-	assert.Equal(t, int32(462), serverErr.Code)
-	assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
-}
-
-// TestExecuteOverloadCancelledAfterAnotherError returns what the operation would have failed with if the backoff had ended.
-func TestExecuteOverloadCancelledAfterAnotherError(t *testing.T) {
-	cancelled := func(replies ...any) error {
+	cancelled := func(t *testing.T, replies ...any) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		s := scripted.New(t, replies...)
 		s.OnSleep = cancel
-		return s.Execute(ctx, s.Write())
+		err := s.Execute(ctx, s.Write())
+		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+		return err
 	}
 
-	t.Run("that may have written", func(t *testing.T) {
-		err := cancelled(scripted.ShuttingDown(), scripted.Rejected())
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+	t.Run("after a rejection", func(t *testing.T) {
+		hasCode(462)(t, cancelled(t, scripted.Rejected()))
+	})
+	t.Run("after an error that may have written", func(t *testing.T) {
+		err := cancelled(t, scripted.ShuttingDown(), scripted.Rejected())
 		var serverErr driver.Error
 		require.True(t, errors.As(err, &serverErr))
 		assert.Equal(t, int32(91), serverErr.Code)
 		assert.False(t, serverErr.HasErrorLabel(driver.NoWritesPerformed), "an application might write again")
 	})
-	t.Run("that has labels of its own", func(t *testing.T) {
-		err := cancelled(overloadedWriteConcern)
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+	t.Run("after an error that has labels of its own", func(t *testing.T) {
+		err := cancelled(t, overloadedWriteConcern)
 		var failed driver.WriteCommandError
 		require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
 		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, failed.Labels)
 		assert.Equal(t, int64(462), failed.WriteConcernError.Code)
 	})
-	t.Run("of establishing a connection", func(t *testing.T) {
-		err := cancelled(establishmentError{server: "a:27017", cause: io.EOF})
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
+	t.Run("while a connection is established", func(t *testing.T) {
+		err := cancelled(t, establishmentError{server: "a:27017", cause: io.EOF})
 		var serverErr driver.Error
 		require.True(t, errors.As(err, &serverErr))
 		assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
@@ -181,15 +170,6 @@ func TestExecuteNoTimeToBuildRetry(t *testing.T) {
 			err := s.Execute(ctx, op)
 			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
 		})
-	}
-}
-
-func hasCode(code int32) func(*testing.T, error) {
-	return func(t *testing.T, err error) {
-		t.Helper()
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
-		assert.Equal(t, code, serverErr.Code)
 	}
 }
 

@@ -21,6 +21,9 @@ import (
 
 const ms = time.Millisecond
 
+// backoffs are those of five retries.
+var backoffs = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
+
 func then(replies []any, more ...any) []any { return append(replies, more...) }
 
 // overloadedWriteConcern is the reply of a server that has not got to the write concern.
@@ -30,182 +33,61 @@ var overloadedWriteConcern = scripted.OK(bson.E{Key: "writeConcernError", Value:
 }})
 
 func TestExecuteOverload(t *testing.T) {
-	type options struct{ noReads, noWrites bool }
+	read, write, command, transaction := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command,
+		(*scripted.Script).Transaction
+	overloaded, rejected, shuttingDown, ok := scripted.Overloaded(), scripted.Rejected(), scripted.ShuttingDown(), scripted.OK()
 
 	tests := []struct {
-		name    string
-		op      func(*scripted.Script) driver.Operation
-		options options
-		replies []any
-		code    int32 // of the error returned; zero for none
-		slept   []time.Duration
+		name              string
+		op                func(*scripted.Script) driver.Operation
+		noReads, noWrites bool // without retryReads, retryWrites
+		replies           []any
+		code              int32 // of the error returned; zero for none
+		slept             []time.Duration
 	}{
-		{
-			name:    "a read is retried until it succeeds",
-			op:      (*scripted.Script).Read,
-			options: options{},
-			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
-			code:    0,
-			slept:   []time.Duration{50 * ms, 100 * ms},
-		},
-		{
-			name:    "a write is retried until it succeeds",
-			op:      (*scripted.Script).Write,
-			options: options{},
-			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
-			code:    0,
-			slept:   []time.Duration{50 * ms, 100 * ms},
-		},
-		{
-			name:    "a command of unknown kind is retried",
-			op:      (*scripted.Script).Command,
-			options: options{},
-			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
-			code:    0,
-			slept:   []time.Duration{50 * ms, 100 * ms},
-		},
-		{
-			name:    "a command in a transaction is retried",
-			op:      (*scripted.Script).Transaction,
-			options: options{},
-			replies: then(scripted.Repeat(2, scripted.Overloaded()), scripted.OK()),
-			code:    0,
-			slept:   []time.Duration{50 * ms, 100 * ms},
-		},
-		{
-			name:    "five times at most",
-			op:      (*scripted.Script).Write,
-			options: options{},
-			replies: scripted.Repeat(6, scripted.Overloaded()),
-			code:    462,
-			slept:   []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms},
-		},
-		{
-			name:    "retryReads off",
-			op:      (*scripted.Script).Read,
-			options: options{noReads: true},
-			replies: scripted.Repeat(1, scripted.Overloaded()),
-			code:    462,
-			slept:   nil,
-		},
-		{
-			name:    "retryWrites off",
-			op:      (*scripted.Script).Write,
-			options: options{noWrites: true},
-			replies: scripted.Repeat(1, scripted.Overloaded()),
-			code:    462,
-			slept:   nil,
-		},
-		{
-			name:    "a command of unknown kind needs retryReads",
-			op:      (*scripted.Script).Command,
-			options: options{noReads: true},
-			replies: scripted.Repeat(1, scripted.Overloaded()),
-			code:    462,
-			slept:   nil,
-		},
-		{
-			name:    "a command of unknown kind needs retryWrites",
-			op:      (*scripted.Script).Command,
-			options: options{noWrites: true},
-			replies: scripted.Repeat(1, scripted.Overloaded()),
-			code:    462,
-			slept:   nil,
-		},
-		{
-			name:    "the labels of a write concern error count",
-			op:      (*scripted.Script).Write,
-			options: options{},
-			replies: []any{overloadedWriteConcern, scripted.OK()},
-			code:    0,
-			slept:   []time.Duration{50 * ms},
-		},
-		{
-			name:    "one label is not enough",
-			op:      (*scripted.Script).Write,
-			options: options{},
-			replies: scripted.Repeat(1, scripted.Failure(473, driver.ErrSystemOverloadedError)),
-			code:    473,
-			slept:   nil,
-		},
-		{
-			name:    "nor is the other",
-			op:      (*scripted.Script).Write,
-			options: options{},
-			replies: scripted.Repeat(1, scripted.Failure(1, driver.ErrRetryableError)),
-			code:    1,
-			slept:   nil,
-		},
-		{name: "the limit of five holds for what follows an overload error", op: (*scripted.Script).Write, options: options{},
-			replies: then(scripted.Repeat(1, scripted.Overloaded()), scripted.Repeat(5, scripted.ShuttingDown())...), code: 91,
-			slept: []time.Duration{50 * ms}},
-		{name: "other errors have no backoff but count for the next", op: (*scripted.Script).Write, options: options{},
-			replies: []any{scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK()}, code: 0,
-			slept: []time.Duration{100 * ms}},
-		{
-			name:    "a broken connection counts too",
-			op:      (*scripted.Script).Read,
-			options: options{},
-			replies: []any{io.ErrUnexpectedEOF, scripted.Overloaded(), scripted.OK()},
-			code:    0,
-			slept:   []time.Duration{100 * ms},
-		},
+		{name: "a read is retried until it succeeds", op: read, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
+		{name: "a write is retried until it succeeds", op: write, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
+		{name: "a command of unknown kind is retried", op: command, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
+		{name: "a command in a transaction is retried", op: transaction, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
+		{name: "five times at most", op: write, replies: scripted.Repeat(6, overloaded), code: 462, slept: backoffs},
+		{name: "retryReads off", op: read, noReads: true, replies: []any{overloaded}, code: 462},
+		{name: "retryWrites off", op: write, noWrites: true, replies: []any{overloaded}, code: 462},
+		{name: "a command of unknown kind needs retryReads", op: command, noReads: true, replies: []any{overloaded}, code: 462},
+		{name: "a command of unknown kind needs retryWrites", op: command, noWrites: true, replies: []any{overloaded}, code: 462},
+		{name: "the labels of a write concern error count", op: write, replies: []any{overloadedWriteConcern, ok}, slept: backoffs[:1]},
+		{name: "one label is not enough", op: write, replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, code: 473},
+		{name: "nor is the other", op: write, replies: []any{scripted.Failure(1, driver.ErrRetryableError)}, code: 1},
+		{name: "the limit of five holds for what follows an overload error", op: write,
+			replies: then([]any{overloaded}, scripted.Repeat(5, shuttingDown)...), code: 91, slept: backoffs[:1]},
+		{name: "other errors have no backoff but count for the next", op: write,
+			replies: []any{shuttingDown, overloaded, ok}, slept: backoffs[1:2]},
+		{name: "a broken connection counts too", op: read, replies: []any{io.ErrUnexpectedEOF, overloaded, ok}, slept: backoffs[1:2]},
 
-		{
-			name:    "a rejected write whose retry is refused by the options is an error",
-			op:      (*scripted.Script).Write,
-			options: options{noWrites: true},
-			replies: scripted.Repeat(1, scripted.Rejected()),
-			code:    462,
-			slept:   nil,
-		},
-		{
-			name:    "a rejected write without retries is an error",
-			op:      (*scripted.Script).Transaction,
-			options: options{noWrites: true},
-			replies: scripted.Repeat(1, scripted.Rejected()),
-			code:    462,
-			slept:   nil,
-		},
-		{name: "a rejected write whose retries are used up is an error", op: (*scripted.Script).Write, options: options{},
-			replies: scripted.Repeat(6, scripted.Rejected()), code: 462,
-			slept: []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{
-			name:    "a rejected command is an error",
-			op:      (*scripted.Script).Command,
-			options: options{noReads: true},
-			replies: scripted.Repeat(1, scripted.Rejected()),
-			code:    462,
-			slept:   nil,
-		},
-		{name: "the error that may have written is returned", op: (*scripted.Script).Write, options: options{},
-			replies: then([]any{scripted.ShuttingDown()}, scripted.Repeat(5, scripted.Rejected())...), code: 91,
-			slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{name: "of a read it is the latest, whatever it says of writes", op: (*scripted.Script).Read, options: options{},
-			replies: then([]any{scripted.ShuttingDown()}, scripted.Repeat(5, scripted.Rejected())...), code: 462,
-			slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{name: "also if a later one says that it has not", op: (*scripted.Script).Write, options: options{},
-			replies: []any{
-				scripted.ShuttingDown(), scripted.Rejected(),
-				scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed),
-				scripted.Rejected(), scripted.Rejected(), scripted.Rejected(),
-			}, code: 91,
+		{name: "a rejected write whose retry is refused by the options is an error", op: write, noWrites: true,
+			replies: []any{rejected}, code: 462},
+		{name: "a rejected write without retries is an error", op: transaction, noWrites: true, replies: []any{rejected}, code: 462},
+		{name: "a rejected write whose retries are used up is an error", op: write, replies: scripted.Repeat(6, rejected), code: 462,
+			slept: backoffs},
+		{name: "a rejected command is an error", op: command, noReads: true, replies: []any{rejected}, code: 462},
+		{name: "the error that may have written is returned", op: write,
+			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 91, slept: backoffs[1:]},
+		{name: "of a read it is the latest, whatever it says of writes", op: read,
+			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 462, slept: backoffs[1:]},
+		{name: "also if a later one says that it has not", op: write, replies: []any{shuttingDown, rejected,
+			scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), rejected, rejected, rejected}, code: 91,
 			slept: []time.Duration{100 * ms, 400 * ms, 800 * ms}},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, tt.replies...)
-			s.Policy.RetryReads = !tt.options.noReads
-			s.Policy.RetryWrites = !tt.options.noWrites
+			s.Policy.RetryReads, s.Policy.RetryWrites = !tt.noReads, !tt.noWrites
 
 			err := s.Execute(context.Background(), tt.op(s))
 			if tt.code == 0 {
 				require.NoError(t, err)
 			} else {
-				var serverErr driver.Error
-				require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
-				assert.Equal(t, tt.code, serverErr.Code)
+				hasCode(tt.code)(t, err)
 			}
 			assert.Equal(t, tt.slept, s.Slept)
 			assert.Len(t, s.Sent, len(tt.replies))
@@ -256,9 +138,7 @@ func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 			replies := []any{scripted.Overloaded()}
 			s := scripted.New(t, then(replies, scripted.Repeat(5, closed)...)...)
 			err := s.Execute(context.Background(), op(s))
-			var serverErr driver.Error
-			require.True(t, errors.As(err, &serverErr), "got %T (%v), want a driver.Error", err, err)
-			assert.Equal(t, int32(462), serverErr.Code)
+			hasCode(462)(t, err)
 		}
 	})
 }
@@ -435,8 +315,9 @@ func (a *reauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
 	return nil
 }
 
+// TestExecuteReauthenticationIsNoRetry is about a server that asks for that and is then overloaded: the error is what it said last.
 func TestExecuteReauthenticationIsNoRetry(t *testing.T) {
-	s := scripted.New(t, then([]any{scripted.Failure(391)}, scripted.Repeat(6, scripted.Overloaded())...)...)
+	s := scripted.New(t, then([]any{scripted.Failure(391)}, scripted.Repeat(6, scripted.Rejected())...)...)
 	auth := &reauthenticator{}
 	op := s.Write()
 	op.Authenticator = auth
@@ -444,7 +325,7 @@ func TestExecuteReauthenticationIsNoRetry(t *testing.T) {
 	err := s.Execute(context.Background(), op)
 	assert.Equal(t, int32(462), err.(driver.Error).Code)
 	assert.Equal(t, 1, auth.n)
-	assert.Equal(t, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}, s.Slept)
+	assert.Equal(t, backoffs, s.Slept)
 }
 
 // TestExecuteReauthenticationStrengthensCommit is about a commit that is sent again (transactions.md, "Majority write concern is used
@@ -485,6 +366,15 @@ func TestExecuteFailedReauthentication(t *testing.T) {
 	op = s.Read()
 	op.Authenticator = &failingReauthenticator{}
 	assert.ErrorContains(t, s.Execute(context.Background(), op), "error reauthenticating: denied")
+}
+
+func hasCode(code int32) func(*testing.T, error) {
+	return func(t *testing.T, err error) {
+		t.Helper()
+		var serverErr driver.Error
+		require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+		assert.Equal(t, code, serverErr.Code)
+	}
 }
 
 var writeError = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}}}})

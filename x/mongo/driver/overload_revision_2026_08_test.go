@@ -36,8 +36,8 @@ func overloadedFor(base int64) bson.D {
 
 func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 	hour := time.Hour
+	overloaded, shuttingDown := scripted.Overloaded(), scripted.ShuttingDown()
 	alsoRetryable := scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
-
 	tests := []struct {
 		name       string
 		maxRetries uint
@@ -45,92 +45,25 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 		replies    []any
 		slept      []time.Duration
 	}{
-		{
-			name:       "two",
-			maxRetries: 2,
-			timeout:    nil,
-			replies:    scripted.Repeat(3, scripted.Overloaded()),
-			slept:      []time.Duration{100 * ms, 200 * ms},
-		},
-		{
-			name:       "four",
-			maxRetries: 4,
-			timeout:    nil,
-			replies:    scripted.Repeat(5, scripted.Overloaded()),
-			slept:      []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms},
-		},
-		{name: "none", maxRetries: 0, timeout: nil, replies: scripted.Repeat(1, scripted.Overloaded()), slept: nil},
-		{
-			name:       "none for errors that are retryable otherwise",
-			maxRetries: 0,
-			timeout:    nil,
-			replies:    []any{alsoRetryable},
-			slept:      nil,
-		},
-		{
-			name:       "the limit holds for what follows an overload error",
-			maxRetries: 2,
-			timeout:    nil,
-			replies: then(
-				[]any{scripted.Overloaded()},
-				scripted.Repeat(2, scripted.ShuttingDown())...),
-			slept: []time.Duration{100 * ms},
-		},
-		{
-			name:       "also under a timeout",
-			maxRetries: 2,
-			timeout:    &hour,
-			replies: then(
-				[]any{scripted.Overloaded()},
-				scripted.Repeat(2, scripted.ShuttingDown())...),
-			slept: []time.Duration{100 * ms},
-		},
-		{
-			name:       "the exponent counts all attempts",
-			maxRetries: 3,
-			timeout:    nil,
-			replies: []any{
-				scripted.ShuttingDown(),
-				scripted.Overloaded(),
-				scripted.ShuttingDown(),
-				scripted.Overloaded(),
-			},
-			slept: []time.Duration{200 * ms},
-		},
-		{name: "the server's base backoff", maxRetries: 2, timeout: nil,
+		{name: "two", maxRetries: 2, replies: scripted.Repeat(3, overloaded), slept: []time.Duration{100 * ms, 200 * ms}},
+		{name: "four", maxRetries: 4, replies: scripted.Repeat(5, overloaded),
+			slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{name: "none", maxRetries: 0, replies: []any{overloaded}},
+		{name: "none for errors that are retryable otherwise", maxRetries: 0, replies: []any{alsoRetryable}},
+		{name: "the limit holds for what follows an overload error", maxRetries: 2,
+			replies: []any{overloaded, shuttingDown, shuttingDown}, slept: []time.Duration{100 * ms}},
+		{name: "also under a timeout", maxRetries: 2, timeout: &hour,
+			replies: []any{overloaded, shuttingDown, shuttingDown}, slept: []time.Duration{100 * ms}},
+		{name: "the exponent counts all attempts", maxRetries: 3,
+			replies: []any{shuttingDown, overloaded, shuttingDown, overloaded}, slept: []time.Duration{200 * ms}},
+		{name: "the server's base backoff", maxRetries: 2,
 			replies: []any{overloadedFor(30), overloadedFor(30), overloadedFor(30)}, slept: []time.Duration{30 * ms, 60 * ms}},
-		{
-			name:       "of one error alone",
-			maxRetries: 2,
-			timeout:    nil,
-			replies: []any{
-				overloadedFor(30),
-				scripted.Overloaded(),
-				scripted.Overloaded(),
-			},
-			slept: []time.Duration{30 * ms, 200 * ms},
-		},
-		{
-			name:       "no positive base backoff",
-			maxRetries: 2,
-			timeout:    nil,
-			replies: []any{
-				overloadedFor(0),
-				overloadedFor(-1),
-				scripted.Overloaded(),
-			},
-			slept: []time.Duration{100 * ms, 200 * ms},
-		},
-		{
-			name:       "a base backoff beyond the longest",
-			maxRetries: 1,
-			timeout:    nil,
-			replies: []any{
-				overloadedFor(math.MaxInt64 / int64(time.Millisecond)),
-				scripted.Overloaded(),
-			},
-			slept: []time.Duration{5000 * ms},
-		},
+		{name: "of one error alone", maxRetries: 2,
+			replies: []any{overloadedFor(30), overloaded, overloaded}, slept: []time.Duration{30 * ms, 200 * ms}},
+		{name: "no positive base backoff", maxRetries: 2,
+			replies: []any{overloadedFor(0), overloadedFor(-1), overloaded}, slept: []time.Duration{100 * ms, 200 * ms}},
+		{name: "a base backoff beyond the longest", maxRetries: 1,
+			replies: []any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloaded}, slept: []time.Duration{5000 * ms}},
 	}
 	for _, tt := range tests {
 		tt := tt

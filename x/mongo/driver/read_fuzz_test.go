@@ -127,8 +127,7 @@ func seedReplies() []bsoncore.Document {
 		doc().AppendDouble("ok", 0).AppendString("errmsg", "no").AppendInt32("code", 462).AppendString("codeName", "n").
 			AppendArray("errorLabels", labels).AppendDocument("topologyVersion", version).
 			AppendInt32("baseBackoffMS", 5).Build(),
-		doc().AppendInt32("ok", 1).
-			AppendArray("writeErrors", bsoncore.NewArrayBuilder().AppendDocument(failed).Build()).
+		doc().AppendInt32("ok", 1).AppendArray("writeErrors", bsoncore.NewArrayBuilder().AppendDocument(failed).Build()).
 			AppendDocument("writeConcernError", doc().AppendInt32("code", 91).AppendString("errmsg", "w").
 				AppendArray("errorLabels", labels).Build()).Build(),
 		doc().AppendDocument("cursor", doc().AppendArray("firstBatch", batch).AppendString("ns", "d.c").

@@ -26,11 +26,8 @@ func TestRetryKind(t *testing.T) {
 			want: retry.Generic},
 		{name: "endSessions", op: Operation{Name: driverutil.EndSessionsOp}, want: retry.Generic},
 		{name: "commitTransaction", op: Operation{Type: Write, Kind: retry.TransactionEnd}, want: retry.TransactionEnd},
-		{
-			name: "write in a transaction",
-			op:   Operation{Type: Write, Client: &session.Client{TransactionState: session.InProgress}},
-			want: retry.Write,
-		},
+		{name: "write in a transaction", op: Operation{Type: Write, Client: &session.Client{TransactionState: session.InProgress}},
+			want: retry.Write},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -46,10 +46,12 @@ func logTo(t *testing.T, s *scripted.Script, level logger.Level) *logSink {
 	return sink
 }
 
+// The lines of retries.
+const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
+
 func TestRetryLog(t *testing.T) {
 	read, write := (*scripted.Script).Read, (*scripted.Script).Write
-	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
-
+	debug, info, off := logger.LevelDebug, logger.LevelInfo, logger.LevelOff
 	tests := []struct {
 		name    string
 		op      func(*scripted.Script) driver.Operation
@@ -57,56 +59,19 @@ func TestRetryLog(t *testing.T) {
 		replies []any
 		want    []string
 	}{
-		{
-			name:    "a retry that succeeds",
-			op:      read,
-			level:   logger.LevelDebug,
-			replies: []any{scripted.Overloaded(), scripted.OK()},
-			want:    []string{scheduled, ended},
-		},
-		{
-			name:    "a plain retry",
-			op:      read,
-			level:   logger.LevelDebug,
-			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
-			want:    []string{scheduled, refused, ended},
-		},
-		{
-			name:    "an error after a retry",
-			op:      write,
-			level:   logger.LevelDebug,
-			replies: []any{scripted.Overloaded(), scripted.Failure(1)},
-			want:    []string{scheduled, refused, ended},
-		},
-		{
-			name:    "a refused retry",
-			op:      write,
-			level:   logger.LevelDebug,
-			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
-			want:    []string{refused},
-		},
-		{
-			name:    "an error that has nothing to do with retries",
-			op:      write,
-			level:   logger.LevelDebug,
-			replies: []any{scripted.Failure(1)},
-			want:    nil,
-		},
-		{name: "success", op: write, level: logger.LevelDebug, replies: []any{scripted.OK()}, want: nil},
-		{
-			name:    "on level info only refusals",
-			op:      write,
-			level:   logger.LevelInfo,
-			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
-			want:    []string{refused},
-		},
-		{
-			name:    "off",
-			op:      write,
-			level:   logger.LevelOff,
-			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
-			want:    nil,
-		},
+		{name: "a retry that succeeds", op: read, level: debug, replies: []any{scripted.Overloaded(), scripted.OK()},
+			want: []string{scheduled, ended}},
+		{name: "a plain retry", op: read, level: debug,
+			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{scheduled, refused, ended}},
+		{name: "an error after a retry", op: write, level: debug,
+			replies: []any{scripted.Overloaded(), scripted.Failure(1)}, want: []string{scheduled, refused, ended}},
+		{name: "a refused retry", op: write, level: debug,
+			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, want: []string{refused}},
+		{name: "an error that has nothing to do with retries", op: write, level: debug, replies: []any{scripted.Failure(1)}},
+		{name: "success", op: write, level: debug, replies: []any{scripted.OK()}, want: nil},
+		{name: "on level info only refusals", op: write, level: info,
+			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{refused}},
+		{name: "off", op: write, level: off, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}},
 	}
 	for _, tt := range tests {
 		tt := tt

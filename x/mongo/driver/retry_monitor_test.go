@@ -110,78 +110,33 @@ func TestRetryMonitorReasons(t *testing.T) {
 				"attempt 2: refused, limit",
 				`failed: attempts 2, retries 1, backoff 0s, "limit"`,
 			}},
-		{
-			name:    "not retryable",
-			op:      write,
-			set:     nil,
-			replies: []any{scripted.Failure(1)},
-			want:    []string{"attempt 1: refused, notRetryable"},
-		},
+		{name: "not retryable", op: write, replies: []any{scripted.Failure(1)}, want: []string{"attempt 1: refused, notRetryable"}},
 		{name: "not retryable any more", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
 			want: []string{
 				"attempt 1: retry after 50ms, overloaded",
 				"attempt 2: refused, notRetryable",
 				`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
 			}},
-		{
-			name:    "label missing",
-			op:      read,
-			set:     nil,
-			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
-			want:    []string{"attempt 1: refused, labelMissing"},
-		},
-		{
-			name:    "option off",
-			op:      command,
-			set:     retriesOff,
-			replies: []any{scripted.Overloaded()},
-			want:    []string{"attempt 1: refused, optionOff"},
-		},
-		{
-			name:    "option off for a plain retryable read",
-			op:      withoutRetry(read),
-			set:     retriesOff,
-			replies: []any{scripted.ShuttingDown()},
-			want:    []string{"attempt 1: refused, optionOff"},
-		},
-		{
-			name:    "option off for a plain retryable write",
-			op:      withoutRetry(write),
-			set:     retriesOff,
-			replies: []any{scripted.ShuttingDown()},
-			want:    []string{"attempt 1: refused, optionOff"},
-		},
-		{
-			name:    "option on, but no retryable write",
-			op:      withoutRetry(write),
-			set:     nil,
-			replies: []any{scripted.ShuttingDown()},
-			want:    []string{"attempt 1: refused, notRetryable"},
-		},
-		{
-			name: "option off, no connection for a read", op: withoutRetry(read), set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, optionOff"},
-		},
-		{
-			name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff,
-			replies: []any{noConnection},
-			want:    []string{"attempt 1: refused, optionOff"},
-		},
-		{
-			name: "option off, no connection for a command that is never retried", op: command, set: retriesOff,
-			replies: []any{noConnection},
-			want:    []string{"attempt 1: refused, notRetryable"},
-		},
-		{
-			name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff,
-			replies: []any{noConnection},
-			want:    []string{"attempt 1: refused, notRetryable"},
-		},
-		{
-			name: "option off for an aggregate that writes", op: output, set: retriesOff,
-			replies: []any{scripted.ShuttingDown()},
-			want:    []string{"attempt 1: refused, notRetryable"},
-		},
+		{name: "label missing", op: read, replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
+			want: []string{"attempt 1: refused, labelMissing"}},
+		{name: "option off", op: command, set: retriesOff, replies: []any{scripted.Overloaded()},
+			want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off for a plain retryable read", op: withoutRetry(read), set: retriesOff,
+			replies: []any{scripted.ShuttingDown()}, want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off for a plain retryable write", op: withoutRetry(write), set: retriesOff,
+			replies: []any{scripted.ShuttingDown()}, want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option on, but no retryable write", op: withoutRetry(write), replies: []any{scripted.ShuttingDown()},
+			want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "option off, no connection for a read", op: withoutRetry(read), set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off, no connection for a command that is never retried", op: command, set: retriesOff,
+			replies: []any{noConnection}, want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{scripted.ShuttingDown()},
+			want: []string{"attempt 1: refused, notRetryable"}},
 		{name: "limit", op: write, set: nil, replies: scripted.Repeat(6, scripted.Rejected()), want: []string{
 			"attempt 1: retry after 50ms, overloaded",
 			"attempt 2: retry after 100ms, overloaded",
@@ -367,17 +322,10 @@ func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
 	}, lines[5:])
 }
 
-func TestRetryMonitorParts(t *testing.T) {
-	for name, monitor := range map[string]*event.RetryMonitor{
-		"none": nil, "no functions": {},
-	} {
-		monitor := monitor
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-			s.Policy.Monitor = monitor
-			require.NoError(t, s.Execute(context.Background(), s.Read()))
-		})
-	}
+func TestRetryMonitorWithoutFunctions(t *testing.T) {
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
+	s.Policy.Monitor = &event.RetryMonitor{}
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
 }
 
 // TestRetryMonitorBuildsNoCommands is about a command of the application that is not sent, so that there is no server to build it for.
@@ -405,24 +353,15 @@ func TestRetryMonitorBuildsNoCommands(t *testing.T) {
 	}
 }
 
-func TestRetryMonitorReauthenticationIsNoAttempt(t *testing.T) {
-	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
-	r := record(s)
-	op := s.Write()
-	op.Authenticator = &reauthenticator{}
-	require.NoError(t, s.Execute(context.Background(), op))
-	assert.Equal(t, []string{
-		"attempt 1: retry after 50ms, overloaded",
-		`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
-	}, r.lines())
-}
-
 // TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
 func TestRetryMonitorCostsNothing(t *testing.T) {
 	allocations := func(monitor *event.RetryMonitor) float64 {
 		s := scripted.New(t)
 		s.Policy.Monitor = monitor
-		return testing.AllocsPerRun(100, func() { execute(t, s) })
+		return testing.AllocsPerRun(100, func() {
+			s.Replies, s.Sent, s.Selected = []any{scripted.OK()}, s.Sent[:0], s.Selected[:0]
+			require.NoError(t, s.Read().Execute(context.Background()))
+		})
 	}
 	without := allocations(nil)
 	calls := 0
@@ -433,32 +372,4 @@ func TestRetryMonitorCostsNothing(t *testing.T) {
 	assert.Equal(t, 0, calls)
 	// Pools of buffers make the count differ by one from run to run.
 	assert.True(t, with <= without+1, "%v allocations, and %v without a monitor", with, without)
-}
-
-// execute executes a read that succeeds at the first attempt.
-func execute(t testing.TB, s *scripted.Script) {
-	s.Replies, s.Sent, s.Selected = []any{scripted.OK()}, s.Sent[:0], s.Selected[:0]
-	require.NoError(t, s.Read().Execute(context.Background()))
-}
-
-func BenchmarkExecute(b *testing.B) {
-	for _, bm := range []struct {
-		name    string
-		monitor *event.RetryMonitor
-	}{
-		{name: "without retry monitor", monitor: nil},
-		{name: "with retry monitor", monitor: &event.RetryMonitor{
-			Decided:  func(context.Context, *event.RetryDecidedEvent) {},
-			Finished: func(context.Context, *event.RetryFinishedEvent) {},
-		}},
-	} {
-		b.Run(bm.name, func(b *testing.B) {
-			s := scripted.New(b)
-			s.Policy.Monitor = bm.monitor
-			b.ReportAllocs()
-			for i := 0; i < b.N; i++ {
-				execute(b, s)
-			}
-		})
-	}
 }

@@ -77,9 +77,7 @@ func (test selectionTest) selector(t *testing.T) description.ServerSelector {
 		rp, err = readpref.New(mode, readpref.WithTagSets(tag.NewTagSetsFromMaps(test.ReadPreference.TagSets)...))
 		require.NoError(t, err)
 	}
-	return &serverselector.Composite{Selectors: []description.ServerSelector{
-		&serverselector.ReadPref{ReadPref: rp}, latency,
-	}}
+	return &serverselector.Composite{Selectors: []description.ServerSelector{&serverselector.ReadPref{ReadPref: rp}, latency}}
 }
 
 // TestDeprioritizedServerSelectionSpec runs the logic tests that have deprioritized servers. They are part of the

@@ -36,7 +36,7 @@ func TestThrottledOperations(t *testing.T) {
 			err := s.Execute(context.Background(), op(s))
 
 			assert.Empty(t, s.Sent, "nothing is sent")
-			assert.Equal(t, all, s.Slept, "it backs off as after rejections")
+			assert.Equal(t, backoffs, s.Slept, "it backs off as after rejections")
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
 			assert.Equal(t, "(Throttled) held back from a:27017, which is overloaded: it recently accepted 0 % of this "+
@@ -66,13 +66,8 @@ func TestThrottledErrors(t *testing.T) {
 	}{
 		{name: "a rejected read", op: (*scripted.Script).Read, reply: scripted.Overloaded(), code: 462, sent: 1},
 		{name: "a rejected write", op: (*scripted.Script).Write, reply: scripted.Rejected(), code: 462, sent: 1},
-		{
-			name:  "a write that may have been executed",
-			op:    (*scripted.Script).Write,
-			reply: scripted.ShuttingDown(),
-			code:  91,
-			sent:  1,
-		},
+		{name: "a write that may have been executed", op: (*scripted.Script).Write, reply: scripted.ShuttingDown(), code: 91,
+			sent: 1},
 		{name: "nothing", op: (*scripted.Script).Write, reply: nil, code: 0, sent: 0},
 	}
 	for _, tt := range tests {
@@ -91,9 +86,7 @@ func TestThrottledErrors(t *testing.T) {
 				tt.sent = 2
 			}
 			err := s.Execute(context.Background(), tt.op(s))
-			var serverErr driver.Error
-			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
-			assert.Equal(t, tt.code, serverErr.Code)
+			hasCode(tt.code)(t, err)
 			assert.Len(t, s.Sent, tt.sent)
 			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
@@ -133,7 +126,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 			require.True(t, errors.As(err, &retries), "got %v", err)
 			assert.Equal(t, 5, retries.Throttled)
 			assert.Len(t, s.Sent, 1)
-			assert.Equal(t, all, s.Slept)
+			assert.Equal(t, backoffs, s.Slept)
 		})
 	}
 }
@@ -194,40 +187,27 @@ func TestThrottledRespectsLimits(t *testing.T) {
 func TestThrottledEvents(t *testing.T) {
 	s := throttled(t, nil, []string{"a"})
 	s.Policy.MaxRetries = 1
-	var decided []event.RetryDecidedEvent
-	var finished []event.RetryFinishedEvent
-	s.Policy.Monitor = &event.RetryMonitor{
-		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { decided = append(decided, *e) },
-		Finished: func(_ context.Context, e *event.RetryFinishedEvent) { finished = append(finished, *e) },
-	}
+	r := record(s)
 	op := s.Read()
 	op.CommandMonitor = &event.CommandMonitor{Started: func(context.Context, *event.CommandStartedEvent) {
 		t.Error("a command event of an attempt that was not sent")
 	}}
 	require.Error(t, s.Execute(context.Background(), op))
 
-	require.Len(t, decided, 2)
-	reasons := []event.RetryReason{event.RetryReasonThrottled, event.RetryReasonLimit}
-	for i, e := range decided {
-		assert.Equal(t, reasons[i], e.Reason)
+	assert.Equal(t, []string{
+		"attempt 1: retry after 50ms, throttled", "attempt 2: refused, limit",
+		`failed: attempts 2, retries 1, backoff 50ms, "limit"`,
+	}, r.lines())
+	for _, e := range r.decided {
 		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
-		assert.Equal(t, i+1, e.Attempt)
-		assert.Equal(t, i == 0, e.WillRetry)
 	}
-	require.Len(t, finished, 1)
-	assert.Equal(t, 2, finished[0].Attempts)
-	assert.Equal(t, 2, finished[0].Throttled)
-	assert.Equal(t, event.RetryReasonLimit, finished[0].Reason)
+	assert.Equal(t, 2, r.finished[0].Throttled)
 }
 
-// TestThrottledTransactionStarts: a transaction whose first command was held back has not begun, and begins with the retry.
 // TestThrottledLog: an attempt that was not sent has the lines of one that was rejected, with its own reason and no connection.
 func TestThrottledLog(t *testing.T) {
-	const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry refused", "1 Command retries ended"
-	five := []string{scheduled, scheduled, scheduled, scheduled, scheduled}
-	reads := func(on bool) func(*scripted.Script) {
-		return func(s *scripted.Script) { s.Policy.RetryReads = on }
-	}
+	withoutRetries := func(s *scripted.Script) { s.Policy.RetryReads = false }
+	accept := func(s *scripted.Script) { s.Throttles["a:27017"] = newThrottle() }
 	tests := []struct {
 		name   string
 		level  logger.Level
@@ -235,36 +215,27 @@ func TestThrottledLog(t *testing.T) {
 		want   []string
 		reason string // why there was no retry
 	}{
-		{
-			name:   "until the limit",
-			level:  logger.LevelDebug,
-			set:    reads(true),
-			want:   append(append([]string{}, five...), refused, ended),
-			reason: "limit",
-		},
-		{
-			name: "on level info only the end of the retries", level: logger.LevelInfo,
-			set: reads(true), want: []string{refused}, reason: "limit",
-		},
-		{
-			name: "without retries", level: logger.LevelDebug,
-			set: reads(false), want: []string{refused}, reason: "optionOff",
-		},
-		{name: "off", level: logger.LevelOff, set: reads(true), want: nil},
+		{name: "until the limit", level: logger.LevelDebug,
+			want: []string{scheduled, scheduled, scheduled, scheduled, scheduled, refused, ended}, reason: "limit"},
+		{name: "on level info only the end of the retries", level: logger.LevelInfo, want: []string{refused}, reason: "limit"},
+		{name: "without retries", level: logger.LevelDebug, set: withoutRetries, want: []string{refused}, reason: "optionOff"},
+		{name: "off", level: logger.LevelOff},
 		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *scripted.Script) {
 			s.Replies = []any{scripted.OK()}
-			s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
+			s.OnSleep = func() { accept(s) }
 		}, want: []string{scheduled, ended}},
 		{name: "a server that holds nothing back", level: logger.LevelDebug, set: func(s *scripted.Script) {
 			s.Replies = []any{scripted.OK()}
-			s.Throttles["a:27017"] = newThrottle()
-		}, want: nil},
+			accept(s)
+		}},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := throttled(t, nil, []string{"a"})
-			tt.set(s)
+			if tt.set != nil {
+				tt.set(s)
+			}
 			sink := logTo(t, s, tt.level)
 			op := s.Read()
 			op.Name = "find"

@@ -22,9 +22,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// all are the backoffs of five retries.
-var all = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
-
 // throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
 // known to accept everything. The jitter of 0.5 is what is drawn, so that the first refuse each attempt.
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {
@@ -118,15 +115,6 @@ func TestNeverThrottled(t *testing.T) {
 
 // TestThrottledServersAreAvoided: if another suitable server does not refuse, the attempt goes there at once.
 func TestThrottledServersAreAvoided(t *testing.T) {
-	secondary := func(s *scripted.Script, hosts ...string) {
-		for i := range s.Servers {
-			for _, host := range hosts {
-				if s.Servers[i].Addr == address.Address(host+":27017") {
-					s.Servers[i].Kind = description.ServerKindRSSecondary
-				}
-			}
-		}
-	}
 	tests := []struct {
 		name      string
 		rejecting []string
@@ -135,52 +123,27 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 		secondary []string
 		want      address.Address // that the command is sent to; empty for none
 	}{
-		{
-			name:      "the second of two",
-			rejecting: []string{"a"},
-			accepting: []string{"b"},
-			mode:      readpref.NearestMode,
-			secondary: []string{"b"},
-			want:      "b:27017",
-		},
-		{
-			name:      "the third of three",
-			rejecting: []string{"a", "b"},
-			accepting: []string{"c"},
-			mode:      readpref.NearestMode,
-			secondary: []string{"b", "c"},
-			want:      "c:27017",
-		},
-		{
-			name:      "all refuse",
-			rejecting: []string{"a", "b", "c"},
-			accepting: nil,
-			mode:      readpref.NearestMode,
-			secondary: []string{"b", "c"},
-			want:      "",
-		},
-		{
-			name:      "a secondary is not suitable",
-			rejecting: []string{"a"},
-			accepting: []string{"b"},
-			mode:      readpref.PrimaryMode,
-			secondary: []string{"b"},
-			want:      "",
-		},
-		{
-			name:      "the primary is not as suitable as secondaries",
-			rejecting: []string{"b"},
-			accepting: []string{"a"},
-			mode:      readpref.SecondaryPreferredMode,
-			secondary: []string{"b"},
-			want:      "",
-		},
+		{name: "the second of two", rejecting: []string{"a"}, accepting: []string{"b"}, mode: readpref.NearestMode,
+			secondary: []string{"b"}, want: "b:27017"},
+		{name: "the third of three", rejecting: []string{"a", "b"}, accepting: []string{"c"}, mode: readpref.NearestMode,
+			secondary: []string{"b", "c"}, want: "c:27017"},
+		{name: "all refuse", rejecting: []string{"a", "b", "c"}, mode: readpref.NearestMode, secondary: []string{"b", "c"}},
+		{name: "a secondary is not suitable", rejecting: []string{"a"}, accepting: []string{"b"}, mode: readpref.PrimaryMode,
+			secondary: []string{"b"}},
+		{name: "the primary is not as suitable as secondaries", rejecting: []string{"b"}, accepting: []string{"a"},
+			mode: readpref.SecondaryPreferredMode, secondary: []string{"b"}},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := throttled(t, nil, tt.rejecting, tt.accepting...)
-			secondary(s, tt.secondary...)
+			for i := range s.Servers {
+				for _, host := range tt.secondary {
+					if s.Servers[i].Addr == address.Address(host+":27017") {
+						s.Servers[i].Kind = description.ServerKindRSSecondary
+					}
+				}
+			}
 			op := s.Read()
 			var err error
 			op.ReadPreference, err = readpref.New(tt.mode)
@@ -228,9 +191,7 @@ func TestThrottleFloorOfFirstAttempts(t *testing.T) {
 	s.Policy.Jitter = func() float64 { return 0.995 }
 	reject(s, "a", 999)
 	err := s.Execute(context.Background(), s.Read())
-	var serverErr driver.Error
-	require.True(t, errors.As(err, &serverErr))
-	assert.Equal(t, int32(462), serverErr.Code)
+	hasCode(462)(t, err)
 	assert.Len(t, s.Sent, 1, "the retries are refused")
 	assert.Len(t, s.Slept, 5)
 }
@@ -247,18 +208,9 @@ func TestThrottleLearns(t *testing.T) {
 		{name: "another error", reply: scripted.Failure(1), op: (*scripted.Script).Read, want: 1.0 / 2},
 		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*scripted.Script).Transaction, want: 1},
 		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*scripted.Script).Transaction, want: 1},
-		{
-			name:  "a rejection",
-			reply: scripted.Overloaded(),
-			op:    (*scripted.Script).Read,
-			want:  1,
-		},
-		{
-			name:  "nor does a query that the server admitted and then stopped",
-			reply: scripted.Failure(473, driver.ErrSystemOverloadedError),
-			op:    (*scripted.Script).Read,
-			want:  1,
-		},
+		{name: "a rejection", reply: scripted.Overloaded(), op: (*scripted.Script).Read, want: 1},
+		{name: "nor does a query that the server admitted and then stopped",
+			reply: scripted.Failure(473, driver.ErrSystemOverloadedError), op: (*scripted.Script).Read, want: 1},
 		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*scripted.Script).Write, want: 1},
 		{name: "a write without a reply", reply: nil, op: func(s *scripted.Script) driver.Operation {
 			op := s.Command()
@@ -342,7 +294,7 @@ func TestThrottledRetriesOfWhatGoesOn(t *testing.T) {
 		s := throttled(t, []any{scripted.Overloaded()}, []string{"a"})
 		require.Error(t, s.Execute(context.Background(), op(s)), name)
 		assert.Len(t, s.Sent, 1, name)
-		assert.Equal(t, all, s.Slept, name)
+		assert.Equal(t, backoffs, s.Slept, name)
 	}
 }
 
@@ -354,6 +306,7 @@ func TestWithoutThrottling(t *testing.T) {
 	assert.Len(t, s.Sent, 1)
 }
 
+// TestThrottledTransactionStarts: a transaction whose first command was held back has not begun, and begins with the retry.
 func TestThrottledTransactionStarts(t *testing.T) {
 	s := throttled(t, []any{scripted.OK()}, []string{"a"})
 	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }

@@ -26,44 +26,16 @@ func TestWritesWithoutType(t *testing.T) {
 			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(context.Background())
 		}},
 		{name: "createSearchIndexes", execute: func(d driver.Deployment) error {
-			return operation.NewCreateSearchIndexes(
-				document,
-			).Collection(
-				"coll",
-			).Database(
-				"db",
-			).Deployment(
-				d,
-			).Execute(
-				context.Background(),
-			)
+			op := operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d)
+			return op.Execute(context.Background())
 		}},
 		{name: "dropSearchIndex", execute: func(d driver.Deployment) error {
-			return operation.NewDropSearchIndex(
-				"index",
-			).Collection(
-				"coll",
-			).Database(
-				"db",
-			).Deployment(
-				d,
-			).Execute(
-				context.Background(),
-			)
+			op := operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d)
+			return op.Execute(context.Background())
 		}},
 		{name: "updateSearchIndex", execute: func(d driver.Deployment) error {
-			return operation.NewUpdateSearchIndex(
-				"index",
-				document,
-			).Collection(
-				"coll",
-			).Database(
-				"db",
-			).Deployment(
-				d,
-			).Execute(
-				context.Background(),
-			)
+			op := operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d)
+			return op.Execute(context.Background())
 		}},
 	}
 	for _, tt := range tests {
